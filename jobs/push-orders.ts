@@ -1,0 +1,38 @@
+import type { App } from '../src/app.ts';
+import { type OrderStep, pushStep } from '../src/orders/sync-orders.ts';
+import type { StepJob } from '../src/queue/job.ts';
+import type { OrderKey } from '../src/shop/orders.ts';
+import { object, oneOf, text } from './payload.ts';
+
+/** Step: brings one slice of orders at the service in line with the shop. */
+export const pushOrders: StepJob<App, OrderStep> = {
+  name: 'push-orders',
+  parse(payload) {
+    const step = object(payload);
+    if (Array.isArray(step.codes)) return { codes: step.codes.map(String) };
+    const slice = object(step.slice);
+    const axis = oneOf(slice, 'axis', ['updated', 'created']);
+    return { slice: { axis, after: key(slice.after), upTo: key(slice.upTo) } };
+  },
+  run: (app, step, { signal }) =>
+    pushStep(
+      {
+        api: app.api,
+        shop: app.shop,
+        db: app.warehouse.db,
+        log: app.log,
+        now: app.now,
+        signal,
+        concurrency: app.config.api.concurrency,
+        contactMaxAgeDays: app.config.orderContactMaxAgeDays,
+        contactPolicy: 'young',
+        deletes: app.config.orderDeletes,
+      },
+      step,
+    ),
+};
+
+function key(payload: unknown): OrderKey {
+  const place = object(payload);
+  return { at: text(place, 'at'), code: text(place, 'code') };
+}

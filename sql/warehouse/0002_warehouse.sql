@@ -1,0 +1,184 @@
+-- What analysts query: reviews, the overview's bounds, product summaries.
+create schema warehouse;
+comment on schema warehouse is 'Reviews as the review service holds them, for people and BI tools.';
+
+create table warehouse.reviews (
+  id               bigint primary key,
+  code             text,
+  display          boolean,
+  user_id          bigint,
+  user_code        text,
+  user_name        text,
+  message          text,
+  score            smallint,
+  created_at       timestamptz not null,
+  updated_at       timestamptz not null,
+  product_id       bigint,
+  product_code     text,
+  review_type      text,
+  images_count     integer,
+  videos_count     integer,
+  likes_count      integer,
+  plus_likes_count integer,
+  comments_count   integer,
+  source           text,
+  order_code       text,
+  sub_order_code   text,
+  store_order      boolean,
+  store_name       text,
+  third_party_name text,
+  sub_brand_id     bigint,
+  tag_name         text,
+  product_options  jsonb compression lz4,
+  images           jsonb compression lz4,
+  videos           jsonb compression lz4,
+  options          jsonb compression lz4,
+  extra            jsonb compression lz4 not null default '{}',
+  deleted_at       timestamptz,
+  first_seen_at    timestamptz not null default now(),
+  synced_at        timestamptz not null default now()
+);
+create index reviews_by_creation on warehouse.reviews (created_at);
+create index reviews_by_update on warehouse.reviews (updated_at);
+create index reviews_by_product on warehouse.reviews (product_code, created_at);
+comment on table warehouse.reviews is 'One row per review of the service, in its newest version. Filter on deleted_at is null for those that still exist.';
+comment on column warehouse.reviews.id is 'The service''s id of the review.';
+comment on column warehouse.reviews.code is 'The shop-side identifier, where the review has one.';
+comment on column warehouse.reviews.display is 'Whether the review is displayed.';
+comment on column warehouse.reviews.user_id is 'The service''s id of the author.';
+comment on column warehouse.reviews.user_code is 'The author''s shop account; null for a non-member.';
+comment on column warehouse.reviews.user_name is 'The author''s name.';
+comment on column warehouse.reviews.message is 'The text of the review, without HTML.';
+comment on column warehouse.reviews.score is 'Rating, 1 to 5; null: no rating was given.';
+comment on column warehouse.reviews.created_at is 'When the review was written.';
+comment on column warehouse.reviews.updated_at is 'When it last changed at the service.';
+comment on column warehouse.reviews.product_id is 'The service''s id of the product.';
+comment on column warehouse.reviews.product_code is 'The shop''s code of the product.';
+comment on column warehouse.reviews.review_type is 'text, photo, video or video&photo.';
+comment on column warehouse.reviews.images_count is 'Number of images.';
+comment on column warehouse.reviews.videos_count is 'Number of videos.';
+comment on column warehouse.reviews.likes_count is 'Helpful and not-helpful votes together.';
+comment on column warehouse.reviews.plus_likes_count is 'Helpful votes.';
+comment on column warehouse.reviews.comments_count is 'Number of comments.';
+comment on column warehouse.reviews.source is 'Where the review came from, such as brand_pc or sms.';
+comment on column warehouse.reviews.order_code is 'The shop''s code of the order it is about.';
+comment on column warehouse.reviews.sub_order_code is 'The code of the sub-order it is about.';
+comment on column warehouse.reviews.store_order is 'Whether that order was made in an offline store.';
+comment on column warehouse.reviews.store_name is 'Name of that store.';
+comment on column warehouse.reviews.third_party_name is 'External partner the review came through.';
+comment on column warehouse.reviews.sub_brand_id is 'Sub-brand, where the shop has any.';
+comment on column warehouse.reviews.tag_name is 'Tag of the review.';
+comment on column warehouse.reviews.product_options is 'Options chosen at purchase, name to value.';
+comment on column warehouse.reviews.images is 'List of images with their addresses and sizes; see the view review_images.';
+comment on column warehouse.reviews.videos is 'List of videos; links expire seven days after synced_at. See the view review_videos.';
+comment on column warehouse.reviews.options is 'List of additional information; see the view review_options.';
+comment on column warehouse.reviews.extra is 'Every field of the response that has no column: nothing is dropped.';
+comment on column warehouse.reviews.deleted_at is 'When the review was found to be gone from the service; null while it is there.';
+comment on column warehouse.reviews.first_seen_at is 'When review-sync first wrote this row.';
+comment on column warehouse.reviews.synced_at is 'When review-sync last wrote this row.';
+
+create table warehouse.review_overview (
+  captured_at             timestamptz primary key,
+  first_review_created_at timestamptz,
+  last_review_created_at  timestamptz
+);
+comment on table warehouse.review_overview is 'The bounds of the service''s reviews, one row per capture.';
+comment on column warehouse.review_overview.captured_at is 'When the service was asked.';
+comment on column warehouse.review_overview.first_review_created_at is 'Creation of the oldest review; null while there is none.';
+comment on column warehouse.review_overview.last_review_created_at is 'Creation of the newest review; null while there is none.';
+
+create table warehouse.product_ratings (
+  product_id         bigint primary key,
+  product_code       text,
+  reviews_count      integer not null,
+  score              numeric,
+  meta_reviews_count integer,
+  meta_score         numeric,
+  received_at        timestamptz not null
+);
+comment on table warehouse.product_ratings is 'The newest summary of each product that a webhook brought.';
+comment on column warehouse.product_ratings.product_id is 'The service''s id of the product.';
+comment on column warehouse.product_ratings.product_code is 'The shop''s code of the product.';
+comment on column warehouse.product_ratings.reviews_count is 'Number of reviews.';
+comment on column warehouse.product_ratings.score is 'Average rating.';
+comment on column warehouse.product_ratings.meta_reviews_count is 'Number of reviews, set products included.';
+comment on column warehouse.product_ratings.meta_score is 'Average rating, set products included.';
+comment on column warehouse.product_ratings.received_at is 'When the summary came.';
+
+create view warehouse.review_images as
+select
+  r.id as review_id,
+  item.ordinality::integer as position,
+  item.value ->> 'url' as url,
+  item.value ->> 'gallery_url' as gallery_url,
+  item.value ->> 'portrait_url' as portrait_url,
+  item.value ->> 'thumbnail_url' as thumbnail_url,
+  case jsonb_typeof(item.value -> 'width') when 'number' then (item.value ->> 'width')::numeric::integer end as width,
+  case jsonb_typeof(item.value -> 'height') when 'number' then (item.value ->> 'height')::numeric::integer end as height,
+  case jsonb_typeof(item.value -> 'gallery_width') when 'number' then (item.value ->> 'gallery_width')::numeric::integer end as gallery_width,
+  case jsonb_typeof(item.value -> 'gallery_height') when 'number' then (item.value ->> 'gallery_height')::numeric::integer end as gallery_height,
+  case jsonb_typeof(item.value -> 'portrait_width') when 'number' then (item.value ->> 'portrait_width')::numeric::integer end as portrait_width,
+  case jsonb_typeof(item.value -> 'portrait_height') when 'number' then (item.value ->> 'portrait_height')::numeric::integer end as portrait_height,
+  case jsonb_typeof(item.value -> 'thumbnail_width') when 'number' then (item.value ->> 'thumbnail_width')::numeric::integer end as thumbnail_width,
+  case jsonb_typeof(item.value -> 'thumbnail_height') when 'number' then (item.value ->> 'thumbnail_height')::numeric::integer end as thumbnail_height
+from warehouse.reviews r
+cross join lateral jsonb_array_elements(
+  case jsonb_typeof(r.images) when 'array' then r.images else '[]' end
+) with ordinality as item (value, ordinality);
+comment on view warehouse.review_images is 'The images of the reviews, one row an image.';
+comment on column warehouse.review_images.review_id is 'The review, warehouse.reviews.id.';
+comment on column warehouse.review_images.position is 'Place in the review''s list, from 1.';
+comment on column warehouse.review_images.url is 'Address of the image.';
+comment on column warehouse.review_images.gallery_url is 'Address of the gallery variant.';
+comment on column warehouse.review_images.portrait_url is 'Address of the portrait variant.';
+comment on column warehouse.review_images.thumbnail_url is 'Address of the thumbnail.';
+comment on column warehouse.review_images.width is 'Width of the image in pixels.';
+comment on column warehouse.review_images.height is 'Height of the image in pixels.';
+comment on column warehouse.review_images.gallery_width is 'Width of the gallery variant in pixels.';
+comment on column warehouse.review_images.gallery_height is 'Height of the gallery variant in pixels.';
+comment on column warehouse.review_images.portrait_width is 'Width of the portrait variant in pixels.';
+comment on column warehouse.review_images.portrait_height is 'Height of the portrait variant in pixels.';
+comment on column warehouse.review_images.thumbnail_width is 'Width of the thumbnail in pixels.';
+comment on column warehouse.review_images.thumbnail_height is 'Height of the thumbnail in pixels.';
+
+create view warehouse.review_videos as
+select
+  r.id as review_id,
+  item.ordinality::integer as position,
+  item.value ->> 'hd_url' as hd_url,
+  item.value ->> 'sd_url' as sd_url
+from warehouse.reviews r
+cross join lateral jsonb_array_elements(
+  case jsonb_typeof(r.videos) when 'array' then r.videos else '[]' end
+) with ordinality as item (value, ordinality);
+comment on view warehouse.review_videos is 'The videos of the reviews, one row a video.';
+comment on column warehouse.review_videos.review_id is 'The review, warehouse.reviews.id.';
+comment on column warehouse.review_videos.position is 'Place in the review''s list, from 1.';
+comment on column warehouse.review_videos.hd_url is 'High definition; expires seven days after the review''s synced_at.';
+comment on column warehouse.review_videos.sd_url is 'Standard definition; expires seven days after the review''s synced_at.';
+
+create view warehouse.review_options as
+select
+  r.id as review_id,
+  item.ordinality::integer as position,
+  item.value ->> 'id' as id,
+  item.value ->> 'review_option_type_id' as review_option_type_id,
+  item.value ->> 'value' as value,
+  item.value ->> 'option_type_name' as option_type_name,
+  item.value ->> 'value_text' as value_text,
+  item.value ->> 'created_at' as created_at,
+  item.value ->> 'updated_at' as updated_at
+from warehouse.reviews r
+cross join lateral jsonb_array_elements(
+  case jsonb_typeof(r.options) when 'array' then r.options else '[]' end
+) with ordinality as item (value, ordinality);
+comment on view warehouse.review_options is 'The additional information of the reviews, one row an item.';
+comment on column warehouse.review_options.review_id is 'The review, warehouse.reviews.id.';
+comment on column warehouse.review_options.position is 'Place in the review''s list, from 1.';
+comment on column warehouse.review_options.id is 'The service''s id of the item.';
+comment on column warehouse.review_options.review_option_type_id is 'Type of the additional field.';
+comment on column warehouse.review_options.value is 'What was answered.';
+comment on column warehouse.review_options.option_type_name is 'Name of the additional field (v2 form only).';
+comment on column warehouse.review_options.value_text is 'The answer as text (v2 form only).';
+comment on column warehouse.review_options.created_at is 'When it was answered, as the service sent it.';
+comment on column warehouse.review_options.updated_at is 'When it changed, as the service sent it.';

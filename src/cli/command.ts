@@ -1,0 +1,38 @@
+import type { Command as Commander } from 'commander';
+import type { Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+
+/** What a command reports, drawn in one place: as text for people, or as one JSON document with `--json`. */
+export type Report = {
+  text: string;
+  json: unknown;
+  /** True: the work failed or is incomplete, and `text` says what to do next. Exit status 1. */
+  incomplete?: boolean;
+};
+
+export type Terminal = {
+  /** One line on standard error, where standard output stays free for the report. */
+  say(line: string): void;
+  /** Whether standard error is a terminal, on which a bar can be drawn. */
+  isTerminal: boolean;
+};
+
+export type Context = {
+  /** Reads the configuration; throws a UsageError that names every wrong variable. */
+  config(): Config;
+  /** @param level applies where LOG_LEVEL is not set. */
+  log(level?: string): Logger;
+  terminal: Terminal;
+  /** Aborted by SIGINT or SIGTERM: end cleanly. */
+  signal: AbortSignal;
+  /** The environment as given, with .env beneath it. */
+  environment: Readonly<Record<string, string | undefined>>;
+};
+
+/** One command line command; `src/cli/commands.ts` lists them. */
+export type Command = {
+  name: string;
+  summary: string;
+  /** Adds arguments, options and examples, and says what to run. */
+  define(commander: Commander, run: (work: (context: Context) => Promise<Report | undefined>) => Promise<void>): void;
+};

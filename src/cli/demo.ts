@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { jobs } from '../../jobs/index.ts';
+import { syncOrders } from '../../jobs/sync-orders.ts';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
+import { type App, openApp } from '../app.ts';
+import { askWarehouse, countEnds, type End } from '../demo/ask.ts';
+import { olist, type Source, sampleShop } from '../demo/sources.ts';
+import { type Stage, setStage } from '../demo/stage.ts';
+import { IncompleteError } from '../errors.ts';
+import type { AnyRunJob, RunReport } from '../queue/job.ts';
+import { applySchedules, schedulesOf } from '../queue/schedules.ts';
+import type { Command, Context, Report } from './command.ts';
+import { openProgress } from './progress.ts';
+import { drawRun, follow, workerOf } from './run-to-end.ts';
+import { table } from './table.ts';
+
+type Options = { keep?: true; data?: string };
+
+export const demo: Command = {
+  name: 'demo',
+  summary: 'all of it, on embedded defaults, with sample data; needs nothing installed',
+  define(commander, run) {
+    commander
+      .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
+      .option('--keep', 'leave everything up afterwards and print the addresses')
+      .option('--json', 'report as JSON')
+      .action((options: Options) => run((context) => play(context, options)));
+  },
+};
+
+async function play(context: Context, options: Options): Promise<Report | undefined> {
+  const { say } = context.terminal;
+  const source = options.data === undefined ? sampleShop(new Date()) : olist(options.data);
+  await using opened = new AsyncDisposableStack();
+  say(`Setting the stage: an embedded Postgres with ${source.title}.`);
+  const stage = await setStage(opened, source);
+  const app = await openApp(stage.config, { log: context.log('warn') });
+  opened.defer(() => app.close());
+  const worker = workerOf(app, ['scheduled', 'runs', 'steps']);
+  opened.defer(() => worker.close());
+
+  await writeReviews(context, app, stage, source);
+  say('\n1. The service’s reviews land in the warehouse (this is `review-sync sync reviews`).');
+  const runs = { reviews: await runOne(context, app, syncReviews, 'reviews', 'windows') };
+  say('\n2. The shop’s orders reach the service (`review-sync sync orders`). Those older than 30 days go without');
+  say('   e-mail and phone, so that nobody is mailed about a purchase long ago.');
+  const orders = await runOne(context, app, syncOrders, 'orders', 'slices of orders');
+  say('\n3. The same once more: what has not changed costs no request.');
+  const again = await runOne(context, app, syncOrders, 'orders again', 'slices of orders');
+
+  const answers = await askWarehouse(stage.urls.warehouse);
+  const ends = await countEnds(
+    { shop: stage.urls.shop, service: stage.urls.serviceDatabase, warehouse: stage.urls.warehouse },
+    await readFile(join(stage.config.shopSqlDir, 'orders.sql'), 'utf8'),
+  );
+  const missing = answers.find((answer) => answer.question === 'what is missing')?.rows.length ?? 1;
+  const report: Report = {
+    text: [...answers.map(drawAnswer), drawEnds(ends), stillUp(stage, options)].join('\n\n'),
+    json: { runs: { ...runs, orders, again }, answers, ends },
+    incomplete: missing > 0 || !isSame(ends),
+  };
+  if (!options.keep) return report;
+  process.stdout.write(`${report.text}\n`);
+  await applySchedules(app.queues, schedulesOf(jobs, stage.config.schedules, stage.config.scheduleTimeZone));
+  if (!context.signal.aborted) await once(context.signal, 'abort');
+  return undefined;
+}
+
+async function writeReviews(context: Context, app: App, stage: Stage, source: Source): Promise<void> {
+  if (!source.writeReviews) return;
+  context.terminal.say('\n0. Customers write their reviews: pushed into the service through its interface.');
+  const progress = openProgress(context.terminal, 'reviews written', 'reviews', Date.now);
+  await source.writeReviews(app.api, stage.urls.shop, progress.update);
+  progress.stop();
+}
+
+async function runOne(
+  context: Context,
+  app: App,
+  job: AnyRunJob<App>,
+  label: string,
+  unit: string,
+): Promise<RunReport> {
+  const progress = openProgress(context.terminal, `sync ${label}`, unit, Date.now);
+  const { id } = await app.queues.enqueue(job, {});
+  const report = await follow(app, id, { progress, signal: context.signal }).finally(() => progress.stop());
+  const drawn = drawRun(`   ${label}`, report);
+  context.terminal.say(drawn.text);
+  if (drawn.incomplete) throw new IncompleteError(`the demo's run of ${label} was not complete: ${report.error}`);
+  return report;
+}
+
+function drawAnswer({ question, sql, columns, rows }: Awaited<ReturnType<typeof askWarehouse>>[number]): string {
+  const answer = rows.length === 0 ? '(no row: nothing)' : table(columns, rows);
+  return `── ${question} ${'─'.repeat(Math.max(0, 76 - question.length))}\n\n${indent(sql)}\n\n${answer}`;
+}
+
+const indent = (text: string) => text.replaceAll(/^(?=.)/gm, '    ');
+
+function drawEnds(ends: readonly End[]): string {
+  const rows = ends.map(({ what, where, count, keys }) => [what, where, count.toLocaleString('en'), keys.slice(0, 8)]);
+  const verdict = isSame(ends) ? 'The same records at both ends.' : 'THE ENDS DIFFER: see the hashes above.';
+  return `── counted at both ends ${'─'.repeat(56)}\n\n${table(['what', 'where', 'count', 'hash of the keys'], rows)}\n\n${verdict}`;
+}
+
+function isSame(ends: readonly End[]): boolean {
+  return [...Map.groupBy(ends, (end) => end.what).values()].every(
+    (same) => new Set(same.map((end) => end.keys)).size === 1,
+  );
+}
+
+function stillUp({ urls, database }: Stage, options: Options): string {
+  if (!options.keep)
+    return 'All of it ran on this machine, in temporary folders that are gone now. Keep it up with: npm run demo -- --keep';
+  return [
+    'Everything is still up; the worker runs its schedules. Ctrl-C ends it and removes it.',
+    table(
+      ['what', 'address'],
+      [
+        ['the warehouse, for psql and BI tools', urls.warehouse],
+        ['the shop’s database', urls.shop],
+        ['the review service', `${urls.service}  (client id and secret: demo)`],
+        ['its database', urls.serviceDatabase],
+        ['files', database.directory],
+      ],
+    ),
+  ].join('\n\n');
+}

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import { startEmbeddedDatabase } from '../embedded-database/index.ts';
+import { UsageError } from '../errors.ts';
+import { startReferenceService } from '../reference-service/index.ts';
+import { isTimeZone } from '../span.ts';
+import type { Command, Context } from './command.ts';
+
+type Options = {
+  port: number;
+  databaseUrl?: string;
+  clientId: string;
+  clientSecret: string;
+  timeZone: string;
+  latency: number;
+  failRate: number;
+  rateLimit?: number;
+  tokenTtl?: number;
+};
+
+export const referenceService: Command = {
+  name: 'reference-service',
+  summary: 'a complete implementation of the service, for trying out, tests and benchmarks',
+  define(commander, run) {
+    commander
+      .option('--port <port>', 'port on 127.0.0.1', numberFrom(0, 65_535), 4010)
+      .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
+      .option('--client-id <id>', 'accepted client id', 'demo')
+      .option('--client-secret <secret>', 'accepted client secret', 'demo')
+      .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', 'Asia/Seoul')
+      .option('--latency <ms>', 'wait before each answer', numberFrom(0, 600_000), 0)
+      .option('--fail-rate <0..1>', 'share of requests that fail or lose their answer', numberFrom(0, 1), 0)
+      .option('--rate-limit <n>', 'requests per second before 429', numberFrom(0.01, 1_000_000))
+      .option('--token-ttl <seconds>', 'how long a token is good for', numberFrom(1, 31_536_000))
+      .action((options: Options) => run((context) => serve(context, options)));
+  },
+};
+
+async function serve(context: Context, options: Options): Promise<undefined> {
+  if (!isTimeZone(options.timeZone)) {
+    throw new UsageError(
+      `--time-zone is ${JSON.stringify(options.timeZone)}, expected an IANA zone such as Asia/Seoul`,
+    );
+  }
+  await using opened = new AsyncDisposableStack();
+  const service = await startReferenceService({
+    databaseUrl: options.databaseUrl ?? (await embedded(context, opened)),
+    port: options.port,
+    clientId: options.clientId,
+    clientSecret: options.clientSecret,
+    timeZone: options.timeZone,
+    latencyMs: options.latency,
+    failRate: options.failRate,
+    ...(options.rateLimit !== undefined && { rateLimitPerSecond: options.rateLimit }),
+    ...(options.tokenTtl !== undefined && { tokenTtlSeconds: options.tokenTtl }),
+  });
+  opened.defer(() => service.close());
+  context.terminal.say(`The reference service listens on ${service.url}. Ctrl-C ends it.`);
+  if (!context.signal.aborted) await once(context.signal, 'abort');
+}
+
+async function embedded(context: Context, opened: AsyncDisposableStack): Promise<string> {
+  const database = await startEmbeddedDatabase({ keepIn: resolve('.review-sync', 'postgres') });
+  opened.defer(() => database.close());
+  context.terminal.say(`Its data is kept in ${database.directory}.`);
+  return database.createDatabase('reference_service');
+}
+
+function numberFrom(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`expected a number from ${least} to ${most}`);
+  };
+}

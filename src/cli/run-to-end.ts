@@ -1,0 +1,69 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { jobs } from '../../jobs/index.ts';
+import { type App, stepsAtATime } from '../app.ts';
+import { IncompleteError, ReviewSyncError } from '../errors.ts';
+import type { QueueName } from '../queue/index.ts';
+import type { AnyRunJob, RunReport } from '../queue/job.ts';
+import { type RunningWorker, startWorker } from '../queue/worker.ts';
+import type { Report } from './command.ts';
+import type { Progress } from './progress.ts';
+
+const lookEveryMs = 200;
+
+/** A worker in this process. Commands take no scheduled runs: those are a real worker's. */
+export function workerOf(app: App, take: readonly QueueName[]): RunningWorker {
+  const { queues, log, now, abort } = app;
+  return startWorker({ queues, jobs, context: app, take, concurrency: stepsAtATime, log, now, abort });
+}
+
+export type Following = { progress: Progress; signal: AbortSignal };
+
+/** Waits for the run to end, showing how it goes. The work is done by whichever workers there are. */
+export async function follow(app: App, runId: string, { progress, signal }: Following): Promise<RunReport> {
+  for (;;) {
+    const at = await app.queues.progress(runId);
+    switch (at.state) {
+      case 'ended':
+        progress.update(at.ended, at.planned);
+        return at.report ?? { outcome: 'incomplete', counts: {}, error: 'the queue has lost the run’s report' };
+      case 'failed':
+        throw new ReviewSyncError('run', at.error ?? 'the run failed', { hint: 'Nothing is lost; run it again.' });
+      case 'lost':
+        throw new ReviewSyncError('run', 'the run is no longer in the queue', { hint: 'Run it again.' });
+      default:
+        progress.update(at.ended, at.planned);
+    }
+    if (signal.aborted) {
+      throw new IncompleteError('Interrupted. What was done is kept.', {
+        hint: 'Run the same command again to go on where it stopped; running workers go on by themselves.',
+      });
+    }
+    await delay(lookEveryMs);
+  }
+}
+
+/** Enqueues a run and works on it in this process, alone or together with running workers, to its end. */
+export async function runToEnd(
+  app: App,
+  run: { job: AnyRunJob<App>; payload: unknown; id?: string },
+  following: Following,
+): Promise<RunReport> {
+  const { id, joined } = await app.queues.enqueue(run.job, run.payload, run.id);
+  if (joined) app.log.info({ run: id }, 'this run is going already; joining it');
+  const worker = workerOf(app, ['runs', 'steps']);
+  try {
+    return await follow(app, id, following);
+  } finally {
+    following.progress.stop();
+    await worker.close();
+  }
+}
+
+/** The report of a run as every command draws it. */
+export function drawRun(title: string, report: RunReport): Report {
+  const counts = Object.entries(report.counts).filter(([, n]) => n > 0);
+  const told = counts.map(([kind, n]) => `${n.toLocaleString('en')} ${kind.replaceAll('_', ' ')}`).join(', ');
+  const text = `${title}: ${report.outcome}. ${told || 'Nothing to do.'}`;
+  const incomplete = report.outcome !== 'done';
+  return { text: report.error ? `${text}\n${report.error}` : text, json: report, incomplete };
+}

@@ -1,0 +1,61 @@
+import pLimit from 'p-limit';
+import { loadOlist } from '../../examples/olist/load.ts';
+import { olistReviews } from '../../examples/olist/reviews.ts';
+import { packagePath } from '../package-root.ts';
+import { seedReviews } from '../reference-service/seed.ts';
+import type { ReviewApi } from '../review-api/index.ts';
+import { generateSampleShop } from '../sample-shop/generate.ts';
+import { loadSampleShop } from '../sample-shop/load.ts';
+import type { StageOptions } from './stage.ts';
+
+/** Where the demo's orders and reviews come from. */
+export type Source = StageOptions & {
+  title: string;
+  /** Brings reviews into the service through its interface, where they are not there from the start. */
+  writeReviews?(api: ReviewApi, shopUrl: string, told: (written: number, total: number) => void): Promise<void>;
+};
+
+const seed = 20_261_120;
+const reviewsAtATime = 8;
+
+/** A made-up shop, the same every time but for its dates, and a service that holds the reviews of its products. */
+export function sampleShop(now: Date): Source {
+  return {
+    title: 'a sample shop: 3,000 orders, and a review service that holds 20,000 reviews',
+    sqlDir: packagePath('sql', 'shop'),
+    timeZone: 'Asia/Seoul',
+    async fill(shopUrl, serviceDatabaseUrl) {
+      const shop = generateSampleShop({ seed, now, orders: 3000, reviews: 20_000 });
+      await loadSampleShop(shopUrl, shop);
+      await seedReviews(serviceDatabaseUrl, [...shop.reviews], { timeZone: 'Asia/Seoul' });
+    },
+  };
+}
+
+/** The orders and reviews of a real marketplace; its reviews are written through the service's interface. */
+export function olist(folder: string): Source {
+  let total = 0;
+  return {
+    title: `the Olist orders and reviews of ${folder}`,
+    sqlDir: packagePath('examples', 'olist'),
+    timeZone: 'America/Sao_Paulo',
+    async fill(shopUrl) {
+      total = (await loadOlist(shopUrl, folder)).reviews;
+    },
+    async writeReviews(api, shopUrl, told) {
+      const limit = pLimit(reviewsAtATime);
+      const pending: Promise<void>[] = [];
+      let written = 0;
+      for await (const review of olistReviews(shopUrl)) {
+        pending.push(
+          limit(async () => {
+            await api.reviews.upsert(review);
+            written += 1;
+            told(written, total);
+          }),
+        );
+      }
+      await Promise.all(pending);
+    },
+  };
+}

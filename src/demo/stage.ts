@@ -1,0 +1,57 @@
+import { resolve } from 'node:path';
+import { type Config, readConfig } from '../config.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-database/index.ts';
+import { migrateQueue } from '../queue/connection.ts';
+import { type ReferenceService, startReferenceService } from '../reference-service/index.ts';
+import { openWarehouse } from '../warehouse/index.ts';
+import { migrateWarehouse } from '../warehouse/migrate.ts';
+
+/** A whole world to try review-sync in: one Postgres with three databases, and a review service. */
+export type Stage = {
+  database: EmbeddedDatabase;
+  service: ReferenceService;
+  config: Config;
+  urls: { shop: string; warehouse: string; service: string; serviceDatabase: string };
+};
+
+export type StageOptions = {
+  sqlDir: string;
+  timeZone: string;
+  /** Fills the shop and the service before the service starts. */
+  fill(shopUrl: string, serviceDatabaseUrl: string): Promise<void>;
+};
+
+/** Sets it up on free ports of 127.0.0.1; what `opened` closes leaves nothing behind. */
+export async function setStage(opened: AsyncDisposableStack, options: StageOptions): Promise<Stage> {
+  const database = await startEmbeddedDatabase();
+  opened.defer(() => database.close());
+  const [shop, serviceDatabase, warehouse] = [
+    await database.createDatabase('shop'),
+    await database.createDatabase('reference_service'),
+    await database.createDatabase('warehouse'),
+  ];
+  await options.fill(shop, serviceDatabase);
+  const service = await startReferenceService({ databaseUrl: serviceDatabase, timeZone: options.timeZone });
+  opened.defer(() => service.close());
+  const config = readConfig({
+    SHOP_DATABASE_URL: shop,
+    SHOP_SQL_DIR: resolve(options.sqlDir),
+    WAREHOUSE_DATABASE_URL: warehouse,
+    REVIEW_API_BASE_URL: service.url,
+    REVIEW_API_CLIENT_ID: 'demo',
+    REVIEW_API_CLIENT_SECRET: 'demo',
+    REVIEW_API_TIME_ZONE: options.timeZone,
+  });
+  await migrate(config);
+  return { database, service, config, urls: { shop, warehouse, service: service.url, serviceDatabase } };
+}
+
+async function migrate(config: Config): Promise<void> {
+  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 });
+  try {
+    await migrateWarehouse(warehouse.db);
+    await migrateQueue(config.queueUrl);
+  } finally {
+    await warehouse.close();
+  }
+}

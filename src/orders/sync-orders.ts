@@ -1,0 +1,100 @@
+import pLimit from 'p-limit';
+import { addCounts, type Counts } from '../counts.ts';
+import type { Shop } from '../shop/index.ts';
+import type { OrderKey, OrderSlice, RawOrder } from '../shop/orders.ts';
+import { advanceCursor, readCursor } from '../warehouse/cursors.ts';
+import { openOrderLetters, putDeadLetter } from '../warehouse/dead-letters.ts';
+import type { Db } from '../warehouse/index.ts';
+import { orderLinks, productIds, userGradeIds } from '../warehouse/links.ts';
+import { orderLetter, type PreparedOrder, prepareOrder } from './prepare-order.ts';
+import { isUnchanged, type PushDeps, pushOrder } from './push-order.ts';
+
+export type SyncDeps = { shop: Shop; db: Db };
+
+/** What one step pushes: a slice of the walk, or orders that have a dead letter and may go by now. */
+export type OrderStep = { slice: OrderSlice } | { codes: string[] };
+
+/** Orders in one step: small enough to lose, large enough that reading them is not what takes the time. */
+export const ordersPerStep = 200;
+
+/**
+ * The steps of an incremental run: everything that changed since the cursor minus an overlap, since a transaction that
+ * commits late carries an older `updated_at` than the cursor. Without a cursor, everything.
+ */
+export async function planSyncOrders(
+  deps: SyncDeps,
+  options: { overlapMinutes: number },
+): Promise<{ steps: OrderStep[]; upTo: OrderKey | undefined }> {
+  const cursor = await readCursor(deps.db, 'orders');
+  const after = { at: cursor ? minutesBefore(cursor.at, options.overlapMinutes) : '-infinity', code: '' };
+  for (const raw of await deps.shop.keylessOrders()) {
+    await putDeadLetter(deps.db, orderLetter(raw, 'code, created_at or updated_at is null, expected a value'));
+  }
+  const { slices } = await deps.shop.planOrderSlices({ axis: 'updated', after, size: ordersPerStep });
+  const letters = await openOrderLetters(deps.db);
+  const steps: OrderStep[] = slices.map((slice) => ({ slice }));
+  for (let at = 0; at < letters.length; at += ordersPerStep) {
+    steps.push({ codes: letters.slice(at, at + ordersPerStep) });
+  }
+  return { steps, upTo: slices.at(-1)?.upTo };
+}
+
+/** Moves the cursor; only after every slice of the run was pushed or kept as dead letters. */
+export async function concludeSyncOrders(db: Db, upTo: OrderKey | undefined): Promise<void> {
+  if (upTo) await advanceCursor(db, 'orders', upTo);
+}
+
+export type PushStepDeps = Omit<PushDeps, 'gradeIds'> & { shop: Shop; concurrency: number; signal: AbortSignal };
+
+/**
+ * Pushes the orders of one step, as they are in the shop now. A row that breaks the contract becomes a dead letter.
+ *
+ * @throws the client's errors when the service cannot be reached; what was pushed until then stays pushed.
+ */
+export async function pushStep(deps: PushStepDeps, step: OrderStep): Promise<Counts> {
+  const raws = 'slice' in step ? await deps.shop.orderSlice(step.slice) : await deps.shop.orders(step.codes);
+  const products = await productIds(deps.db, productCodes(raws));
+  const push: PushDeps = { ...deps, gradeIds: await userGradeIds(deps.db) };
+  const prepared: PreparedOrder[] = [];
+  const counts: Counts[] = [{ orders: raws.length }];
+  for (const raw of raws) {
+    const one = prepareOrder(raw, products);
+    if ('order' in one) {
+      prepared.push(one);
+    } else {
+      await putDeadLetter(deps.db, one);
+      counts.push({ orders_refused: 1 });
+    }
+  }
+  const links = await orderLinks(
+    deps.db,
+    prepared.map((one) => one.order.code),
+  );
+  const changed = prepared.filter((one) => !isUnchanged(push, one, links.get(one.order.code)));
+  counts.push({ orders_unchanged: prepared.length - changed.length });
+  const limit = pLimit(deps.concurrency);
+  const outcomes = await Promise.allSettled(
+    changed.map((one) =>
+      limit(() => {
+        deps.signal.throwIfAborted();
+        return pushOrder(push, one);
+      }),
+    ),
+  );
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') throw outcome.reason;
+    counts.push(outcome.value);
+  }
+  return addCounts(counts);
+}
+
+function productCodes(raws: readonly RawOrder[]): string[] {
+  const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
+  return [...new Set(codes.filter((code): code is string => typeof code === 'string'))];
+}
+
+/** Down to the millisecond below: earlier is harmless here. */
+function minutesBefore(at: string, minutes: number): string {
+  const from = Date.parse(at.replace(' ', 'T').replace(/\+00$/, 'Z'));
+  return new Date(Math.floor(from) - minutes * 60_000).toISOString();
+}

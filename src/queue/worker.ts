@@ -1,0 +1,171 @@
+import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingError } from 'bullmq';
+import type { Counts } from '../counts.ts';
+import { describeError, ReviewSyncError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { type QueueName, type Queues, queueNames, type RunData, type StepData } from './index.ts';
+import type { AnyRunJob, RunInfo, RunReport, StepJob } from './job.ts';
+
+export type WorkerOptions<Context> = {
+  queues: Queues;
+  jobs: readonly AnyRunJob<Context>[];
+  context: Context;
+  /** Which queues to take from; a command leaves `scheduled` to real workers. */
+  take: readonly QueueName[];
+  /** Steps at a time. */
+  concurrency: number;
+  log: Logger;
+  now: () => Date;
+  /** Aborted when the time to finish what is in hand is over. */
+  abort: AbortController;
+};
+
+export type RunningWorker = {
+  /** Finishes what is in hand, at most `graceMs`; what is not done by then is handed back to the queue. */
+  close(graceMs?: number): Promise<void>;
+};
+
+/** A dead worker's jobs are taken over after lock and check, twenty-five seconds at the most. */
+const takeOver = { lockDuration: 15_000, stalledInterval: 10_000, maxStalledCount: 20 };
+/** Runs only plan and conclude; while their steps are going they hold no place. */
+const runsAtATime = 8;
+const stepAttempts = { attempts: 3, backoff: { type: 'exponential', delay: 2000 } } as const;
+
+/** Runs the jobs until closed. Every handler may be run twice at once: a stalled job is taken over by another worker. */
+export function startWorker<Context>(options: WorkerOptions<Context>): RunningWorker {
+  const { queues, log, abort } = options;
+  const workers = options.take.map((name) => {
+    const isSteps = name === 'steps';
+    const worker = new queues.classes.Worker(
+      queueNames[name],
+      (job, token) =>
+        handBackWhenAborted<Counts | RunReport>(job, token, abort.signal, () =>
+          isSteps ? runStep(options, job, abort.signal) : runRun(options, job, token, abort.signal),
+        ),
+      {
+        connection: queues.classes.connection,
+        concurrency: isSteps ? options.concurrency : runsAtATime,
+        ...takeOver,
+      },
+    );
+    worker.on('error', (error) => log.warn({ queue: name, error: describeError(error) }, 'the queue had an error'));
+    worker.on('failed', (job, error) =>
+      log.error({ job: job?.name, id: job?.id, error: describeError(error) }, 'job failed'),
+    );
+    worker.on('stalled', (id) => log.warn({ queue: name, id }, 'taking over a job whose worker is gone'));
+    return worker;
+  });
+
+  return {
+    async close(graceMs = 10_000) {
+      const timer = setTimeout(() => abort.abort(), graceMs);
+      try {
+        await Promise.all(workers.map((worker) => worker.close()));
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+async function handBackWhenAborted<T>(
+  job: BullJob,
+  token: string | undefined,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!signal.aborted || error instanceof WaitingChildrenError) throw error;
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+}
+
+async function runStep<Context>(options: WorkerOptions<Context>, job: BullJob, signal: AbortSignal): Promise<Counts> {
+  const steps = options.jobs.map((one) => one.step as StepJob<Context, unknown>);
+  const step = named(steps, job.name);
+  const data = job.data as StepData;
+  return step.run(options.context, step.parse(data.payload), { runId: data.runId, signal });
+}
+
+async function runRun<Context>(
+  options: WorkerOptions<Context>,
+  job: BullJob,
+  token: string | undefined,
+  signal: AbortSignal,
+): Promise<RunReport> {
+  const definition = named(options.jobs, job.name);
+  const stored = job.data as RunData;
+  const startedAt = stored.startedAt ? new Date(stored.startedAt) : options.now();
+  const run: RunInfo = {
+    id: String(job.id),
+    trigger: job.queueName === queueNames.scheduled ? 'schedule' : 'command',
+    startedAt,
+  };
+  try {
+    const payload = definition.parse(stored.payload);
+    if (stored.stage === undefined && !(await definition.begin(options.context, run, options.queues.isAlive))) {
+      return { outcome: 'done', counts: { skipped: 1 } };
+    }
+    const data = await planAndAdd(options, definition, job, run, payload, signal);
+    if (await job.moveToWaitingChildren(token ?? '')) throw new WaitingChildrenError();
+    const results: Counts[] = Object.values(await job.getChildrenValues());
+    const failures: string[] = Object.values(await job.getIgnoredChildrenFailures());
+    return await definition.conclude(options.context, payload, run, { state: data.state, results, failures });
+  } catch (error) {
+    if (signal.aborted || error instanceof WaitingChildrenError) throw error;
+    await definition.fail(options.context, run, error);
+    // The reason is recorded with the run; the job keeps words without customers' data.
+    throw new UnrecoverableError(describeError(error));
+  }
+}
+
+/** Each stage is written down before the next begins, so that a crash between them repeats at most one. */
+async function planAndAdd<Context>(
+  options: WorkerOptions<Context>,
+  definition: AnyRunJob<Context>,
+  job: BullJob,
+  run: RunInfo,
+  payload: unknown,
+  signal: AbortSignal,
+): Promise<RunData> {
+  let data = job.data as RunData;
+  if (data.stage === undefined) {
+    const { state, steps } = await definition.plan(options.context, payload, run, signal);
+    data = { ...data, startedAt: run.startedAt.toISOString(), stage: 'adding', state, steps, planned: steps.length };
+    await job.updateData(data);
+  }
+  if (data.stage === 'adding') {
+    const steps = data.steps ?? [];
+    for (let at = 0; at < steps.length; at += 500) {
+      await options.queues.bull.steps.addBulk(
+        steps.slice(at, at + 500).map((step, index) => ({
+          name: definition.step.name,
+          data: { runId: run.id, payload: step } satisfies StepData,
+          opts: {
+            jobId: `${run.id.replaceAll(':', '-')}-${at + index}`,
+            parent: { id: run.id, queue: job.queueQualifiedName },
+            ignoreDependencyOnFailure: true,
+            priority: definition.priority,
+            ...stepAttempts,
+          },
+        })),
+      );
+    }
+    const { steps: _, ...rest } = data;
+    data = { ...rest, stage: 'waiting' };
+    await job.updateData(data);
+  }
+  return data;
+}
+
+function named<T extends { name: string }>(all: readonly T[], name: string): T {
+  const found = all.find((one) => one.name === name);
+  if (!found) {
+    throw new ReviewSyncError('job', `The queue holds a job "${name}", which this version does not know`, {
+      hint: 'It was enqueued by another version; run one version on all machines.',
+    });
+  }
+  return found;
+}

@@ -1,0 +1,120 @@
+import { asArray, asInteger, asIntegerOrNull, asObject, asText, asTextOrNull } from './answer.ts';
+
+/** An amount as the service tells it. Whether `cents` are hundredths or whole units depends on the currency (FACTS). */
+export type MoneyAmount = { cents: number; currency_iso: string };
+
+/** A money object, or null where there is none. */
+export function asMoneyOrNull(value: unknown, what: string): MoneyAmount | null {
+  if (value === null || value === undefined) return null;
+  const money = asObject(value, what);
+  return {
+    cents: asInteger(money.cents, `${what}.cents`),
+    currency_iso: asText(money.currency_iso, `${what}.currency_iso`),
+  };
+}
+
+/** Option name to option value. An empty one is seen as `[]` in the wild. */
+export function asOptions(value: unknown, what: string): Record<string, string> {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return {};
+  const options = Object.entries(asObject(value, what));
+  return Object.fromEntries(options.map(([key, option]) => [key, asTextOrNull(option, `${what}.${key}`) ?? '']));
+}
+
+/** A sub-order inside an order's detail. `reviews_count` is null where it is not told: then it must not be taken for 0. */
+export type SubOrder = {
+  id: number;
+  product_id: number;
+  product_options: Record<string, string>;
+  price: MoneyAmount | null;
+  /** An open set (FACTS): pass unknown ones through. */
+  status: string | null;
+  delivery_started_at: string | null;
+  delivered_at: string | null;
+  invoice: string | null;
+  delivery_service: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+  reviews_count: number | null;
+};
+
+/** The detail of an order; also what its creation answers with. Fields beyond these are kept as they came. */
+export type OrderDetail = {
+  id: number;
+  code: string;
+  user_code: string | null;
+  user_email: string | null;
+  username: string | null;
+  phone: string | null;
+  total_price: MoneyAmount | null;
+  sub_orders: SubOrder[];
+  created_at: string | null;
+  updated_at: string | null;
+};
+
+/** An order in a list. */
+export type OrderListItem = {
+  id: number;
+  code: string;
+  total_price: MoneyAmount | null;
+  user_code: string | null;
+  user_email: string | null;
+  username: string | null;
+  paid_at: string | null;
+  updated_at: string | null;
+  sub_orders: { id: number; product_id: number | null; product_code: string | null; status: string | null }[];
+};
+
+export function asOrderDetail(value: unknown): OrderDetail {
+  const order = asObject(value, 'an order');
+  return {
+    ...order,
+    id: asInteger(order.id, 'id'),
+    code: asText(order.code, 'code'),
+    ...textsOf(order, ['user_code', 'user_email', 'username', 'phone', 'created_at', 'updated_at']),
+    total_price: asMoneyOrNull(order.total_price, 'total_price'),
+    sub_orders: asArray(order.sub_orders, 'sub_orders').map(asSubOrder),
+  };
+}
+
+export function asOrderListItem(value: unknown): OrderListItem {
+  const order = asObject(value, 'an order');
+  return {
+    ...order,
+    id: asInteger(order.id, 'id'),
+    code: asText(order.code, 'code'),
+    ...textsOf(order, ['user_code', 'user_email', 'username', 'paid_at', 'updated_at']),
+    total_price: asMoneyOrNull(order.total_price, 'total_price'),
+    sub_orders: asArray(order.sub_orders, 'sub_orders').map((item) => {
+      const subOrder = asObject(item, 'a sub-order');
+      return {
+        ...subOrder,
+        id: asInteger(subOrder.id, 'sub_orders.id'),
+        product_id: asIntegerOrNull(subOrder.product_id, 'sub_orders.product_id'),
+        ...textsOf(subOrder, ['product_code', 'status']),
+      };
+    }),
+  };
+}
+
+function asSubOrder(value: unknown): SubOrder {
+  const subOrder = asObject(value, 'a sub-order');
+  return {
+    ...subOrder,
+    id: asInteger(subOrder.id, 'sub_orders.id'),
+    product_id: asInteger(subOrder.product_id, 'sub_orders.product_id'),
+    product_options: asOptions(subOrder.product_options, 'sub_orders.product_options'),
+    price: asMoneyOrNull(subOrder.price, 'sub_orders.price'),
+    ...textsOf(subOrder, ['status', 'delivery_started_at', 'delivered_at', 'invoice', 'delivery_service']),
+    ...textsOf(subOrder, ['created_at', 'updated_at']),
+    reviews_count: asIntegerOrNull(subOrder.reviews_count, 'sub_orders.reviews_count'),
+  };
+}
+
+/** The named fields as text or null. */
+export function textsOf<Name extends string>(
+  object: Record<string, unknown>,
+  names: readonly Name[],
+): Record<Name, string | null> {
+  const entries = names.map((name) => [name, asTextOrNull(object[name], name)] as const);
+  return Object.fromEntries(entries) as Record<Name, string | null>;
+}

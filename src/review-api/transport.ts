@@ -1,0 +1,127 @@
+import pLimit from 'p-limit';
+import type { Answer, Call, Send } from './call.ts';
+import {
+  AuthenticationError,
+  type Circumstances,
+  LimitedError,
+  MalformedAnswerError,
+  NotFoundError,
+  RefusedError,
+  UnavailableError,
+  UnknownOutcomeError,
+} from './errors.ts';
+import type { Gate, Wait } from './gate.ts';
+import { judge, type Verdict } from './judge.ts';
+import { pause } from './pause.ts';
+import { type Failure, nextStep, type RetryLimits } from './retry-policy.ts';
+import { openTokens, readToken, type Token, tokenCall } from './token.ts';
+import type { Sent, Wire } from './wire.ts';
+
+export type TransportParts = {
+  wire: Wire;
+  gate: Gate;
+  concurrency: number;
+  clientId: string;
+  clientSecret: string;
+  limits: RetryLimits;
+  now: () => number;
+  stopped: AbortSignal;
+  onRetry: (wait: Wait, delayMs: number) => void;
+};
+
+type TryOnce = (refused: Token | undefined) => Promise<{ token: Token | undefined; sent: Sent }>;
+
+/** One request from start to answer: token, requests in flight, repeats. */
+export function openTransport(parts: TransportParts): Send {
+  const { wire, now } = parts;
+  const limit = pLimit(parts.concurrency);
+  const authentication = tokenCall(parts.clientId, parts.clientSecret);
+  // Not under the limit: its caller holds a place there and would wait for itself.
+  const tokens = openTokens(
+    () =>
+      untilAnswered(authentication, readToken, async () => ({
+        token: undefined,
+        sent: await wire(authentication, undefined),
+      })),
+    now,
+  );
+
+  return (call, read) =>
+    untilAnswered(call, read, (refused) =>
+      limit(async () => {
+        parts.stopped.throwIfAborted();
+        const token = await tokens.take(refused);
+        return { token, sent: await wire(call, token) };
+      }),
+    );
+
+  async function untilAnswered<T>(call: Call, read: (answer: Answer) => T, tryOnce: TryOnce): Promise<T> {
+    const refused: Token[] = [];
+    let [number, waitedMs] = [1, 0];
+    for (;;) {
+      const { token, sent } = await tryOnce(refused.at(-1));
+      const secrets = [token?.value, tokens.current(), parts.clientSecret, ...privateParams(call)];
+      const verdict = judge(sent, { call, read, secrets, nowMs: now() });
+      if (token && sent.kind === 'answer' && verdict.kind !== 'token-refused') token.accepted = true;
+
+      if (verdict.kind === 'fine') return verdict.value;
+      if (verdict.kind === 'token-refused' && token) {
+        refused.push(token);
+        if (isEnough(refused)) throw new AuthenticationError(circumstances(call, verdict));
+        continue;
+      }
+      if (verdict.kind !== 'failure') throw finalError(call, verdict);
+
+      const step = nextStep(
+        verdict.failure,
+        { number, waitedMs, repeatable: call.repeatable ?? true, random: Math.random() },
+        parts.limits,
+      );
+      if (step.holdMs > 0) parts.gate.hold(step.holdMs, 'the review service asked for fewer requests');
+      if (step.action === 'unknown-outcome') throw new UnknownOutcomeError(circumstances(call, verdict));
+      parts.stopped.throwIfAborted();
+      if (step.action === 'give-up') throw givenUp(verdict.failure, circumstances(call, verdict));
+      const reason = `${call.method} ${call.path}: ${verdict.words ?? verdict.failure.kind}`;
+      parts.onRetry({ untilMs: now() + step.delayMs, reason }, step.delayMs);
+      await pause(step.delayMs, parts.stopped);
+      waitedMs += step.delayMs;
+      number += 1;
+    }
+  }
+}
+
+/** Two tokens that nobody got in with; four in all, since a path may say 401 for ever while others prove each token good. */
+function isEnough(refused: readonly Token[]): boolean {
+  return refused.length >= 4 || refused.filter((token) => !token.accepted).length >= 2;
+}
+
+function circumstances(call: Call, verdict: Verdict<unknown>): Circumstances {
+  return { method: call.method, path: call.path, status: verdict.status, words: verdict.words };
+}
+
+function finalError(call: Call, verdict: Verdict<unknown>): Error {
+  const at = circumstances(call, verdict);
+  if (call.path === '/oauth/token') return new AuthenticationError(at);
+  return verdict.kind === 'absent' ? new NotFoundError(at) : new RefusedError(at);
+}
+
+function givenUp(failure: Failure, at: Circumstances): Error {
+  switch (failure.kind) {
+    case 'limited':
+      return new LimitedError(at);
+    case 'malformed':
+      return new MalformedAnswerError(at);
+    case 'unsent':
+    case 'lost':
+    case 'failed':
+      return new UnavailableError(at);
+    default:
+      return failure satisfies never;
+  }
+}
+
+/** What was sent about a customer: an error that quotes it back must not show it. */
+function privateParams(call: Call): string[] {
+  const fields = ['user_email', 'user_phone', 'user_name', 'user_code'] as const;
+  return fields.map((field) => call.params?.[field]).filter((value) => typeof value === 'string');
+}

@@ -1,0 +1,72 @@
+import pLimit from 'p-limit';
+import { UsageError } from '../errors.ts';
+import { dayAfter, localPeriod, type Span, startOfDay } from '../span.ts';
+import { coveredSpans } from '../warehouse/export-windows.ts';
+import { captureOverview, type OverviewDeps } from './capture-overview.ts';
+import { planWindows } from './plan-windows.ts';
+import type { ReadDeps } from './read-window.ts';
+import { type Window, windowLimits } from './window.ts';
+
+/** Calendar days in the service's zone, both inclusive; without one, the overview's bound. */
+export type DayRange = { from?: string; to?: string };
+
+/**
+ * The windows of a backfill, on the created axis.
+ *
+ * @param resume.since windows whose reading began at or after this moment are not read again: the backfill goes on
+ *   where it was interrupted. The epoch leaves out all that was ever read (`--gaps`).
+ * @throws UsageError for a range that is none.
+ */
+export async function planBackfillReviews(
+  deps: OverviewDeps,
+  range: DayRange,
+  resume: { timeZone: string; since: Date },
+): Promise<Window[]> {
+  const { bounds } = await captureOverview(deps);
+  const wanted = spanOf(range, resume.timeZone, bounds && { start: bounds.first, end: bounds.last });
+  if (!wanted) return [];
+  const covered = await coveredSpans(deps.db, 'created', resume.since);
+  return planWindows(wanted, covered).map((span) => ({ axis: 'created', span }));
+}
+
+/**
+ * The span of a range of days; its end is the first second after the last day, a boundary that neighbours share.
+ *
+ * @throws UsageError when a day is none, or the range is empty.
+ */
+export function spanOf(range: DayRange, zone: string, bounds: Span | undefined): Span | undefined {
+  const day = (name: 'from' | 'to') => {
+    const text = range[name];
+    const start = text === undefined ? undefined : startOfDay(text, zone);
+    if (text !== undefined && start === undefined) {
+      throw new UsageError(`--${name} is ${JSON.stringify(text)}, expected a day such as 2026-01-31`);
+    }
+    return start;
+  };
+  const from = day('from');
+  const to = day('to');
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new UsageError(`--from ${range.from} is after --to ${range.to}`, { hint: 'Exchange the two.' });
+  }
+  const start = from ?? bounds?.start;
+  const end = to === undefined ? bounds?.end : dayAfter(to, zone);
+  if (start === undefined || end === undefined) return undefined;
+  return { start, end: Math.max(start, end) };
+}
+
+/** What reading the windows would cost, from the first page of each: its pages and a proof for each thirty. */
+export async function estimateRequests(deps: ReadDeps, windows: readonly Window[]): Promise<number> {
+  const limit = pLimit(8);
+  const costs = await Promise.all(
+    windows.map((window) =>
+      limit(async () => {
+        const period = localPeriod(window.span, deps.timeZone);
+        const params = { axis: window.axis, ...period, limit: windowLimits.pageSize };
+        const { lastPage = 1 } = await deps.reviews.page(params, 1);
+        const parts = Math.max(1, Math.ceil(lastPage / windowLimits.pages));
+        return lastPage + (lastPage > 1 ? parts : 0);
+      }),
+    ),
+  );
+  return costs.reduce((sum, cost) => sum + cost, 0);
+}

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { packagePath } from '../package-root.ts';
+import type { Database } from './schema.ts';
+
+/** The warehouse or a transaction in it: functions that write take it first, so that rows and cursor share one. */
+export type Db = Kysely<Database>;
+
+export type Warehouse = {
+  readonly db: Db;
+  /** The pool below `db`, for what Kysely does not know: advisory locks, the rate limiter's table. */
+  readonly pool: pg.Pool;
+  readonly statements: Statements;
+  close(): Promise<void>;
+};
+
+/** The big statements of sql/warehouse/statements/, one a file. */
+export type Statements = Readonly<Record<'upsertReviews' | 'learnProducts', string>>;
+
+export type WarehouseOptions = {
+  url: string;
+  /** Connections at the most. Each order in flight holds one while it is being pushed. */
+  connections: number;
+};
+
+/** Opens the warehouse. Nothing is connected yet: the first statement does that. */
+export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections,
+    application_name: 'review-sync',
+    connectionTimeoutMillis: 15_000,
+    keepAlive: true,
+    types: { getTypeParser: typeParser },
+  });
+  // A connection that breaks while idle is replaced; the next statement tells if the server is really gone.
+  pool.on('error', () => {});
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  return {
+    db,
+    pool,
+    statements: {
+      upsertReviews: await statement('upsert_reviews'),
+      learnProducts: await statement('learn_products'),
+    },
+    close: () => db.destroy(),
+  };
+}
+
+const statement = (name: string) => readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
+
+/** Ids fit a JavaScript number; pg's default of text would make every comparison of ids a trap. */
+function typeParser(oid: number, format?: 'text' | 'binary') {
+  if (oid === pg.types.builtins.INT8 && format !== 'binary') return Number;
+  return pg.types.getTypeParser(oid, format as 'text');
+}

@@ -1,0 +1,178 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadOlist } from '../../examples/olist/load.ts';
+import { type OlistReview, olistReviews } from '../../examples/olist/reviews.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '../../src/embedded-database/index.ts';
+import { UsageError } from '../../src/errors.ts';
+import { packagePath } from '../../src/package-root.ts';
+import { contract, runShopQuery, type ShopQuery } from '../sample-shop/columns.ts';
+import { fullEdition } from './olist-full-edition.ts';
+
+const shared = packagePath('..', 'shared', 'data', 'olist');
+const sample = existsSync(shared) ? shared : undefined;
+const queries = ['orders', 'order_lines', 'categories'] as const satisfies ShopQuery[];
+let server: EmbeddedDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  server = await startEmbeddedDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'review-sync-olist-'));
+}, 120_000);
+
+afterAll(async () => {
+  await server?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function runQuery(url: string, name: ShopQuery) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await runShopQuery<Record<string, unknown>>(client, packagePath('examples', 'olist', `${name}.sql`));
+  } finally {
+    await client.end();
+  }
+}
+
+async function writeFiles(files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+}
+
+describe('the full data set, in small', () => {
+  let url: string;
+  let reviews: OlistReview[];
+
+  beforeAll(async () => {
+    await writeFiles(fullEdition);
+    url = await server.createDatabase('olist_small');
+    expect(await loadOlist(url, folder)).toEqual({ orders: 3, lines: 3, reviews: 4 });
+    reviews = await Array.fromAsync(olistReviews(url));
+  });
+
+  test('local times become moments, with the daylight saving of their day', async () => {
+    const { rows } = await runQuery(url, 'orders');
+    const delivered = rows.find((row) => row.code === 'o1');
+    expect(delivered).toEqual({
+      code: 'o1',
+      created_at: new Date('2017-10-02T13:56:33Z'),
+      updated_at: new Date('2017-10-20T23:25:13Z'),
+      total_price: '38.71',
+      user_code: 'person-a',
+    });
+  });
+
+  test('an order without payments costs its items, one without either costs nothing', async () => {
+    const { rows } = await runQuery(url, 'orders');
+    expect(rows.find((row) => row.code === 'o2')?.total_price).toBe('110.50');
+    expect(Number(rows.find((row) => row.code === 'o3')?.total_price)).toBe(0);
+  });
+
+  test('lines carry the id of the service, also of a product that no file describes', async () => {
+    const { rows } = await runQuery(url, 'order_lines');
+    expect(rows.map((row) => [row.order_code, row.line_code, row.product_id, row.status]).sort()).toEqual([
+      ['o1', '1', '2', 'delivery_finished'],
+      ['o1', '2', '1', 'delivery_finished'],
+      ['o2', '1', '3', 'delivery_started'],
+    ]);
+  });
+
+  test('a category without translation keeps its name', async () => {
+    const { rows } = await runQuery(url, 'categories');
+    expect(rows).toContainEqual({ code: 'pc_gamer', name: 'pc_gamer' });
+    expect(rows).toContainEqual({ code: 'beleza_saude', name: 'health_beauty' });
+  });
+
+  test('each row of the reviews is a review, quoted line breaks and shared ids included', () => {
+    expect(reviews).toEqual([
+      {
+        code: 'o1:1',
+        created_at: '2017-10-21T00:00:00-02:00',
+        message: 'recomendo\nMuito bom,\nchegou "antes" do prazo',
+        score: 5,
+        user_code: 'person-a',
+        product_id: 2,
+        product_code: 'prod-b',
+      },
+      {
+        code: 'o1:2',
+        created_at: '2018-06-01T00:00:00-03:00',
+        message: '(no comment)',
+        score: 4,
+        user_code: 'person-a',
+        product_id: 2,
+        product_code: 'prod-b',
+      },
+      {
+        code: 'o2:1',
+        created_at: '2018-06-01T00:00:00-03:00',
+        message: '(no comment)',
+        score: 4,
+        user_code: 'person-b',
+        product_id: 3,
+        product_code: 'prod-c',
+      },
+      {
+        code: 'o3:1',
+        created_at: '2018-06-02T00:00:00-03:00',
+        message: 'Não recebi',
+        score: 1,
+        user_code: 'person-b',
+      },
+    ]);
+  });
+
+  test('tables that are there are left alone unless they are to be replaced', async () => {
+    await expect(loadOlist(url, folder)).rejects.toThrow(UsageError);
+    expect(await loadOlist(url, folder, { replace: true })).toEqual({ orders: 3, lines: 3, reviews: 4 });
+  });
+
+  test('a file that is not as expected is refused by file, line and column, and nothing is loaded', async () => {
+    const empty = await server.createDatabase('olist_refused');
+    await writeFiles({ ...fullEdition, 'olist_order_payments_dataset.csv': 'order_id,payment_value\no1,1\n' });
+    await expect(loadOlist(empty, folder)).rejects.toThrow(
+      /olist_order_payments_dataset\.csv lacks payment_sequential/,
+    );
+    const wrong = 'order_id,payment_sequential,payment_value\no1,1,1\no1,2,ten\n';
+    await writeFiles({ 'olist_order_payments_dataset.csv': wrong });
+    await expect(loadOlist(empty, folder)).rejects.toThrow(/payments_dataset\.csv, line 3: payment_value is "ten"/);
+    await rm(join(folder, 'olist_order_payments_dataset.csv'));
+    await expect(loadOlist(empty, folder)).rejects.toThrow(/payments_dataset\.csv cannot be read/);
+    await writeFiles(fullEdition);
+    expect(await loadOlist(empty, folder)).toEqual({ orders: 3, lines: 3, reviews: 4 });
+  });
+});
+
+describe.skipIf(!sample)(`the sample in shared/data/olist${sample ? '' : ' (skipped: the folder is not here)'}`, () => {
+  let url: string;
+
+  beforeAll(async () => {
+    url = await server.createDatabase('olist_sample');
+    expect(await loadOlist(url, sample ?? '')).toEqual({ orders: 5000, lines: 5603, reviews: 4988 });
+  }, 60_000);
+
+  test.each(queries)('%s.sql gives columns of the contract in their exact types', async (name) => {
+    const { types, rows } = await runQuery(url, name);
+    expect(contract[name].types).toMatchObject(types);
+    for (const column of contract[name].required) expect(rows.filter((row) => row[column] === null)).toEqual([]);
+  });
+
+  test('every order and line is shown once, and every line knows its product', async () => {
+    const orders = (await runQuery(url, 'orders')).rows;
+    const lines = (await runQuery(url, 'order_lines')).rows;
+    expect(new Set(orders.map((row) => row.code)).size).toBe(5000);
+    expect(new Set(lines.map((row) => `${row.order_code} ${row.line_code}`)).size).toBe(5603);
+    expect(lines.filter((row) => row.product_id === null)).toEqual([]);
+    expect(orders.filter((row) => (row.updated_at as Date).getUTCFullYear() > 2018)).toEqual([]);
+  });
+
+  test('all reviews are given, each under a code of its own', async () => {
+    const reviews = await Array.fromAsync(olistReviews(url));
+    expect(new Set(reviews.map((review) => review.code)).size).toBe(4988);
+    expect(reviews.filter((review) => review.product_id === undefined)).toHaveLength(32);
+    expect(reviews.every((review) => /^201[678]-\d\d-\d\dT\d\d:00:00-0[23]:00$/.test(review.created_at))).toBe(true);
+  });
+});

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { openRateLimit } from '../../src/review-api/index.ts';
+
+test('no more than the ceiling start within a second, and those who wait go in their order', async () => {
+  const acquire = openRateLimit({ requestsPerSecond: 50, store: 'memory' });
+  const started: { number: number; atMs: number }[] = [];
+  await Promise.all(
+    Array.from({ length: 60 }, async (_, number) => {
+      await acquire();
+      started.push({ number, atMs: performance.now() });
+    }),
+  );
+  expect(started.map(({ number }) => number)).toEqual(Array.from({ length: 60 }, (_, number) => number));
+  // Not a measure of speed but the promise itself: the 53rd cannot come within a second of the first.
+  expect((started[52]?.atMs ?? 0) - (started[0]?.atMs ?? 0)).toBeGreaterThan(1000);
+});
+
+test('workers on one store share the ceiling, and spread over the second', async () => {
+  let row = { points: 0, expire: 0 };
+  // What the library asks of its table, for one key: count within the window, or begin a new one.
+  const query = async ({ values: [, points, expire, now] }: { values: [string, number, number, number] }) => {
+    row = row.expire <= now ? { points, expire } : { ...row, points: row.points + points };
+    return { rows: [row] };
+  };
+  const store = { postgres: { query }, schema: 'sync', table: 'rate_limit' };
+  const workers = [1, 2, 3].map(() => openRateLimit({ requestsPerSecond: 30, store }));
+  const startedMs: number[] = [];
+  const worker = async (acquire: () => Promise<void>) => {
+    for (let left = 13; left > 0; left -= 1) {
+      await acquire();
+      startedMs.push(performance.now());
+    }
+  };
+  await Promise.all(workers.map(worker));
+  expect((startedMs[33] ?? 0) - (startedMs[0] ?? 0)).toBeGreaterThan(1000);
+  // Ten slots of 33 ms: a window is not used up at its beginning.
+  expect(startedMs.filter((atMs) => atMs - (startedMs[0] ?? 0) < 300).length).toBeLessThan(15);
+});
+
+test('an aborted wait ends with its reason, and the next caller is served', async () => {
+  const acquire = openRateLimit({ requestsPerSecond: 20, store: 'memory' });
+  const stop = new AbortController();
+  await acquire(stop.signal);
+  const waiting = acquire(stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(waiting).rejects.toThrow('stopped');
+  await acquire();
+});
+
+test('when the store does not answer, the ceiling is kept alone and the trouble is told', async () => {
+  const troubles: unknown[] = [];
+  const postgres = { query: () => Promise.reject(new Error('no database')) };
+  const store = { postgres, schema: 'sync', table: 'rate_limit' };
+  const acquire = openRateLimit({ requestsPerSecond: 100, store, onStoreTrouble: (error) => troubles.push(error) });
+  await acquire();
+  await acquire();
+  expect(troubles).toHaveLength(2);
+});
+
+test('a ceiling that is none is refused', () => {
+  for (const requestsPerSecond of [0, -1, Number.NaN]) {
+    expect(() => openRateLimit({ requestsPerSecond, store: 'memory' })).toThrow(TypeError);
+  }
+});

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import {
+  LimitedError,
+  MalformedAnswerError,
+  NotFoundError,
+  RefusedError,
+  UnavailableError,
+  UnknownOutcomeError,
+} from '../../src/review-api/index.ts';
+import { client, json, order, page, quick, tinyService } from './tiny-service.ts';
+
+const line = { product_id: 3, price: '12.50' };
+const orderBody = { code: 'A-1', created_at: '2024-01-01T00:00:00+09:00', total_price: '12.50' };
+
+test.each(['lost', 'half', { status: 502, body: '<html>' }, { status: 201, body: '<html>' }] as const)(
+  'a sub-order whose answer is no answer (%o) is not added twice',
+  async (reply) => {
+    const service = await tinyService(() => reply);
+    const error = await client(service.url)
+      .subOrders.create(5, line)
+      .catch((reason) => reason);
+    expect(error).toBeInstanceOf(UnknownOutcomeError);
+    expect(error).toMatchObject({ method: 'POST', path: '/v1/orders/5/sub_orders' });
+    expect(service.calls()).toHaveLength(1);
+  },
+);
+
+test('a sub-order is sent again where the service cannot have seen it or said that it was too much', async () => {
+  const service = await tinyService((_seen, nth) => (nth < 3 ? { status: 429 } : { status: 201, body: { id: 8 } }));
+  expect(await client(service.url).subOrders.create(5, line)).toEqual({ id: 8 });
+
+  const closed = await tinyService(() => json([]));
+  await new Promise((resolve) => closed.server.close(resolve));
+  const retry = { ...quick, attempts: 3 };
+  const error = await client(closed.url, { retry })
+    .subOrders.create(5, line)
+    .catch((reason) => reason);
+  expect(error).toBeInstanceOf(UnavailableError);
+});
+
+test('an order is sent again after a lost answer, since its code makes it the same order', async () => {
+  const service = await tinyService((_seen, nth) => (nth === 1 ? 'lost' : { status: 201, body: order(4) }));
+  expect((await client(service.url).orders.upsert(orderBody)).id).toBe(4);
+  expect(service.calls()).toHaveLength(2);
+});
+
+test('a page whose body breaks off is read again', async () => {
+  const service = await tinyService((_seen, nth) => (nth < 6 ? 'half' : json([{ id: 1 }])));
+  expect((await client(service.url).reviews.page(page, 1)).items).toEqual([{ id: 1 }]);
+});
+
+test('a service that keeps silent is asked again after the time limit', async () => {
+  const service = await tinyService((_seen, nth) => (nth === 1 ? new Promise<'lost'>(() => {}) : json([])));
+  const api = client(service.url, { timeouts: { headersMs: 50 } });
+  expect((await api.reviews.page(page, 1)).items).toEqual([]);
+  expect(service.calls()).toHaveLength(2);
+});
+
+test('HTML, an object or nothing with status 200 is no data', async () => {
+  for (const body of ['<html><body>Maintenance</body></html>', { error: 'busy' }, undefined]) {
+    const service = await tinyService(() => ({ body }));
+    const error = await client(service.url)
+      .reviews.page(page, 1)
+      .catch((reason) => reason);
+    expect(error).toBeInstanceOf(MalformedAnswerError);
+    expect(service.calls()).toHaveLength(4);
+  }
+});
+
+test('refusals are not repeated and carry the words of the service', async () => {
+  for (const status of [400, 403, 409, 422]) {
+    const service = await tinyService(() => ({ status, body: { message: 'price is odd' } }));
+    const error = await client(service.url)
+      .orders.upsert(orderBody)
+      .catch((reason) => reason);
+    expect(error).toBeInstanceOf(RefusedError);
+    expect(error).toMatchObject({ status, words: 'message: price is odd', retryable: false });
+    expect(service.calls()).toHaveLength(1);
+  }
+});
+
+test('a review that is not there is a NotFoundError, a redirect is not followed', async () => {
+  const gone = await tinyService(() => ({ status: 404 }));
+  await expect(client(gone.url).reviews.get(5)).rejects.toThrow(NotFoundError);
+  const moved = await tinyService(() => ({
+    status: 301,
+    headers: { location: 'http://127.0.0.1:1/x?access_token=t' },
+  }));
+  const error = await client(moved.url)
+    .reviews.get(5)
+    .catch((reason) => reason);
+  expect(error).toBeInstanceOf(RefusedError);
+  expect(error).toMatchObject({ words: 'redirected to http://127.0.0.1:1/x' });
+});
+
+test('when the attempts are used up, the error says whether it was overload or absence', async () => {
+  const retry = { ...quick, attempts: 3 };
+  const busy = await tinyService(() => ({ status: 429 }));
+  await expect(client(busy.url, { retry }).reviews.get(5)).rejects.toThrow(LimitedError);
+  const down = await tinyService(() => 'lost');
+  await expect(client(down.url, { retry }).reviews.get(5)).rejects.toThrow(UnavailableError);
+  expect(down.calls()).toHaveLength(3);
+});
+
+test('a 429 slows everybody: no request starts before the time, and the wait is told', async () => {
+  let opensAt: number | undefined;
+  const service = await tinyService(() => {
+    opensAt ??= performance.now() + 200;
+    return performance.now() < opensAt ? { status: 429, headers: { 'retry-after': '0.2' } } : json(order(1));
+  });
+  const waits: string[] = [];
+  const api = client(service.url, { onWait: ({ reason }) => waits.push(reason), concurrency: 1 });
+  await Promise.all(Array.from({ length: 5 }, () => api.orders.get(1)));
+  expect(waits).toContain('the review service asked for fewer requests');
+  // Five answers and the one refusal: the four others would have been refused too, had they not waited.
+  expect(service.calls()).toHaveLength(6);
+  expect(api.stats()).toMatchObject({ requests: 7, retries: 1 });
+});
+
+test('waiting ends when the signal aborts, and a write in flight is then of unknown outcome', async () => {
+  const stop = new AbortController();
+  const waiting = await tinyService(() => ({ status: 429, headers: { 'retry-after': '60' } }));
+  const api = client(waiting.url, { signal: stop.signal, onWait: () => stop.abort(new Error('stopped')) });
+  await expect(api.orders.get(1)).rejects.toThrow('stopped');
+
+  const halt = new AbortController();
+  const hanging = await tinyService(() => {
+    halt.abort(new Error('stopped'));
+    return new Promise<'lost'>(() => {});
+  });
+  await expect(client(hanging.url, { signal: halt.signal }).subOrders.create(1, line)).rejects.toThrow(
+    UnknownOutcomeError,
+  );
+});
+
+test('closing lets a request in flight finish and starts no other', async () => {
+  let answer: () => void = () => {};
+  let arrived: () => void = () => {};
+  const arrival = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const service = await tinyService(async () => {
+    arrived();
+    await new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    return json(order(1));
+  });
+  const api = client(service.url, { concurrency: 1 });
+  const [running, queued] = [api.orders.get(1), api.orders.get(2)];
+  await arrival;
+  const closed = api.close();
+  answer();
+  expect((await running).id).toBe(1);
+  await expect(queued).rejects.toThrow('closed');
+  await closed;
+  expect(service.calls()).toHaveLength(1);
+});

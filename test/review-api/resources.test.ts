@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { MalformedAnswerError } from '../../src/review-api/index.ts';
+import { client, json, order, page, tinyService } from './tiny-service.ts';
+
+const subOrder = { id: 11, product_id: 3, product_options: { Size: 'L' }, price: { cents: 1250, currency_iso: 'USD' } };
+
+test('an empty code is refused before anything is sent', async () => {
+  const service = await tinyService(() => json([]));
+  const { orders, categories, reviews } = client(service.url);
+  const body = { code: '', created_at: '2024-01-01T00:00:00Z', total_price: '1' };
+  for (const call of [
+    ...[() => orders.getByCode(''), () => orders.removeByCode(' '), () => orders.upsert(body)],
+    ...[() => orders.updateByCode('', {}), () => categories.removeByCode(''), () => reviews.removeByCode('')],
+    ...[() => reviews.getByCode(''), () => reviews.page({ ...page, productCode: '' }, 1)],
+  ]) {
+    await expect(call()).rejects.toThrow(TypeError);
+  }
+  expect(service.seen).toEqual([]);
+});
+
+test('an order comes with its sub-orders; ids as text become numbers, unknown fields pass', async () => {
+  const sent = order(4, { id: '4', store: 'x', sub_orders: [{ ...subOrder, id: '11', product_options: [] }] });
+  const service = await tinyService(() => json(sent));
+  const found = await client(service.url).orders.get(4);
+  expect(found).toMatchObject({ id: 4, store: 'x', user_code: null, sub_orders: [{ id: 11, product_options: {} }] });
+  expect(found.sub_orders[0]).toMatchObject({ price: { cents: 1250, currency_iso: 'USD' }, reviews_count: null });
+});
+
+test.each([
+  {},
+  { id: 1, code: 'A' },
+  { id: 'x', code: 'A', sub_orders: [] },
+  order(1, { sub_orders: [{ id: null }] }),
+  [],
+])('an order that is not one (%o) is a MalformedAnswerError', async (body) => {
+  const service = await tinyService(() => json(body));
+  await expect(client(service.url).orders.get(1)).rejects.toThrow(MalformedAnswerError);
+});
+
+test('amounts go as the text they are, options as repeated pairs, nothing that is undefined', async () => {
+  const service = await tinyService(() => ({ status: 201, body: { id: 7 } }));
+  const api = client(service.url);
+  const options = { Size: 'L & XL', 색상: '파랑+1' };
+  await api.subOrders.create(5, { product_id: 3, price: '0.10', invoice: undefined, product_options: options });
+  const params = service.calls()[0]?.params;
+  expect(params?.getAll('product_options[]')).toEqual(['Size:L & XL', '색상:파랑+1']);
+  expect(params?.get('price')).toBe('0.10');
+  expect(params?.has('invoice')).toBe(false);
+  await expect(api.subOrders.create(5, { product_id: 3, price: '1,50' })).rejects.toThrow(TypeError);
+});
+
+test('an order by code is found where the service answers with a list, and not guessed where the list lacks it', async () => {
+  const service = await tinyService(({ path, params }) =>
+    path === '/v1/orders' ? json(params.get('code') === 'A-2' ? [order(1), order(2)] : [order(1)]) : json(order(2)),
+  );
+  const api = client(service.url);
+  expect((await api.orders.getByCode('A-2')).id).toBe(2);
+  await expect(api.orders.getByCode('A-3')).rejects.toThrow(MalformedAnswerError);
+});
+
+test('any success or 404 on a delete is success', async () => {
+  for (const status of [200, 202, 204, 404]) {
+    const service = await tinyService(() => ({ status, body: 'gone' }));
+    await client(service.url).subOrders.remove(1, 2);
+    expect(service.calls()).toHaveLength(1);
+  }
+});
+
+test('a page of reviews keeps the body as it came and asks as the spec says', async () => {
+  const rawBody = '[{"id":1,"message":"좋아요","score":5.0}]';
+  const link = '<https://s.example/v1/reviews?page=31>; rel="last"';
+  const service = await tinyService(() => json(rawBody, { link }));
+  const found = await client(service.url).reviews.page(
+    { ...page, axis: 'updated', desc: true, score: 0, photo: true },
+    2,
+  );
+  expect(found).toMatchObject({ rawBody, lastPage: 31, items: [{ id: 1 }] });
+  expect(found.requestedAt).toBeInstanceOf(Date);
+  const { access_token: _, ...params } = Object.fromEntries(service.calls()[0]?.params ?? []);
+  expect(params).toEqual({
+    ...{ start_datetime: page.start, end_datetime: page.end, date_updated_at: '1', date_order_desc: '1' },
+    ...{ limit: '100', page: '2', score: '0', photo: '1' },
+  });
+});
+
+test('the overview tells the bounds and the clock of the service', async () => {
+  const bounds = { first_review_created_at: '2013-01-01T00:00:00.000+09:00', last_review_created_at: null };
+  const service = await tinyService(() => json(bounds, { date: 'Wed, 01 May 2024 00:00:30 GMT' }));
+  expect(await client(service.url).reviews.overview()).toEqual({
+    firstReviewCreatedAt: '2013-01-01T00:00:00.000+09:00',
+    lastReviewCreatedAt: null,
+    serviceNow: new Date('2024-05-01T00:00:30Z'),
+  });
+});
+
+test('additional information of a review goes with the field that all items have first', async () => {
+  const service = await tinyService(() => ({ status: 201, body: { id: 1 } }));
+  const option = { code: 'c', created_at: '2024-01-01T00:00:00Z', value: 'M', review_option_type_id: 2 };
+  await client(service.url).reviews.upsert({
+    code: 'r',
+    display: false,
+    options: [option],
+    image_urls: ['https://i/1'],
+  });
+  const sent = [...(service.calls()[0]?.params ?? [])].map(([name, value]) => `${name}=${value}`);
+  expect(sent).toEqual(expect.arrayContaining(['display=0', 'image_urls[]=https://i/1', 'options[][code]=c']));
+  expect(sent.find((pair) => pair.startsWith('options'))).toBe('options[][review_option_type_id]=2');
+});
+
+test('all pages of a list are read up to the last one that is told', async () => {
+  const link = '<x?page=3>; rel="last"';
+  const service = await tinyService(({ params }) => json([order(Number(params.get('page')))], { link }));
+  const ids: number[] = [];
+  for await (const { items } of client(service.url).orders.listAll()) ids.push(...items.map(({ id }) => id));
+  expect(ids).toEqual([1, 2, 3]);
+});
+
+test('a list that gives the same page again ends in an error, not in a loop and not as complete', async () => {
+  const service = await tinyService(() => json([{ id: 1, code: 'c' }]));
+  const read = async () => {
+    for await (const _page of client(service.url).categories.listAll({ limit: 1 }));
+  };
+  await expect(read()).rejects.toThrow(/page 2 repeats the page before it/);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { defaultRetryLimits, type Failure, nextStep } from '../../src/review-api/retry-policy.ts';
+
+const first = { number: 1, waitedMs: 0, repeatable: true, random: 0.5 };
+const failed: Failure = { kind: 'failed', retryAfterMs: undefined };
+
+test('the backoff doubles up to its ceiling, and is a random part of it', () => {
+  const delays = [1, 2, 3, 7, 13].map((number) => nextStep(failed, { ...first, number }, defaultRetryLimits));
+  expect(delays).toMatchObject([250, 500, 1000, 15_000, 15_000].map((delayMs) => ({ action: 'repeat', delayMs })));
+  expect(nextStep(failed, { ...first, random: 0 }, defaultRetryLimits)).toMatchObject({ delayMs: 0 });
+});
+
+test('about two minutes of waiting are spent before giving up', () => {
+  let waitedMs = 0;
+  for (let number = 1; ; number += 1) {
+    const step = nextStep(failed, { ...first, number, waitedMs }, defaultRetryLimits);
+    if (step.action !== 'repeat') break;
+    waitedMs += step.delayMs;
+  }
+  expect(waitedMs).toBeGreaterThan(90_000);
+  expect(waitedMs).toBeLessThan(150_000);
+});
+
+test('a write that must not be repeated is repeated only where it cannot have been done', () => {
+  const write = { ...first, repeatable: false };
+  const action = (failure: Failure) => nextStep(failure, write, defaultRetryLimits).action;
+  expect(action({ kind: 'unsent', hopeless: false })).toBe('repeat');
+  expect(action({ kind: 'limited', retryAfterMs: undefined })).toBe('repeat');
+  expect(action({ kind: 'lost' })).toBe('unknown-outcome');
+  expect(action(failed)).toBe('unknown-outcome');
+  expect(action({ kind: 'malformed' })).toBe('unknown-outcome');
+});
+
+test('a named wait holds everybody, is obeyed up to a maximum, and gets jitter on top', () => {
+  const limited: Failure = { kind: 'limited', retryAfterMs: 7_000 };
+  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', holdMs: 7_000, delayMs: 7_250 });
+  const tomorrow: Failure = { kind: 'failed', retryAfterMs: 86_400_000 };
+  expect(nextStep(tomorrow, first, defaultRetryLimits)).toMatchObject({ holdMs: defaultRetryLimits.maxRetryAfterMs });
+});
+
+test('a 429 without a named wait holds everybody for the backoff', () => {
+  const limited: Failure = { kind: 'limited', retryAfterMs: undefined };
+  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', holdMs: 250, delayMs: 250 });
+});
+
+test('malformed answers are asked for again a few times only, a bad certificate never', () => {
+  const at = (number: number) => ({ ...first, number });
+  expect(nextStep({ kind: 'malformed' }, at(3), defaultRetryLimits).action).toBe('repeat');
+  expect(nextStep({ kind: 'malformed' }, at(4), defaultRetryLimits).action).toBe('give-up');
+  expect(nextStep({ kind: 'unsent', hopeless: true }, at(1), defaultRetryLimits).action).toBe('give-up');
+});

@@ -1,0 +1,82 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pino from 'pino';
+import { onTestFinished } from 'vitest';
+import { openReviewApi, type ReviewApi, type ReviewApiOptions } from '../../src/review-api/index.ts';
+
+/** A request as the tiny service saw it; `params` are those of query and form together. */
+export type Seen = { method: string; path: string; query: string; body: string; params: URLSearchParams };
+
+export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown } | 'lost' | 'half';
+
+/** Answers resource requests; `nth` counts those with the same method and path, from 1. */
+export type Answering = (seen: Seen, nth: number) => Reply | Promise<Reply>;
+
+export const secretToken = (number: number) => `tok-${number}-5ecre7`;
+
+/** Quick repeats: the decisions are those of production, only shorter. */
+export const quick = { baseDelayMs: 1, maxDelayMs: 2 };
+
+/** A service of a few lines, for one test: gives out tokens, records what it saw, answers as told. */
+export async function tinyService(answering: Answering, tokenAnswering: Answering = token) {
+  const seen: Seen[] = [];
+  const server = createServer(async (request, response) => {
+    const at = await read(request);
+    seen.push(at);
+    const nth = seen.filter((other) => other.method === at.method && other.path === at.path).length;
+    send(response, await (at.path.endsWith('/oauth/token') ? tokenAnswering : answering)(at, nth));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const tokenRequests = () => seen.filter((at) => at.path.endsWith('/oauth/token')).length;
+  const calls = () => seen.filter((at) => !at.path.endsWith('/oauth/token'));
+  return { url, seen, calls, tokenRequests, server };
+}
+
+export function client(baseUrl: string, options: Partial<ReviewApiOptions> = {}): ReviewApi {
+  const api = openReviewApi({
+    ...{ baseUrl, clientId: 'the-app', clientSecret: 'the-s3cret-of-the-app', concurrency: 20 },
+    log: pino({ level: 'silent' }),
+    retry: quick,
+    ...options,
+  });
+  onTestFinished(() => api.close());
+  return api;
+}
+
+export const json = (body: unknown, headers: Record<string, string> = {}): Reply => ({ body, headers });
+
+export const order = (id: number, more: object = {}) => ({ id, code: `A-${id}`, sub_orders: [], ...more });
+
+export const page = { axis: 'created', start: '2024-01-01 00:00:00', end: '2024-01-31 23:59:59', limit: 100 } as const;
+
+function token(_seen: Seen, nth: number): Reply {
+  return json({ access_token: secretToken(nth) });
+}
+
+async function read(request: IncomingMessage): Promise<Seen> {
+  let body = '';
+  for await (const piece of request.setEncoding('utf8')) body += piece;
+  const [path = '', query = ''] = (request.url ?? '').split('?');
+  const params = new URLSearchParams([query, body].filter((part) => part !== '').join('&'));
+  return { method: request.method ?? '', path, query, body, params };
+}
+
+function send(response: ServerResponse, reply: Reply): void {
+  if (reply === 'lost') {
+    response.socket?.destroy();
+    return;
+  }
+  if (reply === 'half') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+    response.write('[{"id": 1, "mess', () => response.socket?.destroy());
+    return;
+  }
+  const { status = 200, headers = {}, body } = reply;
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(status === 204 ? undefined : text);
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { wordsOf } from '../../src/review-api/words.ts';
+
+test('tokens, e-mail addresses and phone numbers are masked, codes and dates stay', () => {
+  const words = wordsOf(
+    JSON.stringify({
+      errors: { user_email: ['kim@shop.example is taken'], user_phone: ['010-1234-5678 and +82 10 1234 5678'] },
+      message: 'order 20240101-0000012 of 2024-01-01T09:00:00+09:00, access_token=abc123def, eyJhbGciOi hidden',
+    }),
+    ['hidden'],
+  );
+  expect(words).toBe(
+    'user_email: [e-mail] is taken; user_phone: [phone] and [phone]; ' +
+      'message: order 20240101-0000012 of 2024-01-01T09:00:00+09:00, access_token=[masked], eyJhbGciOi [masked]',
+  );
+});
+
+test('of a page only its text is told, at most 300 characters', () => {
+  expect(wordsOf('<html><head><style>p{}</style></head><body><h1>502</h1>Bad  gateway</body></html>')).toBe(
+    '502 Bad gateway',
+  );
+  expect(wordsOf('x '.repeat(400))).toHaveLength(300);
+  expect(wordsOf('')).toBeUndefined();
+  expect(wordsOf('{"error":"the access token expired"}')).toBe('error: the access token expired');
+});
