@@ -1,3 +1,4 @@
+import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { type App, openApp } from '../app.ts';
@@ -7,6 +8,7 @@ import { openProgress } from './progress.ts';
 import { drawRun, runToEnd } from './run-to-end.ts';
 
 const flows: Readonly<Record<string, { job: AnyRunJob<App>; summary: string; unit: string }>> = {
+  catalog: { job: syncCatalog, summary: 'push categories and member grades', unit: 'parts' },
   orders: { job: syncOrders, summary: 'push the orders that changed since the last run', unit: 'slices of orders' },
   reviews: { job: syncReviews, summary: 'export the reviews that changed since the last run', unit: 'windows' },
 };

@@ -27,7 +27,7 @@ export function sampleShop(now: Date): Source {
     async fill(shopUrl, serviceDatabaseUrl) {
       const shop = generateSampleShop({ seed, now, orders: 3000, reviews: 20_000 });
       await loadSampleShop(shopUrl, shop);
-      await seedReviews(serviceDatabaseUrl, [...shop.reviews], { timeZone: 'Asia/Seoul' });
+      await seedReviews(serviceDatabaseUrl, shop.reviews);
     },
   };
 }

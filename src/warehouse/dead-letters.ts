@@ -106,3 +106,15 @@ export async function openOrderLetters(db: Db): Promise<string[]> {
     order by min(first_failed_at), 1`.execute(db);
   return rows.map((row) => row.code);
 }
+
+/** Closes the open letters of a kind that was synced as a whole, but for those that failed again. */
+export async function resolveDeadLettersExcept(
+  db: Db,
+  kind: DeadLetterKind,
+  failing: readonly string[],
+): Promise<void> {
+  await sql`
+    update sync.dead_letters set resolved_at = now()
+    where kind = ${kind} and resolved_at is null and key <> all(${failing})
+  `.execute(db);
+}

@@ -1,0 +1,27 @@
+import type { App } from '../src/app.ts';
+import { addCounts } from '../src/counts.ts';
+import { syncCategories } from '../src/orders/sync-categories.ts';
+import { syncUserGrades } from '../src/orders/sync-user-grades.ts';
+import type { StepJob } from '../src/queue/job.ts';
+import { defineRun } from './define-run.ts';
+
+/** Step: all categories and member grades; a shop has few enough of them for one. */
+const pushCatalog: StepJob<App, Record<string, never>> = {
+  name: 'push-catalog',
+  parse: () => ({}),
+  async run(app, _payload, { signal }) {
+    const deps = { api: app.api, shop: app.shop, db: app.warehouse.db, signal };
+    return addCounts([await syncCategories(deps), await syncUserGrades(deps)]);
+  },
+};
+
+/** Scheduled: categories and member grades. */
+export const syncCatalog = defineRun({
+  name: 'sync-catalog',
+  schedule: 'catalog',
+  step: pushCatalog,
+  priority: 1,
+  parse: () => ({}),
+  plan: async () => ({ steps: [{}], state: {} }),
+  complete: async () => {},
+});

@@ -1,0 +1,30 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Input } from './input.ts';
+
+export type Paging = { limit: number; page: number };
+
+/** `limit` and `page` as the spec bounds them; what is out of bounds is noted in the input. */
+export function readPaging(input: Input, most: { page?: number } = {}): Paging {
+  return { limit: input.integer('limit', 1, 100) ?? 30, page: input.integer('page', 1, most.page) ?? 1 };
+}
+
+/** The `Link` header: the last page, and the next where there is one. The token is not repeated in it. */
+export function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: Paging & { total: number; last?: number | undefined | null },
+): FastifyReply {
+  const real = Math.max(1, Math.ceil(page.total / page.limit));
+  const last = page.last === undefined ? real : page.last;
+  const url = new URL(request.url, `${request.protocol}://${request.host}`);
+  const link = (number: number, rel: string) => {
+    url.searchParams.delete('access_token');
+    url.searchParams.set('page', String(number));
+    return `<${url.href}>; rel="${rel}"`;
+  };
+  const links = [
+    ...(last === null ? [] : [link(last, 'last')]),
+    ...(page.page < real ? [link(page.page + 1, 'next')] : []),
+  ];
+  return links.length === 0 ? reply : reply.header('link', links.join(', '));
+}

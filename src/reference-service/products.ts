@@ -1,0 +1,36 @@
+import type { Store } from './store.ts';
+
+export type ProductKey = { id: number | null | undefined; code: string | null | undefined };
+
+/**
+ * The id of a product. The spec has no operation that makes one, so a product is made when it is first named; named by
+ * id and code together, the two are paired.
+ *
+ * @returns null where neither is given.
+ */
+export async function productId(rows: Store['rows'], { id, code }: ProductKey): Promise<number | null> {
+  if (typeof id === 'number') {
+    await rows(
+      `insert into reference_service.products as p (id, code) values ($1, $2)
+       on conflict (id) do update set code = coalesce(excluded.code, p.code)
+       where excluded.code is not null and excluded.code is distinct from p.code`,
+      [id, code ?? null],
+    );
+    // Ids given from outside must not be given out again.
+    await rows(
+      `select setval('reference_service.products_id_seq', $1::bigint)
+       where $1::bigint > (select last_value from reference_service.products_id_seq)`,
+      [id],
+    );
+    return id;
+  }
+  if (typeof code !== 'string') return null;
+  const [known] = await rows<{ id: number }>('select id from reference_service.products where code = $1', [code]);
+  if (known) return known.id;
+  const [made] = await rows<{ id: number }>(
+    `insert into reference_service.products (code) values ($1)
+     on conflict (code) do update set code = excluded.code returning id`,
+    [code],
+  );
+  return made?.id ?? null;
+}

@@ -1,0 +1,144 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure, notFound } from './failure.ts';
+import { type Input, readInput } from './input.ts';
+import { readPaging, sendPage } from './paging.ts';
+import { idOf, paramsOf } from './request.ts';
+import type { Service } from './service.ts';
+
+const limits = { days: 45, pages: 30 } as const;
+
+/** One review alone; lists show `comments_count` instead of the comments. */
+export const singleReview = `reference_service.review_json(r, p.code)
+  || jsonb_build_object('comments', r.comments, 'tag_name', r.tag_name)`;
+const listedReview = `reference_service.review_json(r, p.code)
+  || jsonb_build_object('comments_count', jsonb_array_length(r.comments))`;
+export const fromReviews = 'reference_service.reviews r left join reference_service.products p on p.id = r.product_id';
+
+/** Reading reviews (spec, "List reviews" and "Get a review"). */
+export function reviews(app: FastifyInstance, service: Service): void {
+  const { store, now } = service;
+
+  async function get(column: 'id' | 'code', key: unknown) {
+    await showImages(service);
+    const [row] = await store.rows<{ body: unknown }>(
+      `select ${singleReview} as body from ${fromReviews} where r.${column} = $1`,
+      [key],
+    );
+    if (!row) throw notFound(`review ${key}`);
+    return row.body;
+  }
+
+  app.get('/v1/reviews', async (request, reply) => {
+    const params = paramsOf(request);
+    const input = readInput(params);
+    if (!('code' in params)) return list(request, reply, input);
+    const code = input.required('code');
+    input.check();
+    return get('code', code);
+  });
+
+  app.get('/v1/reviews/:id', async (request) => get('id', idOf(request)));
+
+  async function list(request: FastifyRequest, reply: FastifyReply, input: Input) {
+    const paging = readPaging(input, { page: limits.pages });
+    const isByUpdate = input.flag('date_updated_at') === true;
+    const direction = input.flag('date_order_desc') === true ? 'desc' : 'asc';
+    const period = readPeriod(input);
+    const filters = readFilters(input);
+    input.check();
+    await showImages(service);
+    const [bounds] = await store.rows<{ start: Date; end: Date }>(periodSql, [...period, now()]);
+    if (!bounds) throw new Failure(500, 'no period');
+    const seconds = (bounds.end.getTime() - bounds.start.getTime()) / 1000;
+    if (seconds > limits.days * 86_400) {
+      throw new Failure(
+        422,
+        `the period from start to end is ${Math.ceil(seconds / 86_400)} days, expected at most 45`,
+      );
+    }
+
+    const date = isByUpdate ? 'r.updated_at' : 'r.created_at';
+    const conditions = [`${date} >= $1`, `${date} < $2::timestamptz + interval '1 second'`];
+    const values: unknown[] = [bounds.start, bounds.end];
+    for (const [condition, ...given] of filters) {
+      values.push(...given);
+      conditions.push(condition.replace('?', `$${values.length}`));
+    }
+    const from = `${fromReviews} where ${conditions.join(' and ')}`;
+    const [counted] = await store.rows<{ total: number }>(`select count(*) as total from ${from}`, values);
+    const offset = (paging.page - 1) * paging.limit;
+    const [page] = await store.rows<{ body: string }>(
+      `select coalesce(json_agg(body), '[]')::text as body from (
+         select ${listedReview} as body from ${from}
+         order by ${date} ${direction}, r.id ${direction} limit ${paging.limit} offset ${offset}
+       ) items`,
+      values,
+    );
+    const total = counted?.total ?? 0;
+    sendPage(request, reply, { ...paging, total, last: lastOf(service, Math.ceil(total / paging.limit)) });
+    // Rendered by Postgres; parsing it only to print it again would take longer than all the rest.
+    return reply.type('application/json; charset=utf-8').send(page?.body);
+  }
+}
+
+/** The last page as this service tells it: undefined leaves the truth, null tells nothing. */
+function lastOf({ options }: Service, real: number): number | null | undefined {
+  switch (options.lastPageLink) {
+    case 'real':
+      return undefined;
+    case 'capped':
+      return Math.min(Math.max(1, real), limits.pages);
+    case 'absent':
+      return null;
+  }
+}
+
+/** Days are ignored where times are given; without either, the last 30 days (spec, rules 1 and 3). */
+function readPeriod(input: Input): (string | null)[] {
+  const times = [input.moment('start_datetime') ?? null, input.moment('end_datetime') ?? null];
+  const days = [input.day('start_date') ?? null, input.day('end_date') ?? null];
+  return times[0] || times[1] ? [...times, null, null] : [null, null, ...days];
+}
+
+/** "default 00:00:00 thirty days before", "default 23:59:59 of request day"; all in the session's zone. */
+const periodSql = `select
+  date_trunc('second', coalesce($1::timestamptz, $3::date::timestamptz, date_trunc('day', $5::timestamptz) - interval '30 days')) as start,
+  date_trunc('second', coalesce(
+    $2::timestamptz,
+    ($4::date + 1)::timestamptz - interval '1 second',
+    date_trunc('day', $5::timestamptz) + interval '1 day' - interval '1 second'
+  )) as "end"`;
+
+type Filter = [condition: string, ...values: unknown[]];
+
+/** Each filter that was given, its value in place of the question mark. */
+function readFilters(input: Input): Filter[] {
+  const filters: Filter[] = [];
+  const add = (value: unknown, condition: string) => {
+    if (value !== undefined && value !== null) filters.push([condition, value]);
+  };
+  add(input.integer('product_id', 1), 'r.product_id = ?');
+  add(input.text('product_code'), 'p.code = ?');
+  add(input.text('user_code'), 'r.user_code = ?');
+  const category = 'p.category_code in (select code from reference_service.categories where';
+  add(input.integer('category_id', 1), `${category} id = ?)`);
+  add(input.text('category_code'), 'p.category_code = ?');
+  const score = input.integer('score', 0, 5);
+  if (score === 0) filters.push(['r.score is null']);
+  else add(score, 'r.score = ?');
+  if (input.flag('photo')) filters.push([`r.images <> '[]'`]);
+  add(input.text('tag_name'), 'r.tag_name = ?');
+  add(input.text('third_party_name'), 'r.third_party_name = ?');
+  add(input.integer('sub_brand_id', 1), 'r.sub_brand_id = ?');
+  add(input.text('sub_brand_code'), 'r.sub_brand_code = ?');
+  return filters;
+}
+
+/** Images are "stored asynchronously": they show from one second after the request that brought them. */
+async function showImages({ store, now }: Service): Promise<void> {
+  await store.rows(
+    `update reference_service.reviews set images = pending_images -> 'images', pending_images = null
+     where pending_images is not null and (pending_images ->> 'from')::timestamptz <= $1`,
+    [now()],
+  );
+}

@@ -1,0 +1,35 @@
+import type { Store } from './store.ts';
+
+export type ReferenceServiceOptions = {
+  /** A Postgres database, which may be empty; the service keeps to the schema `reference_service`. */
+  databaseUrl: string;
+  /** On 127.0.0.1; default: a free port. */
+  port?: number;
+  clientId?: string;
+  clientSecret?: string;
+  /** IANA zone in which dates without offset are read, and whose offset timestamps carry. Default Asia/Seoul. */
+  timeZone?: string;
+  /** Wait before each answer, in milliseconds. */
+  latencyMs?: number;
+  /** Share of requests that fail: 500, 503, or a connection that breaks before or after the work was done. */
+  failRate?: number;
+  /** Requests per second, above which the answer is 429. */
+  rateLimitPerSecond?: number;
+  tokenTtlSeconds?: number;
+  /** Form of the review options (spec, "Review option"). */
+  reviewOptionsForm?: 'default' | 'v2';
+  /** Whether `cents` are hundredths or whole units. */
+  moneyUnit?: 'hundredths' | 'whole';
+  /** What the review list's `Link` says of the last page: the truth, at most 30, or nothing. */
+  lastPageLink?: 'real' | 'capped' | 'absent';
+  /** The service's clock. */
+  now?: () => Date;
+};
+
+/** What every resource of the service works with. */
+export type Service = {
+  store: Store;
+  now: () => Date;
+  options: Required<Pick<ReferenceServiceOptions, 'clientId' | 'clientSecret' | 'lastPageLink' | 'reviewOptionsForm'>> &
+    ReferenceServiceOptions;
+};

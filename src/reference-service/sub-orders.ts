@@ -1,0 +1,82 @@
+import type { FastifyInstance } from 'fastify';
+import { notFound } from './failure.ts';
+import { type Params, readInput } from './input.ts';
+import { productId } from './products.ts';
+import { idOf, paramsOf } from './request.ts';
+import type { Service } from './service.ts';
+import { assignments, type Fields, set } from './sql.ts';
+
+const path = '/v1/orders/:order_id/sub_orders';
+
+/** Sub-orders (spec, "Sub-orders"): each POST adds anew, whatever is there already. */
+export function subOrders(app: FastifyInstance, { store, now }: Service): void {
+  app.post(path, async (request, reply) => {
+    const orderId = idOf(request, 'order_id');
+    const fields = readFields(paramsOf(request), true);
+    const body = await store.transaction(async (rows) => {
+      const [order] = await rows('select 1 from reference_service.orders where id = $1', [orderId]);
+      if (!order) throw notFound(`order ${orderId}`);
+      await productId(rows, { id: fields.product_id as number, code: null });
+      const all: Fields = { order_id: orderId, ...fields, created_at: now(), updated_at: now() };
+      const columns = Object.keys(all);
+      const [row] = await rows<{ body: unknown }>(
+        `insert into reference_service.sub_orders as s (${columns.join(', ')})
+         values (${columns.map((_, index) => `$${index + 1}`).join(', ')})
+         returning reference_service.sub_order_json(s) as body`,
+        Object.values(all),
+      );
+      return row?.body;
+    });
+    const location = `/v1/orders/${orderId}/sub_orders`;
+    return reply.status(201).header('location', location).send(body);
+  });
+
+  for (const method of ['PUT', 'PATCH'] as const) {
+    app.route({
+      method,
+      url: `${path}/:id`,
+      async handler(request, reply) {
+        const [orderId, id] = [idOf(request, 'order_id'), idOf(request)];
+        const fields = readFields(paramsOf(request), false);
+        await store.transaction(async (rows) => {
+          if (typeof fields.product_id === 'number') await productId(rows, { id: fields.product_id, code: null });
+          const { sql, values } = assignments({ ...fields, updated_at: now() }, 2);
+          const [row] = await rows(
+            `update reference_service.sub_orders set ${sql} where order_id = $1 and id = $2 returning id`,
+            [orderId, id, ...values],
+          );
+          if (!row) throw notFound(`sub-order ${id}`);
+        });
+        return reply.status(204).header('location', `/v1/orders/${orderId}/sub_orders/${id}`).send();
+      },
+    });
+  }
+
+  app.delete(`${path}/:id`, async (request, reply) => {
+    const [orderId, id] = [idOf(request, 'order_id'), idOf(request)];
+    const [row] = await store.rows(
+      'delete from reference_service.sub_orders where order_id = $1 and id = $2 returning id',
+      [orderId, id],
+    );
+    if (!row) throw notFound(`sub-order ${id}`);
+    return reply.status(204).send();
+  });
+}
+
+function readFields(params: Params, isNew: boolean): Fields {
+  const input = readInput(params);
+  if (isNew) input.required('product_id');
+  const fields: Fields = {};
+  set(fields, 'product_id', input.integer('product_id', 1) ?? undefined);
+  set(fields, 'price', input.amount('price') ?? undefined);
+  set(fields, 'status', input.text('status') ?? undefined);
+  set(fields, 'delivery_started_at', input.moment('delivery_started_at'));
+  set(fields, 'delivered_at', input.moment('delivered_at'));
+  set(fields, 'invoice', input.text('invoice'));
+  const service = input.text('delivery_service');
+  set(fields, 'delivery_service', service === null ? '' : service);
+  const options = input.options('product_options');
+  set(fields, 'product_options', options && JSON.stringify(options));
+  input.check();
+  return fields;
+}
