@@ -2,8 +2,8 @@ import type { Counts } from '../counts.ts';
 import { IncompleteError } from '../errors.ts';
 import { isoOf, type Span } from '../span.ts';
 import { recordWindow } from '../warehouse/export-windows.ts';
-import type { Warehouse } from '../warehouse/index.ts';
-import { landReviews } from '../warehouse/reviews.ts';
+import { inTransaction, type Warehouse } from '../warehouse/index.ts';
+import { landReviews, learnProducts } from '../warehouse/reviews.ts';
 import { nextStep } from './next-step.ts';
 import { type ReadDeps, readWindow, type WindowReading } from './read-window.ts';
 import type { Axis, Window } from './window.ts';
@@ -45,11 +45,13 @@ export async function exportWindow(deps: ExportDeps, runId: string, window: Wind
 type Storing = { runId: string; axis: Axis; complete: Span | undefined; startedAt: Date };
 
 /** What was read is landed even where the window is not complete: it is true, only the ledger may not say "all". */
-function store(deps: ExportDeps, storing: Storing, reading: WindowReading) {
-  return deps.warehouse.db.transaction().execute(async (trx) => {
+async function store(deps: ExportDeps, storing: Storing, reading: WindowReading) {
+  const { db, statements } = deps.warehouse;
+  await learnProducts(db, statements, reading.pages);
+  return inTransaction(db, async (trx) => {
     const landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
     for (const page of reading.pages) {
-      const one = await landReviews(trx, deps.warehouse.statements, page);
+      const one = await landReviews(trx, statements, page);
       for (const kind of ['inserted', 'updated', 'unchanged', 'refused'] as const) landed[kind] += one[kind];
     }
     if (storing.complete) {

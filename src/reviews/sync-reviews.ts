@@ -25,7 +25,8 @@ export async function planSyncReviews(
     return { windows: over('updated', { start, end: serviceNow }), until };
   }
   if (!bounds) return { windows: [], until };
-  return { windows: over('created', { start: bounds.first, end: Math.max(bounds.last, serviceNow) }), until };
+  // What is written from now on is found on the updated axis by the next run.
+  return { windows: over('created', { start: bounds.first, end: bounds.last }), until };
 }
 
 /** Moves the watermark; only after every window of the run is in the warehouse. */

@@ -48,6 +48,21 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   };
 }
 
+/**
+ * Runs `work` in a transaction, again where Postgres ended it for a deadlock: two windows may land the same reviews in
+ * different orders, over the created and over the updated axis.
+ */
+export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await db.transaction().execute(work);
+    } catch (error) {
+      const isDeadlock = error instanceof pg.DatabaseError && error.code === '40P01';
+      if (!isDeadlock || attempt === 5) throw error;
+    }
+  }
+}
+
 const statement = (name: string) => readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
 
 /** Ids fit a JavaScript number; pg's default of text would make every comparison of ids a trap. */

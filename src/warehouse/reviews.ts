@@ -5,7 +5,7 @@ import type { Db, Statements } from './index.ts';
 export type Landed = { inserted: number; updated: number; unchanged: number; refused: number };
 
 /**
- * Lands a page (a response body as it came, known to be a JSON array) and learns its products, in the caller's transaction. What the statement refuses as a whole is taken
+ * Lands a page (a response body as it came, known to be a JSON array) in the caller's transaction. What the statement refuses as a whole is taken
  * row by row, and only the rows at fault become dead letters.
  */
 export async function landReviews(trx: Db, statements: Statements, rawBody: string): Promise<Landed> {
@@ -33,7 +33,6 @@ async function upsert(trx: Db, statements: Statements, rawBody: string): Promise
   const { rows } = await trx.executeQuery<Omit<Landed, 'refused'>>(
     CompiledQuery.raw(statements.upsertReviews, [rawBody]),
   );
-  await trx.executeQuery(CompiledQuery.raw(statements.learnProducts, [rawBody]));
   const row = rows[0];
   if (!row) throw new Error('upsert_reviews.sql gave no row');
   return row;
@@ -70,4 +69,20 @@ function refusal(item: unknown, error: Error): NewDeadLetter {
 function letterKey(item: unknown): string {
   const id = typeof item === 'object' && item !== null && 'id' in item ? item.id : undefined;
   return typeof id === 'number' || (typeof id === 'string' && id !== '') ? String(id) : keyOf(item);
+}
+
+/**
+ * Learns which product ids the pages pair with the shop's codes. In a transaction of its own, one statement: held until
+ * a window is landed, its locks on products that every window has would make windows wait for each other.
+ */
+export async function learnProducts(db: Db, statements: Statements, pages: readonly string[]): Promise<void> {
+  const pairs = new Map<string, number>();
+  for (const page of pages) {
+    for (const item of JSON.parse(page) as Partial<Record<'product_code' | 'product_id', unknown>>[]) {
+      const { product_code: code, product_id: id } = item ?? {};
+      if (typeof code === 'string' && code !== '' && Number.isSafeInteger(id)) pairs.set(code, id as number);
+    }
+  }
+  const rows = [...pairs].map(([product_code, product_id]) => ({ product_code, product_id }));
+  await db.executeQuery(CompiledQuery.raw(statements.learnProducts, [JSON.stringify(rows)]));
 }
