@@ -9,10 +9,11 @@ export const pushOrders: StepJob<App, OrderStep> = {
   name: 'push-orders',
   parse(payload) {
     const step = object(payload);
-    if (Array.isArray(step.codes)) return { codes: step.codes.map(String) };
+    const contact = oneOf(step, 'contact', ['young', 'never', 'always']);
+    if (Array.isArray(step.codes)) return { codes: step.codes.map(String), contact };
     const slice = object(step.slice);
     const axis = oneOf(slice, 'axis', ['updated', 'created']);
-    return { slice: { axis, after: key(slice.after), upTo: key(slice.upTo) } };
+    return { slice: { axis, after: key(slice.after), upTo: key(slice.upTo) }, contact };
   },
   run: (app, step, { signal }) =>
     pushStep(
@@ -25,7 +26,6 @@ export const pushOrders: StepJob<App, OrderStep> = {
         signal,
         concurrency: app.config.api.concurrency,
         contactMaxAgeDays: app.config.orderContactMaxAgeDays,
-        contactPolicy: 'young',
         deletes: app.config.orderDeletes,
       },
       step,

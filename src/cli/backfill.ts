@@ -4,6 +4,7 @@ import { estimateRequests, planBackfillReviews, spanOf } from '../reviews/backfi
 import { dayOf } from '../span.ts';
 import { windowTotals } from '../warehouse/export-windows.ts';
 import { findRun } from '../warehouse/runs.ts';
+import { backfillOrdersCommand } from './backfill-orders.ts';
 import type { Command, Context, Report } from './command.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { drawRun, runToEnd } from './run-to-end.ts';
@@ -12,8 +13,9 @@ type Options = { from?: string; to?: string; dryRun?: true; detach?: true; gaps?
 
 export const backfill: Command = {
   name: 'backfill',
-  summary: 'export every review created in a range of days',
+  summary: 'export every review, or push every order, created in a range of days',
   define(commander, run) {
+    backfillOrdersCommand(commander, run);
     commander
       .command('reviews')
       .description('export every review created in the range')

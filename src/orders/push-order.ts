@@ -31,6 +31,9 @@ export type PushDeps = {
   deletes: 'off' | 'send';
 };
 
+/** What decides how an order looks to the service. */
+export type IntentDeps = Omit<PushDeps, 'api' | 'db' | 'log'>;
+
 /** What an order looks like to the service now, and the hash by which an unchanged one is known. */
 type Intent = { prepared: PreparedOrder; withContact: boolean; body: ReturnType<typeof orderBody>; print: string };
 
@@ -38,7 +41,7 @@ type Intent = { prepared: PreparedOrder; withContact: boolean; body: ReturnType<
 const lostAnswersAtMost = 5;
 
 /** True when the order stands at the service as it is in the shop: then it costs no request. */
-export function isUnchanged(deps: PushDeps, prepared: PreparedOrder, link: OrderLink | undefined): boolean {
+export function isUnchanged(deps: IntentDeps, prepared: PreparedOrder, link: OrderLink | undefined): boolean {
   return link !== undefined && link.fingerprint === intentOf(deps, prepared, link).print;
 }
 
@@ -60,7 +63,7 @@ export function pushOrder(deps: PushDeps, prepared: PreparedOrder): Promise<Coun
   });
 }
 
-function intentOf(deps: PushDeps, prepared: PreparedOrder, link: OrderLink | undefined): Intent {
+function intentOf(deps: IntentDeps, prepared: PreparedOrder, link: OrderLink | undefined): Intent {
   const { order, lines, held } = prepared;
   const withContact = mayCarryContact({
     decided: link?.withContact,
@@ -160,7 +163,12 @@ async function applyDiff(
       if (!(error instanceof RefusedError)) throw error;
       const key = lineKey(detail.code, line.lineCode);
       refused.add(key);
-      await putDeadLetter(db, { kind: 'order_line', key, reason: error.message, payload: line });
+      await putDeadLetter(db, {
+        kind: 'order_line',
+        key,
+        reason: error.message,
+        payload: { order_code: detail.code, ...line },
+      });
       count('lines_refused');
     }
   };

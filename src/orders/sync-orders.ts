@@ -3,16 +3,17 @@ import { addCounts, type Counts } from '../counts.ts';
 import type { Shop } from '../shop/index.ts';
 import type { OrderKey, OrderSlice, RawOrder } from '../shop/orders.ts';
 import { advanceCursor, readCursor } from '../warehouse/cursors.ts';
-import { openOrderLetters, putDeadLetter } from '../warehouse/dead-letters.ts';
+import { openOrderLetters, putDeadLetter, resolveKeylessLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { orderLinks, productIds, userGradeIds } from '../warehouse/links.ts';
+import type { ContactPolicy } from './contact-rule.ts';
 import { orderLetter, type PreparedOrder, prepareOrder } from './prepare-order.ts';
 import { isUnchanged, type PushDeps, pushOrder } from './push-order.ts';
 
 export type SyncDeps = { shop: Shop; db: Db };
 
 /** What one step pushes: a slice of the walk, or orders that have a dead letter and may go by now. */
-export type OrderStep = { slice: OrderSlice } | { codes: string[] };
+export type OrderStep = ({ slice: OrderSlice } | { codes: string[] }) & { contact: ContactPolicy };
 
 /** Orders in one step: small enough to lose, large enough that reading them is not what takes the time. */
 export const ordersPerStep = 200;
@@ -27,16 +28,25 @@ export async function planSyncOrders(
 ): Promise<{ steps: OrderStep[]; upTo: OrderKey | undefined }> {
   const cursor = await readCursor(deps.db, 'orders');
   const after = { at: cursor ? minutesBefore(cursor.at, options.overlapMinutes) : '-infinity', code: '' };
-  for (const raw of await deps.shop.keylessOrders()) {
-    await putDeadLetter(deps.db, orderLetter(raw, 'code, created_at or updated_at is null, expected a value'));
-  }
+  await keepKeyless(deps);
   const { slices } = await deps.shop.planOrderSlices({ axis: 'updated', after, size: ordersPerStep });
   const letters = await openOrderLetters(deps.db);
-  const steps: OrderStep[] = slices.map((slice) => ({ slice }));
+  const steps: OrderStep[] = slices.map((slice) => ({ slice, contact: 'young' }));
   for (let at = 0; at < letters.length; at += ordersPerStep) {
-    steps.push({ codes: letters.slice(at, at + ordersPerStep) });
+    steps.push({ codes: letters.slice(at, at + ordersPerStep), contact: 'young' });
   }
   return { steps, upTo: slices.at(-1)?.upTo };
+}
+
+/** Rows that no walk can meet become dead letters; those that were mended close theirs. */
+async function keepKeyless(deps: SyncDeps): Promise<void> {
+  const reason = 'code, created_at or updated_at is null, expected a value';
+  const letters = (await deps.shop.keylessOrders()).map((raw) => orderLetter(raw, reason));
+  for (const letter of letters) await putDeadLetter(deps.db, letter);
+  await resolveKeylessLetters(
+    deps.db,
+    letters.map((letter) => letter.key),
+  );
 }
 
 /** Moves the cursor; only after every slice of the run was pushed or kept as dead letters. */
@@ -44,7 +54,11 @@ export async function concludeSyncOrders(db: Db, upTo: OrderKey | undefined): Pr
   if (upTo) await advanceCursor(db, 'orders', upTo);
 }
 
-export type PushStepDeps = Omit<PushDeps, 'gradeIds'> & { shop: Shop; concurrency: number; signal: AbortSignal };
+export type PushStepDeps = Omit<PushDeps, 'gradeIds' | 'contactPolicy'> & {
+  shop: Shop;
+  concurrency: number;
+  signal: AbortSignal;
+};
 
 /**
  * Pushes the orders of one step, as they are in the shop now. A row that breaks the contract becomes a dead letter.
@@ -53,8 +67,8 @@ export type PushStepDeps = Omit<PushDeps, 'gradeIds'> & { shop: Shop; concurrenc
  */
 export async function pushStep(deps: PushStepDeps, step: OrderStep): Promise<Counts> {
   const raws = 'slice' in step ? await deps.shop.orderSlice(step.slice) : await deps.shop.orders(step.codes);
-  const products = await productIds(deps.db, productCodes(raws));
-  const push: PushDeps = { ...deps, gradeIds: await userGradeIds(deps.db) };
+  const products = await productIds(deps.db, productCodesOf(raws));
+  const push: PushDeps = { ...deps, gradeIds: await userGradeIds(deps.db), contactPolicy: step.contact };
   const prepared: PreparedOrder[] = [];
   const counts: Counts[] = [{ orders: raws.length }];
   for (const raw of raws) {
@@ -88,7 +102,7 @@ export async function pushStep(deps: PushStepDeps, step: OrderStep): Promise<Cou
   return addCounts(counts);
 }
 
-function productCodes(raws: readonly RawOrder[]): string[] {
+export function productCodesOf(raws: readonly RawOrder[]): string[] {
   const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
   return [...new Set(codes.filter((code): code is string => typeof code === 'string'))];
 }

@@ -38,6 +38,7 @@ export type DeadLetterGroup = {
   kind: DeadLetterKind;
   reason: string;
   count: number;
+  ids: number[];
   firstFailedAt: Date;
   lastFailedAt: Date;
 };
@@ -52,6 +53,7 @@ export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
       'kind',
       'reason',
       eb.fn.countAll<number>().as('count'),
+      sql<number[]>`(array_agg(id order by id))[1:20]::integer[]`.as('ids'),
       eb.fn.min('first_failed_at').as('firstFailedAt'),
       eb.fn.max('last_failed_at').as('lastFailedAt'),
     ])
@@ -99,13 +101,25 @@ export async function resolveOrderLetters(
 /** Codes of the orders that have an open letter, their own or a line's, the oldest first. */
 export async function openOrderLetters(db: Db): Promise<string[]> {
   const { rows } = await sql<{ code: string }>`
-    select coalesce(payload ->> 'order_code', payload -> 'order' ->> 'code', split_part(key, '/', 1)) as code
+    select ${letterOrderCode} as code
     from sync.dead_letters
     where kind in ('order', 'order_line') and resolved_at is null
     group by 1
     order by min(first_failed_at), 1`.execute(db);
   return rows.map((row) => row.code);
 }
+
+/** Codes of the orders that these letters are about. */
+export async function orderCodesOf(db: Db, ids: readonly number[]): Promise<string[]> {
+  const { rows } = await sql<{ code: string }>`
+    select distinct ${letterOrderCode} as code
+    from sync.dead_letters
+    where kind in ('order', 'order_line') and id = any(${ids})`.execute(db);
+  return rows.map((row) => row.code);
+}
+
+/** An order's letter has the code as its key; a line's tells it in its payload. */
+const letterOrderCode = sql`case kind when 'order' then key else payload ->> 'order_code' end`;
 
 /** Closes the open letters of a kind that was synced as a whole, but for those that failed again. */
 export async function resolveDeadLettersExcept(
@@ -117,4 +131,74 @@ export async function resolveDeadLettersExcept(
     update sync.dead_letters set resolved_at = now()
     where kind = ${kind} and resolved_at is null and key <> all(${failing})
   `.execute(db);
+}
+
+/** Closes the letters of orders without a code that are no longer found so. */
+export async function resolveKeylessLetters(db: Db, stillFound: readonly string[]): Promise<void> {
+  await sql`
+    update sync.dead_letters set resolved_at = now()
+    where kind = 'order' and resolved_at is null and starts_with(key, 'sha256:') and key <> all(${stillFound})
+  `.execute(db);
+}
+
+export type DeadLetter = {
+  id: number;
+  kind: DeadLetterKind;
+  key: string;
+  reason: string;
+  payload: unknown;
+  attempts: number;
+  firstFailedAt: Date;
+  lastFailedAt: Date;
+  resolvedAt: Date | null;
+};
+
+/** Letters by id, or the open ones of a kind, or all open ones; the oldest first. */
+export function findDeadLetters(
+  db: Db,
+  which: { ids?: readonly number[]; kind?: DeadLetterKind; limit?: number },
+): Promise<DeadLetter[]> {
+  let query = db
+    .selectFrom('sync.dead_letters')
+    .select(['id', 'kind', 'key', 'reason', 'payload', 'attempts'])
+    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
+    .orderBy('id')
+    .limit(which.limit ?? 100_000);
+  if (which.ids) query = query.where('id', 'in', which.ids);
+  else query = query.where('resolved_at', 'is', null);
+  if (which.kind) query = query.where('kind', '=', which.kind);
+  return query.execute();
+}
+
+/** The letters of one order and of its lines, open and resolved, the oldest first. */
+export async function lettersOfOrder(db: Db, orderCode: string): Promise<Omit<DeadLetter, 'payload'>[]> {
+  return db
+    .selectFrom('sync.dead_letters')
+    .select(['id', 'kind', 'key', 'reason', 'attempts'])
+    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
+    .where((eb) =>
+      eb.or([
+        eb('kind', '=', 'order').and('key', '=', orderCode),
+        eb('kind', '=', 'order_line').and(sql<boolean>`starts_with(key, ${`${orderCode}/`})`),
+      ]),
+    )
+    .orderBy('id')
+    .execute();
+}
+
+/** Closes open letters unsynced, because somebody said so. Gives how many were open. */
+export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
+  const result = await db
+    .updateTable('sync.dead_letters')
+    .set({ resolved_at: new Date() })
+    .where('id', 'in', ids)
+    .where('resolved_at', 'is', null)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+/** Lets the orders of open letters be tried again although nothing about them has changed. */
+export async function forgetFingerprints(db: Db, orderCodes: readonly string[]): Promise<void> {
+  if (orderCodes.length === 0) return;
+  await db.updateTable('sync.order_links').set({ fingerprint: null }).where('order_code', 'in', orderCodes).execute();
 }

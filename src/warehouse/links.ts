@@ -24,6 +24,20 @@ export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<
   return new Map(rows.map((row) => [row.orderCode, row]));
 }
 
+/** One order's link with its dates. */
+export async function orderHistory(
+  db: Db,
+  code: string,
+): Promise<(OrderLink & { firstPushedAt: Date; pushedAt: Date | null }) | undefined> {
+  const link = (await orderLinks(db, [code])).get(code);
+  const dates = await db
+    .selectFrom('sync.order_links')
+    .where('order_code', '=', code)
+    .select(['first_pushed_at as firstPushedAt', 'pushed_at as pushedAt'])
+    .executeTakeFirst();
+  return link && dates && { ...link, ...dates };
+}
+
 /** Before the first request for an order: so that what was decided about its contact outlives a crash. */
 export async function decideContact(db: Db, orderCode: string, withContact: boolean): Promise<void> {
   await db

@@ -1,0 +1,95 @@
+import { openApp } from '../app.ts';
+import { explainOrder, type OrderExplanation } from '../orders/explain-order.ts';
+import type { Command } from './command.ts';
+import { table } from './table.ts';
+
+export const explain: Command = {
+  name: 'explain',
+  summary: 'the life of one record',
+  define(commander, run) {
+    commander
+      .command('order <code>')
+      .description('what the shop holds, what was pushed, what the service holds, and what differs now')
+      .option('--json', 'report as JSON')
+      .action((code: string) =>
+        run(async (context) => {
+          const app = await openApp(context.config(), { log: context.log('warn') });
+          try {
+            const explanation = await explainOrder({ api: app.api, shop: app.shop, db: app.warehouse.db }, code);
+            return { text: draw(explanation), json: explanation };
+          } finally {
+            await app.close();
+          }
+        }),
+      );
+  },
+};
+
+function draw(order: OrderExplanation): string {
+  return [drawShop(order), drawPushed(order), drawService(order), drawLetters(order), drawDifference(order)].join(
+    '\n\n',
+  );
+}
+
+function drawShop({ code, shop }: OrderExplanation): string {
+  if (!shop) return `The shop holds no order ${code}.`;
+  const fields = Object.entries(shop.order).filter(([, value]) => value !== null);
+  const lines = shop.lines.map((line) => [
+    line.line_code ?? '',
+    line.product_code ?? line.product_id ?? '',
+    line.price ?? '',
+    line.status ?? '',
+  ]);
+  return `The shop\n${table(['field', 'value'], fields as string[][])}\n${table(['line', 'product', 'price', 'status'], lines)}`;
+}
+
+function drawPushed({ link, lines }: OrderExplanation): string {
+  if (!link) return 'Never pushed.';
+  const pushed = link.pushedAt ? `last completely at ${link.pushedAt.toISOString()}` : 'never completely';
+  const contact = link.withContact ? 'with' : 'without';
+  const rows = lines.map((line) => [
+    line.lineCode,
+    line.subOrderId === null ? 'being added' : String(line.subOrderId),
+    JSON.stringify(line.content),
+  ]);
+  return [
+    `Pushed: first tried at ${link.firstPushedAt.toISOString()}, ${pushed}, ${contact} e-mail and phone.`,
+    ...(rows.length > 0 ? [table(['line', 'sub-order', 'as last pushed'], rows)] : []),
+  ].join('\n');
+}
+
+function drawService({ service }: OrderExplanation): string {
+  if (!service) return 'The service holds no such order.';
+  const rows = service.sub_orders.map((one) => [
+    String(one.id),
+    String(one.product_id),
+    String(one.price?.cents ?? ''),
+    one.status ?? '',
+    String(one.reviews_count ?? '?'),
+  ]);
+  const head = `The service: order ${service.id}, changed ${service.updated_at ?? '?'}, e-mail ${service.user_email ?? 'none'}, phone ${service.phone ?? 'none'}`;
+  return `${head}\n${table(['sub-order', 'product', 'cents', 'status', 'reviews'], rows)}`;
+}
+
+function drawLetters({ letters }: OrderExplanation): string {
+  if (letters.length === 0) return 'No dead letters.';
+  const rows = letters.map((letter) => [
+    String(letter.id),
+    letter.kind,
+    letter.resolvedAt ? `resolved ${letter.resolvedAt.toISOString().slice(0, 19)}` : 'open',
+    letter.reason,
+  ]);
+  return `Dead letters\n${table(['id', 'kind', 'state', 'reason'], rows)}`;
+}
+
+function drawDifference({ difference }: OrderExplanation): string {
+  if (!difference) return 'Nothing to compare.';
+  const told = [
+    ...difference.add.map((line) => `add line ${line.lineCode}`),
+    ...difference.change.map((line) => `change ${line.subOrderId}: ${JSON.stringify(line.patch)}`),
+    ...difference.link.map((line) => `take ${line.subOrderId} for line ${line.lineCode}`),
+    ...difference.remove.map((line) => `remove ${line.subOrderId}, whose line ${line.lineCode} is gone`),
+    ...difference.spared.map((line) => `keep ${line.subOrderId}, whose line ${line.lineCode} is gone (${line.why})`),
+  ];
+  return told.length === 0 ? 'Its sub-orders are the shop’s lines.' : `A push now would:\n  ${told.join('\n  ')}`;
+}
