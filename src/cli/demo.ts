@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jobs } from '../../jobs/index.ts';
+import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { type App, openApp } from '../app.ts';
@@ -44,8 +45,11 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   await writeReviews(context, app, stage, source);
   say('\n1. The service’s reviews land in the warehouse (this is `review-sync sync reviews`).');
   const runs = { reviews: await runOne(context, app, syncReviews, 'reviews', 'windows') };
-  say('\n2. The shop’s orders reach the service (`review-sync sync orders`). Those older than 30 days go without');
+  say(
+    '\n2. Categories, member grades and orders reach the service (`sync catalog`, `sync orders`). Orders older than 30 days go without',
+  );
   say('   e-mail and phone, so that nobody is mailed about a purchase long ago.');
+  const catalog = await runOne(context, app, syncCatalog, 'catalog', 'parts');
   const orders = await runOne(context, app, syncOrders, 'orders', 'slices of orders');
   say('\n3. The same once more: what has not changed costs no request.');
   const again = await runOne(context, app, syncOrders, 'orders again', 'slices of orders');
@@ -58,7 +62,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   const missing = answers.find((answer) => answer.question === 'what is missing')?.rows.length ?? 1;
   const report: Report = {
     text: [...answers.map(drawAnswer), drawEnds(ends), stillUp(stage, options)].join('\n\n'),
-    json: { runs: { ...runs, orders, again }, answers, ends },
+    json: { runs: { ...runs, catalog, orders, again }, answers, ends },
     incomplete: missing > 0 || !isSame(ends),
   };
   if (!options.keep) return report;
