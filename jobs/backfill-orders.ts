@@ -17,6 +17,7 @@ export const backfillOrders = defineRun({
   name: 'backfill-orders',
   step: pushOrders,
   priority: 10,
+  letters: ['order', 'order_line'],
   parse(payload): BackfillOrders {
     const given = object(payload);
     return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), withEmail: given.withEmail === true };

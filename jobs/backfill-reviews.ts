@@ -14,6 +14,7 @@ export const backfillReviews = defineRun({
   name: 'backfill-reviews',
   step: readWindow,
   priority: 10,
+  letters: ['review'],
   parse(payload): BackfillReviews {
     const given = object(payload);
     return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), gaps: given.gaps === true };

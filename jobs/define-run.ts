@@ -4,11 +4,14 @@ import { describeError } from '../src/errors.ts';
 import type { RunInfo, RunJob, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { beginRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
+import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
 type Given<Payload, State, StepPayload> = Omit<
   RunJob<App, Payload, State, StepPayload>,
   'begin' | 'conclude' | 'fail'
 > & {
+  /** Kinds of dead letters that leave this run incomplete while they are open. */
+  letters: readonly DeadLetterKind[];
   /** What follows when every step went through: cursors move here, never ahead of the rows. */
   complete(app: App, state: State): Promise<void>;
 };
@@ -23,7 +26,7 @@ export function defineRun<Payload, State, StepPayload>(
     async conclude(app, _payload, run, end) {
       const counts = addCounts(end.results);
       if (end.failures.length === 0) await given.complete(app, end.state);
-      const report = await reportOf(app, counts, end);
+      const report = await reportOf(app, given.letters, counts, end);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'error'](
         { run: run.id, ...report },
@@ -59,14 +62,19 @@ async function begin(
   return begun;
 }
 
-async function reportOf(app: App, counts: Counts, end: StepsEnd<unknown>): Promise<RunReport> {
+async function reportOf(
+  app: App,
+  kinds: readonly DeadLetterKind[],
+  counts: Counts,
+  end: StepsEnd<unknown>,
+): Promise<RunReport> {
   const problems: string[] = [];
   if (end.failures.length > 0) {
     const reasons = [...new Set(end.failures)].slice(0, 3).join('; ');
     const all = end.failures.length + end.results.length;
     problems.push(`${end.failures.length} of ${all} parts failed and will be read again by the next run: ${reasons}`);
   }
-  const letters = await countOpenDeadLetters(app.warehouse.db);
+  const letters = await countOpenDeadLetters(app.warehouse.db, kinds);
   if (letters > 0) {
     problems.push(`${letters} records could not be synced; see them with: npx review-sync dead-letters`);
   }

@@ -21,6 +21,7 @@ export const syncCatalog = defineRun({
   schedule: 'catalog',
   step: pushCatalog,
   priority: 1,
+  letters: ['category', 'user_grade'],
   parse: () => ({}),
   plan: async () => ({ steps: [{}], state: {} }),
   complete: async () => {},

@@ -8,6 +8,7 @@ export const syncOrders = defineRun({
   schedule: 'orders',
   step: pushOrders,
   priority: 1,
+  letters: ['order', 'order_line'],
   parse: () => ({}),
   async plan(app) {
     const deps = { shop: app.shop, db: app.warehouse.db };

@@ -8,6 +8,7 @@ export const syncReviews = defineRun({
   schedule: 'reviews',
   step: readWindow,
   priority: 1,
+  letters: ['review'],
   parse: () => ({}),
   async plan(app) {
     const deps = { reviews: app.api.reviews, db: app.warehouse.db, now: app.now };

@@ -27,7 +27,7 @@ export type Config = Readonly<{
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /**
  * Reads the environment into a Config.

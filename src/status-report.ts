@@ -42,11 +42,11 @@ function flowOf(flow: Flow, cursor: Cursor | undefined, now: Date): FlowStatus {
   return { flow, watermark: at.toISOString(), lagSeconds: Math.round((now.getTime() - at.getTime()) / 1000) };
 }
 
-/** By calendar month in the service's zone, from the oldest to the newest of what was read or is held. */
+/** By calendar month in the service's zone, between the bounds that the service's overview told last. */
 async function coverage(db: Db, timeZone: string): Promise<MonthCoverage[]> {
   const { rows } = await sql<MonthCoverage>`
     with spans as (
-      select range_agg(tstzrange(start_at, end_at, '[]')) as read
+      select coalesce(range_agg(tstzrange(start_at, end_at + interval '1 second')), '{}') as read
       from sync.export_windows where axis = 'created'
     ),
     held as (
@@ -54,24 +54,33 @@ async function coverage(db: Db, timeZone: string): Promise<MonthCoverage[]> {
       from warehouse.reviews where deleted_at is null group by 1
     ),
     bounds as (
-      select
-        least((select min(day) from held), date_trunc('day', lower(read) at time zone ${timeZone})) as first,
-        greatest((select max(day) from held), date_trunc('day', upper(read) at time zone ${timeZone})) as last
-      from spans
+      select first_review_created_at as first, last_review_created_at as last
+      from warehouse.review_overview
+      where first_review_created_at is not null
+      order by captured_at desc
+      limit 1
+    ),
+    days as (
+      select bounds.*, day
+      from bounds
+      cross join lateral generate_series(
+        date_trunc('day', first at time zone ${timeZone}),
+        date_trunc('day', last at time zone ${timeZone}),
+        interval '1 day'
+      ) as day
     )
     select
       to_char(days.day, 'YYYY-MM') as month,
       count(*)::integer as days,
       count(*) filter (
-        where spans.read && tstzrange(
-          greatest(days.day, bounds.first) at time zone ${timeZone},
-          (days.day + interval '1 day') at time zone ${timeZone}
+        where spans.read @> tstzrange(
+          greatest(days.day at time zone ${timeZone}, days.first),
+          least((days.day + interval '1 day') at time zone ${timeZone}, days.last), '[]'
         )
       )::integer as "readDays",
       coalesce(sum(held.reviews), 0)::integer as reviews
-    from bounds
+    from days
     cross join spans
-    cross join lateral generate_series(bounds.first, bounds.last, interval '1 day') as days (day)
     left join held on held.day = days.day
     group by 1
     order by 1`.execute(db);

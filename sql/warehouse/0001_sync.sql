@@ -96,10 +96,10 @@ comment on table sync.order_links is 'The shop''s orders and what the service ca
 comment on column sync.order_links.order_code is 'The shop''s order code.';
 comment on column sync.order_links.order_id is 'The service''s id; null between the first attempt and its answer.';
 comment on column sync.order_links.with_contact is 'Whether the order goes with e-mail and phone: decided when it was first pushed, kept ever after.';
-comment on column sync.order_links.fingerprint is 'Hash of the order with its lines as last pushed completely; null until then.';
+comment on column sync.order_links.fingerprint is 'Hash of the order with its lines as last tried; while it is the same the order costs no request. What of it was refused is a dead letter.';
 comment on column sync.order_links.shop_updated_at is 'The shop''s updated_at of what was last pushed: an older version is never pushed over it.';
 comment on column sync.order_links.first_pushed_at is 'When the order was first tried.';
-comment on column sync.order_links.pushed_at is 'When the order was last pushed completely.';
+comment on column sync.order_links.pushed_at is 'When the order was last pushed.';
 
 create table sync.sub_order_links (
   order_code   text not null,
@@ -125,7 +125,7 @@ create table sync.product_links (
   linked_at    timestamptz not null default now()
 );
 create index product_links_by_id on sync.product_links (product_id);
-comment on table sync.product_links is 'The shop''s product codes and the service''s product ids, learned from reviews and order lists.';
+comment on table sync.product_links is 'The shop''s product codes and the service''s product ids, learned from reviews.';
 comment on column sync.product_links.product_code is 'The shop''s product code.';
 comment on column sync.product_links.product_id is 'The service''s product id.';
 comment on column sync.product_links.linked_at is 'When the pair was learned or last changed.';

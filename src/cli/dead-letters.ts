@@ -5,7 +5,6 @@ import { type App, openApp } from '../app.ts';
 import { UsageError } from '../errors.ts';
 import { NotFoundError } from '../review-api/index.ts';
 import {
-  countOpenDeadLetters,
   type DeadLetter,
   discardDeadLetters,
   findDeadLetters,
@@ -109,7 +108,7 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   for (const letter of isOf('review')) await retryReview(app, letter);
   const after = await findDeadLetters(db, { ids: [0, ...letters.map((letter) => letter.id)] });
   const resolved = after.filter((letter) => letter.resolvedAt !== null).length;
-  const open = await countOpenDeadLetters(db);
+  const open = (await findDeadLetters(db, {})).length;
   const text = `${resolved} of ${letters.length} went through. ${open} are open${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
   return { text, json: { tried: letters.length, resolved, open }, incomplete: resolved < letters.length };
 }

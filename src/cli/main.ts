@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Command as Commander, CommanderError } from 'commander';
-import { readConfig } from '../config.ts';
-import { describeError, exitStatus, ReviewSyncError } from '../errors.ts';
+import { logLevels, readConfig } from '../config.ts';
+import { describeError, exitStatus, ReviewSyncError, UsageError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import { packagePath } from '../package-root.ts';
 import type { Context, Report } from './command.ts';
@@ -35,7 +35,7 @@ for (const command of commands) {
 
 const context: Context = {
   config: () => readConfig(environment),
-  log: (level = 'info') => openLog(environment.LOG_LEVEL || level),
+  log: (level = 'info') => openLog(logLevel(environment.LOG_LEVEL || level)),
   terminal: {
     say: (line) => void process.stderr.write(`${line}\n`),
     isTerminal: process.stderr.isTTY === true,
@@ -51,6 +51,12 @@ try {
 }
 // What is left open after a failure must not keep the process from ending.
 process.exit();
+
+/** Commands that read no configuration still heed LOG_LEVEL. */
+function logLevel(level: string): string {
+  if (logLevels.includes(level)) return level;
+  throw new UsageError(`LOG_LEVEL is ${JSON.stringify(level)}, expected one of ${logLevels.join(', ')}`);
+}
 
 function report(done: Report | undefined, json: boolean): void {
   if (!done) return;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
 
 export type CatalogLink = { code: string; id: number; fingerprint: string };
@@ -8,7 +9,7 @@ export async function categoryFingerprints(db: Db): Promise<Map<string, string>>
 }
 
 export async function saveCategoryLink(db: Db, { code, id, fingerprint }: CatalogLink): Promise<void> {
-  const values = { category_id: id, fingerprint, linked_at: new Date() };
+  const values = { category_id: id, fingerprint, linked_at: sql<Date>`now()` };
   await db
     .insertInto('sync.category_links')
     .values({ category_code: code, ...values })
@@ -22,7 +23,7 @@ export async function userGradeLinks(db: Db): Promise<Map<string, Omit<CatalogLi
 }
 
 export async function saveUserGradeLink(db: Db, { code, id, fingerprint }: CatalogLink): Promise<void> {
-  const values = { user_grade_id: id, fingerprint, linked_at: new Date() };
+  const values = { user_grade_id: id, fingerprint, linked_at: sql<Date>`now()` };
   await db
     .insertInto('sync.user_grade_links')
     .values({ user_grade_code: code, ...values })

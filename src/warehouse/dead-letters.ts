@@ -26,7 +26,7 @@ export async function resolveDeadLetters(db: Db, kind: DeadLetterKind, keys: rea
   if (keys.length === 0) return 0;
   const result = await db
     .updateTable('sync.dead_letters')
-    .set({ resolved_at: new Date() })
+    .set({ resolved_at: sql`now()` })
     .where('kind', '=', kind)
     .where('key', 'in', keys)
     .where('resolved_at', 'is', null)
@@ -62,10 +62,11 @@ export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   return rows;
 }
 
-export async function countOpenDeadLetters(db: Db): Promise<number> {
+export async function countOpenDeadLetters(db: Db, kinds: readonly DeadLetterKind[]): Promise<number> {
   const row = await db
     .selectFrom('sync.dead_letters')
     .where('resolved_at', 'is', null)
+    .where('kind', 'in', kinds)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return row.count;
@@ -190,7 +191,7 @@ export async function lettersOfOrder(db: Db, orderCode: string): Promise<Omit<De
 export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
   const result = await db
     .updateTable('sync.dead_letters')
-    .set({ resolved_at: new Date() })
+    .set({ resolved_at: sql`now()` })
     .where('id', 'in', ids)
     .where('resolved_at', 'is', null)
     .executeTakeFirst();
@@ -201,4 +202,9 @@ export async function discardDeadLetters(db: Db, ids: readonly number[]): Promis
 export async function forgetFingerprints(db: Db, orderCodes: readonly string[]): Promise<void> {
   if (orderCodes.length === 0) return;
   await db.updateTable('sync.order_links').set({ fingerprint: null }).where('order_code', 'in', orderCodes).execute();
+}
+
+export async function openLetterKeys(db: Db, kind: DeadLetterKind): Promise<string[]> {
+  const open = db.selectFrom('sync.dead_letters').where('kind', '=', kind).where('resolved_at', 'is', null);
+  return (await open.select('key').execute()).map((row) => row.key);
 }

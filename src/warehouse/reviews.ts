@@ -1,5 +1,5 @@
 import { CompiledQuery, sql } from 'kysely';
-import { keyOf, type NewDeadLetter, putDeadLetter, resolveDeadLetters } from './dead-letters.ts';
+import { keyOf, type NewDeadLetter, openLetterKeys, putDeadLetter, resolveDeadLetters } from './dead-letters.ts';
 import type { Db, Statements } from './index.ts';
 
 export type Landed = { inserted: number; updated: number; unchanged: number; refused: number };
@@ -10,7 +10,10 @@ export type Landed = { inserted: number; updated: number; unchanged: number; ref
  */
 export async function landReviews(trx: Db, statements: Statements, rawBody: string): Promise<Landed> {
   const landed = await attempt(trx, () => upsert(trx, statements, rawBody));
-  if (!(landed instanceof Error)) return { ...landed, refused: 0 };
+  if (!(landed instanceof Error)) {
+    await resolveLanded(trx, rawBody);
+    return { ...landed, refused: 0 };
+  }
   const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
   const healed: string[] = [];
   for (const item of JSON.parse(rawBody) as unknown[]) {
@@ -27,6 +30,14 @@ export async function landReviews(trx: Db, statements: Statements, rawBody: stri
   }
   await resolveDeadLetters(trx, 'review', healed);
   return sum;
+}
+
+/** Closes the letters of reviews that have landed. There are hardly ever any, so the page is looked into only then. */
+async function resolveLanded(trx: Db, rawBody: string): Promise<void> {
+  const open = new Set(await openLetterKeys(trx, 'review'));
+  if (open.size === 0) return;
+  const keys = (JSON.parse(rawBody) as unknown[]).map(letterKey).filter((key) => open.has(key));
+  await resolveDeadLetters(trx, 'review', keys);
 }
 
 async function upsert(trx: Db, statements: Statements, rawBody: string): Promise<Omit<Landed, 'refused'>> {

@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, dirname } from 'node:path';
+import { parseEnv } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { packagePath } from '../src/package-root.ts';
+import { createDatabase } from './harness/database.ts';
+
+const read = (file: string) => readFileSync(packagePath(file), 'utf8');
+const dockerfile = read('Dockerfile');
+const compose = read('docker-compose.yml');
+const example = read('.env.example');
+
+/** In .env.example a default is a comment `# NAME=value`. */
+const exampleWithDefaults = example.replaceAll(/^# (?=[A-Z_]+=)/gm, '');
+const known = [...read('src/config.ts').matchAll(/read\.\w+\('([A-Z_]+)'/g)].map(([, name]) => name);
+/** Of the contract, but not read before there is the command `serve`. */
+const ofServe = ['WEBHOOK_SECRET', 'HOST', 'PORT'];
+
+/** From a name at the start of a line, so indented by two, to the next one. */
+const service = (name: string) => new RegExp(`^ {2}${name}:\\n((?: {4}.*\\n| *\\n)+)`, 'm').exec(compose)?.[1] ?? '';
+
+describe('.env.example', () => {
+  test('is a configuration that review-sync accepts', () => {
+    expect(() => readConfig(parseEnv(example))).not.toThrow();
+  });
+
+  test('tells every variable, and the defaults that the program has', () => {
+    const told = parseEnv(exampleWithDefaults);
+    expect(Object.keys(told).sort()).toEqual([...known, ...ofServe].sort());
+    expect(readConfig(told)).toEqual(readConfig(parseEnv(example)));
+  });
+
+  test('explains each variable on the lines above it', () => {
+    const lines = example.split('\n');
+    const isName = (line: string) => /^(# )?[A-Z_]+=/.test(line);
+    const bare = lines.filter(
+      (line, at) => isName(line) && !lines[at - 1]?.startsWith('# ') && !isName(lines[at - 1] ?? ''),
+    );
+    expect(bare).toEqual([]);
+  });
+});
+
+describe('Dockerfile', () => {
+  test('runs on the Node that the tests run on, pinned', () => {
+    const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> };
+    const outside = [...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, image]) => image);
+    expect(outside).toEqual([`node:${lock.packages['node_modules/node']?.version}-bookworm-slim`]);
+  });
+
+  test('ends as a user without privileges, with a health check and commands as arguments', () => {
+    const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
+    expect(last).toMatch(/^USER node$/m);
+    expect(last.slice(last.indexOf('USER node'))).not.toMatch(/^(COPY|RUN) /m);
+    expect(last).toMatch(/^STOPSIGNAL SIGTERM$/m);
+    expect(last).toMatch(/^HEALTHCHECK .*--timeout=/m);
+    expect(last).toMatch(/^ENTRYPOINT \["node", "\/app\/src\/cli\/main\.ts"\]$/m);
+  });
+
+  test('copies what exists and what .dockerignore lets through', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) =>
+      files.split(' '),
+    );
+    const allowed = [...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, file]) => file);
+    expect([...new Set(copied)].sort()).toEqual(allowed.sort());
+    expect(copied.filter((file) => !existsSync(packagePath(file)))).toEqual([]);
+  });
+
+  test('its health check tells a warehouse that answers from one that does not', async () => {
+    const check = /^HEALTHCHECK [\s\S]*?CMD (.+)$/m.exec(dockerfile)?.[1] ?? '';
+    const healthy = await runCheck(check, await createDatabase('migrated'));
+    expect(healthy).toEqual({ status: 0, out: '', words: '' });
+    const unmigrated = await runCheck(check, await createDatabase());
+    expect(unmigrated).toMatchObject({ status: 1, out: '', words: expect.stringContaining('migrate') });
+    const gone = await runCheck(check, 'postgres://nobody:hush-hush@127.0.0.1:1/none');
+    expect(gone).toMatchObject({ status: 1, words: expect.stringContaining('warehouse cannot be reached') });
+    expect(gone.words).not.toContain('hush-hush');
+  });
+});
+
+describe('docker-compose.yml', () => {
+  test('pins every image', () => {
+    const images = [...compose.matchAll(/^ +image: (\S+)$/gm)].map(([, image = '']) => image);
+    expect(images).toHaveLength(3);
+    expect(images.filter((image) => !/:\d+\.\d+(\.\d+)?(-\w+)?$/.test(image))).toEqual([]);
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(images).toContain(`review-sync:${version}`);
+  });
+
+  test('sets only variables that review-sync knows, to values that it accepts', () => {
+    const [, ours = ''] = /^ {2}environment: &environment\n((?: {4}.*\n)+)/m.exec(compose) ?? [];
+    const set = Object.fromEntries(
+      [...ours.matchAll(/^ {4}([A-Z_]+): (.+)$/gm)].map(([, name, value]) => [name, value]),
+    );
+    expect(Object.keys(set).filter((name) => !known.includes(name))).toEqual([]);
+    expect(Object.keys(set)).toEqual(expect.arrayContaining(['WAREHOUSE_DATABASE_URL', 'QUEUE_URL']));
+    const filled = { ...set, WAREHOUSE_DATABASE_URL: set.WAREHOUSE_DATABASE_URL?.replace(/\$\{\w+:-(.*?)\}/, '$1') };
+    expect(readConfig({ ...parseEnv(example), ...filled }).queueUrl).toBe('redis://redis:6379');
+    const added = [...service('serve').matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name = '']) => name);
+    expect(added.filter((name) => ![...known, ...ofServe].includes(name))).toEqual([]);
+  });
+
+  test('starts a worker behind a migrated warehouse, and nothing that does not exist yet', () => {
+    expect(service('worker')).toMatch(/migrate: \{ condition: service_completed_successfully \}/);
+    expect(service('worker')).toMatch(/stop_grace_period: 30s/);
+    expect(service('migrate')).toMatch(/postgres: \{ condition: service_healthy \}/);
+    expect(service('migrate')).toMatch(/redis: \{ condition: service_healthy \}/);
+    for (const name of ['postgres', 'redis']) expect(service(name)).toMatch(/healthcheck:\n {6}test:/);
+    expect(service('serve')).toMatch(/profiles: \[serve\]/);
+  });
+
+  test('opens ports to this machine only', () => {
+    const ports = [...compose.matchAll(/ports: \[(.+)\]/g)].map(([, list = '']) => list);
+    expect(ports.filter((list) => !list.startsWith('"127.0.0.1:'))).toEqual([]);
+  });
+});
+
+/** As the container would, with this Node, the example's values and the warehouse as its own queue. */
+async function runCheck(command: string, warehouse: string) {
+  const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+  const child = spawn('sh', ['-c', command], {
+    cwd: packagePath(),
+    env: { PATH, ...parseEnv(example), WAREHOUSE_DATABASE_URL: warehouse },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [out, words] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    words += chunk;
+  });
+  const [status] = await once(child, 'close');
+  return { status: status as number, out, words };
+}
