@@ -24,7 +24,6 @@ export const pushOrders: StepJob<App, OrderStep> = {
         log: app.log,
         now: app.now,
         signal,
-        concurrency: app.config.api.concurrency,
         contactMaxAgeDays: app.config.orderContactMaxAgeDays,
         deletes: app.config.orderDeletes,
       },

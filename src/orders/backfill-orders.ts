@@ -3,8 +3,9 @@ import type { OrderSlice } from '../shop/orders.ts';
 import { isoOf, type Second } from '../span.ts';
 import type { Db } from '../warehouse/index.ts';
 import { orderLinks, productIds, userGradeIds } from '../warehouse/links.ts';
+import { type IntentDeps, isUnchanged } from './order-intent.ts';
 import { type PreparedOrder, prepareOrder } from './prepare-order.ts';
-import { type IntentDeps, isUnchanged } from './push-order.ts';
+
 import { ordersPerStep, productCodesOf } from './sync-orders.ts';
 
 /** From the first second of a day to the first second after one; either may be open. */

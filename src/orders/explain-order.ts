@@ -3,7 +3,7 @@ import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { lettersOfOrder } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { type OrderLink, orderHistory, productIds, type SubOrderLink, subOrderLinks } from '../warehouse/links.ts';
+import { type OrderLink, orderLinks, productIds, type SubOrderLink, subOrderLinksOf } from '../warehouse/links.ts';
 import { diffSubOrders, type LineLink, type SubOrderDiff } from './diff-sub-orders.ts';
 import { prepareOrder } from './prepare-order.ts';
 import { productCodesOf } from './sync-orders.ts';
@@ -12,7 +12,7 @@ export type OrderExplanation = {
   code: string;
   /** The shop's rows; undefined where the shop does not hold the order. E-mail, phone and name are only told to be there. */
   shop: RawOrder | undefined;
-  link: (OrderLink & { firstPushedAt: Date; pushedAt: Date | null }) | undefined;
+  link: OrderLink | undefined;
   lines: SubOrderLink[];
   letters: Awaited<ReturnType<typeof lettersOfOrder>>;
   /** The order as the service holds it; undefined where it does not. */
@@ -26,8 +26,8 @@ export type ExplainDeps = { api: Pick<ReviewApi, 'orders'>; shop: Shop; db: Db }
 /** The life of one order: what the shop holds, what was pushed, what the service holds, what differs. Changes nothing. */
 export async function explainOrder(deps: ExplainDeps, code: string): Promise<OrderExplanation> {
   const [raw] = await deps.shop.orders([code]);
-  const link = await orderHistory(deps.db, code);
-  const lines = await subOrderLinks(deps.db, code);
+  const link = (await orderLinks(deps.db, [code])).get(code);
+  const lines = (await subOrderLinksOf(deps.db, [code])).get(code) ?? [];
   const service = await orderAtService(deps, code, link?.orderId ?? null);
   return {
     code,

@@ -1,14 +1,19 @@
-import pLimit from 'p-limit';
 import { addCounts, type Counts } from '../counts.ts';
 import type { Shop } from '../shop/index.ts';
 import type { OrderKey, OrderSlice, RawOrder } from '../shop/orders.ts';
 import { advanceCursor, readCursor } from '../warehouse/cursors.ts';
-import { openOrderLetters, putDeadLetter, resolveKeylessLetters } from '../warehouse/dead-letters.ts';
+import {
+  type NewDeadLetter,
+  openOrderLetters,
+  putDeadLetter,
+  resolveKeylessLetters,
+} from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { orderLinks, productIds, userGradeIds } from '../warehouse/links.ts';
+import { orderLinks, productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
 import type { ContactPolicy } from './contact-rule.ts';
+import { isUnchanged } from './order-intent.ts';
 import { orderLetter, type PreparedOrder, prepareOrder } from './prepare-order.ts';
-import { isUnchanged, type PushDeps, pushOrder } from './push-order.ts';
+import { type PushDeps, pushOrders } from './push-orders.ts';
 
 export type SyncDeps = { shop: Shop; db: Db };
 
@@ -54,11 +59,10 @@ export async function concludeSyncOrders(db: Db, upTo: OrderKey | undefined): Pr
   if (upTo) await advanceCursor(db, 'orders', upTo);
 }
 
-export type PushStepDeps = Omit<PushDeps, 'gradeIds' | 'contactPolicy'> & {
-  shop: Shop;
-  concurrency: number;
-  signal: AbortSignal;
-};
+export type PushStepDeps = Omit<PushDeps, 'gradeIds' | 'contactPolicy' | 'readAgain'> & { shop: Shop };
+
+/** Orders that are pushed side by side, and remembered together. */
+const ordersAtOnce = 50;
 
 /**
  * Pushes the orders of one step, as they are in the shop now. A row that breaks the contract becomes a dead letter.
@@ -66,40 +70,39 @@ export type PushStepDeps = Omit<PushDeps, 'gradeIds' | 'contactPolicy'> & {
  * @throws the client's errors when the service cannot be reached; what was pushed until then stays pushed.
  */
 export async function pushStep(deps: PushStepDeps, step: OrderStep): Promise<Counts> {
+  const readAt = await warehouseNow(deps.db);
   const raws = 'slice' in step ? await deps.shop.orderSlice(step.slice) : await deps.shop.orders(step.codes);
-  const products = await productIds(deps.db, productCodesOf(raws));
-  const push: PushDeps = { ...deps, gradeIds: await userGradeIds(deps.db), contactPolicy: step.contact };
-  const prepared: PreparedOrder[] = [];
-  const counts: Counts[] = [{ orders: raws.length }];
-  for (const raw of raws) {
-    const one = prepareOrder(raw, products);
-    if ('order' in one) {
-      prepared.push(one);
-    } else {
-      await putDeadLetter(deps.db, one);
-      counts.push({ orders_refused: 1 });
-    }
-  }
-  const links = await orderLinks(
-    deps.db,
-    prepared.map((one) => one.order.code),
-  );
-  const changed = prepared.filter((one) => !isUnchanged(push, one, links.get(one.order.code)));
-  counts.push({ orders_unchanged: prepared.length - changed.length });
-  const limit = pLimit(deps.concurrency);
-  const outcomes = await Promise.allSettled(
-    changed.map((one) =>
-      limit(() => {
-        deps.signal.throwIfAborted();
-        return pushOrder(push, one);
-      }),
-    ),
-  );
-  for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') throw outcome.reason;
-    counts.push(outcome.value);
+  const push: PushDeps = {
+    ...deps,
+    gradeIds: await userGradeIds(deps.db),
+    contactPolicy: step.contact,
+    readAgain: async (codes) => (await prepareAll(deps.db, await deps.shop.orders(codes))).sound,
+  };
+  const { sound, letters } = await prepareAll(deps.db, raws);
+  for (const letter of letters) await putDeadLetter(deps.db, letter);
+  const codes = sound.map((one) => one.order.code);
+  const links = await orderLinks(deps.db, codes);
+  const changed = sound.filter((one) => !isUnchanged(push, one, links.get(one.order.code)));
+  const unchanged = sound.length - changed.length;
+  const counts: Counts[] = [{ orders: raws.length, orders_unchanged: unchanged, orders_refused: letters.length }];
+  for (let at = 0; at < changed.length; at += ordersAtOnce) {
+    deps.signal.throwIfAborted();
+    counts.push(await pushOrders(push, changed.slice(at, at + ordersAtOnce), readAt));
   }
   return addCounts(counts);
+}
+
+/** The rows checked against the contract, with the product ids that are known so far. */
+async function prepareAll(
+  db: Db,
+  raws: readonly RawOrder[],
+): Promise<{ sound: PreparedOrder[]; letters: NewDeadLetter[] }> {
+  const products = await productIds(db, productCodesOf(raws));
+  const prepared = raws.map((raw) => prepareOrder(raw, products));
+  return {
+    sound: prepared.filter((one): one is PreparedOrder => 'order' in one),
+    letters: prepared.filter((one): one is NewDeadLetter => !('order' in one)),
+  };
 }
 
 export function productCodesOf(raws: readonly RawOrder[]): string[] {

@@ -10,7 +10,7 @@ import { readUserGrade, type UserGrade } from '../shop/rows.ts';
 import { saveUserGradeLink, userGradeLinks } from '../warehouse/catalog-links.ts';
 import { keyOf, type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { withOrderLock } from '../warehouse/links.ts';
+import { withLocks } from '../warehouse/links.ts';
 import { fingerprint } from './fingerprint.ts';
 
 export type UserGradeDeps = { api: Pick<ReviewApi, 'userGrades'>; shop: Shop; db: Db; signal: AbortSignal };
@@ -25,7 +25,7 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
   const counts: Counts = { user_grades: rows.length };
   const letters: NewDeadLetter[] = [];
   // Grades have no unique key at the service: two runs at once would both create what neither has found.
-  await withOrderLock(deps.db, 'user-grades', async (db) => {
+  await withLocks(deps.db, ['user-grades'], async (db) => {
     const links = await userGradeLinks(db);
     let theirs: TheirGrade[] | undefined;
     for (const raw of rows) {

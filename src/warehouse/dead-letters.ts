@@ -85,17 +85,20 @@ function storable(payload: unknown): string {
   return (JSON.stringify(payload) ?? 'null').replaceAll(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\\\u0000');
 }
 
-/** Closes an order's letters: the order's own where it went through, and those of all its lines but some. */
+/** Closes the letters of orders that went through and of all their lines, but of those that fail still. */
 export async function resolveOrderLetters(
   db: Db,
-  orderCode: string,
-  healed: { order: boolean; linesExcept: readonly string[] },
+  orderCodes: readonly string[],
+  failingLines: readonly string[],
 ): Promise<void> {
-  if (healed.order) await resolveDeadLetters(db, 'order', [orderCode]);
+  if (orderCodes.length === 0) return;
   await sql`
     update sync.dead_letters set resolved_at = now()
-    where kind = 'order_line' and resolved_at is null
-      and starts_with(key, ${`${orderCode}/`}) and key <> all(${healed.linesExcept})
+    where resolved_at is null
+      and (
+        (kind = 'order' and key = any(${orderCodes}))
+        or (kind = 'order_line' and payload ->> 'order_code' = any(${orderCodes}) and key <> all(${failingLines}))
+      )
   `.execute(db);
 }
 
