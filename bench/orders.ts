@@ -1,0 +1,108 @@
+/**
+ * How fast orders are pushed, next to a bare undici loop that sends the same requests to the same stub in the same run,
+ * and whether memory stays flat. Prints its table and puts it into docs/benchmarks.md.
+ *
+ *   npm run bench:orders                    5,000 orders, three times
+ *   npm run bench:orders -- --memory        and once each 5,000, 50,000 and 200,000
+ */
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { startEmbeddedDatabase } from '../src/embedded-database/index.ts';
+import { migrateQueue } from '../src/queue/connection.ts';
+import { openWarehouse } from '../src/warehouse/index.ts';
+import { migrateWarehouse } from '../src/warehouse/migrate.ts';
+import { writeTable } from './table.ts';
+
+type Run = { requests: number; seconds: number; maxRssMb: number };
+
+const run = promisify(execFile);
+const here = (file: string) => join(import.meta.dirname, file);
+const folder = await mkdtemp(join(tmpdir(), 'review-sync-bench-'));
+const database = await startEmbeddedDatabase();
+const stub = fork(here('stub-service.ts'));
+const [port] = (await once(stub, 'message')) as [number];
+const origin = `http://127.0.0.1:${port}`;
+
+await writeFile(
+  join(folder, 'orders.sql'),
+  `select code, at as created_at, at as updated_at, 10000 + n::numeric / 100 as total_price,
+     'member' || n % 999 as user_code, 'Kim' as user_name, 'pc' as order_device, 0 as mileage
+   from orders`,
+);
+await writeFile(
+  join(folder, 'order_lines.sql'),
+  `select code as order_code, line::text as line_code, (n % 500 + 1)::bigint as product_id, 5000.50 as price,
+     'paid' as status, jsonb_build_object('size', 'L', 'colour', 'blue') as product_options
+   from orders cross join lateral generate_series(1, 1 + n % 2) as line`,
+);
+
+async function pushAll(orders: number): Promise<Run & { recorded: unknown[] }> {
+  const name = `bench_${Math.random().toString(36).slice(2)}`;
+  const [shop, warehouseUrl] = [await database.createDatabase(`${name}_shop`), await database.createDatabase(name)];
+  const client = new pg.Client({ connectionString: shop });
+  await client.connect();
+  await client.query(
+    `create table orders as
+     select n, 'O' || n as code, timestamptz '2024-01-01' + n * interval '1 minute' as at
+     from generate_series(1, ${orders}) n`,
+  );
+  await client.query('create index on orders (at, code)');
+  await client.query('create index on orders (code); analyze orders');
+  await client.end();
+  const warehouse = await openWarehouse({ url: warehouseUrl, connections: 1 });
+  await migrateWarehouse(warehouse.db);
+  await warehouse.close();
+  await migrateQueue(warehouseUrl);
+  stub.send('forget');
+  await once(stub, 'message');
+  const environment = {
+    ...process.env,
+    ...{ SHOP_DATABASE_URL: shop, SHOP_SQL_DIR: folder, WAREHOUSE_DATABASE_URL: warehouseUrl },
+    ...{ REVIEW_API_BASE_URL: origin, REVIEW_API_CLIENT_ID: 'bench', REVIEW_API_CLIENT_SECRET: 'bench' },
+  };
+  const { stdout } = await run(process.execPath, [here('push-all.ts')], { env: environment });
+  stub.send('take');
+  const [recorded] = (await once(stub, 'message')) as [unknown[]];
+  return { ...(JSON.parse(stdout) as Omit<Run, 'requests'>), requests: recorded.length, recorded };
+}
+
+async function bareLoop(requests: readonly unknown[]): Promise<number> {
+  const file = join(folder, 'requests.json');
+  await writeFile(file, JSON.stringify(requests));
+  const { stdout } = await run(process.execPath, [here('bare-loop.ts'), origin, file]);
+  stub.send('forget');
+  await once(stub, 'message');
+  return (JSON.parse(stdout) as { seconds: number }).seconds;
+}
+
+const perSecond = (requests: number, seconds: number) => Math.round(requests / seconds).toLocaleString('en');
+const rows: string[][] = [];
+try {
+  for (let turn = 1; turn <= 3; turn += 1) {
+    const ours = await pushAll(5000);
+    const bare = await bareLoop(ours.recorded);
+    rows.push([
+      `5,000 orders, turn ${turn}`,
+      perSecond(ours.requests, ours.seconds),
+      perSecond(ours.requests, bare),
+      (bare / ours.seconds).toFixed(2),
+      Math.round(ours.maxRssMb).toString(),
+    ]);
+  }
+  for (const orders of process.argv.includes('--memory') ? [5000, 50_000, 200_000] : []) {
+    const ours = await pushAll(orders);
+    const label = `${orders.toLocaleString('en')} orders, once`;
+    rows.push([label, perSecond(ours.requests, ours.seconds), '', '', Math.round(ours.maxRssMb).toString()]);
+  }
+  const head = ['push of', 'requests/s', 'bare loop, requests/s', 'ratio', 'peak memory, MB'];
+  await writeTable('orders', 'npm run bench:orders -- --memory', head, rows);
+} finally {
+  stub.kill();
+  await database.close();
+  await rm(folder, { recursive: true });
+}
