@@ -21,7 +21,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await warehouse.close();
   await migrateQueue(migrated);
   const shop = await database.createDatabase('template_shop');
-  await loadSampleShop(shop, generateSampleShop({ seed: 7, now: new Date(), orders: 60, reviews: 200 }));
+  await loadSampleShop(shop, generateSampleShop({ seed: 7, orders: 60, reviews: 200, now: new Date() }));
   project.provide('postgresUrl', database.url('postgres'));
   return () => database.close();
 }

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runCli } from './harness/cli.ts';
+
+type DemoReport = {
+  runs: Record<'reviews' | 'orders' | 'again', { outcome: string; counts: Record<string, number> }>;
+  answers: { question: string; rows: string[][] }[];
+  ends: { what: string; where: string; count: number; keys: string }[];
+};
+
+const olist = join(import.meta.dirname, '..', '..', 'shared', 'data', 'olist');
+const folders = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('review-sync-postgres-'));
+const countsOf = ({ ends }: DemoReport) =>
+  Object.fromEntries(ends.map((end) => [`${end.what} at ${end.where}`, end.count]));
+
+test('the demo ends with the same records at both ends, nothing missing and nothing left behind', async () => {
+  const before = await folders();
+  const { status, stdout } = await runCli(['demo', '--json'], {});
+  expect(status).toBe(0);
+  const report = JSON.parse(stdout) as DemoReport;
+  expect(report.answers.find((answer) => answer.question === 'what is missing')?.rows).toEqual([]);
+  expect(countsOf(report)).toMatchObject({ 'reviews at service': 20_000, 'reviews at warehouse': 20_000 });
+  expect(report.runs.again.counts.orders_pushed ?? 0).toBe(0);
+  for (const same of Map.groupBy(report.ends, (end) => end.what).values()) {
+    expect(new Set(same.map((end) => end.keys)).size).toBe(1);
+  }
+  expect((await folders()).filter((folder) => !before.includes(folder))).toEqual([]);
+});
+
+test.skipIf(!existsSync(olist))(
+  '5,000 real orders, 5,603 sub-orders and 4,988 reviews are counted at both ends',
+  async () => {
+    const { status, stdout } = await runCli(['demo', '--json', '--data', olist], {});
+    expect(status).toBe(0);
+    expect(countsOf(JSON.parse(stdout) as DemoReport)).toEqual({
+      'orders at shop': 5000,
+      'orders at service': 5000,
+      'sub-orders at service': 5603,
+      'sub-orders at warehouse': 5603,
+      'reviews at service': 4988,
+      'reviews at warehouse': 4988,
+    });
+  },
+);
