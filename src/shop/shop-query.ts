@@ -28,7 +28,7 @@ export async function loadShopQuery(
   });
   if (text === undefined) return undefined;
   // A comment may end the file: the closing bracket goes on a line of its own.
-  const body = `(\n${text.trimEnd().replace(/;$/, '')}\n)`;
+  const body = `(\n${text.replace(endingSemicolon, '$1')}\n)`;
   const found = await describeColumns(client, body).catch((cause) => {
     const where = position(cause, text);
     throw new UsageError(`The shop query ${file} cannot be run${where}: ${describeError(cause)}`, {
@@ -44,6 +44,9 @@ export async function loadShopQuery(
   );
   return { sql: `select ${columns.join(', ')} from ${body} w` };
 }
+
+/** The last semicolon, where nothing but comments follows it. */
+const endingSemicolon = /;((?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*)$/;
 
 async function describeColumns(client: pg.ClientBase, body: string): Promise<{ name: string; type: string }[]> {
   const { fields } = await client.query(`select * from ${body} w limit 0`);

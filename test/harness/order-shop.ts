@@ -1,0 +1,38 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { query } from './database.ts';
+
+/** A shop of two plain tables, for tests that change single orders and lines. */
+export const orderShopSchema = `
+  create table o (
+    code text, created_at timestamptz not null default now() - interval '1 hour',
+    updated_at timestamptz not null default now() - interval '1 hour', total_price numeric not null default 100,
+    user_code text, user_phone text, user_email text, order_device text, deleted_at timestamptz
+  );
+  create table l (
+    order_code text, line_code text, product_id bigint, product_code text, price numeric not null default 10,
+    status text default 'paid', invoice text, product_options jsonb default '{}'
+  )`;
+
+export async function createOrderShop(url: string): Promise<void> {
+  await query(url, orderShopSchema);
+}
+
+/** A folder with the queries of the two tables. */
+export async function orderShopQueries(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  await writeFile(join(folder, 'orders.sql'), 'select * from o');
+  await writeFile(join(folder, 'order_lines.sql'), 'select * from l; -- as people end their queries\n');
+  return folder;
+}
+
+/** Every order at the service with its sub-orders, without what may differ between two equal ends: ids and times. */
+export const serviceState = `
+  select o.code, o.total_price::text, o.user_email, o.user_phone,
+    coalesce((
+      select jsonb_agg(jsonb_build_array(s.product_id, s.price, s.product_options, s.status, s.invoice)
+        order by s.product_id, s.price, s.product_options, s.status, s.invoice)
+      from reference_service.sub_orders s where s.order_id = o.id
+    ), '[]') as sub_orders
+  from reference_service.orders o order by o.code`;

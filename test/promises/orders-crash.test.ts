@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { beforeAll, expect, inject, test } from 'vitest';
+import { addCounts } from '../../src/counts.ts';
+import { openLog } from '../../src/log.ts';
+import { concludeSyncOrders, planSyncOrders, pushStep } from '../../src/orders/sync-orders.ts';
+import { startReferenceService } from '../../src/reference-service/index.ts';
+import { openReviewApi } from '../../src/review-api/index.ts';
+import { openShop } from '../../src/shop/index.ts';
+import type { Db } from '../../src/warehouse/index.ts';
+import { createDatabase, query } from '../harness/database.ts';
+import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
+import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
+
+const before = `
+  insert into o (code, user_email) values ('A', 'a@example.com'), ('B', null), ('C', null), ('D', null);
+  insert into l (order_code, line_code, product_id, price) values
+    ('A', '1', 1, 10), ('A', '2', 2, 20), ('B', '1', 3, 30), ('B', '2', 3, 30), ('C', '1', 4, 40), ('D', 'old', 5, 50)`;
+/** New, changed, unchanged and removed lines; a line whose code was renewed; two equal lines; an unknown product. */
+const after = `
+  update l set price = 11.5, invoice = 'X1' where order_code = 'A' and line_code = '1';
+  insert into l (order_code, line_code, product_id) values ('A', '3', 1), ('E', '1', 6), ('E', '2', 6);
+  insert into l (order_code, line_code, product_code) values ('E', '3', 'not known yet');
+  delete from l where order_code = 'B' and line_code = '2';
+  update l set line_code = 'new' where order_code = 'D';
+  insert into o (code) values ('E');
+  update o set updated_at = now() - interval '1 minute' where code <> 'C'`;
+
+type Calls = { total: number; die?: { at: number; when: 'before' | 'after' } | undefined; isDead: boolean };
+
+let queries: string;
+/** Templates of the three databases after the first push, before the second. */
+const templates = { shop: '', warehouse: '', service: '' };
+
+beforeAll(async () => {
+  queries = await orderShopQueries();
+  const urls = {
+    shop: await createDatabase(),
+    warehouse: await createDatabase('migrated'),
+    service: await createDatabase(),
+  };
+  await createOrderShop(urls.shop);
+  await query(urls.shop, before);
+  const first = await startReferenceService({ databaseUrl: urls.service });
+  await run(urls, first.url, { total: 0, isDead: false });
+  await first.close();
+  await query(urls.shop, after);
+  for (const name of ['shop', 'warehouse', 'service'] as const) templates[name] = new URL(urls[name]).pathname.slice(1);
+});
+
+async function clone(template: string): Promise<string> {
+  const admin = inject('postgresUrl');
+  const name = `crash_${randomBytes(6).toString('hex')}`;
+  await query(admin, `create database ${name} template ${template}`);
+  const url = new URL(admin);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+type Urls = typeof templates;
+
+/** One whole run, in this process. A death ends it: from then on no statement and no request of it has any effect. */
+async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record<string, number>> {
+  const pool = new pg.Pool({ connectionString: urls.warehouse, max: 4, types: { getTypeParser: int8AsNumber } });
+  const db = new Kysely({ dialect: new PostgresDialect({ pool: deadly(pool, calls) as pg.Pool }) }) as unknown as Db;
+  const shop = openShop({ url: urls.shop, sqlDir: queries, connections: 2 });
+  const abort = new AbortController();
+  const api = openReviewApi({
+    ...{ baseUrl: serviceUrl, clientId: 'demo', clientSecret: 'demo', concurrency: 4, signal: abort.signal },
+    log: openLog('silent'),
+    retry: { baseDelayMs: 1, maxDelayMs: 2 },
+    // Asked before each request: a dead process sends none.
+    acquire: async () => {
+      if (calls.isDead) throw new Error('dead');
+    },
+  });
+  const deps = {
+    ...{ api, shop, db, log: openLog('silent'), signal: abort.signal, now: () => new Date() },
+    ...{ contactMaxAgeDays: 30, deletes: 'off' as const },
+  };
+  try {
+    const { steps, upTo } = await planSyncOrders({ shop, db }, { overlapMinutes: 10_000 });
+    const counts = [];
+    for (const step of steps) counts.push(await pushStep(deps, step));
+    await concludeSyncOrders(db, upTo);
+    return addCounts(counts);
+  } finally {
+    abort.abort();
+    await api.close();
+    await shop.close();
+    await pool.end();
+  }
+}
+
+const int8AsNumber = ((oid: number) =>
+  oid === 20 ? Number : pg.types.getTypeParser(oid)) as typeof pg.types.getTypeParser;
+
+/** A pool that counts the statements sent through it, and dies before or after the n-th. */
+function deadly(pool: pg.Pool, calls: Calls): object {
+  const strike = (when: 'before' | 'after') => {
+    if (calls.isDead || (calls.die?.at === calls.total && calls.die.when === when)) {
+      calls.isDead = true;
+      throw new Error('dead');
+    }
+  };
+  return {
+    end: async () => {},
+    async connect() {
+      const client = await pool.connect();
+      return {
+        async query(...given: Parameters<pg.PoolClient['query']>) {
+          calls.total += 1;
+          strike('before');
+          const result = await client.query(...given);
+          strike('after');
+          return result;
+        },
+        // The connections of a dead process are closed, and its locks with them.
+        release: () => client.release(calls.isDead),
+      };
+    },
+  };
+}
+
+async function world(): Promise<Urls> {
+  return {
+    shop: templates.shop && (await clone(templates.shop)),
+    warehouse: await clone(templates.warehouse),
+    service: await clone(templates.service),
+  };
+}
+
+/** Strikes once, runs again undisturbed, and gives what the service then holds and what a third run sent. */
+async function strikeAndRecover(strike: (urls: Urls, serviceUrl: string) => Promise<unknown>) {
+  const urls = await world();
+  const at = await startReferenceService({ databaseUrl: urls.service });
+  await strike(urls, at.url).catch(() => {});
+  // The lines change before the next run: what was added without an answer is no longer found by its content.
+  await query(urls.shop, `update l set price = price + 1 where order_code in ('A', 'E')`);
+  await query(urls.shop, `update o set updated_at = now() where code in ('A', 'E')`);
+  await run(urls, at.url, { total: 0, isDead: false });
+  const sent = at.requests();
+  await run(urls, at.url, { total: 0, isDead: false });
+  const idle = JSON.stringify(writes(at.requests())) === JSON.stringify(writes(sent));
+  await at.close();
+  return { state: await query(urls.service, serviceState), idle };
+}
+
+const writes = (counts: Readonly<Record<string, number>>) =>
+  Object.entries(counts).filter(([route]) => !route.includes('oauth'));
+
+test('an undisturbed run sends each thing once, and a run after it nothing', async () => {
+  const urls = await world();
+  const at = await startReferenceService({ databaseUrl: urls.service });
+  const counts = await run(urls, at.url, { total: 0, isDead: false });
+  expect(counts).toMatchObject({ sub_orders_added: 3, sub_orders_changed: 1, sub_orders_removed: 1, lines_waiting: 1 });
+  expect(at.requests()).toMatchObject({
+    'POST /v1/orders': 4,
+    'POST /v1/orders/:order_id/sub_orders': 3,
+    'PUT /v1/orders/:order_id/sub_orders/:id': 1,
+    'DELETE /v1/orders/:order_id/sub_orders/:id': 1,
+  });
+  await at.close();
+});
+
+test('killed before or after any statement, the next run ends in the same state', { timeout: 300_000 }, async () => {
+  const counting: Calls = { total: 0, isDead: false };
+  const undisturbed = await strikeAndRecover((urls, url) => run(urls, url, counting));
+  expect(undisturbed.idle).toBe(true);
+  expect(counting.total).toBeGreaterThan(15);
+  for (let at = 1; at <= counting.total; at += 1) {
+    for (const when of ['before', 'after'] as const) {
+      const struck = await strikeAndRecover((urls, url) =>
+        run(urls, url, { total: 0, die: { at, when }, isDead: false }),
+      );
+      expect({ at, when, ...struck }).toEqual({ at, when, ...undisturbed });
+    }
+  }
+});
+
+test('killed before, after or without the answer of any request, the next run ends in the same state', {
+  timeout: 300_000,
+}, async () => {
+  const undisturbed = await strikeAndRecover(run0);
+  let total = 0;
+  await strikeAndRecover(async (urls, url) => {
+    const between = await startFaultProxy(url);
+    await run(urls, between.url, { total: 0, isDead: false });
+    total = between.calls();
+    await between.close();
+  });
+  expect(total).toBe(9);
+  for (let n = 1; n <= total; n += 1) {
+    for (const [mode, dies] of cases) {
+      const struck = await strikeAndRecover(async (urls, url) => {
+        const between = await startFaultProxy(url);
+        const calls: Calls = { total: 0, isDead: false };
+        between.strike(n, mode, () => {
+          calls.isDead = dies;
+        });
+        await run(urls, between.url, calls).finally(() => between.close());
+      });
+      expect({ n, mode, dies, ...struck }).toEqual({ n, mode, dies, ...undisturbed });
+    }
+  }
+});
+
+const run0 = (urls: Urls, url: string) => run(urls, url, { total: 0, isDead: false });
+/** The process ends at that moment, or goes on with a connection that broke. */
+const cases: readonly [FaultMode, boolean][] = [
+  ['before', true],
+  ['after', true],
+  ['lost', true],
+  ['before', false],
+  ['lost', false],
+];
