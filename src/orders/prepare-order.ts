@@ -44,9 +44,14 @@ const unknownProduct =
   'the service is not known to have the product yet: no review or order has told its product_id for this product_code';
 
 function hold(prepared: PreparedOrder, raw: RawRow, reason: string): void {
-  const lineCode = raw.line_code || keyOf(raw);
-  const key = lineKey(prepared.order.code, lineCode);
-  // Of two lines with one code the first is pushed; the letter of the second must not hide it.
-  const isTwin = prepared.lines.some((line) => line.lineCode === lineCode);
-  prepared.held.push({ kind: 'order_line', key: isTwin ? `${key}#2` : key, reason, payload: raw, lineCode });
+  const code = raw.line_code || keyOf(raw);
+  // Of two lines with one code the first is pushed: the second must neither hide it nor hold it back.
+  const lineCode = prepared.lines.some((line) => line.lineCode === code) ? `${code}#2` : code;
+  prepared.held.push({
+    kind: 'order_line',
+    key: lineKey(prepared.order.code, lineCode),
+    reason,
+    payload: raw,
+    lineCode,
+  });
 }

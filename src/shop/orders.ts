@@ -32,7 +32,7 @@ export async function planOrderSlices(
      from (
        select ${at} as at, q.code as code, row_number() over walk as place, lead(q.code) over walk as following
        from (${queries.orders}) q
-       where (${at}, q.code) > ($1::timestamptz, $2) and ($3::timestamptz is null or ${at} < $3)
+       where q.code is not null and (${at}, q.code) > ($1::timestamptz, $2) and ($3::timestamptz is null or ${at} < $3)
        window walk as (order by ${at}, q.code)
      ) numbered
      where place % $4 = 0 or following is null
@@ -53,7 +53,8 @@ export async function readOrderSlice(client: pg.ClientBase, queries: Queries, sl
   const at = column[slice.axis];
   const { rows } = await client.query<RawRow>(
     `select q.* from (${queries.orders}) q
-     where (${at}, q.code) > ($1::timestamptz, $2) and (${at}, q.code) <= ($3::timestamptz, $4)
+     where q.code is not null
+       and (${at}, q.code) > ($1::timestamptz, $2) and (${at}, q.code) <= ($3::timestamptz, $4)
      order by ${at}, q.code`,
     [slice.after.at, slice.after.code, slice.upTo.at, slice.upTo.code],
   );

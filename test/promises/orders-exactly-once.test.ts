@@ -1,0 +1,220 @@
+import { afterEach, expect, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
+import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
+
+const open: World[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function shopWorld(options: WorldOptions = {}): Promise<World> {
+  const environment = { SHOP_SQL_DIR: await orderShopQueries(), ...options.environment };
+  const world = await openWorld({ ...options, shop: 'empty', environment });
+  open.push(world);
+  await createOrderShop(world.shopUrl);
+  return world;
+}
+
+const syncOrders = (world: World) => runCli(['sync', 'orders', '--json'], world.environment);
+const orders = (from: number, to: number) => `
+  insert into o (code) select 'O' || n from generate_series(${from}, ${to}) n;
+  insert into l (order_code, line_code, product_id, price)
+    select 'O' || n, line::text, n, 10 from generate_series(${from}, ${to}) n cross join generate_series(1, 2) line`;
+const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
+/** What the service was asked to write, tokens left out. */
+const writes = (world: World) =>
+  Object.fromEntries(Object.entries(world.service.requests()).filter(([route]) => !/oauth|GET/.test(route)));
+
+test('two runs at once over the same orders add no sub-order twice', async () => {
+  const world = await shopWorld();
+  await world.shop(orders(1, 120));
+  const ends = await Promise.all([syncOrders(world), syncOrders(world), syncOrders(world)]);
+  expect(ends.map((end) => end.status)).toEqual([0, 0, 0]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 240 }]);
+});
+
+test('a service that fails, limits, loses answers and tokens holds each line once in the end', async () => {
+  const world = await shopWorld({ service: { failRate: 0.15, tokenTtlSeconds: 1, rateLimitPerSecond: 400 } });
+  await world.shop(orders(1, 60));
+  for (let run = 0; run < 5; run += 1) {
+    if ((await syncOrders(world)).status === 0) break;
+  }
+  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+  world.service.setFaults({ failRate: 0, rateLimitPerSecond: undefined });
+  expect((await syncOrders(world)).status).toBe(0);
+  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+});
+
+test('a changed line costs one upsert of its order and one PUT, all else nothing', async () => {
+  const world = await shopWorld();
+  await world.shop(orders(1, 5));
+  await syncOrders(world);
+  const before = writes(world);
+  await world.shop(`update l set invoice = 'R-1' where order_code = 'O3' and line_code = '1'`);
+  await world.shop(`update o set updated_at = now() where code = 'O3'`);
+  await syncOrders(world);
+  expect(writes(world)).toEqual({
+    ...before,
+    'POST /v1/orders': (before['POST /v1/orders'] ?? 0) + 1,
+    'PUT /v1/orders/:order_id/sub_orders/:id': 1,
+  });
+});
+
+test('an order committed behind the cursor is still pushed, within the overlap', async () => {
+  const world = await shopWorld();
+  await world.shop(`insert into o (code, updated_at) values ('NEW', now())`);
+  await syncOrders(world);
+  await world.shop(`insert into o (code, updated_at) values ('LATE', now() - interval '9 minutes')`);
+  await syncOrders(world);
+  expect(await world.atService('select code from reference_service.orders order by code')).toEqual([
+    { code: 'LATE' },
+    { code: 'NEW' },
+  ]);
+});
+
+test('a shop whose updated_at is a date loses nothing at the seams of the slices', async () => {
+  const world = await shopWorld();
+  await world.shop(`insert into o (code, updated_at) select 'D' || n, current_date from generate_series(1, 450) n`);
+  await syncOrders(world);
+  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 450 }]);
+  // The same day again, behind codes that were read before.
+  await world.shop(`insert into o (code, updated_at) values ('AAA', current_date)`);
+  await world.shop(`insert into l (order_code, line_code, product_id) values ('D7', '1', 1)`);
+  await syncOrders(world);
+  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 451 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
+});
+
+test('an order that is old when it is first pushed goes without e-mail and phone; one that went with them keeps them', async () => {
+  const world = await shopWorld();
+  await world.shop(`insert into o (code, created_at, user_email, user_phone) values
+    ('OLD', now() - interval '31 days', 'old@example.com', '010-0000-0001'),
+    ('YOUNG', now() - interval '29 days', 'young@example.com', '010-0000-0002')`);
+  await syncOrders(world);
+  const contact = 'select code, user_email, user_phone from reference_service.orders order by code';
+  const both = [
+    { code: 'OLD', user_email: null, user_phone: null },
+    { code: 'YOUNG', user_email: 'young@example.com', user_phone: '010-0000-0002' },
+  ];
+  expect(await world.atService(contact)).toEqual(both);
+  // Older by now, and changed.
+  await world.shop(`update o set created_at = created_at - interval '60 days', total_price = 1, updated_at = now()`);
+  await syncOrders(world);
+  expect(await world.atService(contact)).toEqual(both);
+});
+
+test('a backfill mails nobody unless it is told to, and says so before', async () => {
+  const world = await shopWorld();
+  await world.shop(`insert into o (code, user_email) values ('B1', 'b1@example.com'), ('B2', 'b2@example.com')`);
+  const dry = await runCli(['backfill', 'orders', '--dry-run', '--json'], world.environment);
+  expect(JSON.parse(dry.stdout)).toMatchObject({ orders: 2, toSend: 2, requests: 2, reachable: 2, withContact: false });
+  expect(writes(world)).toEqual({});
+  const done = await runCli(['backfill', 'orders'], world.environment);
+  expect(done).toMatchObject({ status: 0 });
+  expect(done.stderr).toContain('nobody is mailed');
+  const emails = 'select user_email from reference_service.orders order by code';
+  expect(await world.atService(emails)).toEqual([{ user_email: null }, { user_email: null }]);
+  // A scheduled run that comes after does not mail them either.
+  await world.shop(`update o set total_price = 7, updated_at = now()`);
+  await syncOrders(world);
+  expect(await world.atService(emails)).toEqual([{ user_email: null }, { user_email: null }]);
+  expect((await runCli(['backfill', 'orders', '--with-email'], world.environment)).stderr).toContain('ARE sent');
+  expect(await world.atService(emails)).toEqual([{ user_email: 'b1@example.com' }, { user_email: 'b2@example.com' }]);
+});
+
+test('bad rows stay alone: they are kept whole, counted, and go once they are mended', async () => {
+  const world = await shopWorld();
+  await world.shop(`insert into o (code, order_device) values ('GOOD', 'pc'), ('DEVICE', 'fridge'), (null, 'pc')`);
+  await world.shop(`insert into l (order_code, line_code, product_id, product_code, product_options) values
+    ('GOOD', '1', 1, null, '{}'), ('GOOD', '2', null, 'unknown', '{}'), ('GOOD', '1', 2, null, '{}'),
+    ('GOOD', '4', null, null, '{}'), ('GOOD', '5', 3, null, '[1]')`);
+  const end = await syncOrders(world);
+  expect(end).toMatchObject({ status: 1, stdout: expect.not.stringContaining('parts failed') });
+  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
+  const letters = await world.warehouse(
+    'select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key collate "C"',
+  );
+  expect(letters).toEqual([
+    { kind: 'order', key: 'DEVICE', reason: 'order_device is "fridge", expected pc or mobile' },
+    { kind: 'order', key: expect.stringMatching(/^sha256:/), reason: expect.stringContaining('null') },
+    { kind: 'order_line', key: 'GOOD/1#2', reason: 'line_code is there twice in its order' },
+    { kind: 'order_line', key: 'GOOD/2', reason: expect.stringContaining('not known') },
+    { kind: 'order_line', key: 'GOOD/4', reason: expect.stringContaining('both empty') },
+    { kind: 'order_line', key: 'GOOD/5', reason: expect.stringContaining('expected an object of texts') },
+  ]);
+  expect((await runCli(['dead-letters'], world.environment)).stdout).toContain('fridge');
+
+  // Mended in the shop, without moving updated_at; and the product has become known.
+  await world.shop(
+    `update o set order_device = 'mobile' where code = 'DEVICE'; update o set code = 'NAMED' where code is null`,
+  );
+  await world.shop(`delete from l where product_id = 2; update l set product_id = 4 where line_code = '4';
+    update l set product_options = '{"a": "b"}' where line_code = '5'`);
+  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('unknown', 9)`);
+  expect((await syncOrders(world)).status).toBe(0);
+  expect(await world.atService('select product_id from reference_service.sub_orders order by product_id')).toEqual(
+    [1, 3, 4, 9].map((id) => ({ product_id: String(id) })),
+  );
+  expect(await world.warehouse('select id from sync.dead_letters where resolved_at is null')).toEqual([]);
+});
+
+test('what the service refuses is kept with its words, and tried again when asked or changed', async () => {
+  const world = await shopWorld();
+  await world.shop(`insert into o (code, total_price) values ('HUGE', 1), ('FINE', 1)`);
+  // More digits than the service's integer takes.
+  await world.shop(`alter table o add column mileage integer; update o set mileage = 2147483647`);
+  await world.atService(`alter table reference_service.orders add check (code <> 'HUGE')`);
+  const end = await syncOrders(world);
+  expect(end.status).toBe(1);
+  const [letter] = await world.warehouse<{ reason: string }>('select reason from sync.dead_letters');
+  expect(letter?.reason).toContain('POST /v1/orders: refused by the review service (status 422)');
+  const asked = writes(world)['POST /v1/orders'];
+  await syncOrders(world);
+  expect(writes(world)['POST /v1/orders']).toBe(asked);
+  await world.atService('alter table reference_service.orders drop constraint orders_code_check');
+  expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.atService('select code from reference_service.orders order by code')).toEqual([
+    { code: 'FINE' },
+    { code: 'HUGE' },
+  ]);
+});
+
+test('an order that the shop deleted is deleted at the service only when configured, and never with reviews', async () => {
+  const world = await shopWorld();
+  await world.shop(orders(1, 3));
+  await syncOrders(world);
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
+    select now(), now(), min(s.id) from reference_service.sub_orders s join reference_service.orders o on o.id = s.order_id where o.code = 'O2'`);
+  await world.shop(`update o set deleted_at = now(), updated_at = now() where code in ('O1', 'O2')`);
+  const codes = 'select code from reference_service.orders order by code';
+  expect((await syncOrders(world)).status).toBe(0);
+  expect(await world.atService(codes)).toHaveLength(3);
+  const end = await runCli(['sync', 'orders'], { ...world.environment, ORDER_DELETES: 'send' });
+  expect(end.status).toBe(0);
+  expect(await world.atService(codes)).toEqual([{ code: 'O2' }, { code: 'O3' }]);
+});
+
+test('money loses no cent on its way', async () => {
+  const world = await shopWorld();
+  await world.shop(`insert into o (code, total_price) values ('M', 1234567890123.45);
+    insert into l (order_code, line_code, product_id, price) values ('M', '1', 1, 0.1 + 0.2), ('M', '2', 1, 19.99)`);
+  await syncOrders(world);
+  expect(await world.atService(serviceState)).toMatchObject([{ total_price: '1234567890123.45' }]);
+  expect(await world.atService('select price::text from reference_service.sub_orders order by price')).toEqual([
+    { price: '0.3' },
+    { price: '19.99' },
+  ]);
+});
+
+test('explain tells what the shop holds, what was pushed and what differs, and shows nobody’s address', async () => {
+  const world = await shopWorld();
+  await world.shop(`insert into o (code, user_email) values ('X1', 'secret@example.com')`);
+  await world.shop(`insert into l (order_code, line_code, product_id) values ('X1', '1', 5)`);
+  await syncOrders(world);
+  await world.shop(`update l set price = 99 where order_code = 'X1'`);
+  const { status, stdout } = await runCli(['explain', 'order', 'X1'], world.environment);
+  expect(status).toBe(0);
+  expect(stdout).toContain('"price":"99"');
+  expect(stdout).not.toContain('secret@example.com');
+});
