@@ -1,6 +1,6 @@
 import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingError } from 'bullmq';
 import type { Counts } from '../counts.ts';
-import { describeError, ReviewSyncError } from '../errors.ts';
+import { describeError, IncompleteError, ReviewSyncError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { type QueueName, type Queues, queueNames, type RunData, type StepData } from './index.ts';
 import type { AnyRunJob, RunInfo, RunReport, StepJob } from './job.ts';
@@ -86,7 +86,13 @@ async function runStep<Context>(options: WorkerOptions<Context>, job: BullJob, s
   const steps = options.jobs.map((one) => one.step as StepJob<Context, unknown>);
   const step = named(steps, job.name);
   const data = job.data as StepData;
-  return step.run(options.context, step.parse(data.payload), { runId: data.runId, signal });
+  try {
+    return await step.run(options.context, step.parse(data.payload), { runId: data.runId, signal });
+  } catch (error) {
+    // What is known to be out of reach stays so: trying again would only cost time.
+    if (error instanceof IncompleteError) throw new UnrecoverableError(describeError(error));
+    throw error;
+  }
 }
 
 async function runRun<Context>(

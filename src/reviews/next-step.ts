@@ -33,19 +33,24 @@ export function nextStep(reading: Reading): NextStep {
     };
   }
   if (span.start === span.end) return { kind: 'unreachable', second: span.start, rest: [] };
+  if (reading.ordered && lastSecond === span.start) return { kind: 'split', rest: apart(span) };
   return { kind: 'split', rest: halves(span) };
 }
 
-/** Two seconds are taken apart, since halves that share one of them would not be shorter. */
+/** The first second by itself: it alone fills all the pages. */
+function apart({ start, end }: Span): Span[] {
+  return [
+    { start, end: start },
+    { start: start + 1, end },
+  ];
+}
+
 function halves({ start, end }: Span): Span[] {
+  // Halves of two seconds that share one of them would not be shorter.
+  if (end - start === 1) return apart({ start, end });
   const middle = start + Math.floor((end - start) / 2);
-  return end - start === 1
-    ? [
-        { start, end: start },
-        { start: end, end },
-      ]
-    : [
-        { start, end: middle },
-        { start: middle, end },
-      ];
+  return [
+    { start, end: middle },
+    { start: middle, end },
+  ];
 }

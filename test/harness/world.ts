@@ -12,6 +12,7 @@ export type World = AsyncDisposable & {
   shopUrl: string;
   warehouseUrl: string;
   serviceUrl: string;
+  serviceDatabaseUrl: string;
   service: ReferenceService;
   /** What the command line needs to work in this world. */
   environment: Record<string, string>;
@@ -52,7 +53,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   };
   const all = opened.move();
   return {
-    ...{ shopUrl, warehouseUrl, serviceUrl: service.url, service, environment },
+    ...{ shopUrl, warehouseUrl, serviceUrl: service.url, serviceDatabaseUrl: serviceDatabase, service, environment },
     warehouse: (text, values) => query(warehouseUrl, text, values),
     atService: (text, values) => query(serviceDatabase, text, values),
     shop: (text, values) => query(shopUrl, text, values),

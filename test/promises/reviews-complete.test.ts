@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { type SeedReview, seedReviews } from '../../src/reference-service/seed.ts';
+import { runCli } from '../harness/cli.ts';
+import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
+
+const open: World[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function serviceWith(reviews: readonly SeedReview[], options: WorldOptions = {}): Promise<World> {
+  const world = await openWorld({ shop: 'empty', ...options });
+  open.push(world);
+  await seedReviews(world.serviceDatabaseUrl, reviews);
+  return world;
+}
+
+/** One review every `seconds`, the first at `from`. */
+function reviews(count: number, seconds: number, from = '2026-03-01T00:00:00+09:00'): SeedReview[] {
+  return Array.from({ length: count }, (_, index) => {
+    const at = new Date(Date.parse(from) + index * seconds * 1000 + (index % 1000));
+    return {
+      product_code: `P${index % 20}`,
+      message: `review ${index}`,
+      score: 1 + (index % 5),
+      created_at: at,
+      updated_at: at,
+    };
+  });
+}
+
+const ids = async (world: World) => ({
+  service: (await world.atService<{ id: string }>('select id from reference_service.reviews order by id')).map(
+    (row) => row.id,
+  ),
+  warehouse: (await world.warehouse<{ id: string }>('select id from warehouse.reviews order by id')).map(
+    (row) => row.id,
+  ),
+});
+
+describe.each(['real', 'capped', 'absent'] as const)(
+  'a service whose Link tells the last page as %s',
+  (lastPageLink) => {
+    test('gives every review of a day that overflows thirty pages', async () => {
+      const world = await serviceWith(reviews(7300, 10), { service: { lastPageLink } });
+      expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+      const { service, warehouse } = await ids(world);
+      expect(warehouse).toEqual(service);
+      // Requests for 73 full pages, a proof for each part, and the token.
+      expect(world.service.requests()['GET /v1/reviews']).toBeLessThanOrEqual(80);
+    });
+  },
+);
+
+// One of the hourly reviews falls into the dense second too: 3,101 there, 3,000 of them to be seen, 99 elsewhere.
+test('a second that holds more than thirty pages is named, and all else is there', async () => {
+  const dense = reviews(3100, 0, '2026-03-02T12:00:00+09:00').map((review) => ({
+    ...review,
+    created_at: new Date('2026-03-02T12:00:00+09:00'),
+  }));
+  const world = await serviceWith([...reviews(50, 3600), ...dense, ...reviews(50, 3600, '2026-03-05T00:00:00+09:00')]);
+  const end = await runCli(['backfill', 'reviews'], world.environment);
+  expect(end.status).toBe(1);
+  expect(end.stdout).toContain('2026-03-02T03:00:00.000Z');
+  expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 3099 }]);
+});
+
+test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async () => {
+  const world = await serviceWith(reviews(300, 3600));
+  await runCli(['sync', 'reviews'], world.environment);
+  await world.atService(
+    `update reference_service.reviews set message = 'edited', updated_at = now() where id in (7, 250)`,
+  );
+  await world.atService(
+    `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
+  );
+  const second = await runCli(['sync', 'reviews', '--json'], world.environment);
+  expect(JSON.parse(second.stdout)).toMatchObject({ counts: { inserted: 1, updated: 2 } });
+  expect(
+    await world.warehouse(`select id::integer from warehouse.reviews where message = 'edited' order by id`),
+  ).toEqual([{ id: 7 }, { id: 250 }]);
+  const again = await runCli(['sync', 'reviews', '--json'], world.environment);
+  expect(JSON.parse(again.stdout)).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+});
+
+test('a dry run tells windows and requests and writes nothing; --gaps reads only what is lacking', async () => {
+  const world = await serviceWith(reviews(200, 86_400 / 2));
+  const dry = await runCli(['backfill', 'reviews', '--dry-run', '--json'], world.environment);
+  const plan = JSON.parse(dry.stdout) as { windows: unknown[]; requests: number };
+  expect(plan.windows).toHaveLength(3);
+  expect(await world.warehouse('select id from sync.export_windows')).toEqual([]);
+  const before = world.service.requests()['GET /v1/reviews'] ?? 0;
+  await runCli(['backfill', 'reviews', '--from', '2026-03-01', '--to', '2026-04-30'], world.environment);
+  await runCli(['backfill', 'reviews', '--gaps'], world.environment);
+  expect((await ids(world)).warehouse).toEqual((await ids(world)).service);
+  const overlap = await world.warehouse(`
+    select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id
+      and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
+  expect(overlap).toEqual([]);
+  expect((world.service.requests()['GET /v1/reviews'] ?? 0) - before).toBeLessThanOrEqual(plan.requests + 3);
+});
+
+test('the overview’s bounds are kept, and the views show what is inside the lists', async () => {
+  const [first] = reviews(1, 1);
+  const world = await serviceWith([{ ...first, images_count: 2 } as SeedReview]);
+  await runCli(['sync', 'reviews'], world.environment);
+  expect(
+    await world.warehouse(
+      'select first_review_created_at = last_review_created_at as same from warehouse.review_overview',
+    ),
+  ).toEqual([{ same: true }]);
+  expect(await world.warehouse('select position, url from warehouse.review_images order by 1')).toMatchObject([
+    { position: 1 },
+    { position: 2 },
+  ]);
+  expect(await world.warehouse(`select jsonb_typeof(extra) as extra from warehouse.reviews`)).toEqual([
+    { extra: 'object' },
+  ]);
+});
