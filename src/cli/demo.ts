@@ -45,10 +45,8 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   await writeReviews(context, app, stage, source);
   say('\n1. The service’s reviews land in the warehouse (this is `review-sync sync reviews`).');
   const runs = { reviews: await runOne(context, app, syncReviews, 'reviews', 'windows') };
-  say(
-    '\n2. Categories, member grades and orders reach the service (`sync catalog`, `sync orders`). Orders older than 30 days go without',
-  );
-  say('   e-mail and phone, so that nobody is mailed about a purchase long ago.');
+  say('\n2. Categories, member grades and orders reach the service (`sync catalog`, `sync orders`). Orders older');
+  say('   than 30 days go without e-mail and phone, so that nobody is mailed about a purchase long ago.');
   const catalog = await runOne(context, app, syncCatalog, 'catalog', 'parts');
   const orders = await runOne(context, app, syncOrders, 'orders', 'slices of orders');
   say('\n3. The same once more: what has not changed costs no request.');
