@@ -1,17 +1,19 @@
 import type { App } from '../src/app.ts';
 import { addCounts } from '../src/counts.ts';
+import { learnFromOrders } from '../src/orders/learn-from-orders.ts';
 import { syncCategories } from '../src/orders/sync-categories.ts';
 import { syncUserGrades } from '../src/orders/sync-user-grades.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { defineRun } from './define-run.ts';
 
-/** Step: all categories and member grades; a shop has few enough of them for one. */
+/** Step: all categories and member grades, few enough in any shop for one; and the products that lines wait for. */
 const pushCatalog: StepJob<App, Record<string, never>> = {
   name: 'push-catalog',
   parse: () => ({}),
   async run(app, _payload, { signal }) {
     const deps = { api: app.api, shop: app.shop, db: app.warehouse.db, signal };
-    return addCounts([await syncCategories(deps), await syncUserGrades(deps)]);
+    const learned = await learnFromOrders({ api: app.api, warehouse: app.warehouse, signal });
+    return addCounts([await syncCategories(deps), await syncUserGrades(deps), learned]);
   },
 };
 

@@ -125,7 +125,7 @@ create table sync.product_links (
   linked_at    timestamptz not null default now()
 );
 create index product_links_by_id on sync.product_links (product_id);
-comment on table sync.product_links is 'The shop''s product codes and the service''s product ids, learned from reviews.';
+comment on table sync.product_links is 'The shop''s product codes and the service''s product ids, learned from reviews and order lists.';
 comment on column sync.product_links.product_code is 'The shop''s product code.';
 comment on column sync.product_links.product_id is 'The service''s product id.';
 comment on column sync.product_links.linked_at is 'When the pair was learned or last changed.';

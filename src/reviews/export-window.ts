@@ -3,7 +3,8 @@ import { IncompleteError } from '../errors.ts';
 import { isoOf, type Span } from '../span.ts';
 import { recordWindow } from '../warehouse/export-windows.ts';
 import { inTransaction, type Warehouse } from '../warehouse/index.ts';
-import { landReviews, learnProducts } from '../warehouse/reviews.ts';
+import { learnProducts } from '../warehouse/products.ts';
+import { landReviews } from '../warehouse/reviews.ts';
 import { nextStep } from './next-step.ts';
 import { type ReadDeps, readWindow, type WindowReading } from './read-window.ts';
 import type { Axis, Window } from './window.ts';
@@ -47,7 +48,11 @@ type Storing = { runId: string; axis: Axis; complete: Span | undefined; startedA
 /** What was read is landed even where the window is not complete: it is true, only the ledger may not say "all". */
 async function store(deps: ExportDeps, storing: Storing, reading: WindowReading) {
   const { db, statements } = deps.warehouse;
-  await learnProducts(db, statements, reading.pages);
+  await learnProducts(
+    db,
+    statements,
+    reading.pages.flatMap((page) => JSON.parse(page) as unknown[] as object[]),
+  );
   return inTransaction(db, async (trx) => {
     const landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
     for (const page of reading.pages) {

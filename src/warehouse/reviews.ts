@@ -81,19 +81,3 @@ function letterKey(item: unknown): string {
   const id = typeof item === 'object' && item !== null && 'id' in item ? item.id : undefined;
   return typeof id === 'number' || (typeof id === 'string' && id !== '') ? String(id) : keyOf(item);
 }
-
-/**
- * Learns which product ids the pages pair with the shop's codes. In a transaction of its own, one statement: held until
- * a window is landed, its locks on products that every window has would make windows wait for each other.
- */
-export async function learnProducts(db: Db, statements: Statements, pages: readonly string[]): Promise<void> {
-  const pairs = new Map<string, number>();
-  for (const page of pages) {
-    for (const item of JSON.parse(page) as Partial<Record<'product_code' | 'product_id', unknown>>[]) {
-      const { product_code: code, product_id: id } = item ?? {};
-      if (typeof code === 'string' && code !== '' && Number.isSafeInteger(id)) pairs.set(code, id as number);
-    }
-  }
-  const rows = [...pairs].map(([product_code, product_id]) => ({ product_code, product_id }));
-  await db.executeQuery(CompiledQuery.raw(statements.learnProducts, [JSON.stringify(rows)]));
-}

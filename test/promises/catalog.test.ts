@@ -90,3 +90,21 @@ test('two runs at once create each grade once, and an order carries the grade of
       join reference_service.user_grades g on g.id = o.user_grade_id`),
   ).toEqual([{ name: 'Grade 5' }]);
 });
+
+test('a product that no review tells is learned from the service’s order list once a line waits for it', async () => {
+  await catalogWorld();
+  await world.shop(
+    `insert into o (code) values ('W'); insert into l (order_code, line_code, product_code) values ('W', '1', 'rare')`,
+  );
+  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
+  await world.atService(`insert into reference_service.products (id, code) values (77, 'rare');
+    insert into reference_service.orders (code, total_price, created_at, updated_at) values ('elsewhere', 1, now(), now());
+    insert into reference_service.sub_orders (order_id, product_id, created_at, updated_at)
+      select id, 77, now(), now() from reference_service.orders where code = 'elsewhere'`);
+  await syncCatalog();
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(
+    await world.atService(`select s.product_id::integer from reference_service.sub_orders s
+      join reference_service.orders o on o.id = s.order_id where o.code = 'W'`),
+  ).toEqual([{ product_id: 77 }]);
+});
