@@ -1,6 +1,5 @@
--- The reference service's own tables. Times are printed in the session's time zone, which is the service's.
-create schema reference_service;
-
+-- The reference service's own tables. Times are printed in the session's time zone, which is the service's; the
+-- settings reference_service.* are given by the connection (src/reference-service/store.ts).
 create table reference_service.tokens (
   token      text primary key,
   client_id  text not null,
@@ -85,7 +84,6 @@ create table reference_service.reviews (
   plus_likes_count integer not null default 0,
   comments         jsonb not null default '[]',
   source           text not null default 'brand_pc',
-  options          jsonb not null default '[]',
   order_code       text,
   sub_order_id     bigint references reference_service.sub_orders on delete cascade,
   store_order      boolean not null default false,
@@ -94,23 +92,53 @@ create table reference_service.reviews (
   sub_brand_id     bigint,
   sub_brand_code   text,
   tag_name         text,
+  source_url       text,
   made_by          text
 );
 create index on reference_service.reviews (created_at, id);
 create index on reference_service.reviews (updated_at, id);
 create index on reference_service.reviews (product_id, created_at, id);
-create index on reference_service.reviews (order_code);
+create index on reference_service.reviews (order_code) where order_code is not null;
+create index on reference_service.reviews (sub_order_id) where sub_order_id is not null;
+create index on reference_service.reviews (user_code, created_at, id);
+create index on reference_service.reviews (id) where pending_images is not null;
+
+create table reference_service.review_options (
+  id                    bigint generated always as identity primary key,
+  review_id             bigint not null references reference_service.reviews on delete cascade,
+  code                  text unique,
+  review_option_type_id bigint not null,
+  value                 text not null,
+  created_at            timestamptz not null,
+  updated_at            timestamptz not null
+);
+create index on reference_service.review_options (review_id, id);
 
 create function reference_service.iso(at timestamptz) returns text
 language sql stable parallel safe
 return to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MSTZH:TZM');
 
--- Hundredths or whole units, as the service was started.
+-- `cents` in hundredths or in whole units, as the service was started.
 create function reference_service.money(amount numeric) returns jsonb
 language sql stable parallel safe
 return jsonb_build_object(
   'cents', round(amount * current_setting('reference_service.money_unit')::integer)::bigint,
-  'currency_iso', 'KRW'
+  'currency_iso', current_setting('reference_service.currency')
+);
+
+-- A review belongs to a sub-order by its id, or by order code and product: then to the first that has the product.
+create function reference_service.reviews_of(s reference_service.sub_orders) returns bigint
+language sql stable
+return (
+  select count(*) from reference_service.reviews r where r.sub_order_id = s.id
+) + (
+  select count(*)
+  from reference_service.orders o
+  join reference_service.reviews r on r.order_code = o.code
+  where o.id = s.order_id and r.product_id = s.product_id and r.sub_order_id is null and not exists (
+    select from reference_service.sub_orders earlier
+    where earlier.order_id = s.order_id and earlier.product_id = s.product_id and earlier.id < s.id
+  )
 );
 
 create function reference_service.sub_order_json(s reference_service.sub_orders) returns jsonb
@@ -122,7 +150,7 @@ return jsonb_build_object(
   'delivered_at', reference_service.iso(s.delivered_at),
   'invoice', s.invoice, 'delivery_service', s.delivery_service,
   'created_at', reference_service.iso(s.created_at), 'updated_at', reference_service.iso(s.updated_at),
-  'reviews_count', (select count(*) from reference_service.reviews r where r.sub_order_id = s.id)
+  'reviews_count', reference_service.reviews_of(s)
 );
 
 create function reference_service.order_json(o reference_service.orders) returns jsonb
@@ -177,11 +205,42 @@ return jsonb_build_object(
   'created_at', reference_service.iso(g.created_at), 'updated_at', reference_service.iso(g.updated_at)
 );
 
+-- The four variants of one image (spec, "Image").
+create function reference_service.image_json(url text) returns jsonb
+language sql immutable
+return jsonb_build_object(
+  'url', url, 'gallery_url', url || '?size=gallery', 'portrait_url', url || '?size=portrait',
+  'thumbnail_url', url || '?size=thumbnail', 'width', 1080, 'height', 1080, 'gallery_width', 720,
+  'gallery_height', 720, 'portrait_width', 480, 'portrait_height', 640, 'thumbnail_width', 160, 'thumbnail_height', 160
+);
+
+create function reference_service.options_json(review_id bigint) returns jsonb
+language sql stable
+return (
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', o.id, 'review_id', o.review_id, 'review_option_type_id', o.review_option_type_id, 'value', o.value,
+    'created_at', reference_service.iso(o.created_at), 'updated_at', reference_service.iso(o.updated_at)
+  ) || case current_setting('reference_service.review_options_form')
+    when 'v2' then jsonb_build_object(
+      'option_type_name', 'Option type ' || o.review_option_type_id, 'value_text', o.value
+    )
+    else '{}'
+  end order by o.id), '[]')
+  from reference_service.review_options o
+  where o.review_id = options_json.review_id
+);
+
+-- A member's id; the service has no operation on members, so their names make it.
+create function reference_service.user_id_of(user_code text, user_name text) returns bigint
+language sql immutable
+return abs(hashtext(coalesce(user_code, user_name, ''))::bigint);
+
 -- One review; the parts that only lists, or only single reviews, show are merged in by the caller.
 create function reference_service.review_json(r reference_service.reviews, product_code text) returns jsonb
 language sql stable
 return jsonb_build_object(
-  'id', r.id, 'code', r.code, 'display', r.display, 'user_id', r.user_id, 'user_code', r.user_code,
+  'id', r.id, 'code', r.code, 'display', r.display,
+  'user_id', coalesce(r.user_id, reference_service.user_id_of(r.user_code, r.user_name)), 'user_code', r.user_code,
   'user_name', r.user_name, 'message', r.message, 'score', r.score,
   'created_at', reference_service.iso(r.created_at), 'updated_at', reference_service.iso(r.updated_at),
   'product_id', r.product_id, 'product_code', product_code,
@@ -195,10 +254,8 @@ return jsonb_build_object(
   'videos_count', jsonb_array_length(r.videos), 'videos', r.videos,
   'video_urls', coalesce((select jsonb_agg(v -> 'sd_url') from jsonb_array_elements(r.videos) v), '[]'),
   'likes_count', r.likes_count, 'plus_likes_count', r.plus_likes_count, 'source', r.source,
-  'options', r.options, 'product_options', r.product_options, 'order_code', r.order_code,
+  'options', reference_service.options_json(r.id), 'product_options', r.product_options, 'order_code', r.order_code,
   'sub_order_code', r.sub_order_id::text, 'store_order', r.store_order, 'store_name', r.store_name
 )
 || case when r.third_party_name is null then '{}' else jsonb_build_object('third_party_name', r.third_party_name) end
 || case when r.sub_brand_id is null then '{}' else jsonb_build_object('sub_brand_id', r.sub_brand_id) end;
-
-create index on reference_service.reviews (id) where pending_images is not null;

@@ -126,7 +126,7 @@ async function readFields(rows: Store['rows'], params: Params, required: readonl
   const input = readInput(params);
   for (const name of required) input.required(name);
   const fields: Fields = {};
-  for (const name of ['code', 'name'] as const) set(fields, name, input.text(name) ?? undefined);
+  for (const name of ['code', 'name'] as const) set(fields, name, input.filled(name));
   set(fields, 'status', input.oneOf('status', ['visible', 'hidden']) ?? undefined);
   const parentId = input.integer('parent_category_id', 1);
   const parentCode = input.text('parent_category_code');

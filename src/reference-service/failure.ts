@@ -14,3 +14,16 @@ export class Failure extends Error {
 }
 
 export const notFound = (what: string) => new Failure(404, `${what} not found`);
+
+/** The answer to whatever went wrong: a Failure as it is, what Postgres refuses of the data as the caller's fault. */
+export function asFailure(error: Error & { statusCode?: number; code?: string; detail?: string }): Failure {
+  if (error instanceof Failure) return error;
+  if (error.code === '23505') return new Failure(422, takenOf(error.detail) ?? error.message);
+  if (/^2[123]/.test(error.code ?? '')) return new Failure(422, error.message);
+  return new Failure(error.statusCode ?? 500, error.message);
+}
+
+function takenOf(detail = ''): string | undefined {
+  const [, field, value] = /^Key \((\w+)\)=\((.*)\) already exists/s.exec(detail) ?? [];
+  return field && `${field}: found ${JSON.stringify(value)}, expected one that is not taken`;
+}

@@ -11,12 +11,15 @@ export type Input = ReturnType<typeof readInput>;
  * Reads the parameters of a request. What is wrong is gathered; `check` then answers 422 with all of it.
  *
  * @param params query, form or JSON fields, merged.
+ * @param within where the parameters stand in others, such as `options[0].`
+ * @param refuse takes the reasons, where others check.
  */
-export function readInput(params: Params) {
-  const wrong: string[] = [];
+export function readInput(params: Params, within = '', refuse?: (reason: string) => void) {
+  const wrong = new Set<string>();
+  const add = refuse ?? ((reason: string) => void wrong.add(reason));
   const fail = (name: string, expected: string): undefined => {
     const found = JSON.stringify(params[name]) ?? 'nothing';
-    wrong.push(`${name}: found ${found.slice(0, 100)}, expected ${expected}`);
+    add(`${within}${name}: found ${found.slice(0, 100)}, expected ${expected}`);
     return undefined;
   };
 
@@ -38,6 +41,10 @@ export function readInput(params: Params) {
       fail(name, 'a value');
       return '';
     },
+    /** Absent, or not empty. */
+    filled(name: string): string | undefined {
+      return name in params ? api.required(name) : undefined;
+    },
     integer(name: string, least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): Maybe<number> {
       const value = text(name);
       if (value === undefined || value === null) return value;
@@ -48,15 +55,13 @@ export function readInput(params: Params) {
     amount(name: string): Maybe<string> {
       const value = text(name);
       if (value === undefined || value === null) return value;
-      return /^-?\d+(\.\d+)?([eE]\+?\d+)?$/.test(value) ? value : fail(name, 'a number');
+      return /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/.test(value) ? value : fail(name, 'a number');
     },
     /** ISO 8601 or `yyyy-mm-dd hh:mm:ss`; without offset it is in the service's zone. Kept as text for Postgres. */
     moment(name: string): Maybe<string> {
       const value = text(name);
       if (value === undefined || value === null) return value;
-      const shape = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
-      const isDate = shape.test(value) && !Number.isNaN(Date.parse(value.slice(0, 10)));
-      return isDate && isRealDay(value.slice(0, 10)) ? value : fail(name, 'an ISO 8601 date-time');
+      return isMoment(value) ? value : fail(name, 'an ISO 8601 date-time');
     },
     day(name: string): Maybe<string> {
       const value = text(name);
@@ -95,37 +100,21 @@ export function readInput(params: Params) {
       const list = Array.isArray(value) ? value : value === '' || value === null ? [] : [value];
       return list.length <= most ? list : fail(name, `at most ${most} items`);
     },
-    refuse: (reason: string) => void wrong.push(reason),
+    refuse: add,
     /** @throws Failure 422 with everything that was wrong. */
     check(): void {
-      if (wrong.length > 0) throw new Failure(422, wrong);
+      if (wrong.size > 0) throw new Failure(422, [...wrong]);
     },
   };
   return api;
 }
 
+function isMoment(text: string): boolean {
+  const shape = /^(\d{4}-\d\d-\d\d)([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-](0\d|1[0-5]):?[0-5]\d)?)?$/;
+  return isRealDay(shape.exec(text)?.[1] ?? '');
+}
+
 function isRealDay(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
-}
-
-/** Reads `a=1&list[]=x&items[][field]=y` as form readers do: a repeated field begins the next item. */
-export function parseForm(body: string): Record<string, unknown> {
-  const params: Record<string, unknown> = {};
-  for (const [name, value] of new URLSearchParams(body)) {
-    const [, key = name, isList, field] = /^([^[]+)(\[\])?(?:\[([^\]]+)\])?$/.exec(name) ?? [];
-    if (!isList) {
-      params[key] = value;
-      continue;
-    }
-    params[key] ??= [];
-    const list = params[key] as unknown[];
-    if (field === undefined) list.push(value);
-    else {
-      const last = list.at(-1) as Record<string, string> | undefined;
-      if (last === undefined || field in last) list.push({ [field]: value });
-      else last[field] = value;
-    }
-  }
-  return params;
 }

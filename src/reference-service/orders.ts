@@ -54,7 +54,7 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
     const names = input.text('usernames')?.split(',') ?? null;
     input.check();
     const where = `($1::date is null or (o.created_at >= $1::date and o.created_at < $1::date + 1))
-      and ($2::text[] is null or o.user_code = any($2))`;
+      and ($2::text[] is null or o.user_code = any($2) or o.user_name = any($2))`;
     const [counted] = await store.rows<{ total: number }>(
       `select count(*) as total from reference_service.orders o where ${where}`,
       [paidOn, names],
@@ -139,9 +139,7 @@ function readFields(params: Params, required: readonly string[]): Fields {
   set(fields, 'user_grade_id', input.integer('user_grade_id', 1));
   set(fields, 'order_device', input.oneOf('order_device', ['pc', 'mobile']));
   set(fields, 'mileage', input.integer('mileage', -2_147_483_648, 2_147_483_647));
-  for (const name of ['code', 'created_at', 'total_price']) {
-    if (fields[name] === null) input.refuse(`${name}: must not be empty`);
-  }
+  for (const name of ['code', 'created_at', 'total_price']) input.filled(name);
   input.check();
   return fields;
 }

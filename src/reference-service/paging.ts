@@ -12,7 +12,7 @@ export function readPaging(input: Input, most: { page?: number } = {}): Paging {
 export function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  page: Paging & { total: number; last?: number | undefined | null },
+  page: Paging & { total: number; last?: number | undefined | null; mostPages?: number },
 ): FastifyReply {
   const real = Math.max(1, Math.ceil(page.total / page.limit));
   const last = page.last === undefined ? real : page.last;
@@ -24,7 +24,7 @@ export function sendPage(
   };
   const links = [
     ...(last === null ? [] : [link(last, 'last')]),
-    ...(page.page < real ? [link(page.page + 1, 'next')] : []),
+    ...(page.page < Math.min(real, page.mostPages ?? real) ? [link(page.page + 1, 'next')] : []),
   ];
   return links.length === 0 ? reply : reply.header('link', links.join(', '));
 }

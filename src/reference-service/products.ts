@@ -10,16 +10,19 @@ export type ProductKey = { id: number | null | undefined; code: string | null | 
  */
 export async function productId(rows: Store['rows'], { id, code }: ProductKey): Promise<number | null> {
   if (typeof id === 'number') {
+    const [product] = await rows<{ code: string | null }>('select code from reference_service.products where id = $1', [
+      id,
+    ]);
+    if (product && (typeof code !== 'string' || product.code === code)) return id;
     await rows(
       `insert into reference_service.products as p (id, code) values ($1, $2)
-       on conflict (id) do update set code = coalesce(excluded.code, p.code)
-       where excluded.code is not null and excluded.code is distinct from p.code`,
+       on conflict (id) do update set code = coalesce(excluded.code, p.code)`,
       [id, code ?? null],
     );
     // Ids given from outside must not be given out again.
     await rows(
-      `select setval('reference_service.products_id_seq', $1::bigint)
-       where $1::bigint > (select last_value from reference_service.products_id_seq)`,
+      `select setval('reference_service.products_id_seq', greatest($1::bigint, last_value))
+       from reference_service.products_id_seq`,
       [id],
     );
     return id;

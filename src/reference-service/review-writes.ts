@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Failure, notFound } from './failure.ts';
 import { type Params, readInput } from './input.ts';
-import { productId } from './products.ts';
+import { type ProductKey, productId } from './products.ts';
 import { idOf, paramsOf } from './request.ts';
+import { readImages } from './review-images.ts';
+import { type ReviewOption, readReviewOptions, writeReviewOptions } from './review-options.ts';
 import { fromReviews, singleReview } from './reviews.ts';
 import type { Service } from './service.ts';
 import { assignments, type Fields, set } from './sql.ts';
@@ -13,22 +15,23 @@ export function reviewWrites(app: FastifyInstance, service: Service): void {
   const { store, now, options } = service;
 
   app.post('/v1/reviews', async (request, reply) => {
-    const params = paramsOf(request);
+    const read = readWrite(service, paramsOf(request), 'create');
     const body = await store.transaction(async (rows) => {
-      const fields = await readFields(service, rows, params, { emptyScore: true });
+      const fields = await columnsOf(rows, read);
       const all: Fields = { created_at: now(), ...fields, updated_at: now(), made_by: options.clientId };
       const columns = Object.keys(all);
-      const { sql } = assignments(fields, 0);
       const places = columns.map((_, index) => `$${index + 1}`);
       const updates = Object.keys({ ...fields, updated_at: true }).map((name) => `${name} = excluded.${name}`);
-      const conflict = sql === '' ? '' : `on conflict (code) do update set ${updates.join(', ')}`;
       const [written] = await rows<{ id: number }>(
-        `insert into reference_service.reviews (${columns.join(', ')}) values (${places.join(', ')}) ${conflict} returning id`,
+        `insert into reference_service.reviews (${columns.join(', ')}) values (${places.join(', ')})
+         on conflict (code) do update set ${updates.join(', ')} returning id`,
         Object.values(all),
       );
+      const id = written?.id ?? 0;
+      if (read.items) await writeReviewOptions(rows, { reviewId: id, items: read.items, now: now() });
       const [row] = await rows<{ body: unknown }>(
         `select ${singleReview} as body from ${fromReviews} where r.id = $1`,
-        [written?.id],
+        [id],
       );
       return row?.body;
     });
@@ -36,16 +39,16 @@ export function reviewWrites(app: FastifyInstance, service: Service): void {
   });
 
   async function update(column: 'id' | 'code', key: unknown, params: Params): Promise<number> {
+    const read = readWrite(service, params, column);
     return store.transaction(async (rows) => {
-      const fields = await readFields(service, rows, params, { emptyScore: column === 'id' });
-      delete fields.code;
-      if (column === 'code') delete fields.product_options;
+      const fields = await columnsOf(rows, read);
       const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);
       const [row] = await rows<{ id: number }>(
         `update reference_service.reviews set ${sql} where ${column} = $1 returning id`,
         [key, ...values],
       );
       if (!row) throw notFound(`review ${key}`);
+      if (read.items) await writeReviewOptions(rows, { reviewId: row.id, items: read.items, now: now() });
       return row.id;
     });
   }
@@ -58,7 +61,9 @@ export function reviewWrites(app: FastifyInstance, service: Service): void {
         [key],
       );
       if (!row) throw notFound(`review ${key}`);
-      if (row.made_by !== options.clientId) throw new Failure(403, 'this review was not created by this API user');
+      if (options.partner && row.made_by !== options.clientId) {
+        throw new Failure(403, 'this review was not created by this API user');
+      }
     });
   }
 
@@ -99,65 +104,37 @@ export function reviewWrites(app: FastifyInstance, service: Service): void {
   });
 }
 
-async function readFields(
-  { now, options }: Service,
-  rows: Store['rows'],
-  params: Params,
-  rules: { emptyScore: boolean },
-): Promise<Fields> {
+type Write = { fields: Fields; product: ProductKey; items: ReviewOption[] | undefined };
+
+/** What a write asks for; the three kinds take a little less each. @throws Failure 422 with all that is wrong. */
+function readWrite(service: Service, params: Params, kind: 'create' | 'id' | 'code'): Write {
   const input = readInput(params);
-  if ('code' in params) input.required('code');
   const fields: Fields = {};
-  set(fields, 'code', input.text('code') ?? undefined);
-  set(fields, 'created_at', input.moment('created_at')?.replace(/\.\d+/, '') ?? undefined);
+  if (kind === 'create') {
+    set(fields, 'code', input.filled('code'));
+    set(fields, 'tag_name', input.text('tag_name'));
+    set(fields, 'source_url', input.text('review_source_url'));
+  }
+  // "significant only to the second" (spec, conventions)
+  set(fields, 'created_at', input.moment('created_at')?.replace(/\.\d+/, ''));
   const message = input.text('message');
   set(fields, 'message', message === null ? '' : message);
   const score = input.integer('score', 1, 5);
-  if (score === null && !rules.emptyScore) input.refuse('score: found an empty value, expected 1 to 5');
+  if (score === null && kind === 'code') input.refuse('score: found an empty value, expected 1 to 5');
   set(fields, 'score', score);
-  for (const name of ['user_code', 'user_name', 'tag_name']) set(fields, name, input.text(name));
+  for (const name of ['user_code', 'user_name']) set(fields, name, input.text(name));
   set(fields, 'display', input.flag('display'));
-  const productOptions = input.options('product_options');
+  const productOptions = kind === 'code' ? undefined : input.options('product_options');
   set(fields, 'product_options', productOptions && JSON.stringify(productOptions));
-  const urls = input.list('image_urls', 4);
-  if (urls) fields.pending_images = pendingImages(urls.map(String), now());
-  const items = input.list('options', 100);
-  if (items && options.reviewOptionsForm === 'v2') {
-    input.refuse('options: cannot be used in a shop of the v2 additional-information model');
-  }
-  if (items) fields.options = JSON.stringify(readOptionItems(items, (reason) => input.refuse(reason)));
+  set(fields, 'pending_images', readImages(input, service.now()));
+  const items = readReviewOptions(input, service);
   const product = { id: input.integer('product_id', 1), code: input.text('product_code') };
   input.check();
+  return { fields, product, items };
+}
+
+/** The columns to write; a product that is named for the first time is made. */
+async function columnsOf(rows: Store['rows'], { fields, product }: Write): Promise<Fields> {
   const id = await productId(rows, product);
-  if (id !== null) fields.product_id = id;
-  return fields;
-}
-
-function readOptionItems(items: readonly unknown[], refuse: (reason: string) => void): unknown[] {
-  return items.map((item, index) => {
-    const given = (typeof item === 'object' && item !== null ? item : {}) as Record<string, unknown>;
-    const read = readInput(given);
-    const type = read.integer('review_option_type_id', 1);
-    const value = read.required('value');
-    const createdAt = read.moment('created_at');
-    for (const name of ['review_option_type_id', 'created_at', 'value']) {
-      if (given[name] === undefined || given[name] === '') refuse(`options[${index}].${name}: is missing`);
-    }
-    return { id: index + 1, review_option_type_id: type, value, created_at: createdAt, updated_at: createdAt };
-  });
-}
-
-function pendingImages(urls: readonly string[], now: Date): string {
-  const size = (name: string, pixels: number) => ({ [`${name}width`]: pixels, [`${name}height`]: pixels });
-  const images = urls.map((url) => ({
-    url,
-    gallery_url: `${url}?size=gallery`,
-    portrait_url: `${url}?size=portrait`,
-    thumbnail_url: `${url}?size=thumbnail`,
-    ...size('', 1080),
-    ...size('gallery_', 720),
-    ...size('portrait_', 480),
-    ...size('thumbnail_', 160),
-  }));
-  return JSON.stringify({ from: new Date(now.getTime() + 1000).toISOString(), images });
+  return id === null ? fields : { ...fields, product_id: id };
 }

@@ -3,6 +3,7 @@ import { Failure, notFound } from './failure.ts';
 import { type Input, readInput } from './input.ts';
 import { readPaging, sendPage } from './paging.ts';
 import { idOf, paramsOf } from './request.ts';
+import { showImages } from './review-images.ts';
 import type { Service } from './service.ts';
 
 const limits = { days: 45, pages: 30 } as const;
@@ -16,7 +17,7 @@ export const fromReviews = 'reference_service.reviews r left join reference_serv
 
 /** Reading reviews (spec, "List reviews" and "Get a review"). */
 export function reviews(app: FastifyInstance, service: Service): void {
-  const { store, now } = service;
+  const { store } = service;
 
   async function get(column: 'id' | 'code', key: unknown) {
     await showImages(service);
@@ -47,15 +48,7 @@ export function reviews(app: FastifyInstance, service: Service): void {
     const filters = readFilters(input);
     input.check();
     await showImages(service);
-    const [bounds] = await store.rows<{ start: Date; end: Date }>(periodSql, [...period, now()]);
-    if (!bounds) throw new Failure(500, 'no period');
-    const seconds = (bounds.end.getTime() - bounds.start.getTime()) / 1000;
-    if (seconds > limits.days * 86_400) {
-      throw new Failure(
-        422,
-        `the period from start to end is ${Math.ceil(seconds / 86_400)} days, expected at most 45`,
-      );
-    }
+    const bounds = await boundsOf(service, period);
 
     const date = isByUpdate ? 'r.updated_at' : 'r.created_at';
     const conditions = [`${date} >= $1`, `${date} < $2::timestamptz + interval '1 second'`];
@@ -67,15 +60,19 @@ export function reviews(app: FastifyInstance, service: Service): void {
     const from = `${fromReviews} where ${conditions.join(' and ')}`;
     const [counted] = await store.rows<{ total: number }>(`select count(*) as total from ${from}`, values);
     const offset = (paging.page - 1) * paging.limit;
+    // First the keys, then the rows: else those that the offset skips would be rendered too.
+    const order = `${date} ${direction}, r.id ${direction}`;
     const [page] = await store.rows<{ body: string }>(
-      `select coalesce(json_agg(body), '[]')::text as body from (
-         select ${listedReview} as body from ${from}
-         order by ${date} ${direction}, r.id ${direction} limit ${paging.limit} offset ${offset}
-       ) items`,
+      `with page as materialized (
+         select r.id from ${from} order by ${order} limit ${paging.limit} offset ${offset}
+       )
+       select coalesce(json_agg(${listedReview} order by ${order}), '[]')::text as body
+       from ${fromReviews} where r.id in (select id from page)`,
       values,
     );
     const total = counted?.total ?? 0;
-    sendPage(request, reply, { ...paging, total, last: lastOf(service, Math.ceil(total / paging.limit)) });
+    const last = lastOf(service, Math.ceil(total / paging.limit));
+    sendPage(request, reply, { ...paging, total, last, mostPages: limits.pages });
     // Rendered by Postgres; parsing it only to print it again would take longer than all the rest.
     return reply.type('application/json; charset=utf-8').send(page?.body);
   }
@@ -109,6 +106,20 @@ const periodSql = `select
     date_trunc('day', $5::timestamptz) + interval '1 day' - interval '1 second'
   )) as "end"`;
 
+/** @throws Failure 422 for a period that is over 45 days, by the calendar as well as in hours: clocks may change in it. */
+async function boundsOf({ store, now }: Service, period: (string | null)[]): Promise<{ start: Date; end: Date }> {
+  const [bounds] = await store.rows<{ start: Date; end: Date; is_too_long: boolean }>(
+    `select start, "end",
+       "end" > start + make_interval(days => $6) and "end" > start + make_interval(hours => 24 * $6) as is_too_long
+     from (${periodSql}) period`,
+    [...period, now(), limits.days],
+  );
+  if (!bounds) throw new Error('a select without from gave no row');
+  if (!bounds.is_too_long) return bounds;
+  const days = ((bounds.end.getTime() - bounds.start.getTime()) / 86_400_000).toFixed(2);
+  throw new Failure(422, `period: found ${days} days from start to end, expected at most ${limits.days}`);
+}
+
 type Filter = [condition: string, ...values: unknown[]];
 
 /** Each filter that was given, its value in place of the question mark. */
@@ -132,13 +143,4 @@ function readFilters(input: Input): Filter[] {
   add(input.integer('sub_brand_id', 1), 'r.sub_brand_id = ?');
   add(input.text('sub_brand_code'), 'r.sub_brand_code = ?');
   return filters;
-}
-
-/** Images are "stored asynchronously": they show from one second after the request that brought them. */
-async function showImages({ store, now }: Service): Promise<void> {
-  await store.rows(
-    `update reference_service.reviews set images = pending_images -> 'images', pending_images = null
-     where pending_images is not null and (pending_images ->> 'from')::timestamptz <= $1`,
-    [now()],
-  );
 }

@@ -1,4 +1,4 @@
-import { openStore } from './store.ts';
+import { openStore, type Store } from './store.ts';
 
 /** A review as it may stand in the service from the start. */
 export type SeedReview = {
@@ -12,53 +12,124 @@ export type SeedReview = {
   updated_at: Date;
   product_options?: Record<string, string>;
   images_count?: number;
+  videos_count?: number;
+  comments_count?: number;
+  likes_count?: number;
+  plus_likes_count?: number;
   source?: string;
   order_code?: string | null;
+  sub_order_id?: number;
+  store_name?: string;
   display?: boolean;
+  third_party_name?: string;
+  sub_brand_id?: number;
+  sub_brand_code?: string;
+  tag_name?: string;
+  options?: { review_option_type_id: number; value: string }[];
 };
+
+/** A product as it may stand in the service from the start; the service has no operation that makes one. */
+export type SeedProduct = { id?: number; code: string; category_code?: string };
 
 const rowsAtOnce = 5000;
 
 /** Puts reviews straight into the service's tables: for demos and tests that need many with dates of their own. */
 export async function seedReviews(databaseUrl: string, reviews: readonly SeedReview[]): Promise<void> {
-  const store = await openStore({ databaseUrl, timeZone: 'UTC', moneyUnit: 'hundredths' });
-  try {
+  await withStore(databaseUrl, async (store) => {
     for (let at = 0; at < reviews.length; at += rowsAtOnce) {
       const rows = JSON.stringify(reviews.slice(at, at + rowsAtOnce));
-      await store.rows(
-        `insert into reference_service.products (code)
-         select distinct product_code from jsonb_to_recordset($1::jsonb) as r (product_code text)
-         on conflict (code) do nothing`,
-        [rows],
-      );
-      await store.rows(
-        `insert into reference_service.reviews (
-           code, display, user_id, user_code, user_name, message, score, created_at, updated_at, product_id,
-           product_options, images, source, order_code
-         )
-         select r.code, coalesce(r.display, true), abs(hashtext(coalesce(r.user_code, r.user_name, ''))), r.user_code,
-           r.user_name, r.message, r.score, r.created_at, r.updated_at, p.id, coalesce(r.product_options, '{}'),
-           (
-             select coalesce(jsonb_agg(jsonb_build_object(
-               'url', format('https://images.example.com/%s/%s.jpg', p.id, n),
-               'thumbnail_url', format('https://images.example.com/%s/%s-thumbnail.jpg', p.id, n),
-               'width', 1080, 'height', 1080, 'thumbnail_width', 160, 'thumbnail_height', 160
-             )), '[]')
-             from generate_series(1, coalesce(r.images_count, 0)) n
-           ),
-           coalesce(r.source, 'brand_pc'), r.order_code
-         from jsonb_to_recordset($1::jsonb) as r (
-           code text, display boolean, user_code text, user_name text, message text, score smallint,
-           created_at timestamptz, updated_at timestamptz, product_code text, product_options jsonb,
-           images_count integer, source text, order_code text
-         )
-         join reference_service.products p on p.code = r.product_code
-         order by r.created_at`,
-        [rows],
-      );
+      await store.rows(newProductsSql, [rows]);
+      await store.rows(reviewsSql, [rows]);
     }
     await store.rows('analyze reference_service.reviews, reference_service.products');
+  });
+}
+
+/** Makes products, or puts known ones (by code) into a category. */
+export async function seedProducts(databaseUrl: string, products: readonly SeedProduct[]): Promise<void> {
+  await withStore(databaseUrl, async (store) => {
+    await store.rows(productsSql, [JSON.stringify(products)]);
+    await store.rows(
+      `select setval('reference_service.products_id_seq', max(id)) from reference_service.products having count(*) > 0`,
+    );
+  });
+}
+
+async function withStore(databaseUrl: string, use: (store: Store) => Promise<void>): Promise<void> {
+  const store = await openStore({
+    databaseUrl,
+    timeZone: 'UTC',
+    moneyUnit: 'hundredths',
+    currency: 'KRW',
+    reviewOptionsForm: 'default',
+  });
+  try {
+    await use(store);
   } finally {
     await store.close();
   }
 }
+
+const productsSql = `
+  insert into reference_service.products (id, code, category_code)
+  select coalesce(p.id, nextval('reference_service.products_id_seq')), p.code, p.category_code
+  from jsonb_to_recordset($1::jsonb) as p (id bigint, code text, category_code text)
+  on conflict (code) do update set category_code = excluded.category_code`;
+
+const newProductsSql = `
+  insert into reference_service.products (code)
+  select distinct g.product_code from jsonb_to_recordset($1::jsonb) as g (product_code text)
+  where not exists (select from reference_service.products p where p.code = g.product_code)
+  on conflict (code) do nothing`;
+
+// Ids are taken first, so that the additional information of a review can name it in the same statement.
+const reviewsSql = `
+  with given as materialized (
+    select nextval('reference_service.reviews_id_seq') as id, g.*
+    from (
+      select *
+      from jsonb_to_recordset($1::jsonb) as r (
+        code text, display boolean, user_code text, user_name text, message text, score smallint,
+        created_at timestamptz, updated_at timestamptz, product_code text, product_options jsonb,
+        images_count integer, videos_count integer, comments_count integer, likes_count integer,
+        plus_likes_count integer, source text, order_code text, sub_order_id bigint, store_name text,
+        third_party_name text, sub_brand_id bigint, sub_brand_code text, tag_name text, options jsonb
+      )
+      order by created_at
+    ) g
+  ), written as (
+    insert into reference_service.reviews (
+      id, code, display, user_code, user_name, message, score, created_at, updated_at, product_id, product_options,
+      images, videos, comments, likes_count, plus_likes_count, source, order_code, sub_order_id, store_order,
+      store_name, third_party_name, sub_brand_id, sub_brand_code, tag_name
+    )
+    overriding system value
+    select g.id, g.code, coalesce(g.display, true), g.user_code, g.user_name, g.message, g.score, g.created_at,
+      g.updated_at, p.id, coalesce(g.product_options, '{}'),
+      (
+        select coalesce(jsonb_agg(reference_service.image_json(
+          format('https://images.example.com/%s/%s.jpg', g.id, n)
+        ) order by n), '[]')
+        from generate_series(1, g.images_count) n
+      ),
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'sd_url', format('https://videos.example.com/%s/%s.mp4', g.id, n)
+        ) order by n), '[]')
+        from generate_series(1, g.videos_count) n
+      ),
+      (
+        select coalesce(jsonb_agg(jsonb_build_object('id', n, 'message', 'Thank you.') order by n), '[]')
+        from generate_series(1, g.comments_count) n
+      ),
+      coalesce(g.likes_count, 0), coalesce(g.plus_likes_count, 0), coalesce(g.source, 'brand_pc'), g.order_code,
+      g.sub_order_id, g.store_name is not null, g.store_name, g.third_party_name, g.sub_brand_id, g.sub_brand_code,
+      g.tag_name
+    from given g
+    join reference_service.products p on p.code = g.product_code
+    order by g.id
+  )
+  insert into reference_service.review_options (review_id, review_option_type_id, value, created_at, updated_at)
+  select g.id, o.review_option_type_id, o.value, g.created_at, g.updated_at
+  from given g
+  cross join jsonb_to_recordset(coalesce(g.options, '[]')) as o (review_option_type_id bigint, value text)`;

@@ -3,8 +3,10 @@ import type { Store } from './store.ts';
 export type ReferenceServiceOptions = {
   /** A Postgres database, which may be empty; the service keeps to the schema `reference_service`. */
   databaseUrl: string;
-  /** On 127.0.0.1; default: a free port. */
+  /** Default: a free port. */
   port?: number;
+  /** Default 127.0.0.1. */
+  host?: string;
   clientId?: string;
   clientSecret?: string;
   /** IANA zone in which dates without offset are read, and whose offset timestamps carry. Default Asia/Seoul. */
@@ -15,15 +17,22 @@ export type ReferenceServiceOptions = {
   failRate?: number;
   /** Requests per second, above which the answer is 429. */
   rateLimitPerSecond?: number;
+  /** How long a token is good for; default: for ever. */
   tokenTtlSeconds?: number;
+  /** Whether the client is a partner's API user, who may delete only reviews that it made itself. Default: no. */
+  partner?: boolean;
   /** Form of the review options (spec, "Review option"). */
   reviewOptionsForm?: 'default' | 'v2';
   /** Whether `cents` are hundredths or whole units. */
   moneyUnit?: 'hundredths' | 'whole';
+  /** `currency_iso` of all amounts; default KRW. */
+  currency?: string;
   /** What the review list's `Link` says of the last page: the truth, at most 30, or nothing. */
   lastPageLink?: 'real' | 'capped' | 'absent';
   /** The service's clock. */
   now?: () => Date;
+  /** Decides which requests fail, and how; default Math.random. */
+  random?: () => number;
 };
 
 /** What every resource of the service works with. */

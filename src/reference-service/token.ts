@@ -17,6 +17,7 @@ export function token(app: FastifyInstance, { store, options, now }: Service): v
     const fresh = randomBytes(24).toString('hex');
     const ttl = options.tokenTtlSeconds;
     const expiresAt = ttl === undefined ? null : new Date(now().getTime() + ttl * 1000);
+    await store.rows('delete from reference_service.tokens where expires_at <= $1', [now()]);
     await store.rows('insert into reference_service.tokens values ($1, $2, $3)', [fresh, options.clientId, expiresAt]);
     return { access_token: fresh, token_type: 'Bearer', ...(ttl !== undefined && { expires_in: ttl }) };
   });

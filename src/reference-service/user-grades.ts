@@ -56,7 +56,7 @@ export function userGrades(app: FastifyInstance, { store, now }: Service): void 
         const id = idOf(request);
         const input = readInput(paramsOf(request));
         const fields: Fields = {};
-        set(fields, 'name', input.text('name') ?? undefined);
+        set(fields, 'name', input.filled('name'));
         set(fields, 'icon_url', input.text('icon_url'));
         input.check();
         const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);

@@ -1,0 +1,35 @@
+import type { Input } from './input.ts';
+import type { Service } from './service.ts';
+
+const most = 4;
+const storedAfterMs = 1000;
+
+/**
+ * The images that a write brings, as they wait in `pending_images`: they are "stored asynchronously, so not reflected
+ * at once in the response" (spec, "Create or update a review").
+ */
+export function readImages(input: Input, now: Date): string | undefined {
+  const urls = input.list('image_urls', most);
+  if (urls?.some((url) => typeof url !== 'string' || !/^https?:\/\/\S+$/.test(url))) {
+    input.refuse(`image_urls: found ${JSON.stringify(urls).slice(0, 100)}, expected http addresses`);
+  }
+  return urls && JSON.stringify({ from: new Date(now.getTime() + storedAfterMs).toISOString(), urls });
+}
+
+/**
+ * Shows the images whose time has come, before anything is read. That changes the review, at that time and not at the
+ * time somebody looks: who reads by update date finds it.
+ */
+export async function showImages({ store, now }: Service): Promise<void> {
+  await store.rows(
+    `update reference_service.reviews set
+       images = (
+         select coalesce(jsonb_agg(reference_service.image_json(url) order by place), '[]')
+         from jsonb_array_elements_text(pending_images -> 'urls') with ordinality as u (url, place)
+       ),
+       updated_at = greatest(updated_at, (pending_images ->> 'from')::timestamptz),
+       pending_images = null
+     where pending_images is not null and (pending_images ->> 'from')::timestamptz <= $1`,
+    [now()],
+  );
+}

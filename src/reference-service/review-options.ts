@@ -1,0 +1,58 @@
+import { Failure } from './failure.ts';
+import { type Input, readInput } from './input.ts';
+import type { Service } from './service.ts';
+import type { Store } from './store.ts';
+
+export type ReviewOption = { code: string | null; review_option_type_id: number; value: string; created_at: string };
+
+/** The `options` of a write (spec, "Review option"); undefined where none are given. */
+export function readReviewOptions(input: Input, { options }: Service): ReviewOption[] | undefined {
+  const items = input.list('options', 100);
+  if (items && options.reviewOptionsForm === 'v2') {
+    input.refuse('options: cannot be used in a shop of the v2 additional-information model');
+  }
+  return items?.map((item, index) => {
+    const given = typeof item === 'object' && item !== null ? { ...item } : {};
+    const read = readInput(given, `options[${index}].`, input.refuse);
+    for (const name of ['review_option_type_id', 'created_at', 'value']) read.required(name);
+    return {
+      code: read.text('code') ?? null,
+      review_option_type_id: read.integer('review_option_type_id', 1) ?? 0,
+      value: read.text('value') ?? '',
+      created_at: read.moment('created_at')?.replace(/\.\d+/, '') ?? '',
+    };
+  });
+}
+
+/** The items given are the review's items from then on; one whose code is known there keeps its id. */
+export async function writeReviewOptions(
+  rows: Store['rows'],
+  written: { reviewId: number; items: readonly ReviewOption[]; now: Date },
+): Promise<void> {
+  const values = [written.reviewId, JSON.stringify(written.items)];
+  await rows(
+    `delete from reference_service.review_options
+     where review_id = $1 and (
+       code is null or code not in (select i.code from jsonb_to_recordset($2::jsonb) as i (code text) where i.code is not null)
+     )`,
+    values,
+  );
+  const kept = await rows(
+    `insert into reference_service.review_options as o (
+       review_id, code, review_option_type_id, value, created_at, updated_at
+     )
+     select $1, i.code, i.review_option_type_id, i.value, i.created_at, $3
+     from jsonb_to_recordset($2::jsonb) as i (
+       code text, review_option_type_id bigint, value text, created_at timestamptz
+     )
+     on conflict (code) do update set
+       review_option_type_id = excluded.review_option_type_id, value = excluded.value,
+       created_at = excluded.created_at, updated_at = excluded.updated_at
+     where o.review_id = excluded.review_id
+     returning id`,
+    [...values, written.now],
+  );
+  if (kept.length < written.items.length) {
+    throw new Failure(422, 'options: found a code that another review has, expected one that is not taken');
+  }
+}
