@@ -2,7 +2,7 @@
  * How fast orders are pushed, next to a bare undici loop that sends the same requests to the same stub in the same run,
  * and whether memory stays flat. Prints its table and puts it into docs/benchmarks.md.
  *
- *   npm run bench:orders                    50,000 orders, three times
+ *   npm run bench:orders                    50,000 orders, three times, and 5,000 with latency
  *   npm run bench:orders -- --memory        and once each 5,000 and 200,000
  */
 import { execFile, fork } from 'node:child_process';
@@ -41,7 +41,7 @@ await writeFile(
    from orders cross join lateral generate_series(1, 1 + n % 2) as line`,
 );
 
-async function pushAll(orders: number): Promise<Run & { recorded: unknown[] }> {
+async function pushAll(orders: number, latencyMs = 0): Promise<Run & { recorded: unknown[] }> {
   const name = `bench_${Math.random().toString(36).slice(2)}`;
   const [shop, warehouseUrl] = [await database.createDatabase(`${name}_shop`), await database.createDatabase(name)];
   const client = new pg.Client({ connectionString: shop });
@@ -58,7 +58,7 @@ async function pushAll(orders: number): Promise<Run & { recorded: unknown[] }> {
   await migrateWarehouse(warehouse.db);
   await warehouse.close();
   await migrateQueue(warehouseUrl);
-  stub.send('forget');
+  stub.send(latencyMs);
   await once(stub, 'message');
   const environment = {
     ...process.env,
@@ -75,7 +75,7 @@ async function bareLoop(requests: readonly unknown[]): Promise<number> {
   const file = join(folder, 'requests.json');
   await writeFile(file, JSON.stringify(requests));
   const { stdout } = await run(process.execPath, [here('bare-loop.ts'), origin, file]);
-  stub.send('forget');
+  stub.send(0);
   await once(stub, 'message');
   return (JSON.parse(stdout) as { seconds: number }).seconds;
 }
@@ -83,11 +83,17 @@ async function bareLoop(requests: readonly unknown[]): Promise<number> {
 const perSecond = (requests: number, seconds: number) => Math.round(requests / seconds).toLocaleString('en');
 const rows: string[][] = [];
 try {
-  for (let turn = 1; turn <= 3; turn += 1) {
-    const ours = await pushAll(50_000);
+  const turns = [
+    ['50,000 orders, turn 1', 50_000, 0],
+    ['50,000 orders, turn 2', 50_000, 0],
+    ['50,000 orders, turn 3', 50_000, 0],
+    ['5,000 orders, 5 ms a request', 5000, 5],
+  ] as const;
+  for (const [label, orders, latencyMs] of turns) {
+    const ours = await pushAll(orders, latencyMs);
     const bare = await bareLoop(ours.recorded);
     rows.push([
-      `50,000 orders, turn ${turn}`,
+      label,
       perSecond(ours.requests, ours.seconds),
       perSecond(ours.requests, bare),
       (bare / ours.seconds).toFixed(2),

@@ -5,6 +5,7 @@ type Recorded = { method: string; path: string; body: string };
 
 let recorded: Recorded[] = [];
 let nextId = 1;
+let latencyMs = 0;
 const ids = new Map<string, number>();
 
 const server = createServer((request, response) => {
@@ -16,7 +17,9 @@ const server = createServer((request, response) => {
     if (path !== '/oauth/token') recorded.push({ method: request.method ?? '', path, body });
     response.setHeader('content-type', 'application/json');
     response.statusCode = request.method === 'POST' ? 201 : 204;
-    response.end(request.method === 'POST' ? answer(path, body) : undefined);
+    const text = request.method === 'POST' ? answer(path, body) : undefined;
+    if (latencyMs === 0) response.end(text);
+    else setTimeout(() => response.end(text), latencyMs);
   });
 });
 
@@ -33,9 +36,14 @@ function answer(path: string, body: string): string {
   return JSON.stringify({ id, code, total_price: { cents: 100, currency_iso: 'KRW' }, sub_orders: [] });
 }
 
-process.on('message', (message: 'take' | 'forget') => {
-  if (message === 'take') process.send?.(recorded);
-  if (message === 'forget') process.send?.('forgotten');
+/** `take` gives what was recorded; a number forgets it and sets the latency in milliseconds. */
+process.on('message', (message: 'take' | number) => {
+  if (message === 'take') {
+    process.send?.(recorded);
+  } else {
+    latencyMs = message;
+    process.send?.('forgotten');
+  }
   recorded = [];
   ids.clear();
 });

@@ -94,12 +94,14 @@ export async function openQueues(url: string): Promise<Queues> {
       if (!job) return { state: 'lost', planned: undefined, ended: 0 };
       const data = job.data as RunData;
       const state = await job.getState();
-      if (state === 'completed') {
-        const planned = data.planned ?? 0;
-        return { state: 'ended', planned, ended: planned, report: job.returnvalue as RunReport };
+      if (state === 'completed' || state === 'failed') {
+        // It may have ended after it was looked at: what it ended with is read now.
+        const ended = (await findRun(runId)) ?? job;
+        const { planned = 0 } = ended.data as RunData;
+        return state === 'completed'
+          ? { state: 'ended', planned, ended: planned, report: ended.returnvalue as RunReport }
+          : { state: 'failed', planned, ended: 0, error: ended.failedReason ?? '' };
       }
-      if (state === 'failed')
-        return { state: 'failed', planned: data.planned, ended: 0, error: job.failedReason ?? '' };
       if (data.planned === undefined)
         return { state: state === 'active' ? 'running' : 'waiting', planned: undefined, ended: 0 };
       const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
