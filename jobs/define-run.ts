@@ -28,7 +28,7 @@ export function defineRun<Payload, State, StepPayload>(
       if (end.failures.length === 0) await given.complete(app, end.state);
       const report = await reportOf(app, given.letters, counts, end);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
-      app.log[report.outcome === 'done' ? 'info' : 'error'](
+      app.log[report.outcome === 'done' ? 'info' : 'warn'](
         { run: run.id, ...report },
         `${given.name}: ${report.outcome}`,
       );

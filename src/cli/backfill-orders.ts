@@ -38,7 +38,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
   const range = creationRange(payload, config.api.timeZone);
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders', Date.now);
   const app = await openApp(config, {
-    log: context.log('warn'),
+    log: context.log('error'),
     onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
   });
   try {

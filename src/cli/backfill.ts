@@ -46,7 +46,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
   spanOf(payload, config.api.timeZone, undefined);
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows', Date.now);
   const app = await openApp(config, {
-    log: context.log('warn'),
+    log: context.log('error'),
     onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
   });
   try {

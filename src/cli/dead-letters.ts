@@ -27,7 +27,7 @@ export const deadLetters: Command = {
   define(commander, run) {
     const within = (work: (context: Context, app: App) => Promise<Report>) =>
       run(async (context) => {
-        const app = await openApp(context.config(), { log: context.log('warn') });
+        const app = await openApp(context.config(), { log: context.log('error') });
         try {
           return await work(context, app);
         } finally {

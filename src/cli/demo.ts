@@ -37,7 +37,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   await using opened = new AsyncDisposableStack();
   say(`Setting the stage: an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
-  const app = await openApp(stage.config, { log: context.log('warn') });
+  const app = await openApp(stage.config, { log: context.log('error') });
   opened.defer(() => app.close());
   const worker = workerOf(app, ['scheduled', 'runs', 'steps']);
   opened.defer(() => worker.close());

@@ -13,7 +13,7 @@ export const explain: Command = {
       .option('--json', 'report as JSON')
       .action((code: string) =>
         run(async (context) => {
-          const app = await openApp(context.config(), { log: context.log('warn') });
+          const app = await openApp(context.config(), { log: context.log('error') });
           try {
             const explanation = await explainOrder({ api: app.api, shop: app.shop, db: app.warehouse.db }, code);
             return { text: draw(explanation), json: explanation };

@@ -14,22 +14,24 @@ const lineEveryMs = 2000;
 
 /** A bar with rate and time left on a terminal; plain lines elsewhere. */
 export function openProgress(terminal: Terminal, label: string, unit: string, now: () => number): Progress {
-  return terminal.isTerminal ? bar(terminal, label, unit) : lines(terminal, label, unit, now);
+  return terminal.isTerminal ? bar(terminal, label, unit, now) : lines(terminal, label, unit, now);
 }
 
-function bar(terminal: Terminal, label: string, unit: string): Progress {
-  const format = `${label} {bar} {value}/{total} ${unit} · {duration_formatted} · left {eta_formatted} {note}`;
+function bar(terminal: Terminal, label: string, unit: string, now: () => number): Progress {
+  const format = `${label} {bar} {value}/{total} ${unit} · {rate}/s · {duration_formatted} · left {eta_formatted} {note}`;
   const single = new SingleBar(
     { format, hideCursor: true, clearOnComplete: false, etaBuffer: 30 },
     Presets.shades_classic,
   );
   let isShown = false;
+  const startedMs = now();
   return {
     update(done, total, note = '') {
       if (total === undefined || total === 0) return;
-      if (!isShown) single.start(total, done, { note });
+      const rate = rateOf(done, now() - startedMs);
+      if (!isShown) single.start(total, done, { note, rate });
       isShown = true;
-      single.update(done, { note });
+      single.update(done, { note, rate });
     },
     wait: (reason, untilMs) => terminal.say(`\n${waiting(reason, untilMs)}`),
     stop: () => isShown && single.stop(),
@@ -48,12 +50,15 @@ function lines(terminal: Terminal, label: string, unit: string, now: () => numbe
       if (line === said || (now() - saidMs < lineEveryMs && !isOver)) return;
       saidMs = now();
       said = line;
-      terminal.say(`${line} · ${Math.round((saidMs - startedMs) / 1000)} s`);
+      const tookMs = saidMs - startedMs;
+      terminal.say(`${line} · ${Math.round(tookMs / 1000)} s${done > 0 ? `, ${rateOf(done, tookMs)}/s` : ''}`);
     },
     wait: (reason, untilMs) => terminal.say(waiting(reason, untilMs)),
     stop: () => {},
   };
 }
+
+const rateOf = (done: number, tookMs: number) => ((done * 1000) / Math.max(1, tookMs)).toPrecision(2);
 
 const waiting = (reason: string, untilMs: number) =>
   `waiting until ${new Date(untilMs).toISOString().slice(11, 19)} UTC: ${reason}`;

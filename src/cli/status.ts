@@ -9,7 +9,7 @@ export const status: Command = {
   define(commander, run) {
     commander.option('--json', 'report as JSON').action(() =>
       run(async (context) => {
-        const app = await openApp(context.config(), { log: context.log('warn') });
+        const app = await openApp(context.config(), { log: context.log('error') });
         try {
           const report = await statusReport(app);
           return { json: report, text: draw(report) };

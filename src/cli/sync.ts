@@ -27,7 +27,7 @@ export const sync: Command = {
             const config = context.config();
             const progress = openProgress(context.terminal, `sync ${flow}`, unit, Date.now);
             const onWait = ({ reason, untilMs }: { reason: string; untilMs: number }) => progress.wait(reason, untilMs);
-            const app = await openApp(config, { log: context.log('warn'), onWait });
+            const app = await openApp(config, { log: context.log('error'), onWait });
             try {
               const report = await runToEnd(app, { job, payload: {} }, { progress, signal: context.signal });
               return drawRun(`sync ${flow}`, report);

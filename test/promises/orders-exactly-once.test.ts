@@ -1,4 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
+import { prepareOrder } from '../../src/orders/prepare-order.ts';
+import { pushOrders } from '../../src/orders/push-orders.ts';
+import { warehouseNow } from '../../src/warehouse/links.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
 import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
@@ -32,6 +35,34 @@ test('two runs at once over the same orders add no sub-order twice', async () =>
   const ends = await Promise.all([syncOrders(world), syncOrders(world), syncOrders(world)]);
   expect(ends.map((end) => end.status)).toEqual([0, 0, 0]);
   expect(await world.atService(subOrders)).toEqual([{ n: 240 }]);
+});
+
+test('a worker that read an order before another pushed a newer version does not undo it', async () => {
+  const world = await shopWorld();
+  await world.shop(
+    `insert into o (code, updated_at) values ('R', current_date); insert into l (order_code, line_code, product_id) values ('R', '1', 1)`,
+  );
+  const app = await world.openApp();
+  const { db } = app.warehouse;
+  const prepared = async (codes: readonly string[]) =>
+    (await app.shop.orders(codes)).map((raw) => prepareOrder(raw, new Map())).filter((one) => 'order' in one);
+  // Read by one worker, then changed in the shop on the same day, and pushed by another.
+  const readAt = await warehouseNow(db);
+  const old = await prepared(['R']);
+  await world.shop(`update o set total_price = 77; update l set price = 77`);
+  expect((await syncOrders(world)).status).toBe(0);
+  const counts = await pushOrders(
+    {
+      ...{ api: app.api, db, log: app.log, now: app.now, signal: app.abort.signal, readAgain: prepared },
+      ...{ gradeIds: new Map(), contactMaxAgeDays: 30, contactPolicy: 'young', deletes: 'off' },
+    },
+    old,
+    readAt,
+  );
+  expect(counts.orders_pushed ?? 0).toBe(0);
+  expect(await world.atService(serviceState)).toMatchObject([
+    { total_price: '77', sub_orders: [[1, 77, {}, 'paid', null]] },
+  ]);
 });
 
 test('a service that fails, limits, loses answers and tokens holds each line once in the end', async () => {
