@@ -1,4 +1,5 @@
-import { type DayRange, planBackfillReviews } from '../src/reviews/backfill-reviews.ts';
+import type { DayRange } from '../src/day-range.ts';
+import { planBackfillReviews } from '../src/reviews/backfill-reviews.ts';
 import { findRun } from '../src/warehouse/runs.ts';
 import { defineRun } from './define-run.ts';
 import { object, optionalText } from './payload.ts';

@@ -6,11 +6,14 @@ const root = join(import.meta.dirname, '..');
 
 /** The layers of docs/architecture.md: a file may import what its rule allows, and what lies in its own folder. */
 const rules: readonly { place: RegExp; may: readonly RegExp[] }[] = [
-  { place: /^src\/(errors|log|span|counts|package-root)\.ts$/, may: [/^src\/(counts|errors)\.ts$/] },
-  { place: /^src\/(review-api|shop|queue|warehouse)\//, may: [/^src\/(errors|log|span|counts|package-root)\.ts$/] },
+  { place: /^src\/(errors|log|span|counts|day-range|package-root)\.ts$/, may: [/^src\/(counts|errors|span)\.ts$/] },
+  {
+    place: /^src\/(review-api|shop|queue|warehouse)\//,
+    may: [/^src\/(errors|log|span|counts|day-range|package-root)\.ts$/],
+  },
   {
     place: /^src\/(orders|reviews)\//,
-    may: [/^src\/(review-api|shop|warehouse)\//, /^src\/(errors|log|span|counts)\.ts$/],
+    may: [/^src\/(review-api|shop|warehouse)\//, /^src\/(errors|log|span|counts|day-range)\.ts$/],
   },
   { place: /^src\/config\.ts$/, may: [/^src\/(errors|span)\.ts$/] },
   {

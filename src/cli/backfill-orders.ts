@@ -1,6 +1,12 @@
-import { type BackfillOrders, backfillOrders, backfillOrdersId, creationRange } from '../../jobs/backfill-orders.ts';
+import { type BackfillOrders, backfillOrders, backfillOrdersId } from '../../jobs/backfill-orders.ts';
 import { type App, openApp } from '../app.ts';
-import { type BackfillForecast, forecastBackfill, planBackfillOrders } from '../orders/backfill-orders.ts';
+import { secondsOf } from '../day-range.ts';
+import {
+  type BackfillForecast,
+  type CreationRange,
+  forecastBackfill,
+  planBackfillOrders,
+} from '../orders/backfill-orders.ts';
 import type { Command, Context, Report } from './command.ts';
 import { openProgress } from './progress.ts';
 import { drawRun, runToEnd } from './run-to-end.ts';
@@ -35,7 +41,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
   const config = context.config();
   const { from, to } = options;
   const payload: BackfillOrders = { ...(from && { from }), ...(to && { to }), withEmail: options.withEmail === true };
-  const range = creationRange(payload, config.api.timeZone);
+  const range = secondsOf(payload, config.api.timeZone);
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders', Date.now);
   const app = await openApp(config, {
     log: context.log('error'),
@@ -61,12 +67,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
   }
 }
 
-async function dryRun(
-  context: Context,
-  app: App,
-  range: ReturnType<typeof creationRange>,
-  withEmail: boolean,
-): Promise<Report> {
+async function dryRun(context: Context, app: App, range: CreationRange, withEmail: boolean): Promise<Report> {
   const { slices } = await planBackfillOrders(app.shop, range);
   const forecast = await forecastBackfill(
     {

@@ -1,6 +1,7 @@
 import { type BackfillReviews, backfillReviews, backfillReviewsId } from '../../jobs/backfill-reviews.ts';
 import { type App, openApp } from '../app.ts';
-import { estimateRequests, planBackfillReviews, spanOf } from '../reviews/backfill-reviews.ts';
+import { secondsOf } from '../day-range.ts';
+import { estimateRequests, planBackfillReviews } from '../reviews/backfill-reviews.ts';
 import { dayOf } from '../span.ts';
 import { windowTotals } from '../warehouse/export-windows.ts';
 import { findRun } from '../warehouse/runs.ts';
@@ -43,7 +44,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
   const { from, to, gaps = false } = options;
   const payload: BackfillReviews = { ...(from && { from }), ...(to && { to }), gaps };
   // Wrong days are told before anything is opened.
-  spanOf(payload, config.api.timeZone, undefined);
+  secondsOf(payload, config.api.timeZone);
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows', Date.now);
   const app = await openApp(config, {
     log: context.log('error'),

@@ -1,14 +1,11 @@
 import pLimit from 'p-limit';
-import { UsageError } from '../errors.ts';
-import { dayAfter, localPeriod, type Span, startOfDay } from '../span.ts';
+import { type DayRange, secondsOf } from '../day-range.ts';
+import { localPeriod, type Span } from '../span.ts';
 import { coveredSpans } from '../warehouse/export-windows.ts';
 import { captureOverview, type OverviewDeps } from './capture-overview.ts';
 import { planWindows } from './plan-windows.ts';
 import type { ReadDeps } from './read-window.ts';
 import { type Window, windowLimits } from './window.ts';
-
-/** Calendar days in the service's zone, both inclusive; without one, the overview's bound. */
-export type DayRange = { from?: string; to?: string };
 
 /**
  * The windows of a backfill, on the created axis.
@@ -29,29 +26,10 @@ export async function planBackfillReviews(
   return planWindows(wanted, covered).map((span) => ({ axis: 'created', span }));
 }
 
-/**
- * The span of a range of days; its end is the first second after the last day, a boundary that neighbours share.
- *
- * @throws UsageError when a day is none, or the range is empty.
- */
-export function spanOf(range: DayRange, zone: string, bounds: Span | undefined): Span | undefined {
-  const day = (name: 'from' | 'to') => {
-    const text = range[name];
-    const start = text === undefined ? undefined : startOfDay(text, zone);
-    if (text !== undefined && start === undefined) {
-      throw new UsageError(`--${name} is ${JSON.stringify(text)}, expected a day such as 2026-01-31`);
-    }
-    return start;
-  };
-  const from = day('from');
-  const to = day('to');
-  if (from !== undefined && to !== undefined && from > to) {
-    throw new UsageError(`--from ${range.from} is after --to ${range.to}`, { hint: 'Exchange the two.' });
-  }
-  const start = from ?? bounds?.start;
-  const end = to === undefined ? bounds?.end : dayAfter(to, zone);
-  if (start === undefined || end === undefined) return undefined;
-  return { start, end: Math.max(start, end) };
+/** The span of a range of days; where the range is open, the bounds of the service's reviews. */
+function spanOf(range: DayRange, zone: string, bounds: Span | undefined): Span | undefined {
+  const { start = bounds?.start, end = bounds?.end } = secondsOf(range, zone);
+  return start === undefined || end === undefined ? undefined : { start, end: Math.max(start, end) };
 }
 
 /** What reading the windows would cost, from the first page of each: its pages and a proof for each thirty. */
