@@ -15,7 +15,7 @@ select
   p.product_code::text as product_code,
 
   -- * What the line cost: all its pieces together.
-  (i.unit_price * i.quantity)::numeric as price,
+  i.unit_price::numeric * i.quantity as price,
 
   -- Where the line stands, in the service's words; others are passed on as they are.
   case i.item_status

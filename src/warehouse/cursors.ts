@@ -3,9 +3,10 @@ import type { Db } from './index.ts';
 
 /**
  * How far a flow has come. orders: `at` and `code` of the last order read, `at` as the shop's text to the microsecond,
- * which a Date would cut. reviews: everything updated up to `at` has been read.
+ * which a Date would cut; `readTo` is when that was looked for. reviews: everything updated up to `at` has been read;
+ * `readTo` is the service's clock then.
  */
-export type Cursor = Readonly<{ at: string; code?: string }>;
+export type Cursor = Readonly<{ at: string; code?: string; readTo?: string }>;
 export type Flow = 'orders' | 'reviews';
 
 export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined> {
@@ -13,13 +14,29 @@ export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined
   return row?.position as Cursor | undefined;
 }
 
-/** Moves the cursor forward; one that is already further on stays, for two runs may end in either order. */
+/**
+ * Moves the cursor forward, the place and `readTo` each by itself; what is already further on stays, for two runs may end
+ * in either order.
+ */
 export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise<void> {
   await sql`
     insert into sync.cursors as kept (flow, position)
     values (${flow}, ${JSON.stringify(cursor)}::jsonb)
-    on conflict (flow) do update set position = excluded.position, updated_at = now()
-    where ((kept.position ->> 'at')::timestamptz, coalesce(kept.position ->> 'code', '') collate "C")
-        < ((excluded.position ->> 'at')::timestamptz, coalesce(excluded.position ->> 'code', '') collate "C")
+    on conflict (flow) do update set
+      position = case
+        when ((kept.position ->> 'at')::timestamptz, coalesce(kept.position ->> 'code', '') collate "C")
+          < ((excluded.position ->> 'at')::timestamptz, coalesce(excluded.position ->> 'code', '') collate "C")
+        then kept.position || excluded.position else excluded.position || kept.position
+      end || case
+        when (kept.position ->> 'readTo')::timestamptz > (excluded.position ->> 'readTo')::timestamptz
+        then jsonb_build_object('readTo', kept.position -> 'readTo')
+        else jsonb_strip_nulls(jsonb_build_object('readTo', excluded.position -> 'readTo'))
+      end,
+      updated_at = now()
   `.execute(db);
+}
+
+/** Forgets the cursor: the next run begins from the beginning. */
+export async function dropCursor(db: Db, flow: Flow): Promise<void> {
+  await db.deleteFrom('sync.cursors').where('flow', '=', flow).execute();
 }

@@ -80,9 +80,13 @@ export function keyOf(record: unknown): string {
     .slice(0, 32)}`;
 }
 
-/** jsonb cannot hold the character NUL, which is often the very reason why the record is here. */
+/**
+ * jsonb cannot hold the character NUL or half a surrogate pair, which is often the very reason why the record is here.
+ * JSON.stringify escapes just these.
+ */
 function storable(payload: unknown): string {
-  return (JSON.stringify(payload) ?? 'null').replaceAll(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\\\u0000');
+  const json = JSON.stringify(payload) ?? 'null';
+  return json.replaceAll(/(?<!\\)((?:\\\\)*)\\(u(?:0000|d[89a-f][0-9a-f]{2}))/g, '$1\\\\$2');
 }
 
 /** Closes the letters of orders that went through and of all their lines, but of those that fail still. */
@@ -160,7 +164,7 @@ export type DeadLetter = {
 /** Letters by id, or the open ones of a kind, or all open ones; the oldest first. */
 export function findDeadLetters(
   db: Db,
-  which: { ids?: readonly number[]; kind?: DeadLetterKind; limit?: number },
+  which: { ids?: readonly number[]; kind?: DeadLetterKind; reason?: string; limit?: number },
 ): Promise<DeadLetter[]> {
   let query = db
     .selectFrom('sync.dead_letters')
@@ -171,6 +175,7 @@ export function findDeadLetters(
   if (which.ids) query = query.where('id', 'in', which.ids);
   else query = query.where('resolved_at', 'is', null);
   if (which.kind) query = query.where('kind', '=', which.kind);
+  if (which.reason !== undefined) query = query.where('reason', '=', which.reason);
   return query.execute();
 }
 
@@ -186,6 +191,18 @@ export async function lettersOfOrder(db: Db, orderCode: string): Promise<Omit<De
         eb('kind', '=', 'order_line').and(sql<boolean>`starts_with(key, ${`${orderCode}/`})`),
       ]),
     )
+    .orderBy('id')
+    .execute();
+}
+
+/** The letters of one record, open and resolved, the oldest first. */
+export function lettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Omit<DeadLetter, 'payload'>[]> {
+  return db
+    .selectFrom('sync.dead_letters')
+    .select(['id', 'kind', 'key', 'reason', 'attempts'])
+    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
+    .where('kind', '=', kind)
+    .where('key', '=', key)
     .orderBy('id')
     .execute();
 }
@@ -207,7 +224,9 @@ export async function forgetFingerprints(db: Db, orderCodes: readonly string[]):
   await db.updateTable('sync.order_links').set({ fingerprint: null }).where('order_code', 'in', orderCodes).execute();
 }
 
-export async function openLetterKeys(db: Db, kind: DeadLetterKind): Promise<string[]> {
-  const open = db.selectFrom('sync.dead_letters').where('kind', '=', kind).where('resolved_at', 'is', null);
-  return (await open.select('key').execute()).map((row) => row.key);
-}
+/** How a run tells that records wait as dead letters. */
+export const lettersProblem = (open: number) =>
+  `${open} records could not be synced; see them with: npx review-sync dead-letters`;
+
+/** Whether a run was incomplete for that alone. */
+export const isAboutLetters = (problem: string | null) => /^\d+ records could not be synced; see/.test(problem ?? '');

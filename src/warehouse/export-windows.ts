@@ -3,50 +3,41 @@ import { isoOf, type Span, secondOf } from '../span.ts';
 import type { Db } from './index.ts';
 import type { Axis } from './schema.ts';
 
-export type ExportedWindow = {
-  runId: string;
-  axis: Axis;
-  span: Span;
-  pages: number;
-  reviews: number;
-  requests: number;
-  startedAt: Date;
-  finishedAt: Date;
-};
-
-/** Enters a window into the coverage ledger; belongs into the transaction that lands its rows. */
-export async function recordWindow(trx: Db, window: ExportedWindow): Promise<void> {
-  await trx
-    .insertInto('sync.export_windows')
-    .values({
-      run_id: window.runId,
-      axis: window.axis,
-      start_at: new Date(isoOf(window.span.start)),
-      end_at: new Date(isoOf(window.span.end)),
-      pages: window.pages,
-      reviews: window.reviews,
-      requests: window.requests,
-      started_at: window.startedAt,
-      finished_at: window.finishedAt,
-    })
-    .execute();
-}
-
 /**
- * The spans of the axis that were read completely, joined where they touch.
+ * The spans of the axis that were read completely, joined where they touch. The last second of a span may go on in the
+ * one after it.
  *
- * @param since only windows whose reading began at or after this moment count; without it, all.
+ * @param by.since only windows whose reading began at or after this moment count; without it, all.
+ * @param by.runId only those of this run.
+ * @param by.job only those of runs of this job.
  */
-export async function coveredSpans(db: Db, axis: Axis, since?: Date): Promise<Span[]> {
+export async function coveredSpans(
+  db: Db,
+  axis: Axis,
+  by: { since?: Date; runId?: string; job?: string } = {},
+): Promise<Span[]> {
   const { rows } = await sql<{ start_at: Date; end_at: Date }>`
     select lower(span) as start_at, upper(span) as end_at
     from (
       select unnest(range_agg(tstzrange(start_at, end_at, '[)'))) as span
       from sync.export_windows
-      where axis = ${axis} and end_at > start_at and started_at >= ${since ?? new Date(0)}
+      where axis = ${axis} and end_at > start_at and started_at >= ${by.since ?? new Date(0)}
+        and run_id = coalesce(${by.runId ?? null}, run_id)
+        and (${by.job ?? null}::text is null or run_id in (select id from sync.runs where job = ${by.job ?? null}))
     ) as spans
     order by 1`.execute(db);
   return rows.map((row) => ({ start: secondOf(row.start_at), end: secondOf(row.end_at) }));
+}
+
+/** Takes back what the run entered within the span: it turned out not to be complete. */
+export async function revokeWindows(db: Db, window: { runId: string; axis: Axis; span: Span }): Promise<void> {
+  await db
+    .deleteFrom('sync.export_windows')
+    .where('run_id', '=', window.runId)
+    .where('axis', '=', window.axis)
+    .where('start_at', '>=', new Date(isoOf(window.span.start)))
+    .where('end_at', '<=', new Date(isoOf(window.span.end)))
+    .execute();
 }
 
 /** What the windows of one run have brought so far. */

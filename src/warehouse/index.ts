@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Kysely, PostgresDialect } from 'kysely';
+import pLimit, { type LimitFunction } from 'p-limit';
 import pg from 'pg';
 import { packagePath } from '../package-root.ts';
 import type { Database } from './schema.ts';
@@ -12,11 +13,17 @@ export type Warehouse = {
   /** The pool below `db`, for what Kysely does not know: advisory locks, the rate limiter's table. */
   readonly pool: pg.Pool;
   readonly statements: Statements;
+  /** Pages that land at a time: more than the server has cores for only wait for each other. */
+  readonly landings: LimitFunction;
+  /** Product ids by code that this process has entered already: what is known costs no statement. */
+  readonly knownProducts: Map<string, number>;
   close(): Promise<void>;
 };
 
 /** The big statements of sql/warehouse/statements/, one a file. */
-export type Statements = Readonly<Record<'upsertReviews' | 'learnProducts', string>>;
+export type Statements = Readonly<
+  Record<'landReviews' | 'compareReviews' | 'learnProducts' | 'openBiToReaders', string>
+>;
 
 export type WarehouseOptions = {
   url: string;
@@ -41,9 +48,13 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     db,
     pool,
     statements: {
-      upsertReviews: await statement('upsert_reviews'),
+      landReviews: await statement('land_reviews'),
+      compareReviews: await statement('compare_reviews'),
       learnProducts: await statement('learn_products'),
+      openBiToReaders: await statement('open_bi_to_readers'),
     },
+    landings: pLimit(3),
+    knownProducts: new Map(),
     close: () => db.destroy(),
   };
 }
@@ -57,11 +68,12 @@ export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): P
     try {
       return await db.transaction().execute(work);
     } catch (error) {
-      const isDeadlock = error instanceof pg.DatabaseError && error.code === '40P01';
-      if (!isDeadlock || attempt === 5) throw error;
+      if (!isDeadlock(error) || attempt === 5) throw error;
     }
   }
 }
+
+export const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === '40P01';
 
 const statement = (name: string) => readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
 

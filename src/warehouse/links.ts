@@ -34,12 +34,13 @@ export async function decideContact(
   `.execute(db);
 }
 
-/** `shop_updated_at` is the shop's own text. */
+/** `shop_updated_at` is the shop's own text; `ordered_at` is its created_at. */
 export type PushedOrder = {
   order_code: string;
   order_id: number | null;
   fingerprint: string;
   shop_updated_at: string;
+  ordered_at: Date;
 };
 
 export async function recordOrdersPushed(db: Db, pushed: readonly PushedOrder[]): Promise<void> {
@@ -47,9 +48,9 @@ export async function recordOrdersPushed(db: Db, pushed: readonly PushedOrder[])
   await sql`
     update sync.order_links l
     set order_id = p.order_id, fingerprint = p.fingerprint, shop_updated_at = p.shop_updated_at,
-      pushed_at = clock_timestamp()
+      ordered_at = p.ordered_at, pushed_at = clock_timestamp()
     from jsonb_to_recordset(${JSON.stringify(pushed)}::jsonb)
-      as p (order_code text, order_id bigint, fingerprint text, shop_updated_at timestamptz)
+      as p (order_code text, order_id bigint, fingerprint text, shop_updated_at timestamptz, ordered_at timestamptz)
     where l.order_code = p.order_code
   `.execute(db);
 }
@@ -84,12 +85,15 @@ export async function saveSubOrderLinks(
     ...{ order_code: orderCode, line_code: lineCode, sub_order_id: subOrderId, content, ids_before: idsBefore },
   }));
   await sql`
-    insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, ids_before)
-    select order_code, line_code, sub_order_id, content, nullif(ids_before, 'null')
+    insert into sync.sub_order_links
+      (order_code, line_code, sub_order_id, content, ids_before, product_id, status, delivered_at)
+    select order_code, line_code, sub_order_id, content, nullif(ids_before, 'null'),
+      (content ->> 'product_id')::bigint, content ->> 'status', (content ->> 'delivered_at')::timestamptz
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as r (order_code text, line_code text, sub_order_id bigint, content jsonb, ids_before jsonb)
     on conflict (order_code, line_code) do update
-    set sub_order_id = excluded.sub_order_id, content = excluded.content, ids_before = excluded.ids_before
+    set sub_order_id = excluded.sub_order_id, content = excluded.content, ids_before = excluded.ids_before,
+      product_id = excluded.product_id, status = excluded.status, delivered_at = excluded.delivered_at
   `.execute(db);
 }
 

@@ -14,13 +14,15 @@ const bookkeeping = {
 
 /**
  * Brings the warehouse up to sql/warehouse/NNNN_*.sql, each file once, all in one transaction under a lock: two
- * machines may call it at the same time.
+ * machines may call it at the same time. There is no way back: what was added stays.
  *
+ * @param upTo the file to end with, as an earlier version of this program did; default: the last.
  * @returns the names of the files applied now.
  * @throws ReviewSyncError naming the file that failed; then nothing was applied.
  */
-export async function migrateWarehouse(db: Db): Promise<string[]> {
-  const { error, results } = await migrator(db).migrateToLatest();
+export async function migrateWarehouse(db: Db, upTo?: string): Promise<string[]> {
+  const all = migrator(db);
+  const { error, results } = await (upTo === undefined ? all.migrateToLatest() : all.migrateTo(upTo));
   if (error !== undefined) {
     const failed = results?.find((result) => result.status === 'Error');
     const where = failed ? `sql/warehouse/${failed.migrationName}.sql failed` : 'the migrations could not be run';
@@ -34,13 +36,24 @@ export async function migrateWarehouse(db: Db): Promise<string[]> {
 
 /** The files not applied yet; empty when the schema is up to date. Changes nothing. */
 export async function pendingMigrations(db: Db): Promise<string[]> {
+  const applied = new Set(await appliedMigrations(db));
+  return Object.keys(await migrationFiles()).filter((file) => !applied.has(file));
+}
+
+/** What was applied by a newer version of this program than this one. Changes nothing. */
+export async function unknownMigrations(db: Db): Promise<string[]> {
+  const files = await migrationFiles();
+  return (await appliedMigrations(db)).filter((name) => !(name in files));
+}
+
+async function appliedMigrations(db: Db): Promise<string[]> {
   const { rows } = await sql<{ there: boolean }>`
     select to_regclass('review_sync_migrations.applied') is not null as there`.execute(db);
-  const files = Object.keys(await migrationFiles());
-  if (!rows[0]?.there) return files;
-  const applied = await sql<{ name: string }>`select name from review_sync_migrations.applied`.execute(db);
-  const names = new Set(applied.rows.map((row) => row.name));
-  return files.filter((file) => !names.has(file));
+  if (!rows[0]?.there) return [];
+  const applied = await sql<{ name: string }>`select name from review_sync_migrations.applied order by name`.execute(
+    db,
+  );
+  return applied.rows.map((row) => row.name);
 }
 
 function migrator(db: Db): Migrator {

@@ -1,0 +1,68 @@
+import { syncOrders } from '../../jobs/sync-orders.ts';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
+import { openApp } from '../../src/app.ts';
+import { follow, workerOf } from '../../src/cli/run-to-end.ts';
+import { setStage } from '../../src/demo/stage.ts';
+import { openLog } from '../../src/log.ts';
+import { packagePath } from '../../src/package-root.ts';
+import { seedReviews } from '../../src/reference-service/seed.ts';
+import { generateSampleShop, type SampleShop } from '../../src/sample-shop/generate.ts';
+import { loadSampleShop } from '../../src/sample-shop/load.ts';
+import { putProductRatings } from '../../src/warehouse/product-ratings.ts';
+
+export type SampleWarehouse = { url: string; shop: SampleShop };
+
+/** The same rows each time: a page made of them must not change by itself. */
+const now = new Date('2026-06-30T15:00:00Z');
+const sample = { seed: 11, orders: 500, reviews: 4000, now };
+
+/**
+ * A warehouse into which a sample shop was synced by the program itself, on an embedded Postgres that goes with `opened`.
+ * The service's summaries of products are those of a week before.
+ */
+export async function openSampleWarehouse(opened: AsyncDisposableStack): Promise<SampleWarehouse> {
+  const shop = generateSampleShop(sample);
+  const stage = await setStage(opened, {
+    sqlDir: packagePath('sql', 'shop'),
+    timeZone: 'Asia/Seoul',
+    async fill(shopUrl, serviceDatabaseUrl) {
+      await loadSampleShop(shopUrl, shop);
+      await seedReviews(serviceDatabaseUrl, shop.reviews);
+    },
+  });
+  const app = await openApp(stage.config, { log: openLog('error') });
+  opened.defer(() => app.close());
+  const worker = workerOf(app, ['runs', 'steps']);
+  opened.defer(() => worker.close());
+  for (const job of [syncReviews, syncOrders]) {
+    const { id } = await app.queues.enqueue(job, {});
+    const report = await follow(app, id, { progress: { update() {}, wait() {}, stop() {} }, signal: app.abort.signal });
+    if (report.outcome !== 'done') throw new Error(`${job.name} ended ${JSON.stringify(report)}`);
+  }
+  const learned = await app.warehouse.db
+    .selectFrom('sync.product_links')
+    .select(['product_code as code', 'product_id as id'])
+    .execute();
+  await putProductRatings(
+    app.warehouse.db,
+    learned.map((product) => summaryOf(shop, product)),
+  );
+  return { url: stage.urls.warehouse, shop };
+}
+
+function summaryOf({ reviews }: SampleShop, product: { id: number; code: string }) {
+  const receivedAt = new Date(now.getTime() - 7 * 86_400_000);
+  const counted = reviews.filter(
+    (review) => review.product_code === product.code && review.display && review.created_at < receivedAt,
+  );
+  const scores = counted.flatMap((review) => review.score ?? []);
+  const average = scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  return {
+    ...product,
+    reviewsCount: counted.length,
+    score: average === null ? null : Number(average.toFixed(2)),
+    metaReviewsCount: null,
+    metaScore: null,
+    receivedAt,
+  };
+}

@@ -1,0 +1,86 @@
+import { sql } from 'kysely';
+import type { Warehouse } from './index.ts';
+import { pendingMigrations, unknownMigrations } from './migrate.ts';
+
+export type WarehouseFacts = {
+  version: string;
+  user: string;
+  connections: { used: number; most: number };
+  /** A standby takes no writes. */
+  isStandby: boolean;
+  mayCreateSchemas: boolean;
+  /** Tables of ours that the user may not read and write. */
+  withheld: string[];
+  pending: string[];
+  /** Applied by a newer version of this program. */
+  unknown: string[];
+};
+
+/** What the warehouse says of itself and of our rights in it. Changes nothing. */
+export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFacts> {
+  type Row = {
+    version: string;
+    user: string;
+    used: number;
+    most: number;
+    standby: boolean;
+    create: boolean;
+    withheld: string[];
+  };
+  const { rows } = await sql<Row>`
+    select current_setting('server_version') as version, current_user as user,
+      (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used,
+      current_setting('max_connections')::integer as most, pg_is_in_recovery() as standby,
+      has_database_privilege(current_database(), 'create') as create,
+      array(
+        select c.oid::regclass::text
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname in ('warehouse', 'sync') and c.relkind in ('r', 'p') and not (
+          has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+          and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')
+        )
+        order by 1
+      ) as withheld`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Error('a select without from gave no row');
+  return {
+    version: row.version.split(' ')[0] ?? '',
+    user: row.user,
+    connections: { used: row.used, most: row.most },
+    isStandby: row.standby,
+    mayCreateSchemas: row.create,
+    withheld: row.withheld,
+    pending: await pendingMigrations(db),
+    unknown: await unknownMigrations(db),
+  };
+}
+
+/**
+ * Tries what a run does, and takes it back: a row is written, the statements of the load path are prepared, and ten
+ * megabytes asked for. Throws what the database says where a table, a column, a right or room on the disk is missing.
+ */
+export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
+  const attempt = db.transaction().execute(async (trx) => {
+    for (const text of [statements.landReviews, statements.compareReviews, statements.learnProducts]) {
+      await sql.raw(`prepare review_sync_doctor as ${text}`).execute(trx);
+      await sql.raw('deallocate review_sync_doctor').execute(trx);
+    }
+    // A single row still finds a place in a file that is there already, when the disk has long been full.
+    await sql`create temporary table review_sync_doctor on commit drop as
+      select repeat('x', 1000) as filler from generate_series(1, 10000)`.execute(trx);
+    await sql`insert into sync.cursors (flow, position) values ('doctor', '{}')`.execute(trx);
+    throw new TakenBack();
+  });
+  await attempt.catch((error: unknown) => {
+    if (!(error instanceof TakenBack)) throw error;
+  });
+}
+
+/** The zone in which the views of bi cut days, as of the last migrate. */
+export async function biTimeZone({ db }: Warehouse): Promise<string | undefined> {
+  const { rows } = await sql<{ zone: string }>`select time_zone as zone from sync.settings`.execute(db);
+  return rows[0]?.zone;
+}
+
+class TakenBack extends Error {}

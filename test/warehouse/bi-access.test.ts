@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startEmbeddedDatabase } from '../../src/embedded-database/index.ts';
+import { prepareBi } from '../../src/warehouse/bi.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
+import { runCli } from '../harness/cli.ts';
+import { createDatabase, query } from '../harness/database.ts';
+import { openWorld } from '../harness/world.ts';
+
+const member = {
+  ...{ user_id: 778899, user_code: 'member-secret-code', user_name: 'Kim Secret', message: 'Kim Secret loves it' },
+  ...{ order_code: 'order-secret-1', sub_order_code: 'line-secret-1', code: 'review-secret-1' },
+};
+const secrets = [...Object.values(member).map(String), 'kim.secret@example.com', '010-1234-5678'];
+
+const insertSecrets = `
+  insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, user_name, message, order_code,
+    sub_order_code, code, product_id, product_code, product_options, options, extra)
+  values (1, now(), now(), 778899, 'member-secret-code', 'Kim Secret', 'Kim Secret loves it', 'order-secret-1',
+    'line-secret-1', 'review-secret-1', 7, 'product-7', '{"engraving": "Kim Secret"}', '[{"value": "Kim Secret"}]',
+    '{"user_email": "kim.secret@example.com"}');
+  insert into sync.order_links (order_code, order_id, with_contact) values ('order-secret-1', 1, true);
+  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, delivered_at)
+  values ('order-secret-1', 'line-secret-1', 1, '{"product_options": {"engraving": "Kim Secret"}}', 7, now());
+  insert into sync.dead_letters (kind, key, reason, payload)
+  values ('order', 'order-secret-1', 'Kim Secret', '{"user_phone": "010-1234-5678"}')`;
+
+describe('a user with the role bi_reader', () => {
+  let owner: string;
+  let reader: string;
+  const name = `analyst_${randomBytes(6).toString('hex')}`;
+  beforeAll(async () => {
+    owner = await createDatabase('migrated');
+    await query(owner, insertSecrets);
+    await query(owner, `create role ${name} login password 'analyst' in role bi_reader`);
+    const url = new URL(owner);
+    [url.username, url.password] = [name, 'analyst'];
+    reader = url.href;
+  });
+  afterAll(() => query(owner, `drop role ${name}`));
+
+  const relations = (schemas: string) =>
+    query<{ name: string }>(
+      owner,
+      `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname ~ $1 and c.relkind in ('r', 'v', 'm', 'p', 'f') order by 1`,
+      [schemas],
+    );
+
+  test('reads every view of bi', async () => {
+    const views = await relations('^bi$');
+    expect(views.length).toBeGreaterThan(10);
+    for (const view of views) await query(reader, `select * from ${view.name}`);
+    expect(await query(reader, 'select product_code from bi.reviews')).toEqual([{ product_code: 'product-7' }]);
+  });
+
+  test('finds no name, code, text or address of a member in any row of them', async () => {
+    for (const view of await relations('^bi$')) {
+      const shown = JSON.stringify(await query(reader, `select * from ${view.name}`));
+      expect(secrets.filter((secret) => shown.includes(secret))).toEqual([]);
+    }
+  });
+
+  test('reads and writes nothing else that belongs to review-sync', async () => {
+    const others = await relations('^(warehouse|sync|review_sync_migrations|bullmq)$');
+    expect(others.length).toBeGreaterThan(15);
+    for (const { name: table } of others) {
+      for (const statement of [`select * from ${table}`, `table ${table} limit 1`, `delete from ${table}`]) {
+        await expect(query(reader, statement), statement).rejects.toThrow(/permission denied/);
+      }
+    }
+    for (const statement of [
+      `update bi.reviews set score = 1`,
+      `create view bi.mine as select 1`,
+      `create or replace view bi.reviews as select * from warehouse.reviews`,
+      `alter view bi.reviews set (security_invoker = on)`,
+      `select order_salt from sync.settings`,
+      `copy warehouse.reviews to stdout`,
+      `set role postgres`,
+    ]) {
+      await expect(query(reader, statement), statement).rejects.toThrow(
+        /permission denied|must be owner|cannot update/,
+      );
+    }
+  });
+
+  test('sees no value of a member in the statistics that the server keeps', async () => {
+    await query(owner, 'analyze warehouse.reviews');
+    expect(await query(reader, `select * from pg_stats where schemaname in ('warehouse', 'sync')`)).toEqual([]);
+    await expect(query(reader, 'select * from pg_statistic')).rejects.toThrow(/permission denied/);
+  });
+
+  test('gets no order code by trying codes, yet joins the views by order', async () => {
+    const guess = `select 1 from bi.reviews where order_key in (md5('order-secret-1'), 'order-secret-1')`;
+    expect(await query(reader, guess)).toEqual([]);
+    const joined = `
+      select has_review, s.product_id::integer from bi.response_by_order o
+      join bi.reviews r using (order_key) join bi.sub_orders s using (order_key)`;
+    expect(await query(reader, joined)).toEqual([{ has_review: true, product_id: 7 }]);
+  });
+});
+
+describe('migrate', () => {
+  test('in two databases and twice in each at once leaves bi open in both', async () => {
+    const urls = await Promise.all([createDatabase(), createDatabase()]);
+    const open = await Promise.all(
+      [...urls, ...urls].map(async (url) => {
+        const warehouse = await openWarehouse({ url, connections: 1 });
+        try {
+          await migrateWarehouse(warehouse.db);
+          return await prepareBi(warehouse, { timeZone: 'UTC' });
+        } finally {
+          await warehouse.close();
+        }
+      }),
+    );
+    expect(open).toEqual([true, true, true, true]);
+  });
+
+  test('cuts days in the zone of the configuration, and says so', async () => {
+    await using world = await openWorld({ shop: 'empty', environment: { REVIEW_API_TIME_ZONE: 'America/Sao_Paulo' } });
+    const migrated = await runCli(['migrate', '--json'], world.environment);
+    expect(JSON.parse(migrated.stdout)).toEqual({ applied: [], biReader: true });
+    await world.warehouse(
+      `insert into warehouse.reviews (id, created_at, updated_at) values (1, '2026-03-01T02:30:00Z', now())`,
+    );
+    expect(
+      await world.warehouse(`select time_zone, created_on::text, created_month::text from bi.freshness, bi.reviews`),
+    ).toEqual([{ time_zone: 'America/Sao_Paulo', created_on: '2026-02-28', created_month: '2026-02-01' }]);
+  });
+
+  test('passes for a user who may create no role, says what to run, and opens bi once that was run', async () => {
+    // A server of its own: roles belong to the server, and all others of the tests have the role.
+    await using opened = new AsyncDisposableStack();
+    const server = await startEmbeddedDatabase();
+    opened.defer(() => server.close());
+    const [owner, service] = [await server.createDatabase('warehouse'), 'http://127.0.0.1:1'];
+    await query(owner, `create role plain login password 'plain'`);
+    await query(owner, 'grant create on database warehouse to plain');
+    const url = new URL(owner);
+    [url.username, url.password] = ['plain', 'plain'];
+    const environment = {
+      ...{ SHOP_DATABASE_URL: url.href, WAREHOUSE_DATABASE_URL: url.href, REVIEW_API_BASE_URL: service },
+      ...{ REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' },
+    };
+    const without = await runCli(['migrate'], environment);
+    expect(without).toMatchObject({ status: 0, stdout: expect.stringContaining('create role bi_reader nologin') });
+    await query(owner, 'create role bi_reader nologin');
+    expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0, stdout: 'Up to date.\n' });
+    await query(owner, `create role analyst login password 'analyst' in role bi_reader`);
+    [url.username, url.password] = ['analyst', 'analyst'];
+    expect(await query(url.href, 'select time_zone from bi.freshness')).toEqual([{ time_zone: 'Asia/Seoul' }]);
+  });
+
+  test('names a zone that Postgres does not know', async () => {
+    const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+    await expect(prepareBi(warehouse, { timeZone: 'Mars/Olympus' })).rejects.toThrow(/Mars\/Olympus/);
+    await warehouse.close();
+  });
+});
