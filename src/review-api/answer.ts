@@ -64,6 +64,29 @@ export function asTextOrNull(value: unknown, what: string): string | null {
   return value === null || value === undefined ? null : asText(value, what);
 }
 
+/** True or false, also as 1 or 0, as inputs have it; null where the field is null or absent. */
+export function asBooleanOrNull(value: unknown, what: string): boolean | null {
+  if (value === null || value === undefined) return null;
+  if (value === true || value === 1) return true;
+  if (value === false || value === 0) return false;
+  throw expected('true or false', what, value);
+}
+
+/** The named fields as text or null. */
+export function textsOf<Name extends string>(object: JsonObject, names: readonly Name[]): Record<Name, string | null> {
+  const entries = names.map((name) => [name, asTextOrNull(object[name], name)] as const);
+  return Object.fromEntries(entries) as Record<Name, string | null>;
+}
+
+/** The named fields as integer or null. */
+export function integersOf<Name extends string>(
+  object: JsonObject,
+  names: readonly Name[],
+): Record<Name, number | null> {
+  const entries = names.map((name) => [name, asIntegerOrNull(object[name], name)] as const);
+  return Object.fromEntries(entries) as Record<Name, number | null>;
+}
+
 function expected(kind: string, what: string, value: unknown): ShapeError {
   const found =
     value === null ? 'null' : Array.isArray(value) ? 'an array' : value === undefined ? 'nothing' : typeof value;

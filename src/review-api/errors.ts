@@ -11,7 +11,10 @@ export type Circumstances = {
   hint?: string | undefined;
 };
 
-/** Something went wrong between this program and the review service. `retryable`: trying later may help. */
+/**
+ * Something went wrong between this program and the review service. `retryable`: the same call, made later, may go
+ * through and does no harm. The client has repeated it by then for as long as its limits allow.
+ */
 export class ReviewApiError extends ReviewSyncError {
   override readonly name: string = 'ReviewApiError';
   readonly method: string;
@@ -70,12 +73,15 @@ export class LimitedError extends ReviewApiError {
   }
 }
 
-/** No usable answer after all repeats: 5xx, refused or broken connections, time limits. */
+/**
+ * No usable answer after all repeats: 5xx, refused or broken connections, time limits. A certificate that does not hold
+ * is the one case that is not `retryable`.
+ */
 export class UnavailableError extends ReviewApiError {
   override readonly name = 'UnavailableError';
 
-  constructor(at: Circumstances) {
-    super({ code: 'unavailable', what: 'the review service could not be reached', retryable: true }, at);
+  constructor(at: Circumstances, retryable = true) {
+    super({ code: 'unavailable', what: 'the review service could not be reached', retryable }, at);
   }
 }
 
@@ -88,14 +94,30 @@ export class MalformedAnswerError extends ReviewApiError {
   }
 }
 
-/** A write that must not be repeated was sent, and whether it was done is not known: look before sending it again. */
+/**
+ * A write that must not be repeated was sent, and whether it was done is not known. Not `retryable`: look what the
+ * service holds before sending it again.
+ */
 export class UnknownOutcomeError extends ReviewApiError {
   override readonly name = 'UnknownOutcomeError';
 
   constructor(at: Circumstances) {
     const hint = at.hint ?? 'read what the service holds before sending it again';
     super(
-      { code: 'unknown-outcome', what: 'sent, but it is not known whether it was done', retryable: true },
+      { code: 'unknown-outcome', what: 'sent, but it is not known whether it was done', retryable: false },
+      { ...at, hint },
+    );
+  }
+}
+
+/** A list of reviews goes on behind its last page, number 30 (spec, 'List reviews', rule 4): what lies there was not read. */
+export class PageLimitError extends ReviewApiError {
+  override readonly name = 'PageLimitError';
+
+  constructor(at: Circumstances) {
+    const hint = at.hint ?? 'narrow the period, or add a filter, and read the parts one by one';
+    super(
+      { code: 'page-limit', what: 'more reviews lie behind page 30, the last one', retryable: false },
       { ...at, hint },
     );
   }

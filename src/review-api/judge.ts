@@ -24,12 +24,12 @@ export function judge<T>(
     const words = mask(exchange.cause instanceof Error ? reason(exchange.cause) : 'no answer', context.secrets);
     return { kind: 'failure', failure: unsent ? { kind: 'unsent', hopeless } : { kind: 'lost' }, words };
   }
-  const { status, headers, text, broken, requestedAt } = exchange;
+  const { status, headers, bytes, text, broken, requestedAt } = exchange;
   const fine = (status >= 200 && status <= 299) || (status === 404 && context.call.absentIsFine === true);
   if (fine && broken && status !== 204 && status !== 404) {
     return { kind: 'failure', failure: { kind: 'lost' }, status, words: 'the body broke off' };
   }
-  if (fine) return readWith(context.read, { status, text, headers, requestedAt }, context.secrets);
+  if (fine) return readWith(context.read, { status, bytes, text, headers, requestedAt }, context.secrets);
 
   const said = { status, words: words(exchange, context.secrets) };
   if (status === 401 || (status === 403 && /token|expired/i.test(said.words ?? '')))

@@ -1,4 +1,4 @@
-import { asArray, asInteger, asIntegerOrNull, asObject, asText, asTextOrNull } from './answer.ts';
+import { asArray, asInteger, asIntegerOrNull, asObject, asText, asTextOrNull, textsOf } from './answer.ts';
 
 /** An amount as the service tells it. Whether `cents` are hundredths or whole units depends on the currency (FACTS). */
 export type MoneyAmount = { cents: number; currency_iso: string };
@@ -108,13 +108,4 @@ function asSubOrder(value: unknown): SubOrder {
     ...textsOf(subOrder, ['created_at', 'updated_at']),
     reviews_count: asIntegerOrNull(subOrder.reviews_count, 'sub_orders.reviews_count'),
   };
-}
-
-/** The named fields as text or null. */
-export function textsOf<Name extends string>(
-  object: Record<string, unknown>,
-  names: readonly Name[],
-): Record<Name, string | null> {
-  const entries = names.map((name) => [name, asTextOrNull(object[name], name)] as const);
-  return Object.fromEntries(entries) as Record<Name, string | null>;
 }

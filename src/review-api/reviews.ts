@@ -1,3 +1,4 @@
+import { allReviews } from './all-reviews.ts';
 import {
   asArray,
   asInteger,
@@ -9,63 +10,114 @@ import {
   requireSameCode,
   ShapeError,
 } from './answer.ts';
-import type { Answer, Call, Send } from './call.ts';
+import type { Answer, Send } from './call.ts';
 import { requireCode, requireId } from './check.ts';
 import { lastPage } from './link-header.ts';
+import { type Page, readPage } from './pages.ts';
+import { listQuery, type ReviewListAllParams, type ReviewListParams, requirePeriod } from './review-list.ts';
 import {
-  listParams,
   type ReviewBody,
-  type ReviewFields,
-  type ReviewPageParams,
+  type ReviewPatch,
+  type ReviewPatchByCode,
   reviewParams,
+  reviewPatchParams,
 } from './review-params.ts';
+import { asReview, type Review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
 
-/** One page as it came. `rawBody` is the JSON text of `items`, for the warehouse; the items are not checked. */
-export type ReviewPage = { rawBody: string; items: unknown[]; lastPage: number | undefined; requestedAt: Date };
+/** One page as it came. `rawBody` is the JSON of `items` in UTF-8, for the warehouse; the items are not checked. */
+export type RawReviewPage = { rawBody: Buffer; items: unknown[]; lastPage: number | undefined; requestedAt: Date };
 
-/** One review as it came; `item` has an integer id, its other fields are not checked. */
-export type ReviewAnswer = { rawBody: string; item: JsonObject & { id: number }; requestedAt: Date };
+/** One review as it came; `item` has the id that was asked for, its other fields are not checked. */
+export type RawReview = { rawBody: string; item: JsonObject & { id: number }; requestedAt: Date };
 
-/** The range of stored reviews, ISO 8601. `serviceNow` is the service's clock, to the second, where it told it. */
+/**
+ * The range of stored reviews, ISO 8601 with offset, null while there is none (spec, 'Review overview'). `serviceNow`
+ * is the service's clock, to the second, where its answer told it.
+ */
 export type ReviewOverview = {
-  firstReviewCreatedAt: string | null;
-  lastReviewCreatedAt: string | null;
+  first_review_created_at: string | null;
+  last_review_created_at: string | null;
   serviceNow: Date | undefined;
 };
 
 export type Reviews = ReturnType<typeof reviews>;
 
-export function reviews(send: Send) {
-  return {
-    async page(params: ReviewPageParams, page: number): Promise<ReviewPage> {
-      return send({ method: 'GET', path, params: listParams(params, page) }, (answer) => ({
-        rawBody: answer.text,
+/** Reviews (spec, 'Reviews'). `now`: the wall clock, in milliseconds since 1970. */
+export function reviews(send: Send, now: () => number) {
+  const api = {
+    /**
+     * One page of the reviews of a period (spec, 'List reviews').
+     *
+     * @throws TypeError before anything is sent: a period over 45 days or of two kinds, a page over 30, an empty filter.
+     * @throws MalformedAnswerError for a review without id, or with a field of another type than the spec's.
+     */
+    async list(params: ReviewListParams = {}): Promise<Page<Review>> {
+      requirePeriod(params, now());
+      return send({ method: 'GET', path, params: listQuery(params, params.page ?? 1) }, readPage(asReview));
+    },
+
+    /**
+     * All pages of the reviews of a period, one request each, in the order of their date (spec, 'List reviews'). What is
+     * added or deleted while they are read can shift a review from one page to another: `id` tells what came twice.
+     *
+     * @throws TypeError and MalformedAnswerError as `list` does.
+     * @throws PageLimitError after page 30, where more reviews lie behind it: narrow the period.
+     */
+    listAll(params: ReviewListAllParams = {}): AsyncGenerator<Page<Review>, void, undefined> {
+      return allReviews(path, params, api.list);
+    },
+
+    /**
+     * One page, unchecked and as fast as can be, for an export that bears any field of any type. The period's length is
+     * left to the caller, who knows the zone that it is in.
+     *
+     * @throws TypeError as `list` does, but for the length of the period.
+     * @throws MalformedAnswerError where the answer is no list.
+     */
+    async page(params: ReviewListAllParams, page: number): Promise<RawReviewPage> {
+      return send({ method: 'GET', path, params: listQuery(params, page) }, (answer) => ({
+        rawBody: answer.bytes,
         items: asArray(parseJson(answer), 'a list'),
         lastPage: lastPage(answer.headers.link),
         requestedAt: answer.requestedAt,
       }));
     },
 
-    async get(id: number): Promise<ReviewAnswer> {
+    /**
+     * A review by the service's id (spec, 'Get a review').
+     *
+     * @throws NotFoundError
+     * @throws MalformedAnswerError for another review, or a field of another type than the spec's.
+     */
+    async get(id: number): Promise<Review> {
       return send({ method: 'GET', path: `${path}/${requireId(id)}` }, (answer) => {
-        const found = readReview(answer);
-        if (found.item.id !== id) throw new ShapeError(`got another review (${found.item.id})`);
-        return found;
+        readRaw(answer, id);
+        return readReview(answer);
       });
     },
 
-    async getByCode(code: string): Promise<ReviewAnswer> {
+    /** As `get`, with no field checked but the id, and with the JSON as it came. @throws NotFoundError */
+    async getRaw(id: number): Promise<RawReview> {
+      return send({ method: 'GET', path: `${path}/${requireId(id)}` }, (answer) => readRaw(answer, id));
+    },
+
+    /** A review by the shop's code (spec, 'Get a review'). @throws as `get` does. */
+    async getByCode(code: string): Promise<Review> {
       return send({ method: 'GET', path, params: { code: requireCode(code) } }, (answer) => {
-        const found = readReview(answer);
-        requireSameCode(found.item.code, code);
-        return found;
+        requireSameCode(asObject(parseJson(answer), 'a review').code, code);
+        return readReview(answer);
       });
     },
 
-    /** With a code: creates the review or updates the one with this code. Without: adds anew, so it is not repeated. */
-    async upsert(body: ReviewBody): Promise<ReviewAnswer> {
+    /**
+     * With a code: creates the review or updates the one with this code, so that sending it twice does no harm. Without:
+     * adds anew each time, so it is never repeated blindly (spec, 'Create or update a review').
+     *
+     * @throws UnknownOutcomeError, without a code only, when the answer is lost.
+     */
+    async upsert(body: ReviewBody): Promise<Review> {
       if (body.code !== undefined) requireCode(body.code);
       return send(
         { method: 'POST', path, params: reviewParams(body), repeatable: body.code !== undefined },
@@ -73,18 +125,29 @@ export function reviews(send: Send) {
       );
     },
 
-    async update(id: number, fields: ReviewFields): Promise<void> {
-      return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params: reviewParams(fields) }, nothing);
+    /** Changes the fields given (spec, 'Update by id'). @throws NotFoundError */
+    async update(id: number, patch: ReviewPatch): Promise<void> {
+      return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params: reviewPatchParams(patch) }, nothing);
     },
 
-    async updateByCode(
-      code: string,
-      fields: Omit<ReviewFields, 'score' | 'product_options'> & { score?: number },
-    ): Promise<void> {
-      return send({ method: 'PATCH', path, params: { ...reviewParams(fields), code: requireCode(code) } }, nothing);
+    /** Changes the fields given of the review with this code (spec, 'Update by code'). @throws NotFoundError */
+    async updateByCode(code: string, patch: ReviewPatchByCode): Promise<void> {
+      const fields = reviewPatchParams(patch);
+      if (fields.score === null)
+        throw new TypeError('expected a score from 1 to 5: only an update by id takes it away');
+      return send({ method: 'PATCH', path, params: { ...fields, code: requireCode(code) } }, nothing);
     },
 
-    /** Permanent; only for reviews that this API user created (spec, 'Authentication', 4). */
+    /** As `update`, by PUT: the fields stand in the address, so it must be short (spec, 'Update by PUT'). */
+    async put(id: number, patch: ReviewPatch): Promise<void> {
+      return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: reviewPatchParams(patch) }, nothing);
+    },
+
+    /**
+     * Permanent; one that is gone already is success (spec, 'Delete').
+     *
+     * @throws RefusedError where a partner's API user did not create it itself (spec, 'Authentication', 4).
+     */
     async remove(id: number): Promise<void> {
       return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, absentIsFine: true }, nothing);
     },
@@ -94,26 +157,34 @@ export function reviews(send: Send) {
       return send({ method: 'DELETE', path, params: { code: requireCode(code) }, absentIsFine: true }, nothing);
     },
 
+    /** From when to when there are reviews (spec, 'Overview'). */
     async overview(): Promise<ReviewOverview> {
-      const call: Call = { method: 'GET', path: `${path}/overview` };
-      return send(call, (answer) => {
-        const bounds = asObject(parseJson(answer), 'the overview');
-        const serviceMs = Date.parse(answer.headers.date ?? '');
-        return {
-          firstReviewCreatedAt: asTextOrNull(bounds.first_review_created_at, 'first_review_created_at'),
-          lastReviewCreatedAt: asTextOrNull(bounds.last_review_created_at, 'last_review_created_at'),
-          serviceNow: Number.isNaN(serviceMs) ? undefined : new Date(serviceMs),
-        };
-      });
+      return send({ method: 'GET', path: `${path}/overview` }, readOverview);
     },
   };
+  return api;
 }
 
-function readReview(answer: Answer): ReviewAnswer {
+const readReview = (answer: Answer) => asReview(parseJson(answer));
+
+function readRaw(answer: Answer, id: number): RawReview {
   const item = asObject(parseJson(answer), 'a review');
+  const theirs = asInteger(item.id, 'id');
+  if (theirs !== id) throw new ShapeError(`got another review (${theirs})`);
+  return { rawBody: answer.text, item: { ...item, id }, requestedAt: answer.requestedAt };
+}
+
+function readOverview(answer: Answer): ReviewOverview {
+  const bounds = asObject(parseJson(answer), 'the overview');
+  const bound = (name: 'first_review_created_at' | 'last_review_created_at') => {
+    // An error in a wrapper of 200 must not pass for a service without reviews.
+    if (!(name in bounds)) throw new ShapeError(`expected ${name} in the overview, found none`);
+    return asTextOrNull(bounds[name], name);
+  };
+  const serviceMs = Date.parse(answer.headers.date ?? '');
   return {
-    rawBody: answer.text,
-    item: { ...item, id: asInteger(item.id, 'id') },
-    requestedAt: answer.requestedAt,
+    first_review_created_at: bound('first_review_created_at'),
+    last_review_created_at: bound('last_review_created_at'),
+    serviceNow: Number.isNaN(serviceMs) ? undefined : new Date(serviceMs),
   };
 }

@@ -14,7 +14,7 @@ import type { Gate, Wait } from './gate.ts';
 import { judge, type Verdict } from './judge.ts';
 import { pause } from './pause.ts';
 import { type Failure, nextStep, type RetryLimits } from './retry-policy.ts';
-import { openTokens, readToken, type Token, tokenCall } from './token.ts';
+import { openTokens, readToken, type Token, type Tokens, tokenCall } from './token.ts';
 import type { Sent, Wire } from './wire.ts';
 
 export type TransportParts = {
@@ -31,8 +31,10 @@ export type TransportParts = {
 
 type TryOnce = (refused: Token | undefined) => Promise<{ token: Token | undefined; sent: Sent }>;
 
+export type Transport = { send: Send; tokens: Tokens };
+
 /** One request from start to answer: token, requests in flight, repeats. */
-export function openTransport(parts: TransportParts): Send {
+export function openTransport(parts: TransportParts): Transport {
   const { wire, now } = parts;
   const limit = pLimit(parts.concurrency);
   const authentication = tokenCall(parts.clientId, parts.clientSecret);
@@ -46,7 +48,7 @@ export function openTransport(parts: TransportParts): Send {
     now,
   );
 
-  return (call, read) =>
+  const send: Send = (call, read) =>
     untilAnswered(call, read, (refused) =>
       limit(async () => {
         parts.stopped.throwIfAborted();
@@ -54,6 +56,8 @@ export function openTransport(parts: TransportParts): Send {
         return { token, sent: await wire(call, token) };
       }),
     );
+
+  return { send, tokens };
 
   async function untilAnswered<T>(call: Call, read: (answer: Answer) => T, tryOnce: TryOnce): Promise<T> {
     const refused: Token[] = [];
@@ -101,7 +105,12 @@ function circumstances(call: Call, verdict: Verdict<unknown>): Circumstances {
 
 function finalError(call: Call, verdict: Verdict<unknown>): Error {
   const at = circumstances(call, verdict);
-  if (call.path === '/oauth/token') return new AuthenticationError(at);
+  if (call.path === '/oauth/token') {
+    // No answer about the credentials at all: there is no such path, or it leads elsewhere.
+    const isElsewhere = at.status === 404 || at.status === 405 || (at.status !== undefined && at.status < 400);
+    const hint = 'see whether the base address is the one below which /oauth/token and /v1 lie';
+    return new AuthenticationError(isElsewhere ? { ...at, hint } : at);
+  }
   return verdict.kind === 'absent' ? new NotFoundError(at) : new RefusedError(at);
 }
 
@@ -112,6 +121,7 @@ function givenUp(failure: Failure, at: Circumstances): Error {
     case 'malformed':
       return new MalformedAnswerError(at);
     case 'unsent':
+      return new UnavailableError(at, !failure.hopeless);
     case 'lost':
     case 'failed':
       return new UnavailableError(at);
@@ -122,6 +132,7 @@ function givenUp(failure: Failure, at: Circumstances): Error {
 
 /** What was sent about a customer: an error that quotes it back must not show it. */
 function privateParams(call: Call): string[] {
-  const fields = ['user_email', 'user_phone', 'user_name', 'user_code'] as const;
-  return fields.map((field) => call.params?.[field]).filter((value) => typeof value === 'string');
+  const fields = ['user_email', 'user_phone', 'user_name', 'user_code', 'usernames'] as const;
+  const texts = fields.map((field) => call.params?.[field]).filter((value) => typeof value === 'string');
+  return texts.flatMap((text) => [text, ...text.split(',')]);
 }

@@ -1,15 +1,18 @@
 import type { Pool } from 'undici';
-import type { Logger } from '../log.ts';
 import type { Call } from './call.ts';
 import { encodeParams } from './encode.ts';
 import { type Exchange, exchange, type Timeouts } from './exchange.ts';
 import type { Gate } from './gate.ts';
+import type { ClientLog } from './log.ts';
 import type { Token } from './token.ts';
 
 export type Sent = Exchange & { requestedAt: Date };
 
 /** Sends one call once, when gate and ceiling allow it. */
 export type Wire = (call: Call, token: Token | undefined) => Promise<Sent>;
+
+/** How one request went. `status` is undefined where no answer came. */
+export type ExchangeFacts = { method: string; path: string; status: number | undefined; durationMs: number };
 
 /** What a wire is made of. `pathPrefix` is the path of the base address, without a trailing slash. */
 export type WireParts = {
@@ -18,13 +21,15 @@ export type WireParts = {
   gate: Gate;
   acquire: (signal: AbortSignal) => Promise<void>;
   timeouts: Timeouts;
-  log: Logger;
+  log: ClientLog;
   now: () => number;
   /** Ends waits; requests in flight run on. */
   stopped: AbortSignal;
   /** Ends requests in flight too. */
   aborted: AbortSignal;
   onRequest: () => void;
+  /** Told of each request that was answered or not. */
+  onExchange: ((exchange: ExchangeFacts) => void) | undefined;
 };
 
 export function openWire(parts: WireParts): Wire {
@@ -40,16 +45,21 @@ export function openWire(parts: WireParts): Wire {
     const outcome = await exchange(pool, requestOf(call, token, parts.pathPrefix), parts.timeouts, parts.aborted);
     const status = outcome.kind === 'answer' ? outcome.status : undefined;
     const durationMs = now() - requestedAt.getTime();
-    log.debug({ method: call.method, path: call.path, status, durationMs }, 'review service called');
+    const facts = { method: call.method, path: call.path, status, durationMs };
+    log.debug(facts, 'review service called');
+    parts.onExchange?.(facts);
     return { ...outcome, requestedAt };
   };
 }
 
-/** The token goes where the spec puts it ('Authentication', 3): the form body of writes, the query of the others. */
+/**
+ * The token goes along with the other parameters (spec, 'Authentication', 3): in the form body of POST and PATCH, in the
+ * query of the others. That of PUT is where the spec shows its fields ('Update by PUT').
+ */
 function requestOf(call: Call, token: Token | undefined, pathPrefix: string) {
   const params = encodeParams({ ...call.params, ...(token && { access_token: token.value }) });
   const path = pathPrefix + call.path;
-  return call.method === 'GET' || call.method === 'DELETE'
-    ? { method: call.method, path: params === '' ? path : `${path}?${params}`, body: undefined }
-    : { method: call.method, path, body: params };
+  return call.method === 'POST' || call.method === 'PATCH'
+    ? { method: call.method, path, body: params }
+    : { method: call.method, path: params === '' ? path : `${path}?${params}`, body: undefined };
 }

@@ -7,7 +7,7 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
-import { client, json, order, page, quick, tinyService } from './tiny-service.ts';
+import { client, january, json, order, quick, tinyService } from './tiny-service.ts';
 
 const line = { product_id: 3, price: '12.50' };
 const orderBody = { code: 'A-1', created_at: '2024-01-01T00:00:00+09:00', total_price: '12.50' };
@@ -46,13 +46,13 @@ test('an order is sent again after a lost answer, since its code makes it the sa
 
 test('a page whose body breaks off is read again', async () => {
   const service = await tinyService((_seen, nth) => (nth < 6 ? 'half' : json([{ id: 1 }])));
-  expect((await client(service.url).reviews.page(page, 1)).items).toEqual([{ id: 1 }]);
+  expect((await client(service.url).reviews.page(january, 1)).items).toEqual([{ id: 1 }]);
 });
 
 test('a service that keeps silent is asked again after the time limit', async () => {
   const service = await tinyService((_seen, nth) => (nth === 1 ? new Promise<'lost'>(() => {}) : json([])));
   const api = client(service.url, { timeouts: { headersMs: 50 } });
-  expect((await api.reviews.page(page, 1)).items).toEqual([]);
+  expect((await api.reviews.page(january, 1)).items).toEqual([]);
   expect(service.calls()).toHaveLength(2);
 });
 
@@ -60,7 +60,7 @@ test('HTML, an object or nothing with status 200 is no data', async () => {
   for (const body of ['<html><body>Maintenance</body></html>', { error: 'busy' }, undefined]) {
     const service = await tinyService(() => ({ body }));
     const error = await client(service.url)
-      .reviews.page(page, 1)
+      .reviews.page(january, 1)
       .catch((reason) => reason);
     expect(error).toBeInstanceOf(MalformedAnswerError);
     expect(service.calls()).toHaveLength(4);

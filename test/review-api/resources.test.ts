@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MalformedAnswerError } from '../../src/review-api/index.ts';
-import { client, json, order, page, tinyService } from './tiny-service.ts';
+import { client, january, json, order, tinyService } from './tiny-service.ts';
 
 const subOrder = { id: 11, product_id: 3, product_options: { Size: 'L' }, price: { cents: 1250, currency_iso: 'USD' } };
 
@@ -11,7 +11,7 @@ test('an empty code is refused before anything is sent', async () => {
   for (const call of [
     ...[() => orders.getByCode(''), () => orders.removeByCode(' '), () => orders.upsert(body)],
     ...[() => orders.updateByCode('', {}), () => categories.removeByCode(''), () => reviews.removeByCode('')],
-    ...[() => reviews.getByCode(''), () => reviews.page({ ...page, productCode: '' }, 1)],
+    ...[() => reviews.getByCode(''), () => reviews.list({ ...january, product_code: '' })],
   ]) {
     await expect(call()).rejects.toThrow(TypeError);
   }
@@ -35,6 +35,11 @@ test.each([
 ])('an order that is not one (%o) is a MalformedAnswerError', async (body) => {
   const service = await tinyService(() => json(body));
   await expect(client(service.url).orders.get(1)).rejects.toThrow(MalformedAnswerError);
+});
+
+test('an overview that is an error in the clothes of a 200 is not a service without reviews', async () => {
+  const service = await tinyService(() => json({ error: 'try again later' }));
+  await expect(client(service.url).reviews.overview()).rejects.toThrow(/expected first_review_created_at/);
 });
 
 test('amounts go as the text they are, options as repeated pairs, nothing that is undefined', async () => {
@@ -71,14 +76,14 @@ test('a page of reviews keeps the body as it came and asks as the spec says', as
   const link = '<https://s.example/v1/reviews?page=31>; rel="last"';
   const service = await tinyService(() => json(rawBody, { link }));
   const found = await client(service.url).reviews.page(
-    { ...page, axis: 'updated', desc: true, score: 0, photo: true },
+    { ...january, date_updated_at: true, date_order_desc: true, score: 0, photo: true },
     2,
   );
-  expect(found).toMatchObject({ rawBody, lastPage: 31, items: [{ id: 1 }] });
+  expect(found).toMatchObject({ rawBody: Buffer.from(rawBody), lastPage: 31, items: [{ id: 1 }] });
   expect(found.requestedAt).toBeInstanceOf(Date);
   const { access_token: _, ...params } = Object.fromEntries(service.calls()[0]?.params ?? []);
   expect(params).toEqual({
-    ...{ start_datetime: page.start, end_datetime: page.end, date_updated_at: '1', date_order_desc: '1' },
+    ...{ ...january, date_updated_at: '1', date_order_desc: '1' },
     ...{ limit: '100', page: '2', score: '0', photo: '1' },
   });
 });
@@ -87,8 +92,7 @@ test('the overview tells the bounds and the clock of the service', async () => {
   const bounds = { first_review_created_at: '2013-01-01T00:00:00.000+09:00', last_review_created_at: null };
   const service = await tinyService(() => json(bounds, { date: 'Wed, 01 May 2024 00:00:30 GMT' }));
   expect(await client(service.url).reviews.overview()).toEqual({
-    firstReviewCreatedAt: '2013-01-01T00:00:00.000+09:00',
-    lastReviewCreatedAt: null,
+    ...bounds,
     serviceNow: new Date('2024-05-01T00:00:30Z'),
   });
 });

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import { openReviewApi, type ReviewApi, type ReviewApiOptions } from '../../src/review-api/index.ts';
 
@@ -40,7 +39,6 @@ export async function tinyService(answering: Answering, tokenAnswering: Answerin
 export function client(baseUrl: string, options: Partial<ReviewApiOptions> = {}): ReviewApi {
   const api = openReviewApi({
     ...{ baseUrl, clientId: 'the-app', clientSecret: 'the-s3cret-of-the-app', concurrency: 20 },
-    log: pino({ level: 'silent' }),
     retry: quick,
     ...options,
   });
@@ -52,7 +50,7 @@ export const json = (body: unknown, headers: Record<string, string> = {}): Reply
 
 export const order = (id: number, more: object = {}) => ({ id, code: `A-${id}`, sub_orders: [], ...more });
 
-export const page = { axis: 'created', start: '2024-01-01 00:00:00', end: '2024-01-31 23:59:59', limit: 100 } as const;
+export const january = { start_datetime: '2024-01-01 00:00:00', end_datetime: '2024-01-31 23:59:59' } as const;
 
 function token(_seen: Seen, nth: number): Reply {
   return json({ access_token: secretToken(nth) });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AuthenticationError } from '../../src/review-api/index.ts';
-import { client, json, order, page, type Seen, secretToken, tinyService } from './tiny-service.ts';
+import { client, january, json, order, type Seen, secretToken, tinyService } from './tiny-service.ts';
 
 const tokenOf = (seen: Seen) => seen.params.get('access_token');
 
@@ -53,6 +53,17 @@ test('refused credentials are told at once, in the words of the service', async 
   expect(service.tokenRequests()).toBe(1);
 });
 
+test('a base address that is another’s is told as such, not as wrong credentials', async () => {
+  const service = await tinyService(
+    () => json([]),
+    () => ({ status: 404, body: { error: 'no such path' } }),
+  );
+  const error = await client(service.url)
+    .reviews.overview()
+    .catch((reason) => reason);
+  expect(error).toMatchObject({ status: 404, hint: expect.stringContaining('base address') });
+});
+
 test('a token whose life is told is renewed ahead of its end', async () => {
   let nowMs = 1_000_000;
   const service = await tinyService(
@@ -73,7 +84,7 @@ test('a service that fails when asked for a token is asked again', async () => {
     () => json([]),
     (_seen, nth) => (nth < 3 ? { status: 503 } : json({ access_token: secretToken(nth) })),
   );
-  expect((await client(service.url).reviews.page(page, 1)).items).toEqual([]);
+  expect((await client(service.url).reviews.page(january, 1)).items).toEqual([]);
   expect(service.tokenRequests()).toBe(3);
 });
 

@@ -1,0 +1,146 @@
+import { createServer } from 'node:https';
+import { inspect } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import * as door from '../../src/review-api/index.ts';
+import { type ReviewApi, ReviewApiError } from '../../src/review-api/index.ts';
+import { client, json, quick, type Reply, secretToken, tinyService } from './tiny-service.ts';
+
+const get = (api: ReviewApi) => api.reviews.get(5);
+const add = (api: ReviewApi) => api.subOrders.create(5, { product_id: 3, price: '1' });
+
+const pem = (what: string, text: string) => `-----BEGIN ${what}-----\n${text}\n-----END ${what}-----\n`;
+
+/** Made for this test, good for a hundred years, and vouched for by nobody. */
+const selfSigned = {
+  key: pem(
+    'PRIVATE KEY',
+    `MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpdTgaRk1qAt25n2Q54z8qDMJJqNzSG8YVn9GKT/W+VWhRANCAAS3SYAhy+yi4HXP
+UYqdlXMrEdMhwkDIIkScm5uB+b1bvGLPIUA1n4DkyTVUiV6UK3QFucy2CyjN9i2SfRflRGMH`,
+  ),
+  cert: pem(
+    'CERTIFICATE',
+    `MIIBfjCCASWgAwIBAgIUanKvsmu5EQVeLNwrmDVaCAhtjqYwCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEyMTA2NDky
+OFoYDzIxMjYxMDI4MDY0OTI4WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAS3SYAhy+yi4HXPUYqdlXMr
+EdMhwkDIIkScm5uB+b1bvGLPIUA1n4DkyTVUiV6UK3QFucy2CyjN9i2SfRflRGMHo1MwUTAdBgNVHQ4EFgQU1pQe+EMDZoyAKEoYKVmlp+tzwtYw
+HwYDVR0jBBgwFoAU1pQe+EMDZoyAKEoYKVmlp+tzwtYwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNHADBEAiB6/wNrBnE/OD+vOfpEVjkt
+8jHusW2+Rif/SLedVHlv0gIga9hvibeTIlPzsQgR03DEMOxKUw0FOhD+bngxzLJD3Xs=`,
+  ),
+};
+
+const words = { error: 'in its words' };
+
+/** What the service answers, what is called, and the error that must come: its name, code and whether to try again. */
+const family: [what: string, reply: Reply, call: (api: ReviewApi) => Promise<unknown>, error: object][] = [
+  [
+    'a 401',
+    { status: 401, body: words },
+    get,
+    { name: 'AuthenticationError', code: 'review-api.authentication', retryable: false },
+  ],
+  [
+    'a refusal',
+    { status: 422, body: words },
+    get,
+    { name: 'RefusedError', code: 'review-api.refused', retryable: false },
+  ],
+  [
+    'a 404',
+    { status: 404, body: words },
+    get,
+    { name: 'NotFoundError', code: 'review-api.not-found', retryable: false },
+  ],
+  [
+    'a 429 for ever',
+    { status: 429, body: words },
+    get,
+    { name: 'LimitedError', code: 'review-api.limited', retryable: true },
+  ],
+  [
+    'a 503 for ever',
+    { status: 503, body: words },
+    get,
+    { name: 'UnavailableError', code: 'review-api.unavailable', retryable: true },
+  ],
+  [
+    'a list in place of an object',
+    { body: [] },
+    get,
+    { name: 'MalformedAnswerError', code: 'review-api.malformed-answer', retryable: true },
+  ],
+  [
+    'a 500 to what must not be repeated',
+    { status: 500, body: words },
+    add,
+    { name: 'UnknownOutcomeError', code: 'review-api.unknown-outcome', retryable: false },
+  ],
+];
+
+test.each(family)(
+  '%s has its own error, with what was sent, what was answered and whether to try again',
+  async (_what, reply, call, expected) => {
+    const service = await tinyService(() => reply);
+    const error = await call(client(service.url, { retry: { ...quick, attempts: 2 } })).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(ReviewApiError);
+    const {
+      method,
+      path,
+      status = 200,
+      body,
+    } = { ...service.calls()[0], ...(reply as { status?: number; body: unknown }) };
+    expect(error).toMatchObject({ ...expected, method, path, status });
+    expect(error).toMatchObject({
+      words: body === words ? 'error: in its words' : expect.stringContaining('an object'),
+    });
+    expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain(secretToken(1));
+  },
+);
+
+test('every error of the family is exported by the door and has its case in this file', () => {
+  const exported = Object.keys(door).filter((name) => name.endsWith('Error'));
+  const tested = family.map(([, , , error]) => (error as { name: string }).name);
+  // The limit of pages has its cases in review-list.test.ts.
+  expect(exported.sort()).toEqual([...tested, 'PageLimitError', 'ReviewApiError'].sort());
+});
+
+test('a certificate that does not hold is told at once, as nothing to be tried again', async () => {
+  const server = createServer(selfSigned, (_request, response) => response.end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const api = client(`https://127.0.0.1:${port}`);
+  const error = await get(api).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({
+    name: 'UnavailableError',
+    retryable: false,
+    words: expect.stringMatching(/certificate/),
+  });
+  expect(api.stats()).toMatchObject({ requests: 1, retries: 0 });
+});
+
+test('address, client id and secret are enough', async () => {
+  const service = await tinyService(() => json([]));
+  await using api = door.openReviewApi({ baseUrl: service.url, clientId: 'the-app', clientSecret: 's' });
+  await api.authenticate();
+  await api.authenticate();
+  expect(service.tokenRequests()).toBe(1);
+  expect((await api.userGrades.list()).items).toEqual([]);
+});
+
+test('credentials that are refused are told by authenticate, without a request for a resource', async () => {
+  const service = await tinyService(
+    () => json([]),
+    () => ({ status: 401, body: words }),
+  );
+  await expect(client(service.url).authenticate()).rejects.toThrow(door.AuthenticationError);
+  expect(service.calls()).toEqual([]);
+});
+
+test.each([{ baseUrl: '' }, { baseUrl: 'shop.example' }, { clientId: '' }, { clientSecret: '' }, { concurrency: 0 }])(
+  'a client cannot be opened with %o',
+  (wrong) => {
+    const options = { baseUrl: 'http://127.0.0.1:1', clientId: 'a', clientSecret: 's3cret-of-theirs', ...wrong };
+    expect(() => door.openReviewApi(options)).toThrow(TypeError);
+  },
+);

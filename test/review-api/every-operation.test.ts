@@ -1,0 +1,406 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ReferenceService, startReferenceService } from '../../src/reference-service/index.ts';
+import { openApiDocument } from '../../src/reference-service/schemas/openapi.ts';
+import { NotFoundError, openReviewApi, type ReviewApi } from '../../src/review-api/index.ts';
+import { createDatabase } from '../harness/database.ts';
+import { type Document, openApiReader } from '../harness/openapi.ts';
+import { startWitness } from '../harness/witness.ts';
+
+let service: ReferenceService;
+let witness: Awaited<ReturnType<typeof startWitness>>;
+let api: ReviewApi;
+
+beforeAll(async () => {
+  service = await startReferenceService({ databaseUrl: await createDatabase() });
+  witness = await startWitness(service.url);
+  api = open();
+});
+
+afterAll(async () => {
+  await api.close();
+  await witness.close();
+  await service.close();
+});
+
+const open = () => openReviewApi({ baseUrl: witness.url, clientId: 'demo', clientSecret: 'demo' });
+
+let made = 0;
+const newCode = () => {
+  made += 1;
+  return `C-${made}`;
+};
+
+const orderFields = { created_at: '2024-01-05T09:00:00+09:00', total_price: '23500.50' };
+const anOrder = (code = newCode()) => api.orders.upsert({ code, ...orderFields });
+const aCategory = (code = newCode()) => api.categories.upsert({ code, name: 'Tops' });
+const aGrade = () => api.userGrades.create({ name: newCode() });
+const aReview = (code = newCode()) => api.reviews.upsert({ code, message: 'Good.', score: 4, product_code: 'P-1' });
+const gone = (call: Promise<unknown>) => expect(call).rejects.toThrow(NotFoundError);
+const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/);
+
+async function idsOf(pages: AsyncIterable<{ items: { id: number }[] }>): Promise<number[]> {
+  const ids: number[] = [];
+  for await (const { items } of pages) ids.push(...items.map(({ id }) => id));
+  return ids;
+}
+
+const aSubOrder = async () => {
+  const { id: orderId } = await anOrder();
+  const { id } = await api.subOrders.create(orderId, { product_id: 3, price: '12.50', invoice: 'I-1' });
+  return { orderId, id, read: async () => (await api.orders.get(orderId)).sub_orders };
+};
+
+const covered = new Map<string, string>();
+
+/** A test that the operation of the client, named as its methods are, sends the route of the spec and does its work. */
+function operation(name: string, route: string, run: () => Promise<void>): void {
+  covered.set(name, route);
+  test(`${name} is ${route}`, async () => {
+    const before = service.requests()[route] ?? 0;
+    await run();
+    expect(service.requests()[route] ?? 0).toBeGreaterThan(before);
+  });
+}
+
+operation('authenticate', 'POST /oauth/token', async () => {
+  await using fresh = open();
+  await fresh.authenticate();
+});
+
+operation('orders.list', 'GET /v1/orders', async () => {
+  const { id, code } = await api.orders.upsert({ code: newCode(), ...orderFields, user_name: 'Kim', user_code: 'kim' });
+  await api.subOrders.create(id, { product_id: 3, price: '1', status: 'paid' });
+  const page = await api.orders.list({ paid_on: '2024-01-05', usernames: ['kim', 'lee'], limit: 1, page: 1 });
+  expect(page).toEqual({
+    items: [
+      {
+        ...{ id, code, total_price: { cents: 2_350_050, currency_iso: 'KRW' }, user_code: 'kim', user_email: null },
+        ...{ username: 'Kim', paid_at: iso, updated_at: iso },
+        sub_orders: [{ id: expect.any(Number), product_id: 3, product_code: null, status: 'paid' }],
+      },
+    ],
+    lastPage: 1,
+  });
+});
+
+operation('orders.listAll', 'GET /v1/orders', async () => {
+  const ids = [(await anOrder()).id, (await anOrder()).id];
+  expect(await idsOf(api.orders.listAll({ limit: 1 }))).toEqual(expect.arrayContaining(ids));
+});
+
+operation('orders.get', 'GET /v1/orders/:id', async () => {
+  const { id, code } = await anOrder();
+  expect(await api.orders.get(id)).toMatchObject({ id, code });
+});
+
+operation('orders.getByCode', 'GET /v1/orders', async () => {
+  const { id, code } = await anOrder();
+  expect((await api.orders.getByCode(code)).id).toBe(id);
+  await gone(api.orders.getByCode('none'));
+});
+
+operation('orders.upsert', 'POST /v1/orders', async () => {
+  const { id: user_grade_id } = await aGrade();
+  const code = newCode();
+  const customer = { user_code: 'kim', user_name: 'Kim', user_phone: '010-0000-0000', user_email: 'k@shop.example' };
+  const where = { user_grade_id, store_name: 'Mapo', order_device: 'mobile', mileage: 30 } as const;
+  const order = await api.orders.upsert({ code, ...orderFields, ...customer, ...where });
+  expect(order).toEqual({
+    ...{ id: expect.any(Number), code, user_code: 'kim', user_email: 'k@shop.example', username: 'Kim' },
+    ...{ phone: '010-0000-0000', total_price: { cents: 2_350_050, currency_iso: 'KRW' }, sub_orders: [] },
+    ...{ created_at: '2024-01-05T09:00:00.000+09:00', updated_at: iso },
+  });
+  expect((await anOrder(code)).id).toBe(order.id);
+});
+
+operation('orders.update', 'PATCH /v1/orders/:id', async () => {
+  const { id } = await anOrder();
+  const code = newCode();
+  await api.orders.update(id, { code, user_name: 'Lee' });
+  expect(await api.orders.get(id)).toMatchObject({ code, username: 'Lee' });
+});
+
+operation('orders.updateByCode', 'PATCH /v1/orders', async () => {
+  const { id, code } = await anOrder();
+  await api.orders.updateByCode(code, { total_price: '1.25' });
+  expect((await api.orders.get(id)).total_price?.cents).toBe(125);
+});
+
+operation('orders.put', 'PUT /v1/orders/:id', async () => {
+  const { id } = await anOrder();
+  await api.orders.put(id, { user_name: '이 & 김', total_price: '2' });
+  expect(await api.orders.get(id)).toMatchObject({ username: '이 & 김', total_price: { cents: 200 } });
+});
+
+operation('orders.remove', 'DELETE /v1/orders/:id', async () => {
+  const { id } = await anOrder();
+  await api.orders.remove(id);
+  await gone(api.orders.get(id));
+  await api.orders.remove(id);
+});
+
+operation('orders.removeByCode', 'DELETE /v1/orders', async () => {
+  const { id, code } = await anOrder();
+  await api.orders.removeByCode(code);
+  await gone(api.orders.get(id));
+});
+
+operation('subOrders.create', 'POST /v1/orders/:order_id/sub_orders', async () => {
+  const { id: orderId } = await anOrder();
+  const dates = { delivery_started_at: '2024-01-06T00:00:00+09:00', delivered_at: '2024-01-07T00:00:00+09:00' };
+  const parcel = {
+    status: 'delivery_finished',
+    invoice: 'I-1',
+    delivery_service: 'Post',
+    product_options: { 크기: 'L' },
+  };
+  const { id } = await api.subOrders.create(orderId, { product_id: 3, price: '12.50', ...dates, ...parcel });
+  expect((await api.orders.get(orderId)).sub_orders).toEqual([
+    {
+      ...{ id, product_id: 3, ...parcel, price: { cents: 1250, currency_iso: 'KRW' }, reviews_count: 0 },
+      ...{ delivery_started_at: iso, delivered_at: iso, created_at: iso, updated_at: iso },
+    },
+  ]);
+});
+
+operation('subOrders.update', 'PUT /v1/orders/:order_id/sub_orders/:id', async () => {
+  const { orderId, id, read } = await aSubOrder();
+  await api.subOrders.update(orderId, id, { invoice: null, status: 'paid', product_options: { Size: 'a&b' } });
+  expect(await read()).toMatchObject([{ invoice: null, status: 'paid', product_options: { Size: 'a&b' } }]);
+});
+
+operation('subOrders.remove', 'DELETE /v1/orders/:order_id/sub_orders/:id', async () => {
+  const { orderId, id, read } = await aSubOrder();
+  await api.subOrders.remove(orderId, id);
+  expect(await read()).toEqual([]);
+});
+
+operation('categories.list', 'GET /v1/categories', async () => {
+  await aCategory();
+  expect((await api.categories.list({ limit: 1 })).items).toHaveLength(1);
+});
+
+operation('categories.listAll', 'GET /v1/categories', async () => {
+  const ids = [(await aCategory()).id, (await aCategory()).id];
+  expect(await idsOf(api.categories.listAll({ limit: 1 }))).toEqual(expect.arrayContaining(ids));
+});
+
+operation('categories.get', 'GET /v1/categories/:id', async () => {
+  const category = await aCategory();
+  expect(await api.categories.get(category.id)).toEqual(category);
+});
+
+operation('categories.getByCode', 'GET /v1/categories', async () => {
+  const category = await aCategory();
+  expect(await api.categories.getByCode(category.code)).toEqual(category);
+  await gone(api.categories.getByCode('none'));
+});
+
+operation('categories.upsert', 'POST /v1/categories', async () => {
+  const parent = await aCategory();
+  const code = newCode();
+  const below = { code, name: 'Shirts', status: 'hidden' } as const;
+  const category = await api.categories.upsert({ ...below, parent_category_id: String(parent.id) });
+  expect(category).toEqual({
+    ...{ id: expect.any(Number), ...below, depth: 2, parent_category_id: parent.id },
+    ...{ created_at: iso, updated_at: iso },
+  });
+  expect((await api.categories.upsert({ ...below, parent_category_code: parent.code })).id).toBe(category.id);
+});
+
+operation('categories.update', 'PATCH /v1/categories/:id', async () => {
+  const { id } = await aCategory();
+  const code = newCode();
+  await api.categories.update(id, { code, status: 'hidden' });
+  expect(await api.categories.get(id)).toMatchObject({ code, status: 'hidden', name: 'Tops' });
+});
+
+operation('categories.updateByCode', 'PATCH /v1/categories', async () => {
+  const [parent, { id, code }] = [await aCategory(), await aCategory()];
+  await api.categories.updateByCode(code, { name: 'Knits', parent_category_id: String(parent.id) });
+  expect(await api.categories.get(id)).toMatchObject({ code, name: 'Knits', parent_category_id: parent.id });
+});
+
+operation('categories.put', 'PUT /v1/categories/:id', async () => {
+  const { id } = await aCategory();
+  await api.categories.put(id, { name: '니트' });
+  expect(await api.categories.get(id)).toMatchObject({ name: '니트' });
+});
+
+operation('categories.remove', 'DELETE /v1/categories/:id', async () => {
+  const { id } = await aCategory();
+  await api.categories.remove(id);
+  await gone(api.categories.get(id));
+});
+
+operation('categories.removeByCode', 'DELETE /v1/categories', async () => {
+  const { id, code } = await aCategory();
+  await api.categories.removeByCode(code);
+  await gone(api.categories.get(id));
+});
+
+operation('userGrades.list', 'GET /v1/user_grades', async () => {
+  await aGrade();
+  await aGrade();
+  expect(await api.userGrades.list({ limit: 1, page: 2 })).toMatchObject({ items: [{}], lastPage: expect.any(Number) });
+});
+
+operation('userGrades.listAll', 'GET /v1/user_grades', async () => {
+  const ids = [(await aGrade()).id, (await aGrade()).id];
+  expect(await idsOf(api.userGrades.listAll({ limit: 1 }))).toEqual(expect.arrayContaining(ids));
+});
+
+operation('userGrades.get', 'GET /v1/user_grades/:id', async () => {
+  const grade = await aGrade();
+  expect(await api.userGrades.get(grade.id)).toEqual(grade);
+});
+
+operation('userGrades.create', 'POST /v1/user_grades', async () => {
+  const fields = { name: 'Gold', icon_url: 'https://shop.example/gold.png' };
+  const dates = { created_at: iso, updated_at: iso };
+  expect(await api.userGrades.create(fields)).toEqual({ id: expect.any(Number), ...fields, ...dates });
+});
+
+operation('userGrades.update', 'PATCH /v1/user_grades/:id', async () => {
+  const { id } = await aGrade();
+  await api.userGrades.update(id, { name: 'Silver' });
+  expect((await api.userGrades.get(id)).name).toBe('Silver');
+});
+
+operation('userGrades.remove', 'DELETE /v1/user_grades/:id', async () => {
+  const { id } = await aGrade();
+  await api.userGrades.remove(id);
+  await gone(api.userGrades.get(id));
+});
+
+operation('reviews.list', 'GET /v1/reviews', async () => {
+  const review = await aReview();
+  const { items } = await api.reviews.list({ product_code: 'P-1', score: 4, limit: 100 });
+  const { comments: _single, tag_name: _too, ...shown } = review;
+  expect(items.find(({ id }) => id === review.id)).toEqual({
+    ...shown,
+    ...{ comments: null, comments_count: 0, tag_name: null },
+  });
+});
+
+operation('reviews.listAll', 'GET /v1/reviews', async () => {
+  const ids = [(await aReview()).id, (await aReview()).id];
+  expect(await idsOf(api.reviews.listAll({ limit: 1 }))).toEqual(expect.arrayContaining(ids));
+});
+
+operation('reviews.page', 'GET /v1/reviews', async () => {
+  await aReview();
+  const { rawBody, items } = await api.reviews.page({ date_order_desc: true, limit: 1 }, 1);
+  expect(JSON.parse(rawBody.toString())).toEqual(items);
+});
+
+operation('reviews.get', 'GET /v1/reviews/:id', async () => {
+  const review = await aReview();
+  expect(await api.reviews.get(review.id)).toEqual(review);
+  await gone(api.reviews.get(999_999));
+});
+
+operation('reviews.getRaw', 'GET /v1/reviews/:id', async () => {
+  const { id, code } = await aReview();
+  const { rawBody, item } = await api.reviews.getRaw(id);
+  expect(JSON.parse(rawBody)).toEqual(item);
+  expect(item).toMatchObject({ id, code });
+});
+
+operation('reviews.getByCode', 'GET /v1/reviews', async () => {
+  const { id, code } = await aReview();
+  expect((await api.reviews.getByCode(code ?? '')).id).toBe(id);
+  await gone(api.reviews.getByCode('none'));
+});
+
+operation('reviews.upsert', 'POST /v1/reviews', async () => {
+  const code = newCode();
+  const text = { code, message: '좋아요 & more', score: 5, user_code: 'kim', user_name: 'Kim', tag_name: 'summer' };
+  const review = await api.reviews.upsert({
+    ...{ ...text, product_code: 'P-2', product_options: { Size: 'L' }, created_at: '2024-01-05T09:00:00+09:00' },
+    ...{ display: false, image_urls: ['https://i.example/1.jpg'], review_source_url: 'https://s.example/1' },
+    options: [
+      { review_option_type_id: 1, created_at: '2024-01-05T09:00:00+09:00', value: 'dry', code: newCode() },
+      { review_option_type_id: 2, created_at: '2024-01-05T09:00:00+09:00', value: '165' },
+    ],
+  });
+  const dates = { created_at: iso, updated_at: iso };
+  const option = { id: expect.any(Number), review_id: review.id, ...dates };
+  expect(review).toEqual({
+    ...{ id: expect.any(Number), ...text, display: false, user_id: expect.any(Number), ...dates },
+    ...{ product_id: expect.any(Number), product_code: 'P-2', product_options: { Size: 'L' }, review_type: 'text' },
+    ...{ images_count: 0, images: [], videos_count: 0, videos: [], video_urls: [], likes_count: 0 },
+    ...{ plus_likes_count: 0, comments_count: null, comments: [], source: 'brand_pc', order_code: null },
+    ...{ sub_order_code: null, store_order: false, store_name: null, third_party_name: null, sub_brand_id: null },
+    options: [
+      { ...option, review_option_type_id: 1, value: 'dry' },
+      { ...option, review_option_type_id: 2, value: '165' },
+    ],
+  });
+  expect((await aReview(code)).id).toBe(review.id);
+});
+
+operation('reviews.update', 'PATCH /v1/reviews/:id', async () => {
+  const { id } = await aReview();
+  await api.reviews.update(id, { score: null, message: 'Hm.', product_options: { Size: 'S' } });
+  expect(await api.reviews.get(id)).toMatchObject({ score: null, message: 'Hm.', product_options: { Size: 'S' } });
+});
+
+operation('reviews.updateByCode', 'PATCH /v1/reviews', async () => {
+  const { id, code } = await aReview();
+  await api.reviews.updateByCode(code ?? '', { score: 1, display: false });
+  expect(await api.reviews.get(id)).toMatchObject({ score: 1, display: false });
+});
+
+operation('reviews.put', 'PUT /v1/reviews/:id', async () => {
+  const { id } = await aReview();
+  const option = { review_option_type_id: 7, created_at: '2024-01-05T09:00:00+09:00', value: 'dry & soft' };
+  await api.reviews.put(id, { message: '그냥 & so', score: null, options: [option] });
+  const { options, ...review } = await api.reviews.get(id);
+  expect(review).toMatchObject({ message: '그냥 & so', score: null });
+  expect(options).toMatchObject([{ review_option_type_id: 7, value: 'dry & soft' }]);
+});
+
+operation('reviews.remove', 'DELETE /v1/reviews/:id', async () => {
+  const { id } = await aReview();
+  await api.reviews.remove(id);
+  await gone(api.reviews.get(id));
+});
+
+operation('reviews.removeByCode', 'DELETE /v1/reviews', async () => {
+  const { id, code } = await aReview();
+  await api.reviews.removeByCode(code ?? '');
+  await gone(api.reviews.get(id));
+});
+
+operation('reviews.overview', 'GET /v1/reviews/overview', async () => {
+  await aReview();
+  const bounds = { first_review_created_at: iso, last_review_created_at: iso };
+  expect(await api.reviews.overview()).toEqual({ ...bounds, serviceNow: expect.any(Date) });
+});
+
+test('no method of the client, and no operation of the spec, is without its test', () => {
+  const methods = Object.entries(api).flatMap(([resource, of]) =>
+    typeof of === 'object' ? Object.keys(of).map((method) => `${resource}.${method}`) : [],
+  );
+  expect([...covered.keys()].sort()).toEqual(['authenticate', ...methods].sort());
+  const byIdAndCode = (path: string) => [
+    ...['GET', 'POST', 'PATCH', 'DELETE'].map((method) => `${method} ${path}`),
+    ...['GET', 'PATCH', 'PUT', 'DELETE'].map((method) => `${method} ${path}/:id`),
+  ];
+  const spec = [
+    ...['POST /oauth/token', 'GET /v1/reviews/overview'],
+    ...['/v1/orders', '/v1/categories', '/v1/reviews'].flatMap(byIdAndCode),
+    ...['GET /v1/user_grades', 'POST /v1/user_grades'],
+    ...['GET', 'PATCH', 'DELETE'].map((method) => `${method} /v1/user_grades/:id`),
+    'POST /v1/orders/:order_id/sub_orders',
+    ...['PUT', 'DELETE'].map((method) => `${method} /v1/orders/:order_id/sub_orders/:id`),
+  ];
+  expect([...new Set(covered.values())].sort()).toEqual(spec.sort());
+});
+
+test('all that went over the wire here is as the service’s document says', () => {
+  const read = openApiReader(JSON.parse(JSON.stringify(openApiDocument())) as Document);
+  expect(witness.exchanges.length).toBeGreaterThan(100);
+  expect(witness.exchanges.flatMap((exchange) => read(exchange).faults)).toEqual([]);
+});
