@@ -1,8 +1,9 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type By, readRoutes, writeRoutes } from './coded-routes.ts';
 import { Failure, notFound } from './failure.ts';
 import { type Params, readInput } from './input.ts';
 import { readPaging, sendPage } from './paging.ts';
-import { idOf, paramsOf } from './request.ts';
+import { paramsOf } from './request.ts';
 import type { Service } from './service.ts';
 import { assignments, type Fields, set } from './sql.ts';
 import type { Store } from './store.ts';
@@ -11,7 +12,7 @@ const json = 'reference_service.category_json(c)';
 
 /** Product categories (spec, "Categories"): list, get, create or update, update, delete; by id and by code. */
 export function categories(app: FastifyInstance, { store, now }: Service): void {
-  async function get(column: 'id' | 'code', key: unknown) {
+  async function get(column: By, key: unknown) {
     const [row] = await store.rows<{ body: unknown }>(
       `select ${json} as body from reference_service.categories c where c.${column} = $1`,
       [key],
@@ -20,14 +21,14 @@ export function categories(app: FastifyInstance, { store, now }: Service): void 
     return row.body;
   }
 
-  async function update(column: 'id' | 'code', key: unknown, params: Params): Promise<number> {
+  async function update(column: By, key: unknown, params: Params): Promise<number> {
     return store.transaction(async (rows) => {
       const [found] = await rows<{ id: number }>(
         `select id from reference_service.categories where ${column} = $1 for update`,
         [key],
       );
       if (!found) throw notFound(`category ${key}`);
-      const fields = await readFields(rows, params, []);
+      const fields = await readFields(rows, params);
       if (column === 'code') delete fields.code;
       await refuseCycle(rows, found.id, fields.parent_category_id);
       const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);
@@ -36,21 +37,13 @@ export function categories(app: FastifyInstance, { store, now }: Service): void 
     });
   }
 
-  async function remove(column: 'id' | 'code', key: unknown): Promise<void> {
+  async function remove(column: By, key: unknown): Promise<void> {
     const [row] = await store.rows(`delete from reference_service.categories where ${column} = $1 returning id`, [key]);
     if (!row) throw notFound(`category ${key}`);
   }
 
-  app.get('/v1/categories', async (request, reply) => {
-    const params = paramsOf(request);
-    const input = readInput(params);
-    if ('code' in params) {
-      const code = input.required('code');
-      input.check();
-      return get('code', code);
-    }
-    const paging = readPaging(input);
-    input.check();
+  async function list(request: FastifyRequest, reply: FastifyReply) {
+    const paging = readPaging(readInput(paramsOf(request)));
     const [counted] = await store.rows<{ total: number }>('select count(*) as total from reference_service.categories');
     const page = await store.rows<{ body: unknown }>(
       `select ${json} as body from reference_service.categories c order by c.id limit $1 offset $2`,
@@ -58,13 +51,11 @@ export function categories(app: FastifyInstance, { store, now }: Service): void 
     );
     sendPage(request, reply, { ...paging, total: counted?.total ?? 0 });
     return page.map((row) => row.body);
-  });
+  }
 
-  app.get('/v1/categories/:id', async (request) => get('id', idOf(request)));
-
-  app.post('/v1/categories', async (request, reply) => {
-    const body = await store.transaction(async (rows) => {
-      const fields = await readFields(rows, paramsOf(request), ['code', 'name']);
+  async function upsert(params: Params): Promise<unknown> {
+    return store.transaction(async (rows) => {
+      const fields = await readFields(rows, params);
       const [known] = await rows<{ id: number }>('select id from reference_service.categories where code = $1', [
         fields.code,
       ]);
@@ -82,55 +73,19 @@ export function categories(app: FastifyInstance, { store, now }: Service): void 
       );
       return row?.body;
     });
-    return reply.status(201).header('location', '/v1/categories').send(body);
-  });
-
-  for (const method of ['PATCH', 'PUT'] as const) {
-    app.route({
-      method,
-      url: '/v1/categories/:id',
-      async handler(request, reply) {
-        const id = await update('id', idOf(request), paramsOf(request));
-        return reply.status(204).header('location', `/v1/categories/${id}`).send();
-      },
-    });
-    app.route({
-      method,
-      url: '/v1/categories',
-      async handler(request, reply) {
-        const params = paramsOf(request);
-        const input = readInput(params);
-        const code = input.required('code');
-        input.check();
-        const id = await update('code', code, params);
-        return reply.status(204).header('location', `/v1/categories/${id}`).send();
-      },
-    });
   }
 
-  app.delete('/v1/categories/:id', async (request, reply) => {
-    await remove('id', idOf(request));
-    return reply.status(204).send();
-  });
-
-  app.delete('/v1/categories', async (request, reply) => {
-    const input = readInput(paramsOf(request));
-    const code = input.required('code');
-    input.check();
-    await remove('code', code);
-    return reply.status(204).send();
-  });
+  readRoutes(app, '/v1/categories', { get, list });
+  writeRoutes(app, '/v1/categories', { upsert, update, remove });
 }
 
-async function readFields(rows: Store['rows'], params: Params, required: readonly string[]): Promise<Fields> {
+async function readFields(rows: Store['rows'], params: Params): Promise<Fields> {
   const input = readInput(params);
-  for (const name of required) input.required(name);
   const fields: Fields = {};
-  for (const name of ['code', 'name'] as const) set(fields, name, input.filled(name));
-  set(fields, 'status', input.oneOf('status', ['visible', 'hidden']) ?? undefined);
-  const parentId = input.integer('parent_category_id', 1);
+  for (const name of ['code', 'name'] as const) set(fields, name, input.text(name));
+  set(fields, 'status', input.text('status') ?? undefined);
+  const parentId = input.number('parent_category_id');
   const parentCode = input.text('parent_category_code');
-  input.check();
   if (typeof parentId === 'number' || typeof parentCode === 'string') {
     const [column, key] = typeof parentId === 'number' ? ['id', parentId] : ['code', parentCode];
     const [parent] = await rows<{ id: number }>(`select id from reference_service.categories where ${column} = $1`, [

@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { categories } from './categories.ts';
+import { openEvents } from './events/open-events.ts';
 import { asFailure } from './failure.ts';
 import { addFaults, type Faults } from './faults.ts';
 import { parseForm } from './form.ts';
@@ -8,6 +9,8 @@ import { overview } from './overview.ts';
 import { acceptBodies } from './request.ts';
 import { reviewWrites } from './review-writes.ts';
 import { reviews } from './reviews.ts';
+import { checkAnswers, checkRequests, requireSchemas } from './schemas/check-exchange.ts';
+import { openApiDocument } from './schemas/openapi.ts';
 import type { ReferenceServiceOptions } from './service.ts';
 import { openStore } from './store.ts';
 import { subOrders } from './sub-orders.ts';
@@ -24,10 +27,14 @@ export type ReferenceService = {
   setFaults(faults: Partial<Faults>): void;
   /** Makes every token that was given out invalid. */
   expireTokens(): Promise<void>;
+  /** Sends webhooks to this address, too. @throws Failure 422 where it is none. */
+  addReceiver(url: string): Promise<void>;
+  /** Resolves when no webhook waits any more, on this database: all are delivered, or given up. */
+  webhooksIdle(): Promise<void>;
   close(): Promise<void>;
 };
 
-const resources = [token, orders, subOrders, categories, userGrades, overview, reviews, reviewWrites];
+const resources = [orders, subOrders, categories, userGrades, overview, reviews, reviewWrites];
 
 /**
  * Starts a real implementation of the service's interface, a reading of the spec independent of the client's. All its
@@ -40,6 +47,7 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
     clientSecret: 'demo',
     lastPageLink: 'real',
     reviewOptionsForm: 'default',
+    brandId: 1,
   } as const;
   const settings = { ...defaults, ...options };
   const store = await openStore({ timeZone: 'Asia/Seoul', moneyUnit: 'hundredths', currency: 'KRW', ...settings });
@@ -56,17 +64,29 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
     reply.header('date', now().toUTCString());
   });
   addFaults(app, faults, random);
-  for (const resource of resources) resource(app, { store, now, options: settings });
+  const service = { store, now, options: settings };
+  requireSchemas(app);
+  token(app, service);
+  checkRequests(app);
+  if (options.checkAnswers) checkAnswers(app);
+  for (const resource of resources) resource(app, service);
+  const document = openApiDocument();
+  app.get('/openapi.json', { config: { isOpen: true } }, async () => document);
+  const events = openEvents(app, service);
   const close = async () => {
     await closeApp(app);
+    await events.close();
     await store.close();
   };
   try {
+    await events.start();
     const url = await app.listen({ port, host });
     return {
       url,
       requests: () => ({ ...counts }),
       setFaults: (changed) => void Object.assign(faults, changed),
+      addReceiver: events.addReceiver,
+      webhooksIdle: events.idle,
       expireTokens: async () => void (await store.rows('delete from reference_service.tokens')),
       close,
     };

@@ -1,8 +1,9 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type By, readRoutes, writeRoutes } from './coded-routes.ts';
 import { Failure, notFound } from './failure.ts';
 import { type Params, readInput } from './input.ts';
 import { readPaging, sendPage } from './paging.ts';
-import { idOf, paramsOf } from './request.ts';
+import { paramsOf } from './request.ts';
 import type { Service } from './service.ts';
 import { assignments, type Fields, set } from './sql.ts';
 
@@ -10,7 +11,7 @@ import { assignments, type Fields, set } from './sql.ts';
 export function orders(app: FastifyInstance, { store, now }: Service): void {
   const json = 'reference_service.order_json(o)';
 
-  async function get(column: 'id' | 'code', key: unknown) {
+  async function get(column: By, key: unknown) {
     const [row] = await store.rows<{ body: unknown }>(
       `select ${json} as body from reference_service.orders o where o.${column} = $1`,
       [key],
@@ -19,7 +20,9 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
     return row.body;
   }
 
-  async function update(column: 'id' | 'code', key: unknown, fields: Fields): Promise<number> {
+  async function update(column: By, key: unknown, params: Params): Promise<number> {
+    const fields = readFields(params);
+    await requireGrade(store, fields);
     const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);
     const [row] = await store.rows<{ id: number }>(
       `update reference_service.orders set ${sql} where ${column} = $1 returning id`,
@@ -30,7 +33,7 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
   }
 
   /** Reviews of the order go along, and so do its sub-orders with theirs. */
-  async function remove(column: 'id' | 'code', key: unknown): Promise<void> {
+  async function remove(column: By, key: unknown): Promise<void> {
     await store.transaction(async (rows) => {
       const [row] = await rows<{ code: string }>(
         `delete from reference_service.orders where ${column} = $1 returning code`,
@@ -41,18 +44,11 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
     });
   }
 
-  app.get('/v1/orders', async (request, reply) => {
-    const params = paramsOf(request);
-    const input = readInput(params);
-    if ('code' in params) {
-      const code = input.required('code');
-      input.check();
-      return get('code', code);
-    }
+  async function list(request: FastifyRequest, reply: FastifyReply) {
+    const input = readInput(paramsOf(request));
     const paging = readPaging(input);
-    const paidOn = input.day('paid_on') ?? null;
+    const paidOn = input.text('paid_on') ?? null;
     const names = input.text('usernames')?.split(',') ?? null;
-    input.check();
     const where = `($1::date is null or (o.created_at >= $1::date and o.created_at < $1::date + 1))
       and ($2::text[] is null or o.user_code = any($2) or o.user_name = any($2))`;
     const [counted] = await store.rows<{ total: number }>(
@@ -66,13 +62,10 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
     );
     sendPage(request, reply, { ...paging, total: counted?.total ?? 0 });
     return page.map((row) => row.body);
-  });
+  }
 
-  app.get('/v1/orders/:id', async (request) => get('id', idOf(request)));
-
-  app.post('/v1/orders', async (request, reply) => {
-    const params = paramsOf(request);
-    const fields = readFields(params, ['code', 'created_at', 'total_price']);
+  async function upsert(params: Params) {
+    const fields = readFields(params);
     await requireGrade(store, fields);
     const all: Fields = { ...fields, updated_at: now() };
     const columns = Object.keys(all);
@@ -84,63 +77,26 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
        returning ${json} as body`,
       Object.values(all),
     );
-    return reply.status(201).header('location', '/v1/orders').send(row?.body);
-  });
-
-  for (const method of ['PATCH', 'PUT'] as const) {
-    app.route({
-      method,
-      url: '/v1/orders/:id',
-      async handler(request, reply) {
-        const fields = readFields(paramsOf(request), []);
-        await requireGrade(store, fields);
-        const id = await update('id', idOf(request), fields);
-        return reply.status(204).header('location', `/v1/orders/${id}`).send();
-      },
-    });
-    app.route({
-      method,
-      url: '/v1/orders',
-      async handler(request, reply) {
-        const { code, ...fields } = readFields(paramsOf(request), ['code']);
-        await requireGrade(store, fields);
-        const id = await update('code', code, fields);
-        return reply.status(204).header('location', `/v1/orders/${id}`).send();
-      },
-    });
+    return row?.body;
   }
 
-  app.delete('/v1/orders/:id', async (request, reply) => {
-    await remove('id', idOf(request));
-    return reply.status(204).send();
-  });
-
-  app.delete('/v1/orders', async (request, reply) => {
-    const input = readInput(paramsOf(request));
-    const code = input.required('code');
-    input.check();
-    await remove('code', code);
-    return reply.status(204).send();
-  });
+  readRoutes(app, '/v1/orders', { get, list });
+  writeRoutes(app, '/v1/orders', { upsert, update, remove });
 }
 
-/** The columns that the parameters name. @throws Failure 422 with all that is wrong. */
-function readFields(params: Params, required: readonly string[]): Fields {
+/** The columns that the parameters name. */
+function readFields(params: Params): Fields {
   const input = readInput(params);
-  for (const name of required) input.required(name);
   const fields: Fields = {};
   set(fields, 'code', input.text('code'));
-  // "significant only to the second" (spec, conventions)
-  set(fields, 'created_at', input.moment('created_at')?.replace(/\.\d+/, ''));
-  set(fields, 'total_price', input.amount('total_price'));
+  set(fields, 'created_at', input.toTheSecond('created_at'));
+  set(fields, 'total_price', input.text('total_price'));
   for (const name of ['user_code', 'user_name', 'user_phone', 'user_email', 'store_name']) {
     set(fields, name, input.text(name));
   }
-  set(fields, 'user_grade_id', input.integer('user_grade_id', 1));
-  set(fields, 'order_device', input.oneOf('order_device', ['pc', 'mobile']));
-  set(fields, 'mileage', input.integer('mileage', -2_147_483_648, 2_147_483_647));
-  for (const name of ['code', 'created_at', 'total_price']) input.filled(name);
-  input.check();
+  set(fields, 'user_grade_id', input.number('user_grade_id'));
+  set(fields, 'order_device', input.text('order_device'));
+  set(fields, 'mileage', input.number('mileage'));
   return fields;
 }
 

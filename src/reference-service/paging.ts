@@ -3,9 +3,9 @@ import type { Input } from './input.ts';
 
 export type Paging = { limit: number; page: number };
 
-/** `limit` and `page` as the spec bounds them; what is out of bounds is noted in the input. */
-export function readPaging(input: Input, most: { page?: number } = {}): Paging {
-  return { limit: input.integer('limit', 1, 100) ?? 30, page: input.integer('page', 1, most.page) ?? 1 };
+/** `limit` and `page` with their defaults (spec, "Limits"). */
+export function readPaging(input: Input): Paging {
+  return { limit: input.number('limit') ?? 30, page: input.number('page') ?? 1 };
 }
 
 /** The `Link` header: the last page, and the next where there is one. The token is not repeated in it. */

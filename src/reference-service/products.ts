@@ -8,16 +8,16 @@ export type ProductKey = { id: number | null | undefined; code: string | null | 
  *
  * @returns null where neither is given.
  */
-export async function productId(rows: Store['rows'], { id, code }: ProductKey): Promise<number | null> {
+export async function productId(rows: Store['rows'], { id, code }: ProductKey, now: Date): Promise<number | null> {
   if (typeof id === 'number') {
     const [product] = await rows<{ code: string | null }>('select code from reference_service.products where id = $1', [
       id,
     ]);
     if (product && (typeof code !== 'string' || product.code === code)) return id;
     await rows(
-      `insert into reference_service.products as p (id, code) values ($1, $2)
-       on conflict (id) do update set code = coalesce(excluded.code, p.code)`,
-      [id, code ?? null],
+      `insert into reference_service.products as p (id, code, updated_at) values ($1, $2, $3)
+       on conflict (id) do update set code = coalesce(excluded.code, p.code), updated_at = excluded.updated_at`,
+      [id, code ?? null, now],
     );
     // Ids given from outside must not be given out again.
     await rows(
@@ -31,9 +31,9 @@ export async function productId(rows: Store['rows'], { id, code }: ProductKey): 
   const [known] = await rows<{ id: number }>('select id from reference_service.products where code = $1', [code]);
   if (known) return known.id;
   const [made] = await rows<{ id: number }>(
-    `insert into reference_service.products (code) values ($1)
+    `insert into reference_service.products (code, updated_at) values ($1, $2)
      on conflict (code) do update set code = excluded.code returning id`,
-    [code],
+    [code, now],
   );
   return made?.id ?? null;
 }

@@ -1,7 +1,6 @@
 import type { Input } from './input.ts';
 import type { Service } from './service.ts';
 
-const most = 4;
 const storedAfterMs = 1000;
 
 /**
@@ -9,10 +8,7 @@ const storedAfterMs = 1000;
  * at once in the response" (spec, "Create or update a review").
  */
 export function readImages(input: Input, now: Date): string | undefined {
-  const urls = input.list('image_urls', most);
-  if (urls?.some((url) => typeof url !== 'string' || !/^https?:\/\/\S+$/.test(url))) {
-    input.refuse(`image_urls: found ${JSON.stringify(urls).slice(0, 100)}, expected http addresses`);
-  }
+  const urls = input.list('image_urls');
   return urls && JSON.stringify({ from: new Date(now.getTime() + storedAfterMs).toISOString(), urls });
 }
 

@@ -1,25 +1,23 @@
 import { Failure } from './failure.ts';
-import { type Input, readInput } from './input.ts';
+import { type Input, type Params, readInput } from './input.ts';
 import type { Service } from './service.ts';
 import type { Store } from './store.ts';
 
 export type ReviewOption = { code: string | null; review_option_type_id: number; value: string; created_at: string };
 
-/** The `options` of a write (spec, "Review option"); undefined where none are given. */
+/** The `options` of a write (spec, "Review option"); undefined where none are given. @throws Failure 422 in a shop of the v2 form. */
 export function readReviewOptions(input: Input, { options }: Service): ReviewOption[] | undefined {
-  const items = input.list('options', 100);
+  const items = input.list('options');
   if (items && options.reviewOptionsForm === 'v2') {
-    input.refuse('options: cannot be used in a shop of the v2 additional-information model');
+    throw new Failure(422, 'options: cannot be used in a shop of the v2 additional-information model');
   }
-  return items?.map((item, index) => {
-    const given = typeof item === 'object' && item !== null ? { ...item } : {};
-    const read = readInput(given, `options[${index}].`, input.refuse);
-    for (const name of ['review_option_type_id', 'created_at', 'value']) read.required(name);
+  return items?.map((item) => {
+    const read = readInput(item as Params);
     return {
       code: read.text('code') ?? null,
-      review_option_type_id: read.integer('review_option_type_id', 1) ?? 0,
+      review_option_type_id: read.number('review_option_type_id') ?? 0,
       value: read.text('value') ?? '',
-      created_at: read.moment('created_at')?.replace(/\.\d+/, '') ?? '',
+      created_at: read.toTheSecond('created_at') ?? '',
     };
   });
 }

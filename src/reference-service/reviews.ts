@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type By, readRoutes } from './coded-routes.ts';
 import { Failure, notFound } from './failure.ts';
 import { type Input, readInput } from './input.ts';
 import { readPaging, sendPage } from './paging.ts';
-import { idOf, paramsOf } from './request.ts';
+import { paramsOf } from './request.ts';
 import { showImages } from './review-images.ts';
 import type { Service } from './service.ts';
 
@@ -19,7 +20,7 @@ export const fromReviews = 'reference_service.reviews r left join reference_serv
 export function reviews(app: FastifyInstance, service: Service): void {
   const { store } = service;
 
-  async function get(column: 'id' | 'code', key: unknown) {
+  async function get(column: By, key: unknown) {
     await showImages(service);
     const [row] = await store.rows<{ body: unknown }>(
       `select ${singleReview} as body from ${fromReviews} where r.${column} = $1`,
@@ -29,24 +30,15 @@ export function reviews(app: FastifyInstance, service: Service): void {
     return row.body;
   }
 
-  app.get('/v1/reviews', async (request, reply) => {
-    const params = paramsOf(request);
-    const input = readInput(params);
-    if (!('code' in params)) return list(request, reply, input);
-    const code = input.required('code');
-    input.check();
-    return get('code', code);
-  });
+  readRoutes(app, '/v1/reviews', { get, list });
 
-  app.get('/v1/reviews/:id', async (request) => get('id', idOf(request)));
-
-  async function list(request: FastifyRequest, reply: FastifyReply, input: Input) {
-    const paging = readPaging(input, { page: limits.pages });
+  async function list(request: FastifyRequest, reply: FastifyReply) {
+    const input = readInput(paramsOf(request));
+    const paging = readPaging(input);
     const isByUpdate = input.flag('date_updated_at') === true;
     const direction = input.flag('date_order_desc') === true ? 'desc' : 'asc';
     const period = readPeriod(input);
     const filters = readFilters(input);
-    input.check();
     await showImages(service);
     const bounds = await boundsOf(service, period);
 
@@ -92,8 +84,8 @@ function lastOf({ options }: Service, real: number): number | null | undefined {
 
 /** Days are ignored where times are given; without either, the last 30 days (spec, rules 1 and 3). */
 function readPeriod(input: Input): (string | null)[] {
-  const times = [input.moment('start_datetime') ?? null, input.moment('end_datetime') ?? null];
-  const days = [input.day('start_date') ?? null, input.day('end_date') ?? null];
+  const times = [input.text('start_datetime') ?? null, input.text('end_datetime') ?? null];
+  const days = [input.text('start_date') ?? null, input.text('end_date') ?? null];
   return times[0] || times[1] ? [...times, null, null] : [null, null, ...days];
 }
 
@@ -128,19 +120,19 @@ function readFilters(input: Input): Filter[] {
   const add = (value: unknown, condition: string) => {
     if (value !== undefined && value !== null) filters.push([condition, value]);
   };
-  add(input.integer('product_id', 1), 'r.product_id = ?');
+  add(input.number('product_id'), 'r.product_id = ?');
   add(input.text('product_code'), 'p.code = ?');
   add(input.text('user_code'), 'r.user_code = ?');
   const category = 'p.category_code in (select code from reference_service.categories where';
-  add(input.integer('category_id', 1), `${category} id = ?)`);
+  add(input.number('category_id'), `${category} id = ?)`);
   add(input.text('category_code'), 'p.category_code = ?');
-  const score = input.integer('score', 0, 5);
+  const score = input.number('score');
   if (score === 0) filters.push(['r.score is null']);
   else add(score, 'r.score = ?');
   if (input.flag('photo')) filters.push([`r.images <> '[]'`]);
   add(input.text('tag_name'), 'r.tag_name = ?');
   add(input.text('third_party_name'), 'r.third_party_name = ?');
-  add(input.integer('sub_brand_id', 1), 'r.sub_brand_id = ?');
+  add(input.number('sub_brand_id'), 'r.sub_brand_id = ?');
   add(input.text('sub_brand_code'), 'r.sub_brand_code = ?');
   return filters;
 }

@@ -13,7 +13,6 @@ export function userGrades(app: FastifyInstance, { store, now }: Service): void 
   app.get('/v1/user_grades', async (request, reply) => {
     const input = readInput(paramsOf(request));
     const paging = readPaging(input);
-    input.check();
     const [counted] = await store.rows<{ total: number }>(
       'select count(*) as total from reference_service.user_grades',
     );
@@ -37,9 +36,8 @@ export function userGrades(app: FastifyInstance, { store, now }: Service): void 
 
   app.post('/v1/user_grades', async (request, reply) => {
     const input = readInput(paramsOf(request));
-    const name = input.required('name');
+    const name = input.text('name');
     const iconUrl = input.text('icon_url') ?? null;
-    input.check();
     const [row] = await store.rows<{ body: unknown }>(
       `insert into reference_service.user_grades as g (name, icon_url, created_at, updated_at)
        values ($1, $2, $3, $3) returning ${json} as body`,
@@ -56,9 +54,8 @@ export function userGrades(app: FastifyInstance, { store, now }: Service): void 
         const id = idOf(request);
         const input = readInput(paramsOf(request));
         const fields: Fields = {};
-        set(fields, 'name', input.filled('name'));
+        set(fields, 'name', input.text('name'));
         set(fields, 'icon_url', input.text('icon_url'));
-        input.check();
         const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);
         const [row] = await store.rows(`update reference_service.user_grades set ${sql} where id = $1 returning id`, [
           id,

@@ -28,8 +28,15 @@ export async function runService(
 ): Promise<Running> {
   const databaseUrl = options.databaseUrl ?? (await createDatabase());
   await prepare?.(databaseUrl);
-  const service = await startReferenceService({ ...options, databaseUrl });
-  onTestFinished(() => service.close());
+  const started = await startReferenceService({ checkAnswers: true, ...options, databaseUrl });
+  let closed: Promise<void> | undefined;
+  // A test may close it before its end.
+  const close = () => {
+    closed ??= started.close();
+    return closed;
+  };
+  const service = { ...started, close };
+  onTestFinished(close);
   let token: Promise<string> | undefined;
   const ownToken = () => {
     token ??= tokenOf(service.url, options);

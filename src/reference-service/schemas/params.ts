@@ -1,0 +1,96 @@
+/** A JSON Schema (draft 2020-12), as OpenAPI 3.1 uses it. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export type Params = Readonly<Record<string, Schema>>;
+
+/** What a parameter should be, in the words of an error; an extension that other tools pass over. */
+export const expectedKeyword = 'x-expected';
+
+/** A parameter of a type. Empty, it clears what is there (docs/reference-service.md): so null is of each type. */
+function typed(type: string, description: string, expected: string, rest: Schema = {}): Schema {
+  return { type: [type, 'null'], description, ...rest, [expectedKeyword]: expected };
+}
+
+export const text = (description: string): Schema => typed('string', description, 'a text');
+
+export function integer(
+  description: string,
+  { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = {},
+): Schema {
+  return typed('integer', description, `an integer from ${minimum} to ${maximum}`, { minimum, maximum });
+}
+
+export const id = (description: string): Schema => integer(description, { minimum: 1 });
+
+/** An id that the spec types as text: parent_category_id. */
+export const idText = (description: string): Schema => ({
+  type: ['string', 'integer', 'null'],
+  pattern: '^[1-9]\\d*$',
+  minimum: 1,
+  description,
+  [expectedKeyword]: 'the id of a record',
+});
+
+export const amount = (description: string): Schema => typed('number', description, 'a number');
+
+/** ISO 8601, with an offset to be sure; significant to the second (spec, conventions, 4). */
+export const moment = (description: string): Schema =>
+  typed('string', description, 'an ISO 8601 date-time', { format: 'date-time' });
+
+/** `yyyy-mm-dd hh:mm:ss` in the service's zone (spec, "List reviews"). */
+export const localMoment = (description: string): Schema =>
+  typed('string', description, 'an ISO 8601 date-time', {
+    format: 'date-time-local',
+    examples: ['2024-01-05 09:00:00'],
+  });
+
+export const day = (description: string): Schema =>
+  typed('string', description, 'a date yyyy-mm-dd', { format: 'date' });
+
+export const choice = (description: string, allowed: readonly string[]): Schema =>
+  typed('string', description, allowed.join(' or '), { enum: [...allowed, null] });
+
+/** 1 or 0; JSON may say true or false. */
+export const flag = (description: string): Schema => ({
+  anyOf: [{ type: ['boolean', 'null'] }, { type: 'integer', enum: [0, 1] }],
+  description,
+  [expectedKeyword]: '1 or 0',
+});
+
+/** Where it is given it cannot be empty: a code, say. */
+export const filled = (description: string): Schema => ({
+  type: 'string',
+  pattern: '\\S',
+  description,
+  [expectedKeyword]: 'a value',
+});
+
+/** The parameter, where it must have a value. */
+export function demanded(schema: Schema): Schema {
+  const type = Array.isArray(schema.type) ? schema.type.filter((one) => one !== 'null') : [schema.type];
+  return { ...schema, type: type.length === 1 ? type[0] : type };
+}
+
+/** Texts `<key>:<value>` each; JSON may give an object, a form one text. */
+export const optionPairs = (description: string): Schema => ({
+  anyOf: [
+    { type: 'array', items: { type: 'string', pattern: '^($|[^:]*:)' } },
+    { type: 'object', additionalProperties: { type: 'string' } },
+    { type: ['string', 'null'], pattern: ':' },
+  ],
+  description,
+  [expectedKeyword]: 'texts such as Size:L',
+});
+
+/** A list; a form may give one item by itself. */
+export const list = (
+  description: string,
+  items: Schema,
+  { maxItems, expected }: { maxItems: number; expected: string },
+) => ({
+  type: ['array', 'null'],
+  items,
+  maxItems,
+  description,
+  [expectedKeyword]: expected,
+});
