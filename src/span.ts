@@ -7,7 +7,8 @@ export type Second = number;
 export type Span = Readonly<{ start: Second; end: Second }>;
 
 export function isTimeZone(name: string): boolean {
-  return IANAZone.isValidZone(name);
+  // An offset such as +09:00 would pass, and Postgres reads its sign the other way round.
+  return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 }
 
 /** Milliseconds are cut off: the service's date filters are significant to the second. */
@@ -17,9 +18,16 @@ export function secondOf(date: Date): Second {
 
 /** Reads an ISO 8601 date-time with offset; undefined where the text is none. */
 export function parseInstant(text: string): Second | undefined {
+  // The form that services send, read by the engine: every record of an export comes through here.
+  if (usualInstant.test(text)) {
+    const milliseconds = Date.parse(text);
+    if (!Number.isNaN(milliseconds)) return Math.floor(milliseconds / 1000);
+  }
   const parsed = DateTime.fromISO(text, { setZone: true });
   return parsed.isValid ? Math.floor(parsed.toSeconds()) : undefined;
 }
+
+const usualInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** First second of the calendar day `yyyy-mm-dd` in the zone; undefined where the text is no day. */
 export function startOfDay(day: string, zone: string): Second | undefined {
@@ -37,6 +45,11 @@ export function dayOf(at: Second, zone: string): string {
   return DateTime.fromSeconds(at, { zone }).toFormat('yyyy-MM-dd');
 }
 
+/** The zone's offset at that moment, as ISO 8601 writes it: `+09:00`. */
+export function offsetOf(at: Second, zone: string): string {
+  return DateTime.fromSeconds(at, { zone }).toFormat('ZZ');
+}
+
 export function isoOf(at: Second): string {
   return new Date(at * 1000).toISOString();
 }
@@ -47,10 +60,34 @@ export function isoOf(at: Second): string {
  * reviews read twice harm nothing, an hour unread does.
  */
 export function localPeriod(span: Span, zone: string): { start: string; end: string } {
-  return {
-    start: unambiguous(span.start, zone, -1).toFormat('yyyy-MM-dd HH:mm:ss'),
-    end: unambiguous(span.end, zone, 1).toFormat('yyyy-MM-dd HH:mm:ss'),
-  };
+  return { start: written(unambiguous(span.start, zone, -1)), end: written(unambiguous(span.end, zone, 1)) };
+}
+
+/** A year has four digits there: the end of the last one is as far as can be asked for. */
+const written = (local: DateTime) =>
+  local.year > 9999 ? '9999-12-31 23:59:59' : local.toFormat('yyyy-MM-dd HH:mm:ss');
+
+/** The seconds that `localPeriod` asks for: those of the span, and what it is widened by. */
+export function askedSpan(span: Span, zone: string): Span {
+  return { start: unambiguous(span.start, zone, -1).toSeconds(), end: unambiguous(span.end, zone, 1).toSeconds() };
+}
+
+/**
+ * Where the shortest span from `at` that can be asked for by itself ends: a second later, or where an hour is over that
+ * daylight saving repeats.
+ */
+export function unitEnd(at: Second, zone: string): Second {
+  return Math.floor(unambiguous(at + 1, zone, 1).toSeconds());
+}
+
+/** The span in two that share a boundary second. @throws RangeError for a span of less than two seconds. */
+export function halves({ start, end }: Span): [Span, Span] {
+  if (end - start < 2) throw new RangeError('a span of less than two seconds has no halves');
+  const middle = start + Math.floor((end - start) / 2);
+  return [
+    { start, end: middle },
+    { start: middle, end },
+  ];
 }
 
 function unambiguous(at: Second, zone: string, direction: 1 | -1): DateTime {

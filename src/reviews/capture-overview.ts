@@ -15,11 +15,15 @@ export type OverviewDeps = { reviews: Pick<ReviewApi['reviews'], 'overview'>; db
 /** Asks for the overview (spec, "Review overview") and keeps its bounds in the warehouse. */
 export async function captureOverview(deps: OverviewDeps): Promise<Overview> {
   const overview = await deps.reviews.overview();
-  const { firstReviewCreatedAt, lastReviewCreatedAt } = overview;
   const capturedAt = deps.now();
-  await recordOverview(deps.db, { capturedAt, first: firstReviewCreatedAt, last: lastReviewCreatedAt });
-  const first = firstReviewCreatedAt === null ? undefined : parseInstant(firstReviewCreatedAt);
-  const last = lastReviewCreatedAt === null ? undefined : parseInstant(lastReviewCreatedAt);
+  await recordOverview(deps.db, {
+    capturedAt,
+    first: overview.first_review_created_at,
+    last: overview.last_review_created_at,
+  });
+  const instant = (text: string | null) => (text === null ? undefined : parseInstant(text));
+  const first = instant(overview.first_review_created_at);
+  const last = instant(overview.last_review_created_at);
   return {
     bounds: first === undefined || last === undefined ? undefined : { first, last },
     serviceNow: secondOf(overview.serviceNow ?? capturedAt),

@@ -1,56 +1,44 @@
 import type { Second, Span } from '../span.ts';
 
-/** What reading a span showed. */
-export type Reading = Readonly<{
-  span: Span;
-  /** Whether the service may hold more than the pages it lets one read. */
-  overflow: boolean;
+/** What the first page of a span showed. */
+export type FirstPage = Readonly<{
+  count: number;
+  /** The last page as the service told it; undefined where it tells none. */
+  lastPage: number | undefined;
   /** Whether the records came in the order of their date. */
   ordered: boolean;
-  /** The second of the last record read. */
+  /** The second of the last record that has a date. */
   lastSecond: Second | undefined;
 }>;
 
 /**
- * What to do after a reading: `complete` is what of the span is now known completely (to be recorded), `rest` what is
- * still to be read. A rest is always shorter than the span was: no loop without progress.
+ * What follows a first page. One answer shows the service at one moment, so all that stood before its last second is in
+ * it, whatever shifts meanwhile: a span is read by first pages alone, each from the second that ended the one before.
+ *
+ * - `done`: the whole span was on it.
+ * - `goOn`: everything before `from` was; the second itself may go on behind the page. Always later than the start.
+ * - `dense`: its first second has to be read by other means, since it alone fills the page, or there is no other.
+ * - `unordered`: the service does not list by date, so the page says nothing about what lies behind it.
  */
-export type NextStep =
-  | { kind: 'done'; complete: Span }
-  | { kind: 'goOn'; complete: Span; rest: Span[] }
-  | { kind: 'split'; rest: Span[] }
-  | { kind: 'unreachable'; second: Second; rest: Span[] };
+export type NextStep = { kind: 'done' } | { kind: 'goOn'; from: Second } | { kind: 'dense' } | { kind: 'unordered' };
 
-export function nextStep(reading: Reading): NextStep {
-  const { span, lastSecond } = reading;
-  if (!reading.overflow) return { kind: 'done', complete: span };
-  if (reading.ordered && lastSecond !== undefined && lastSecond > span.start && lastSecond <= span.end) {
-    // The last second may go on beyond the last page, so the rest begins with it.
-    return {
-      kind: 'goOn',
-      complete: { start: span.start, end: lastSecond },
-      rest: [{ start: lastSecond, end: span.end }],
-    };
+/**
+ * @param fullCount records of a full page: what was asked for, or less where the service was never seen to give as many.
+ * @throws Error where the page contradicts itself.
+ */
+export function nextStep(span: Span, page: FirstPage, fullCount: number): NextStep {
+  const { count, lastPage, lastSecond } = page;
+  const told = lastPage !== undefined;
+  if (count === 0 && told && lastPage > 1) {
+    throw new Error(`the service gave an empty first page and told of ${lastPage} pages`);
   }
-  if (span.start === span.end) return { kind: 'unreachable', second: span.start, rest: [] };
-  if (reading.ordered && lastSecond === span.start) return { kind: 'split', rest: apart(span) };
-  return { kind: 'split', rest: halves(span) };
-}
-
-/** The first second by itself: it alone fills all the pages. */
-function apart({ start, end }: Span): Span[] {
-  return [
-    { start, end: start },
-    { start: start + 1, end },
-  ];
-}
-
-function halves({ start, end }: Span): Span[] {
-  // Halves of two seconds that share one of them would not be shorter.
-  if (end - start === 1) return apart({ start, end });
-  const middle = start + Math.floor((end - start) / 2);
-  return [
-    { start, end: middle },
-    { start: middle, end },
-  ];
+  // A service that tells no last page may give pages smaller than asked for, and of any size: it is the end only where
+  // nothing is behind the first second.
+  const isBehind = lastSecond === undefined || lastSecond > span.start;
+  const more = count > 0 && (count >= fullCount || (told ? lastPage > 1 : isBehind));
+  if (!more) return { kind: 'done' };
+  if (!page.ordered || lastSecond === undefined) return { kind: 'unordered' };
+  const isShortest = span.end - span.start <= 1;
+  if (isShortest || lastSecond <= span.start) return { kind: 'dense' };
+  return { kind: 'goOn', from: Math.min(lastSecond, span.end) };
 }

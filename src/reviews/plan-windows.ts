@@ -14,7 +14,7 @@ export function planWindows(
 }
 
 /** Pieces of equal length rather than full ones and a rest: they take about the same time. */
-function cut(span: Span, maxSeconds: Second): Span[] {
+export function cut(span: Span, maxSeconds: Second): Span[] {
   const pieces = Math.max(1, Math.ceil((span.end - span.start) / maxSeconds));
   const boundary = (index: number) => span.start + Math.floor(((span.end - span.start) * index) / pieces);
   return Array.from({ length: pieces }, (_, index) => ({ start: boundary(index), end: boundary(index + 1) }));

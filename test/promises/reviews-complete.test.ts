@@ -46,23 +46,40 @@ describe.each(['real', 'capped', 'absent'] as const)(
       expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
       const { service, warehouse } = await ids(world);
       expect(warehouse).toEqual(service);
-      // Requests for 73 full pages, a proof for each part, and the token.
-      expect(world.service.requests()['GET /v1/reviews']).toBeLessThanOrEqual(80);
+      // 73 full pages, what counts them, and the end of each lane: without Link it takes one more to be sure of it.
+      const most = lastPageLink === 'absent' ? 84 : 80;
+      expect(world.service.requests()['GET /v1/reviews']).toBeLessThanOrEqual(most);
     });
   },
 );
 
-// One of the hourly reviews falls into the dense second too: 3,101 there, 3,000 of them to be seen, 99 elsewhere.
-test('a second that holds more than thirty pages is named, and all else is there', async () => {
-  const dense = reviews(3100, 0, '2026-03-02T12:00:00+09:00').map((review) => ({
-    ...review,
-    created_at: new Date('2026-03-02T12:00:00+09:00'),
+/** Reviews that all were written in the same second. */
+const oneSecond = (count: number, score: (index: number) => number | null) =>
+  reviews(count, 0, '2026-03-02T12:00:00+09:00').map((review, index) => ({
+    ...{ ...review, score: score(index), product_code: 'P1' },
+    created_at: new Date(Date.parse('2026-03-02T12:00:00+09:00') + (index % 1000)),
   }));
-  const world = await serviceWith([...reviews(50, 3600), ...dense, ...reviews(50, 3600, '2026-03-05T00:00:00+09:00')]);
+const around = [...reviews(50, 3600), ...reviews(50, 3600, '2026-03-05T00:00:00+09:00')];
+
+test.each([
+  ['split by score', 'capped', (index: number) => [null, 1, 2, 3, 4, 5][index % 6] ?? null],
+  ['read from both ends', 'capped', () => 5],
+  ['read from both ends', 'real', () => 5],
+] as const)('a second that holds more than thirty pages is %s (Link %s)', async (_, lastPageLink, score) => {
+  const world = await serviceWith([...around, ...oneSecond(5000, score)], { service: { lastPageLink } });
+  const end = await runCli(['backfill', 'reviews'], world.environment);
+  expect(end).toMatchObject({ status: 0 });
+  const { service, warehouse } = await ids(world);
+  expect(warehouse).toEqual(service);
+});
+
+test('a second that no query can show whole is named, and all else is there', async () => {
+  const world = await serviceWith([...around, ...oneSecond(6500, () => 5)], { service: { lastPageLink: 'capped' } });
   const end = await runCli(['backfill', 'reviews'], world.environment);
   expect(end.status).toBe(1);
   expect(end.stdout).toContain('2026-03-02T03:00:00.000Z');
-  expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 3099 }]);
+  // 6,000 of them are seen from both ends; the hourly ones have other scores.
+  expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 6100 }]);
 });
 
 test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async () => {

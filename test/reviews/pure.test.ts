@@ -43,34 +43,27 @@ describe('planWindows', () => {
 });
 
 describe('nextStep', () => {
-  const reading = fc
-    .tuple(span, fc.boolean(), fc.boolean(), fc.option(share, { nil: undefined }))
-    .map(([one, overflow, ordered, part]) => ({
-      ...{ span: one, overflow, ordered },
-      lastSecond: part === undefined ? undefined : one.start + Math.floor((one.end - one.start) * part),
-    }));
+  const page = { count: 100, lastPage: 7, ordered: true, lastSecond: 50 };
+  const span = { start: 10, end: 90 };
 
-  test('what is complete and what is left hold the whole span, unless a second is named', () => {
-    fc.assert(
-      fc.property(reading, share, (given, part) => {
-        const step = nextStep(given);
-        const at = given.span.start + Math.floor((given.span.end - given.span.start) * part);
-        const complete = 'complete' in step ? [step.complete] : [];
-        const rest = 'rest' in step ? step.rest : [];
-        const isNamed = step.kind === 'unreachable' && step.second === at;
-        expect(holds([...complete, ...rest], at) || isNamed).toBe(true);
-      }),
-    );
+  test('a first page is gone on from its last second, which is always later than where it began', () => {
+    expect(nextStep(span, page, 100)).toEqual({ kind: 'goOn', from: 50 });
+    expect(nextStep(span, { ...page, lastSecond: 95 }, 100)).toEqual({ kind: 'goOn', from: 90 });
+    expect(nextStep(span, { ...page, lastSecond: 10 }, 100)).toEqual({ kind: 'dense' });
+    expect(nextStep({ start: 10, end: 11 }, { ...page, lastSecond: 11 }, 100)).toEqual({ kind: 'dense' });
   });
 
-  test('what is left is always shorter: no loop without progress', () => {
-    fc.assert(
-      fc.property(reading, (given) => {
-        const step = nextStep(given);
-        const length = given.span.end - given.span.start;
-        for (const rest of 'rest' in step ? step.rest : []) expect(rest.end - rest.start).toBeLessThan(length);
-      }),
-    );
+  test('the order of the dates is checked, not assumed', () => {
+    expect(nextStep(span, { ...page, ordered: false }, 100)).toEqual({ kind: 'unordered' });
+    expect(nextStep(span, { ...page, lastSecond: undefined }, 100)).toEqual({ kind: 'unordered' });
+  });
+
+  test('the end is what is told, or a page that is not full; an empty page of several is no end', () => {
+    expect(nextStep(span, { ...page, count: 30, lastPage: 1 }, 100)).toEqual({ kind: 'done' });
+    expect(nextStep(span, { ...page, count: 30, lastPage: 2 }, 100)).toEqual({ kind: 'goOn', from: 50 });
+    expect(nextStep(span, { ...page, count: 100, lastPage: 1 }, 100)).toEqual({ kind: 'goOn', from: 50 });
+    expect(nextStep(span, { ...page, count: 0, lastPage: undefined }, 0)).toEqual({ kind: 'done' });
+    expect(() => nextStep(span, { ...page, count: 0 }, 100)).toThrow('empty first page');
   });
 });
 

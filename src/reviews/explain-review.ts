@@ -1,0 +1,50 @@
+import { NotFoundError, type ReviewApi } from '../review-api/index.ts';
+import { compareOne, type Difference } from '../warehouse/compare-reviews.ts';
+import { lettersOf } from '../warehouse/dead-letters.ts';
+import type { Warehouse } from '../warehouse/index.ts';
+import { type Mark, marksOf, type Row, reviewRow, type WindowOf, windowsOf } from '../warehouse/one-review.ts';
+
+export type ReviewExplanation = {
+  id: number;
+  /** As the service shows it by its id; undefined where it says that it is gone. */
+  service: Record<string, unknown> | undefined;
+  warehouse: Row | undefined;
+  /** Windows of the coverage ledger that hold its dates, the newest reading first. */
+  windows: WindowOf[];
+  letters: Awaited<ReturnType<typeof lettersOf>>;
+  /** When it came late, or was missed. */
+  marks: Mark[];
+  /** Empty where both agree. Fields that only one of the two shows are left out. */
+  differences: Difference[];
+};
+
+/** The life of one review: what the service answers, what the warehouse holds, and which windows should have held it. */
+export async function explainReview(
+  deps: { reviews: Pick<ReviewApi['reviews'], 'getRaw'>; warehouse: Warehouse },
+  id: number,
+): Promise<ReviewExplanation> {
+  const { db } = deps.warehouse;
+  const service = await deps.reviews.getRaw(id).catch((error: unknown) => {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  });
+  const warehouse = await reviewRow(db, id);
+  const dates = {
+    created: dateOf(service?.item.created_at) ?? warehouse?.created_at,
+    updated: dateOf(service?.item.updated_at) ?? warehouse?.updated_at,
+  };
+  return {
+    id,
+    service: service?.item,
+    warehouse,
+    windows: await windowsOf(db, dates),
+    letters: await lettersOf(db, 'review', String(id)),
+    marks: await marksOf(db, id),
+    differences: service ? await compareOne(deps.warehouse, service.rawBody, true) : [],
+  };
+}
+
+function dateOf(value: unknown): Date | undefined {
+  const date = typeof value === 'string' ? new Date(value) : undefined;
+  return date && !Number.isNaN(date.getTime()) ? date : undefined;
+}

@@ -1,0 +1,97 @@
+import { DateTime } from 'luxon';
+import type { ReviewListAllParams } from '../../src/review-api/index.ts';
+import type { PageDeps } from '../../src/reviews/page.ts';
+
+export type ModelReview = { id: number; createdMs: number; updatedMs: number; score: number | null; productId: number };
+
+/** How a service may read the spec. */
+export type Mood = {
+  zone: string;
+  lastPage: 'real' | 'capped' | 'absent';
+  /** The service's own greatest page. */
+  pageSize: number;
+  /** Whether the end of a period means its whole second, its first millisecond, or is left out. */
+  end: 'second' | 'millisecond' | 'excluded';
+  /** Records of one date: by id, mirrored when listed backwards; by id either way; in another order each time. */
+  ties: 'mirrored' | 'alike' | 'shuffled';
+  /** Which of two equal local times is meant when clocks are set back. */
+  ambiguous: 'first' | 'second';
+  /** Whether the list is in the order of its date at all. */
+  ordered: boolean;
+};
+
+export type ModelLimits = { pages: number; pageSize: number; days: number };
+
+/**
+ * A service's list in memory, for properties over thousands of runs: what it would show of `reviews()` in this mood.
+ * It refuses what the spec forbids, and tells `seen` of each request.
+ */
+export function listModel(
+  reviews: () => readonly ModelReview[],
+  mood: Mood,
+  limits: ModelLimits,
+  random: () => number,
+): PageDeps['reviews'] {
+  return {
+    async page(params, page) {
+      const { start_datetime = '', end_datetime = '', limit = 100 } = params;
+      const [start, end] = [instantOf(start_datetime, mood, 'start'), instantOf(end_datetime, mood, 'end')];
+      if (page > limits.pages) throw new Error(`page ${page} is over ${limits.pages}`);
+      if (limit > limits.pageSize) throw new Error(`limit ${limit} is over ${limits.pageSize}`);
+      if (end - start > limits.days * 86_400_000) throw new Error('the period is too long');
+      const all = listed(reviews(), params, { start, end }, mood, random);
+      const size = Math.min(limit, mood.pageSize);
+      const items = all.slice((page - 1) * size, page * size).map((review) => ({
+        id: review.id,
+        created_at: new Date(review.createdMs).toISOString(),
+        updated_at: new Date(review.updatedMs).toISOString(),
+        score: review.score,
+        product_id: review.productId,
+      }));
+      const last = Math.max(1, Math.ceil(all.length / size));
+      const lastPage = { real: last, capped: Math.min(last, limits.pages), absent: undefined }[mood.lastPage];
+      return { rawBody: Buffer.from(JSON.stringify(items)), items, lastPage, requestedAt: new Date(0) };
+    },
+  };
+}
+
+function listed(
+  reviews: readonly ModelReview[],
+  params: ReviewListAllParams,
+  { start, end }: { start: number; end: number },
+  mood: Mood,
+  random: () => number,
+): ModelReview[] {
+  const dateOf = (review: ModelReview) => (params.date_updated_at ? review.updatedMs : review.createdMs);
+  const last = { second: end + 999, millisecond: end, excluded: end - 1 }[mood.end];
+  const matching = reviews.filter((review) => {
+    const score = params.score === undefined || (params.score === 0 ? null : params.score) === review.score;
+    const product = params.product_id === undefined || params.product_id === review.productId;
+    return (
+      dateOf(review) >= start && dateOf(review) <= last && score && product && (!params.photo || review.id % 2 === 0)
+    );
+  });
+  const direction = params.date_order_desc ? -1 : 1;
+  const draw = new Map(matching.map((review) => [review, random()]));
+  const tie = (a: ModelReview, b: ModelReview) =>
+    ({ mirrored: (a.id - b.id) * direction, alike: a.id - b.id, shuffled: (draw.get(a) ?? 0) - (draw.get(b) ?? 0) })[
+      mood.ties
+    ];
+  if (!mood.ordered) return matching.sort((a, b) => ((a.id * 7919) % 1009) - ((b.id * 7919) % 1009) || a.id - b.id);
+  return matching.sort((a, b) => (dateOf(a) - dateOf(b)) * direction || tie(a, b));
+}
+
+const instants = new Map<string, number>();
+
+/** Milliseconds since 1970 of a local time. Remembered, since finding out takes longer than all the rest. */
+function instantOf(local: string, mood: Mood, what: string): number {
+  const key = `${local} ${mood.zone} ${mood.ambiguous}`;
+  const known = instants.get(key);
+  if (known !== undefined) return known;
+  const parsed = DateTime.fromFormat(local, 'yyyy-MM-dd HH:mm:ss', { zone: mood.zone });
+  if (!parsed.isValid) throw new Error(`${what} ${local} is no time`);
+  const possible = parsed.getPossibleOffsets().map((one) => one.toMillis());
+  const found = mood.ambiguous === 'first' ? Math.min(...possible) : Math.max(...possible);
+  instants.set(key, found);
+  return found;
+}

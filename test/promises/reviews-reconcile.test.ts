@@ -1,0 +1,178 @@
+import { afterEach, expect, test } from 'vitest';
+import { type SeedReview, seedReviews } from '../../src/reference-service/seed.ts';
+import { runCli } from '../harness/cli.ts';
+import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
+
+const open: World[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+const day = 86_400_000;
+
+/** Reviews one an hour, the newest three hours old. */
+async function synced(count: number, options: WorldOptions & { expect?: 0 | 1 } = {}): Promise<World> {
+  const world = await openWorld({ shop: 'empty', ...options });
+  open.push(world);
+  const from = Date.now() - (count + 2) * 3_600_000;
+  await seedReviews(
+    world.serviceDatabaseUrl,
+    Array.from({ length: count }, (_, index): SeedReview => {
+      const at = new Date(from + index * 3_600_000);
+      return { product_code: 'P1', message: `review ${index}`, score: 5, created_at: at, updated_at: at };
+    }),
+  );
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: options.expect ?? 0 });
+  return world;
+}
+
+const gone = (world: World) =>
+  world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id');
+const reconcile = (world: World) => runCli(['sync', 'reconcile', '--json'], world.environment);
+
+test('what is gone is marked, what came back is unmarked, and what is only hidden from the lists stays', async () => {
+  const world = await synced(150);
+  await world.atService('create table kept as select * from reference_service.reviews where id = 7');
+  await world.atService('delete from reference_service.reviews where id in (7, 90, 150)');
+  const first = await reconcile(world);
+  expect(first).toMatchObject({ status: 0 });
+  expect(JSON.parse(first.stdout)).toMatchObject({ counts: { deleted: 3, inserted: 0, updated: 0 } });
+  expect(await gone(world)).toEqual([{ id: 7 }, { id: 90 }, { id: 150 }]);
+
+  await world.atService('insert into reference_service.reviews overriding system value select * from kept');
+  expect(await reconcile(world)).toMatchObject({ status: 0 });
+  expect(await gone(world)).toEqual([{ id: 90 }, { id: 150 }]);
+  expect(await world.warehouse('select * from sync.absent_reviews')).toEqual([]);
+});
+
+test('a service that suddenly answers with nothing, or with little, deletes nothing, and says so', async () => {
+  const world = await synced(150);
+  await world.atService('create table kept as select * from reference_service.reviews');
+  await world.atService('delete from reference_service.reviews');
+  const empty = await reconcile(world);
+  expect(empty.status).toBe(1);
+  expect(empty.stdout).toContain('shows 0 of 150 reviews');
+  expect(await gone(world)).toEqual([]);
+
+  await world.atService('insert into reference_service.reviews overriding system value select * from kept limit 40');
+  expect(await reconcile(world)).toMatchObject({ status: 1 });
+  expect(await gone(world)).toEqual([]);
+});
+
+test('what the service showed late is brought in, counted, and told by status', async () => {
+  const world = await synced(150);
+  const late = [20 * 60_000, 3 * day].map((ago): SeedReview => {
+    const at = new Date(Date.now() - 3 * 3_600_000 - ago);
+    return { product_code: 'P1', message: 'late', score: 4, created_at: at, updated_at: at };
+  });
+  await seedReviews(world.serviceDatabaseUrl, late);
+  // The first is within the overlap of an hour, the second is not.
+  const sync = await runCli(['sync', 'reviews', '--json'], world.environment);
+  expect(JSON.parse(sync.stdout)).toMatchObject({ counts: { inserted: 1, late: 1 } });
+  expect(JSON.parse((await reconcile(world)).stdout)).toMatchObject({ counts: { inserted: 1, late: 1 } });
+  const status = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
+  expect(status.late).toMatchObject([
+    { job: 'reconcile-reviews', reviews: 1 },
+    { job: 'sync-reviews', reviews: 1 },
+  ]);
+  expect(status.late[0].longestSeconds).toBeGreaterThan(3 * 86_400);
+});
+
+test('the newest days are read each time, all else once a month', async () => {
+  const world = await synced(150 * 24);
+  await reconcile(world);
+  const all = world.service.requests()['GET /v1/reviews'] ?? 0;
+  await reconcile(world);
+  const again = (world.service.requests()['GET /v1/reviews'] ?? 0) - all;
+  expect(again).toBeLessThan(20);
+  await world.warehouse(`update sync.export_windows set started_at = started_at - interval '31 days'`);
+  await reconcile(world);
+  expect((world.service.requests()['GET /v1/reviews'] ?? 0) - all - again).toBeGreaterThan(30);
+});
+
+test('verify finds what is missing, stale and extra, repairs it, and then finds nothing', async () => {
+  const world = await synced(150);
+  const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
+  expect(await verify()).toMatchObject({ status: 0 });
+  await world.warehouse('delete from warehouse.reviews where id in (3, 4)');
+  await world.warehouse(`update warehouse.reviews set message = 'other', extra = '{}' where id = 5`);
+  await world.atService('delete from reference_service.reviews where id = 6');
+  const found = await verify('--json');
+  expect(found.status).toBe(1);
+  const { differences } = JSON.parse(found.stdout);
+  expect(differences).toHaveLength(4);
+  expect(differences).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ id: 3, kind: 'missing' }),
+      expect.objectContaining({ id: 5, kind: 'stale', fields: expect.arrayContaining(['message']) }),
+      expect.objectContaining({ id: 6, kind: 'extra' }),
+    ]),
+  );
+  const repaired = await verify('--repair');
+  expect(repaired.stdout).toContain('all of them are repaired');
+  expect(repaired.status).toBe(0);
+  expect(await verify()).toMatchObject({ status: 0 });
+  expect(await gone(world)).toEqual([{ id: 6 }]);
+});
+
+test('explain tells what the service shows, what the warehouse holds, and what differs', async () => {
+  const world = await synced(20);
+  const explain = (id: string) => runCli(['explain', 'review', id, '--json'], world.environment);
+  const same = JSON.parse((await explain('5')).stdout);
+  expect(same).toMatchObject({ service: { id: 5 }, warehouse: { id: 5 }, differences: [], windows: [{}] });
+  await world.atService(`update reference_service.reviews set message = 'edited', updated_at = now() where id = 5`);
+  const { differences } = JSON.parse((await explain('5')).stdout);
+  expect(differences).toEqual([{ id: 5, kind: 'stale', fields: ['message', 'updated_at'] }]);
+  expect(JSON.parse((await explain('99')).stdout)).not.toHaveProperty('service');
+  expect(await explain('x')).toMatchObject({ status: 2 });
+});
+
+test.each([-3, 0, 3])('a service whose reviews are dated %i hours from its clock loses nothing', async (hours) => {
+  const world = await synced(100);
+  const write = (message: string) =>
+    world.atService(
+      `insert into reference_service.reviews (created_at, updated_at, message)
+       select t, t, $1 from (select date_trunc('second', now() + make_interval(hours => $2)) as t) as now`,
+      [message, hours],
+    );
+  for (const message of ['one', 'two', 'three']) {
+    await write(message);
+    expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.warehouse('select from warehouse.reviews where message = $1', [message])).toHaveLength(1);
+  }
+});
+
+test('a zone that is not the service’s is told, and nothing is called complete', async () => {
+  const world = await synced(300, { environment: { REVIEW_API_TIME_ZONE: 'America/New_York' }, expect: 1 });
+  expect(await world.warehouse('select from sync.export_windows')).toEqual([]);
+  expect(await world.warehouse('select from sync.cursors')).toEqual([]);
+});
+
+test('a first sync of a service without reviews does not make the next miss what is dated before it', async () => {
+  const world = await synced(0);
+  const empty = await world.warehouse('select from sync.cursors');
+  expect(empty).toHaveLength(1);
+  // Its dates are two hours behind, and the first sync saw none of them.
+  await world.atService(
+    `insert into reference_service.reviews (created_at, updated_at, message)
+     select t, t, 'first' from (select now() - interval '2 hours' as t) as ago`,
+  );
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(1);
+});
+
+test('a review dated in the future neither stops nor skips anything', async () => {
+  const world = await synced(100);
+  await world.atService(
+    `insert into reference_service.reviews (created_at, updated_at, message)
+     values ('9999-12-31', '9999-12-31', 'future'), ('2031-01-01', '2031-01-01', 'sooner')`,
+  );
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  await world.atService(
+    `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
+  );
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse(`select from warehouse.reviews where message = 'new'`)).toHaveLength(1);
+  expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse(`select from warehouse.reviews where message = 'future'`)).toHaveLength(1);
+});

@@ -1,0 +1,199 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { openLanes } from '../../src/lanes.ts';
+import type { Part } from '../../src/reviews/part.ts';
+import { planWindows } from '../../src/reviews/plan-windows.ts';
+import { readSpan } from '../../src/reviews/read-span.ts';
+import type { ReadDeps } from '../../src/reviews/span-run.ts';
+import type { Span } from '../../src/span.ts';
+import { listModel, type ModelReview, type Mood } from '../harness/list-model.ts';
+
+/** 2026-10-31, the day before clocks are set back in New York; London did so on 2026-10-25. */
+const from = Date.parse('2026-10-31T00:00:00Z');
+const zones = ['Asia/Seoul', 'UTC', 'America/New_York', 'Europe/London', 'Australia/Lord_Howe', 'Asia/Kathmandu'];
+/** `PROPERTY_RUNS=1000000 npx vitest run test/reviews/read-span.test.ts` for a soak. fast-check prints the seed of a failure. */
+const numRuns = Number(process.env.PROPERTY_RUNS ?? 10_000);
+const limits = { pages: 3, pageSize: 4, days: 2 };
+
+const mood: fc.Arbitrary<Mood> = fc.record({
+  zone: fc.constantFrom(...zones),
+  lastPage: fc.constantFrom('real', 'capped', 'absent'),
+  pageSize: fc.constantFrom(4, 4, 4, 3, 2),
+  end: fc.constantFrom('second', 'millisecond', 'excluded'),
+  ties: fc.constantFrom('mirrored', 'alike', 'shuffled'),
+  ambiguous: fc.constantFrom('first', 'second'),
+  ordered: fc.boolean(),
+});
+
+/** Milliseconds from the first: scattered over days, crowded into seconds, or around the hour that comes twice. */
+const offset = fc.oneof(
+  fc.integer({ min: 0, max: 5 * 86_400_000 }),
+  fc.integer({ min: 0, max: 20 }).map((second) => second * 1000),
+  fc.integer({ min: 0, max: 4000 }),
+  fc.integer({ min: 28 * 3_600_000, max: 32 * 3_600_000 }),
+);
+const reviews: fc.Arbitrary<ModelReview[]> = fc
+  .array(
+    fc.record({
+      at: offset,
+      later: fc.integer({ min: 0, max: 100_000 }),
+      score: fc.constantFrom(null, 1, 5, 5, 5),
+      productId: fc.integer({ min: 1, max: 3 }),
+    }),
+    { maxLength: 40 },
+  )
+  .map((all) =>
+    all.map(({ at, later, score, productId }, index) => ({
+      ...{ id: index + 1, createdMs: from + at, updatedMs: from + at + later, score, productId },
+    })),
+  );
+
+const seeded = (seed: number) => () => {
+  // A small generator of its own, so that a run is the same again with the seed that fast-check prints.
+  seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+  return seed / 2_147_483_648;
+};
+
+function reading(service: ReadDeps['reviews'], zone: string): ReadDeps {
+  const signal = new AbortController().signal;
+  return { reviews: service, timeZone: zone, signal, limits, lanes: openLanes(4) };
+}
+
+type Seen = { ids: Set<number>; complete: Span[]; counted: number; told: string[]; requests: number };
+
+async function readAll(deps: ReadDeps, wanted: Span, axis: 'created' | 'updated'): Promise<Seen> {
+  const seen: Seen = { ids: new Set(), complete: [], counted: 0, told: [], requests: 0 };
+  for (const span of planWindows(wanted, [], (limits.days - 0.25) * 86_400)) {
+    const parts: Part[] = [];
+    const told = await readSpan(
+      deps,
+      { axis, span },
+      {
+        async land(part) {
+          for (const page of part.pages) for (const id of page.ids) seen.ids.add(Number(id));
+          if (part.complete) parts.push(part);
+          seen.requests += part.requests;
+        },
+        async revoke({ start, end }) {
+          const kept = parts.filter(({ complete: c }) => !c || c.start < start || c.end > end);
+          parts.splice(0, parts.length, ...kept);
+        },
+      },
+    );
+    for (const part of parts) {
+      if (part.complete) seen.complete.push(part.complete);
+      seen.counted += part.reviews;
+    }
+    seen.told.push(...told);
+  }
+  return seen;
+}
+
+const wanted = { start: from / 1000, end: from / 1000 + 6 * 86_400 };
+const isCovered = (spans: readonly Span[], ms: number) => spans.some((s) => s.start * 1000 <= ms && ms < s.end * 1000);
+
+test('whatever the service, its zone and its reviews: all are read, or the moment that cannot be is told', async () => {
+  await fc.assert(
+    // A service that neither sorts nor tells how many pages there are gives nothing to find that out by.
+    fc.asyncProperty(
+      reviews,
+      mood.filter((m) => m.ordered || m.lastPage !== 'absent'),
+      fc.constantFrom('created', 'updated'),
+      fc.nat(),
+      async (all, how, axis, seed) => {
+        const seen = await readAll(
+          reading(
+            listModel(() => all, how, limits, seeded(seed)),
+            how.zone,
+          ),
+          wanted,
+          axis,
+        );
+        const dateOf = (review: ModelReview) => (axis === 'updated' ? review.updatedMs : review.createdMs);
+        const missed = all.filter((review) => !seen.ids.has(review.id));
+        // What the ledger calls complete holds everything, and what it does not is told.
+        for (const review of missed) expect(isCovered(seen.complete, dateOf(review))).toBe(false);
+        if (missed.length > 0) expect(seen.told).not.toEqual([]);
+        if (seen.told.length === 0) {
+          expect(seen.counted).toBe(all.length);
+          for (const review of all) expect(isCovered(seen.complete, dateOf(review))).toBe(true);
+        }
+      },
+    ),
+    { numRuns },
+  );
+});
+
+/** What happens at the service just before a request: something is deleted, added, or edited and so dated anew. */
+const happening = fc.record({
+  at: fc.integer({ min: 1, max: 40 }),
+  what: fc.constantFrom('delete', 'add', 'edit'),
+  which: fc.nat(),
+  when: offset,
+});
+
+test('whatever is deleted, added or edited at whichever request: what stood throughout is read, or told', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      reviews,
+      mood.filter((m) => m.ordered && m.ties !== 'shuffled'),
+      fc.array(happening, { maxLength: 12 }),
+      fc.nat(),
+      async (before, how, happenings, seed) => {
+        let now = before;
+        let number = 0;
+        const touched = new Set<number>();
+        const service = listModel(() => now, how, limits, seeded(seed));
+        const changing: ReadDeps['reviews'] = {
+          page(params, page) {
+            number += 1;
+            for (const one of happenings.filter(({ at }) => at === number)) {
+              const target = now[one.which % Math.max(1, now.length)];
+              const dates = { createdMs: from + one.when, updatedMs: from + one.when };
+              if (one.what === 'add') {
+                now = [...now, { id: 1000 + one.which, ...dates, score: 5, productId: 1 }];
+              } else if (target) {
+                touched.add(target.id);
+                now = now.filter((review) => review !== target);
+                if (one.what === 'edit') now = [...now, { ...target, updatedMs: from + 6 * 86_400_000 }];
+              }
+            }
+            return service.page(params, page);
+          },
+        };
+        const seen = await readAll(reading(changing, how.zone), wanted, 'updated');
+        for (const review of before) {
+          if (touched.has(review.id) || seen.ids.has(review.id)) continue;
+          expect(isCovered(seen.complete, review.updatedMs)).toBe(false);
+          expect(seen.told).not.toEqual([]);
+        }
+      },
+    ),
+    { numRuns },
+  );
+});
+
+test('a service that lists as the spec says needs about one request a page', async () => {
+  const all = Array.from({ length: 5000 }, (_, index) => ({
+    ...{ id: index + 1, createdMs: from + index * 60_000, updatedMs: from, score: 5, productId: 1 },
+  }));
+  const how: Mood = {
+    ...{ zone: 'Asia/Seoul', lastPage: 'real', pageSize: 100, end: 'second', ties: 'mirrored', ambiguous: 'first' },
+    ordered: true,
+  } as const;
+  const wide = { pages: 30, pageSize: 100, days: 45 };
+  const deps = {
+    ...reading(
+      listModel(() => all, how, wide, Math.random),
+      how.zone,
+    ),
+    limits: wide,
+    lanes: openLanes(8),
+  };
+  let requests = 0;
+  const land = async (part: Part) => {
+    requests += part.requests;
+  };
+  await readSpan(deps, { axis: 'created', span: wanted }, { land, revoke: async () => {} });
+  expect(requests).toBeLessThanOrEqual(53);
+});
