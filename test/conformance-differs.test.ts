@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import { startReceiver } from './conformance/receiver.ts';
+import { type Change, startChangingProxy } from './harness/changing-proxy.ts';
+import { conform, differing, seededService, settingsFor, untold } from './harness/conform.ts';
+import { query } from './harness/database.ts';
+import { all, deviations, eachObject, inAnswers, isFields, keepsAll } from './harness/deviations.ts';
+import { tokenOf } from './reference-service/service.ts';
+
+const ourCodes = `
+  select code from reference_service.orders where code like 'conf-%'
+  union all select code from reference_service.categories where code like 'conf-%'
+  union all select code from reference_service.reviews where code like 'conf-%'
+  union all select name from reference_service.user_grades`;
+
+test.each(deviations)(
+  'a service that $does is told so, and is left clean',
+  async ({ does, section, statement, change }) => {
+    const { url, databaseUrl } = await seededService();
+    await using proxy = await startChangingProxy(url, change);
+    const { results, left } = await conform(settingsFor(proxy.url, { waitSeconds: 3 }), [section]);
+    expect(results.map(({ says }) => says)).toContain(statement);
+    expect(differing(results).map(({ says }) => says)).toContain(statement);
+    expect(left).toEqual([]);
+    if (does !== keepsAll) expect(await query(databaseUrl, ourCodes)).toEqual([]);
+  },
+);
+
+test('a service that asks for no token is told so, for each operation', async () => {
+  const { url } = await seededService();
+  const token = await tokenOf(url);
+  const change: Change = {
+    call: ({ form, query }) => {
+      if (!form.has('access_token') && !query.has('access_token')) query.set('access_token', token);
+    },
+  };
+  await using proxy = await startChangingProxy(url, change);
+  const { results } = await conform(settingsFor(proxy.url), ['authentication']);
+  const found = differing(results).map(({ says }) => says);
+  for (const name of ['GET /v1/reviews', 'POST /v1/orders', 'PATCH /v1/reviews/:id', 'DELETE /v1/orders/:id']) {
+    expect(found).toContain(`3: ${name} needs the access_token`);
+  }
+});
+
+test('a service all of whose fields are of another type is told so for each of them', async () => {
+  const { url } = await seededService();
+  const change = inAnswers('GET', /^\/v1\/(orders|categories|user_grades|reviews)\/\d+$/, ({ body }) => {
+    if (!isFields(body)) return;
+    for (const name of Object.keys(body)) if (name !== 'id') body[name] = { wrong: true };
+  });
+  await using proxy = await startChangingProxy(url, change);
+  const sections = ['orders', 'categories', 'user-grades', 'review-reading'];
+  const { results } = await conform(settingsFor(proxy.url, { waitSeconds: 1 }), sections);
+  const fields = /^(an order|a category|a user grade|a review) has (?!id)(?!.*or absent)/;
+  const stated = results.map(({ says }) => says).filter((says) => fields.test(says));
+  expect(stated.length).toBeGreaterThan(40);
+  expect(differing(results).map(({ says }) => says)).toEqual(expect.arrayContaining(stated));
+});
+
+test('a service whose events name the brand by text is told so', async () => {
+  const receiver = await startReceiver(0, '127.0.0.1');
+  try {
+    const { url } = await seededService({ receivers: [{ url: `http://127.0.0.1:${receiver.port}` }] });
+    const spoilt = {
+      ...receiver,
+      get deliveries() {
+        const deliveries = structuredClone(receiver.deliveries);
+        for (const { body } of deliveries) {
+          eachObject(body, (fields) => {
+            if ('brand_id' in fields) fields.brand_id = String(fields.brand_id);
+          });
+        }
+        return deliveries;
+      },
+    };
+    const { results } = await conform(settingsFor(url, { receiver: spoilt }), ['events']);
+    const found = differing(results).map(({ says }) => says);
+    expect(found).toEqual(['each object has brand_id: integer (shop code)']);
+  } finally {
+    await receiver.close();
+  }
+});
+
+test('a service that answers a POST with another record’s id and no code does not lose that record', async () => {
+  const { url, databaseUrl } = await seededService();
+  const read = () => query(databaseUrl, 'select * from reference_service.reviews');
+  const [rich] = await read();
+  const change = inAnswers('POST', all('reviews'), (answer) => {
+    answer.body = { id: Number(rich?.id) };
+  });
+  await using proxy = await startChangingProxy(url, change);
+  const { results, left } = await conform(settingsFor(proxy.url, { waitSeconds: 1 }), ['review-writes', 'put']);
+  expect(differing(results).map(({ says }) => says)).toContain(
+    'code: shop-side unique identifier, shown as it was sent',
+  );
+  expect(left).toEqual([]);
+  expect(await read()).toEqual([rich]);
+});
+
+test('a service that refuses every write leaves most of it untold, and differs where the write itself is stated', async () => {
+  const { url } = await seededService();
+  const change = inAnswers('POST', all('orders'), (answer) => Object.assign(answer, { status: 500, body: {} }));
+  await using proxy = await startChangingProxy(url, change);
+  const { results, left } = await conform(settingsFor(proxy.url), ['orders']);
+  expect(differing(results).map(({ says }) => says)).toContain('POST /v1/orders answers 201');
+  expect(untold(results)).toContain('an order has phone: string (buyer phone)');
+  // They were made all the same: what has no id is removed by its code.
+  expect(left).toEqual([]);
+});

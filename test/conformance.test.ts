@@ -1,0 +1,118 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Receiver, startReceiver } from './conformance/receiver.ts';
+import { conform, differing, seededService, settingsFor, untold } from './harness/conform.ts';
+import { query } from './harness/database.ts';
+
+/** What no run can see, or not this one. */
+const beyondReach = [
+  'total_price is the amount actually paid, without coupons and points',
+  'without user_email no review e-mail is sent',
+  'without user_grade_id the grade is not displayed on the review board',
+  'code is required',
+  'code is required',
+  'code is required',
+  'DELETE /v1/orders: code is required',
+  'DELETE /v1/categories: code is required',
+  'DELETE /v1/reviews: code is required',
+  'it also deletes the order’s reviews',
+  'it also deletes the order’s message send records',
+  'it also deletes the order’s additional information',
+  'a hidden category is not displayed, a visible one is',
+  'grades are shown next to reviews',
+  'store_order tells whether the order was an offline store order',
+  'user_code is mandatory for member reviews',
+  'validity of video links: 7 days',
+  'short video length: at most 5 seconds',
+  'size of a user grade’s icon: 20px wide or 20px high',
+];
+
+const onlyInV2 = [
+  'options: not usable in shops using the v2 additional-information model',
+  '2: the options parameter is unavailable to shops on the v2 form',
+];
+
+async function withReceiver<T>(use: (receiver: Receiver) => Promise<T>): Promise<T> {
+  const receiver = await startReceiver(0, '127.0.0.1');
+  try {
+    return await use(receiver);
+  } finally {
+    await receiver.close();
+  }
+}
+
+const countRows = (databaseUrl: string) =>
+  query(
+    databaseUrl,
+    `select (select count(*)::integer from reference_service.orders) as orders,
+       (select count(*)::integer from reference_service.sub_orders) as sub_orders,
+       (select count(*)::integer from reference_service.categories) as categories,
+       (select count(*)::integer from reference_service.user_grades) as user_grades,
+       (select count(*)::integer from reference_service.reviews) as reviews`,
+  );
+
+test('the reference service does what every statement of the spec says, and is left as it was', async () => {
+  await withReceiver(async (receiver) => {
+    const receivers = [{ url: `http://127.0.0.1:${receiver.port}` }];
+    const { url, databaseUrl } = await seededService({ partner: true, receivers });
+    const [foreign] = await query<{ id: string }>(databaseUrl, 'select id from reference_service.reviews');
+    const settings = settingsFor(url, { receiver, foreignReviewId: Number(foreign?.id) });
+    const { results, left } = await conform(settings);
+    expect(differing(results)).toEqual([]);
+    expect(untold(results).sort()).toEqual([...beyondReach, ...onlyInV2].sort());
+    expect(results.length).toBeGreaterThan(550);
+    expect(left).toEqual([]);
+    expect(await countRows(databaseUrl)).toEqual([
+      { orders: 0, sub_orders: 0, categories: 0, user_grades: 0, reviews: 1 },
+    ]);
+  });
+});
+
+test('the suite shares no code with what it is to judge', async () => {
+  const folder = join(import.meta.dirname, 'conformance');
+  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
+  expect(files.length).toBeGreaterThan(20);
+  for (const file of files) {
+    const text = await readFile(join(folder, file), 'utf8');
+    for (const [, from = ''] of text.matchAll(/from '([^']+)'/g)) {
+      const isOwn = from.startsWith('.') && resolve(folder, dirname(file), from).startsWith(folder);
+      expect(from.startsWith('node:') || isOwn, `${file} imports ${from}`).toBe(true);
+    }
+  }
+});
+
+test('in the v2 form of the options nothing differs, and what is only said of it is told', async () => {
+  const { url } = await seededService({ reviewOptionsForm: 'v2' });
+  const { results } = await conform(settingsFor(url), ['review-reading', 'review-writes', 'versioning']);
+  expect(differing(results)).toEqual([]);
+  expect(untold(results)).not.toEqual(expect.arrayContaining([expect.stringMatching(/v2/)]));
+  const kinds = results.filter(({ says }) => onlyInV2.includes(says)).map(({ outcome }) => outcome.kind);
+  expect(kinds).toEqual(['holds', 'holds']);
+});
+
+test('elsewhere in the world nothing differs either', async () => {
+  const { url } = await seededService({ timeZone: 'America/New_York', currency: 'BRL', lastPageLink: 'real' });
+  const { results } = await conform(settingsFor(url), ['conventions', 'orders', 'review-list', 'limits']);
+  expect(differing(results)).toEqual([]);
+});
+
+test('a run that only reads sends nothing but GET, and tells of what is there', async () => {
+  const { url, service } = await seededService();
+  const { results, left } = await conform(settingsFor(url, { readOnly: true }));
+  expect(differing(results)).toEqual([]);
+  expect(left).toEqual([]);
+  const sent = Object.keys(service.requests()).filter((route) => !route.startsWith('GET '));
+  expect(sent).toEqual(['POST /oauth/token']);
+  const told = results.filter(({ outcome }) => outcome.kind === 'holds').map(({ says }) => says);
+  expect(told).toContain('a review of the list has score: integer, 1 to 5');
+});
+
+test('a service that limits its requests is waited for', async () => {
+  const { url, service } = await seededService();
+  service.setFaults({ rateLimitPerSecond: 40 });
+  const { results } = await conform(settingsFor(url), ['put', 'user-grades']);
+  service.setFaults({ rateLimitPerSecond: undefined });
+  expect(differing(results)).toEqual([]);
+  expect(untold(results)).toEqual(['grades are shown next to reviews']);
+});

@@ -1,0 +1,122 @@
+import { ensure, isRow, type Row, show, succeeds } from '../expect.ts';
+import { type FieldTable, fieldStatements } from '../kinds.ts';
+import { codeOf } from '../post.ts';
+import type { Delivery } from '../receiver.ts';
+import { freshReview } from '../records.ts';
+import type { Session } from '../session.ts';
+import { CannotTell, inSection, type Statement } from '../statement.ts';
+
+const says = inSection('Events');
+
+/** The deliveries so far, or as soon as one of them fits. */
+async function delivered<T>(
+  session: Session,
+  what: string,
+  find: (all: readonly Delivery[]) => T | undefined,
+): Promise<T> {
+  const { receiver } = session.settings;
+  if (!receiver) throw new CannotTell('needs a receiver that the service sends to: --receiver-port');
+  return session.until(`no event ${what} came`, async () => find(receiver.deliveries));
+}
+
+/** The objects of all deliveries, one for each brand. */
+const brandsIn = (all: readonly Delivery[]) =>
+  all.flatMap(({ body }) => (Array.isArray(body) ? body.filter(isRow) : []));
+const itemsIn = (all: readonly Delivery[], field: string): Row[] =>
+  brandsIn(all).flatMap((brand) => (Array.isArray(brand[field]) ? brand[field].filter(isRow) : []));
+
+/** A review of a product that nothing else of this run is of. */
+const reviewed = (session: Session) =>
+  freshReview(session, 'told', session.settings.productCode ? {} : { product_code: codeOf(session, 'product-told') });
+
+const first = async (session: Session) => {
+  await session.shared(reviewed);
+  return delivered(session, 'at all', ([one]) => one);
+};
+
+async function reviewEvent(session: Session): Promise<Row> {
+  const { id } = await session.shared(reviewed);
+  return delivered(session, 'of the review created', (all) => itemsIn(all, 'reviews').find((one) => one.id === id));
+}
+
+async function summary(session: Session): Promise<Row> {
+  const { product_id: id } = await session.shared(reviewed);
+  return delivered(session, 'of the product’s review count and rating', (all) =>
+    itemsIn(all, 'products').find((one) => one.id === id && 'reviews_count' in one),
+  );
+}
+
+async function productEvent(session: Session): Promise<Row> {
+  await session.shared(reviewed);
+  return delivered(session, 'of a changed product (change one in the shop while this runs)', (all) =>
+    itemsIn(all, 'products').find((one) => !('reviews_count' in one)),
+  );
+}
+
+const section = 'Events';
+const told: FieldTable = [
+  ['id', 'integer', 'review id'],
+  ['updated_at', 'datetime', 'creation or update time'],
+];
+const summaryFields: FieldTable = [
+  ['id', 'integer', 'product id'],
+  ['code', 'string', 'product code'],
+  ['reviews_count', 'integer'],
+  ['score', 'number'],
+  ['meta_reviews_count', 'integer', 'including set products'],
+  ['meta_score', 'number', 'including set products'],
+];
+const productFields: FieldTable = [
+  ['id', 'integer', 'product id'],
+  ['updated_at', 'datetime', 'product modification time'],
+];
+
+const requests: Statement[] = [
+  says('events are sent by POST', async (session) => {
+    const { method } = await session.shared(first);
+    ensure(method === 'POST', method, 'POST');
+  }),
+  says('events have Content-Type: application/json', async (session) => {
+    const { contentType } = await session.shared(first);
+    ensure(/^application\/json\b/.test(contentType), contentType, 'application/json');
+  }),
+  says('the body is a JSON array with one object per brand', async (session) => {
+    const { body } = await session.shared(first);
+    ensure(Array.isArray(body) && body.every(isRow), show(body), 'an array of objects');
+    const brands = body.map((brand) => brand.brand_id);
+    ensure(new Set(brands).size === brands.length, `brand_id ${brands.join()}`, 'each brand once');
+  }),
+  says('each object has brand_id: integer (shop code)', async (session) => {
+    const { body } = await session.shared(first);
+    const [brand] = Array.isArray(body) ? body : [];
+    ensure(isRow(brand) && Number.isInteger(brand.brand_id), show(brand), 'brand_id, an integer');
+  }),
+];
+
+const fired: Statement[] = [
+  says('review created or updated: fires when a review is created', async (session) => {
+    await reviewEvent(session);
+  }),
+  says('review created or updated: fires when a review is updated', async (session) => {
+    const { id } = await session.shared(reviewed);
+    const before = await session.shared(reviewEvent);
+    succeeds(await session.call('PATCH', `/v1/reviews/${id}`, { form: { score: 1 } }));
+    await delivered(session, 'of the review updated', (all) =>
+      itemsIn(all, 'reviews').find((one) => one.id === id && one.updated_at !== before.updated_at),
+    );
+  }),
+  says('product review summary: fires when a product’s review count and rating change', async (session) => {
+    await summary(session);
+  }),
+  says('product changed: fires when product data changes', async (session) => {
+    await productEvent(session);
+  }),
+];
+
+export const events: readonly Statement[] = [
+  ...requests,
+  ...fired,
+  ...fieldStatements({ section, of: 'an item of `reviews`', fields: told, sample: reviewEvent }),
+  ...fieldStatements({ section, of: 'a summary in `products`', fields: summaryFields, sample: summary }),
+  ...fieldStatements({ section, of: 'a changed product in `products`', fields: productFields, sample: productEvent }),
+];

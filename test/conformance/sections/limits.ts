@@ -1,0 +1,113 @@
+import { ensure, idsOf, isRefusal, isRow, isSame, isSuccess, listOf, rowOf } from '../expect.ts';
+import type { Params } from '../http.ts';
+import type { Kind } from '../ledger.ts';
+import { tellsMore } from '../link.ts';
+import { makeMany, manyCount, manyReviews, manyUser } from '../many.ts';
+import { post } from '../post.ts';
+import { isPreciseToSeconds } from '../precision.ts';
+import { freshReview, listed, reviewParams } from '../records.ts';
+import type { Session } from '../session.ts';
+import { beyondReach, CannotTell, inSection, type Statement } from '../statement.ts';
+import { last30Days, noMoreThan45Days } from './review-period.ts';
+
+const says = inSection('Limits');
+const kinds = ['orders', 'categories', 'user_grades', 'reviews'] as const;
+
+async function defaultsToThirty(session: Session, kind: Kind): Promise<void> {
+  const path = `/v1/${kind}`;
+  let answer = await session.call('GET', path);
+  if (listOf(answer).length < 30 && !tellsMore(answer)) {
+    await makeMany(session, kind);
+    answer = await session.call('GET', path);
+  }
+  isSame('items without limit', listOf(answer).length, 30);
+}
+
+async function isNeverOverHundred(session: Session, kind: Kind): Promise<void> {
+  const answer = await session.call('GET', `/v1/${kind}`, { query: { limit: 101 } });
+  if (isRefusal(answer)) return;
+  const { length } = listOf(answer);
+  ensure(length <= 100, `${length} items with limit=101`, 'a refusal, or 100 items at most');
+  if (length < 100 && !tellsMore(answer)) throw new CannotTell(`needs more than 100 records at /v1/${kind}`);
+}
+
+const lists: Statement[] = kinds.flatMap((kind) => [
+  says(`limit (page size) maximum of ${kind}: 100 is taken`, async (session) => {
+    const { length } = await listed(session, `/v1/${kind}`, { limit: 100 });
+    ensure(length <= 100, `${length} items`, '100 at most');
+  }),
+  says(`limit (page size) maximum of ${kind}: no page has more than 100`, (session) =>
+    isNeverOverHundred(session, kind),
+  ),
+  says(`limit default of ${kind}: 30`, (session) => defaultsToThirty(session, kind)),
+]);
+
+const pages: Statement[] = (['orders', 'user_grades', 'reviews'] as const).map((kind) =>
+  says(`page default of ${kind}: 1`, async (session) => {
+    const path = `/v1/${kind}`;
+    const first = idsOf(await listed(session, path, { limit: 2, page: 1 }));
+    if (first.length === 0) throw new CannotTell(`the service lists nothing at ${path}`);
+    isSame('ids without page', idsOf(await listed(session, path, { limit: 2 })), first);
+  }),
+);
+
+/** No page after the 30th gives what the pages up to it did not. */
+async function thirtyPages(session: Session): Promise<void> {
+  const many = await session.shared(manyReviews);
+  const query: Params = { user_code: manyUser(session), limit: 1 };
+  const [thirtieth] = idsOf(await listed(session, '/v1/reviews', { ...query, page: 30 }));
+  isSame('the review on page 30', thirtieth, many[29]?.id);
+  const answer = await session.call('GET', '/v1/reviews', { query: { ...query, page: 31 } });
+  if (isRefusal(answer)) return;
+  const ids = idsOf(listOf(answer));
+  ensure(!ids.includes(many[manyCount - 1]?.id), 'the 31st review on page 31', 'a refusal, or nothing beyond page 30');
+}
+
+/** Five images: refused, or four of them kept. */
+async function fourImages(session: Session, send: (images: Params) => ReturnType<Session['call']>): Promise<void> {
+  const urls = Array.from({ length: 5 }, (_, index) => `${session.settings.imageUrl}?${index}`);
+  const answer = await send({ 'image_urls[]': urls });
+  if (isRefusal(answer)) return;
+  ensure(isSuccess(answer), answer.told, 'a refusal, or four images kept');
+  const id = isRow(answer.body) ? answer.body.id : undefined;
+  const count = await session.until(
+    'the service stored no image: give one that it can load by --image-url',
+    async () => {
+      const { images } = rowOf(await session.call('GET', `/v1/reviews/${id}`));
+      return Array.isArray(images) && images.length > 0 ? images.length : undefined;
+    },
+  );
+  ensure(count <= 4, `${count} images`, '4 at most');
+}
+
+const images: Statement[] = [
+  says('image_urls of review create: at most 4', (session) =>
+    fourImages(session, (five) => post(session, 'reviews', 'five-images', { ...reviewParams(session), ...five })),
+  ),
+  says('image_urls of review create: 4 are taken', async (session) => {
+    const four = Array.from({ length: 4 }, (_, index) => `${session.settings.imageUrl}?${index}`);
+    await freshReview(session, 'four-images', { 'image_urls[]': four });
+  }),
+  says('image_urls of review update: at most 4', async (session) => {
+    const { id } = await freshReview(session, 'five-images-later');
+    await fourImages(session, async (form) => {
+      const answer = await session.call('PATCH', `/v1/reviews/${id}`, { form });
+      return isSuccess(answer) ? { ...answer, body: { id } } : answer;
+    });
+  }),
+];
+
+export const limits: readonly Statement[] = [
+  ...lists,
+  ...pages,
+  says('page maximum of the review list: 30', thirtyPages),
+  says('queried period maximum of the review list: 45 days', noMoreThan45Days),
+  says('default period of the review list: last 30 days', last30Days),
+  ...images,
+  says('validity of video links: 7 days', beyondReach('needs a video link and eight days')),
+  ...(['orders', 'reviews'] as const).map((kind) =>
+    says(`time precision of created_at of ${kind}: seconds`, (session) => isPreciseToSeconds(session, kind)),
+  ),
+  says('short video length: at most 5 seconds', beyondReach('needs the video itself')),
+  says('size of a user grade’s icon: 20px wide or 20px high', beyondReach('is a rule for what the shop sends')),
+];

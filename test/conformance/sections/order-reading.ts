@@ -1,0 +1,205 @@
+import { ensure, idsOf, isRow, isSame, isSuccess, listOf, type Row, rowOf, show } from '../expect.ts';
+import type { Params } from '../http.ts';
+import { type FieldTable, fieldStatements } from '../kinds.ts';
+import { codeOf, userOf } from '../post.ts';
+import {
+  anOrder,
+  anotherOrder,
+  aSubOrder,
+  detailOf,
+  freshOrder,
+  fullestListed,
+  holds,
+  listed,
+  orderAnswer,
+  orderOfSubOrder,
+} from '../records.ts';
+import type { Session } from '../session.ts';
+import { CannotTell, inSection, type Statement } from '../statement.ts';
+
+const path = '/v1/orders';
+
+const itemFields: FieldTable = [
+  ['id', 'integer', 'service identifier'],
+  ['code', 'string', 'shop order number'],
+  ['total_price', 'money object'],
+  ['user_code', 'string', 'buyer account name in the shop'],
+  ['user_email', 'string', 'buyer e-mail'],
+  ['username', 'string', 'buyer account name'],
+  ['paid_at', 'datetime', 'payment time'],
+  ['updated_at', 'datetime'],
+  ['sub_orders', 'array of objects'],
+];
+
+const itemSubOrderFields: FieldTable = [
+  ['id', 'integer'],
+  ['product_id', 'integer'],
+  ['product_code', 'string'],
+  ['status', 'string'],
+];
+
+const detailFields: FieldTable = [
+  ['id', 'integer'],
+  ['code', 'string'],
+  ['user_code', 'string'],
+  ['user_email', 'string'],
+  ['username', 'string'],
+  ['phone', 'string', 'buyer phone'],
+  ['total_price', 'money object'],
+  ['sub_orders', 'array of objects'],
+  ['created_at', 'datetime'],
+  ['updated_at', 'datetime'],
+];
+
+const moneyFields: FieldTable = [
+  ['cents', 'integer'],
+  ['currency_iso', 'string', 'currency code'],
+];
+
+const detail = (session: Session) => detailOf(session, path, anOrder);
+
+/** This run's order in the list, or the first there in a run that only reads. */
+async function item(session: Session): Promise<Row> {
+  if (session.settings.readOnly) return fullestListed(session, path);
+  return inList(session, (await session.shared(anOrder)).id);
+}
+
+async function itemSubOrder(session: Session): Promise<Row> {
+  for (const { sub_orders: all } of await ordersWithSubOrders(session)) {
+    if (Array.isArray(all) && isRow(all[0])) return all[0];
+  }
+  throw new CannotTell('needs an order in the list with a sub-order');
+}
+
+async function ordersWithSubOrders(session: Session): Promise<Row[]> {
+  if (session.settings.readOnly) return listed(session, path, { limit: 100 });
+  await session.shared(aSubOrder);
+  return [await inList(session, (await session.shared(orderOfSubOrder)).id)];
+}
+
+async function inList(session: Session, id: number): Promise<Row> {
+  const rows = await listed(session, path, { usernames: userOf(session), limit: 100 });
+  const found = rows.find((row) => row.id === id);
+  if (found) return found;
+  throw new CannotTell('the order made is not in the list by `usernames`');
+}
+
+async function money(session: Session): Promise<Row> {
+  const { total_price: price } = await session.shared(detail);
+  ensure(isRow(price), `total_price ${show(price)}`, 'a money object');
+  return price;
+}
+
+const shapes = [
+  ...fieldStatements({
+    section: 'Resources, Order (list item)',
+    of: 'an order of the list',
+    fields: itemFields,
+    sample: item,
+  }),
+  ...fieldStatements({
+    section: 'Resources, Order (list item)',
+    of: 'a sub-order in an order of the list',
+    fields: itemSubOrderFields,
+    sample: itemSubOrder,
+  }),
+  ...fieldStatements({
+    section: 'Resources, Order (detail)',
+    of: 'an order',
+    fields: detailFields,
+    sample: detail,
+  }),
+  ...fieldStatements({
+    section: 'Resources, Order (detail)',
+    of: 'the body returned by order creation',
+    fields: detailFields,
+    sample: async (session) => rowOf(await session.shared(orderAnswer)),
+  }),
+  ...fieldStatements({
+    section: 'Resources, Money object',
+    of: 'the total_price of an order',
+    fields: moneyFields,
+    sample: money,
+  }),
+];
+
+const lists = inSection('Endpoints, Orders, List orders');
+
+const listParameters = [
+  lists('limit: page size', async (session) => {
+    await orderedTwice(session);
+    await fullestListed(session, path);
+    isSame('items with limit=1', (await listed(session, path, { limit: 1 })).length, 1);
+  }),
+  lists('page: page number', async (session) => {
+    await orderedTwice(session);
+    const query = session.settings.readOnly ? {} : { usernames: userOf(session) };
+    const first = idsOf(await listed(session, path, { ...query, limit: 1, page: 1 }));
+    const second = idsOf(await listed(session, path, { ...query, limit: 1, page: 2 }));
+    if (session.settings.readOnly && second.length === 0) throw new CannotTell('needs more than one order');
+    isSame('records on page 2', second.length, 1);
+    ensure(first[0] !== second[0], `order ${first[0]} on pages 1 and 2`, 'another order on page 2');
+  }),
+  lists('paid_on: orders paid on that day', async (session) => {
+    const order = await session.shared(item);
+    const filters = { paid_on: dayOf(order), ...userFilter(session, order) };
+    ensure(await holds(session, path, filters, order), `no order ${order.code} on its day of payment`, 'that order');
+  }),
+  lists('paid_on: only orders paid on that day', async (session) => {
+    const order = await session.shared(item);
+    const day = new Date(Date.parse(dayOf(order)) - 86_400_000).toISOString().slice(0, 10);
+    const filters = { paid_on: day, ...userFilter(session, order) };
+    ensure(!(await holds(session, path, filters, order)), `order ${order.code} on the day before`, 'no such order');
+  }),
+  lists('usernames: shop account names separated by commas', async (session) => {
+    const order = await session.shared(anOrder);
+    const other = await session.shared(othersOrder);
+    const usernames = `${userOf(session)},${codeOf(session, 'other')}`;
+    const ids = idsOf(await listed(session, path, { usernames, limit: 100 }));
+    ensure(ids.includes(order.id) && ids.includes(other.id), `orders ${ids.join()}`, `${order.id} and ${other.id}`);
+  }),
+  lists('usernames: only their orders', async (session) => {
+    const order = await session.shared(anOrder);
+    const other = await session.shared(othersOrder);
+    const ids = idsOf(await listed(session, path, { usernames: userOf(session), limit: 100 }));
+    ensure(ids.includes(order.id), `orders ${ids.join()}`, `order ${order.id}`);
+    ensure(!ids.includes(other.id), `order ${other.id} of another account`, 'only orders of that account');
+  }),
+  lists('answers 200 with an array of order list items', async (session) => {
+    const rows = listOf(await session.call('GET', path));
+    ensure(
+      rows.every((row) => 'id' in row && 'code' in row),
+      show(rows[0]),
+      'items with id and code',
+    );
+  }),
+];
+
+const orderedTwice = async (session: Session) => {
+  if (session.settings.readOnly) return;
+  await session.shared(anOrder);
+  await session.shared(anotherOrder);
+};
+const othersOrder = (session: Session) =>
+  freshOrder(session, 'order-other', { user_code: codeOf(session, 'other'), user_name: codeOf(session, 'other') });
+const dayOf = (order: Row) => String(order.paid_at).slice(0, 10);
+const userFilter = (session: Session, { user_code }: Row): Params =>
+  session.settings.readOnly || typeof user_code !== 'string' ? {} : { usernames: user_code };
+
+const gets = [
+  inSection('Endpoints, Orders, Get order by id')('GET /v1/orders/:id answers 200 with the order', async (session) => {
+    const { id } = session.settings.readOnly ? await fullestListed(session, path) : await session.shared(anOrder);
+    const answer = await session.call('GET', `${path}/${id}`);
+    ensure(answer.status === 200, answer.told, 'status 200');
+    isSame('id', rowOf(answer).id, id);
+  }),
+  inSection('Endpoints, Orders, Get order by code')('an order is got by its code', async (session) => {
+    const { id, code } = session.settings.readOnly ? await fullestListed(session, path) : await session.shared(anOrder);
+    const answer = await session.call('GET', path, { query: { code: String(code) } });
+    // The spec shows no path for it; only an order that is found says something.
+    if (isSuccess(answer) && isRow(answer.body) && answer.body.id === id) return;
+    throw new CannotTell(`the spec shows no path for it, and GET ${path}?code= does not give it; name the path`);
+  }),
+];
+
+export const orderReading: readonly Statement[] = [...shapes, ...listParameters, ...gets];

@@ -1,0 +1,210 @@
+import { clockOf } from '../clock.ts';
+import { ensure, isSame, isSuccess, rowOf, show, succeeds } from '../expect.ts';
+import type { Params } from '../http.ts';
+import { isAmount, type Parameter, parameterStatements, sameSecond } from '../parameters.ts';
+import { addedBy, codeOf, enter, noteId, post, userOf } from '../post.ts';
+import {
+  aGrade,
+  anOrder,
+  freshOrder,
+  isGone,
+  orderAnswer,
+  orderParams,
+  readOrder,
+  subOrderParams,
+} from '../records.ts';
+import type { Session } from '../session.ts';
+import { beyondReach, inSection, type Statement } from '../statement.ts';
+import { codeIsRequired } from '../without-code.ts';
+import { createStatements, updateStatements } from '../writes.ts';
+
+const path = '/v1/orders';
+
+const optional: readonly Parameter[] = [
+  {
+    name: 'created_at',
+    value: async (session) => (await clockOf(session)).daysAgo(2, '01:02:03').iso,
+    shownAs: 'created_at',
+    as: sameSecond,
+  },
+  { name: 'total_price', value: 45_600, shownAs: 'total_price', as: isAmount },
+  { name: 'user_code', value: async (session) => codeOf(session, 'buyer'), shownAs: 'user_code' },
+  { name: 'user_name', value: 'Kim', shownAs: 'username' },
+  { name: 'user_phone', value: '000-0000-0001', shownAs: 'phone' },
+  { name: 'user_email', value: 'nobody@example.invalid', shownAs: 'user_email' },
+  { name: 'user_grade_id', value: async (session) => (await session.shared(aGrade)).id },
+  { name: 'store_name', value: 'Main street', note: 'an offline store order' },
+  { name: 'order_device', value: 'pc', note: '`pc`' },
+  { name: 'order_device', value: 'mobile', note: '`mobile`' },
+  { name: 'mileage', value: 100, note: 'points used' },
+];
+
+const creates = inSection('Endpoints, Orders, Create or update an order');
+
+/** Only what the spec requires. */
+const bareAnswer = async (session: Session) => {
+  const { created_at = '', total_price = 0 } = await orderParams(session);
+  return post(session, 'orders', 'order-bare', { created_at, total_price });
+};
+
+const creation: Statement[] = [
+  ...createStatements(creates, { what: 'POST /v1/orders', location: path, answer: orderAnswer }),
+  creates('code, created_at and total_price alone make an order', async (session) => {
+    succeeds(await session.shared(bareAnswer));
+  }),
+  creates('without user_code the order is registered as a non-member order', async (session) => {
+    const { user_code: user } = rowOf(await session.shared(bareAnswer));
+    ensure(user === undefined || user === null || user === '', `user_code ${user}`, 'none');
+  }),
+  ...['code', 'created_at', 'total_price'].map((name) =>
+    creates(`${name} is required`, async (session) => {
+      const { created_at = '', total_price = 0 } = await orderParams(session);
+      const code = codeOf(session, `order-without-${name}`);
+      const all: Params = { code, created_at, total_price, user_name: code };
+      const { [name]: _, ...form } = all;
+      const made = enter(session, 'orders', code);
+      const answer = await session.call('POST', path, { form });
+      noteId(session, made, answer);
+      ensure(!isSuccess(answer), answer.told, 'no order');
+    }),
+  ),
+  creates('code: order number, shown as it was sent', async (session) =>
+    isSame('code', rowOf(await session.shared(orderAnswer)).code, codeOf(session, 'order')),
+  ),
+  creates('code is unique among orders: the same code again updates the order', async (session) => {
+    const first = await freshOrder(session, 'order-twice');
+    const again = await post(session, 'orders', 'order-twice', { ...(await orderParams(session)), user_name: 'Twice' });
+    const { id, username } = rowOf(again);
+    isSame('id and username', [id, username], [first.id, 'Twice']);
+    isSame('username read again', (await readOrder(session, first.id)).username, 'Twice');
+  }),
+  ...parameterStatements(creates, {
+    operation: 'POST /v1/orders',
+    parameters: optional,
+    write: async (session, name, params) =>
+      post(session, 'orders', `order-with-${name}`, { ...(await orderParams(session)), ...params }),
+    read: async (_session, answer) => rowOf(answer),
+  }),
+  creates(
+    'total_price is the amount actually paid, without coupons and points',
+    beyondReach('is a rule for what the shop sends'),
+  ),
+  creates(
+    'without user_email no review e-mail is sent',
+    beyondReach('needs the mailbox and the message records of the service'),
+  ),
+  creates(
+    'without user_grade_id the grade is not displayed on the review board',
+    beyondReach('needs a look at the review board'),
+  ),
+];
+
+const names = inSection('Resources, Order (detail)');
+
+/** "Input names differ from output names" */
+const inputNames: Statement[] = [
+  names('input user_name appears as username', async (session) =>
+    isSame('username', rowOf(await session.shared(orderAnswer)).username, userOf(session)),
+  ),
+  names('input user_phone appears as phone', async (session) =>
+    isSame('phone', rowOf(await session.shared(orderAnswer)).phone, '000-0000-0000'),
+  ),
+  names('input total_price is a float, output total_price a money object', async (session) => {
+    const made = await freshOrder(session, 'order-with-a-float', { total_price: 12_300.5 });
+    ensure(isAmount(made.total_price, 12_300.5), `total_price ${show(made.total_price)}`, 'a money object of 12300.5');
+  }),
+];
+
+const updatesById = inSection('Endpoints, Orders, Update an order by id');
+const updatesByCode = inSection('Endpoints, Orders, Update an order by code');
+
+const toUpdate = (session: Session) => freshOrder(session, 'order-updated');
+const toUpdateByCode = (session: Session) => freshOrder(session, 'order-updated-by-code');
+
+async function updateById(session: Session) {
+  const { id } = await session.shared(toUpdate);
+  return { id, answer: await session.call('PATCH', `${path}/${id}`, { form: { user_name: 'Lee' } }) };
+}
+
+async function updateByCode(session: Session) {
+  const { id } = await session.shared(toUpdateByCode);
+  const form = { code: codeOf(session, 'order-updated-by-code'), user_name: 'Lee' };
+  return { id, answer: await session.call('PATCH', path, { form }) };
+}
+
+const updates: Statement[] = [
+  ...updateStatements(updatesById, { what: 'PATCH /v1/orders/:id', path, send: updateById }),
+  updatesById('none of the parameters is required', async (session) => {
+    const { id } = await session.shared(toUpdate);
+    succeeds(await session.call('PATCH', `${path}/${id}`, { form: {} }));
+  }),
+  updatesById('code can be changed', async (session) => {
+    const { id } = await freshOrder(session, 'order-recoded');
+    succeeds(await session.call('PATCH', `${path}/${id}`, { form: { code: codeOf(session, 'order-recoded-2') } }));
+    isSame('code', (await readOrder(session, id)).code, codeOf(session, 'order-recoded-2'));
+  }),
+  updatesById('code must stay unique', async (session) => {
+    const { id } = await session.shared(toUpdate);
+    const { code } = await session.shared(anOrder);
+    await session.call('PATCH', `${path}/${id}`, { form: { code: String(code) } });
+    const found = (await readOrder(session, id)).code;
+    ensure(found !== code, `two orders of code ${code}`, 'one');
+  }),
+  ...parameterStatements(updatesById, {
+    operation: 'PATCH /v1/orders/:id',
+    parameters: optional,
+    write: async (session, _name, form) =>
+      session.call('PATCH', `${path}/${(await session.shared(toUpdate)).id}`, { form }),
+    read: async (session) => readOrder(session, (await session.shared(toUpdate)).id),
+  }),
+  ...updateStatements(updatesByCode, { what: 'PATCH /v1/orders', path, send: updateByCode }),
+  updatesByCode('code is required', codeIsRequired),
+  updatesByCode('code identifies the order', async (session) => {
+    const { id, answer } = await session.shared(updateByCode);
+    succeeds(answer);
+    isSame('username', (await readOrder(session, id)).username, 'Lee');
+  }),
+  ...parameterStatements(updatesByCode, {
+    operation: 'PATCH /v1/orders',
+    parameters: optional,
+    write: async (session, _name, params) => {
+      await session.shared(toUpdateByCode);
+      return session.call('PATCH', path, { form: { code: codeOf(session, 'order-updated-by-code'), ...params } });
+    },
+    read: async (session) => readOrder(session, (await session.shared(toUpdateByCode)).id),
+  }),
+];
+
+const deletes = inSection('Endpoints, Orders, Delete an order');
+
+const deletions: Statement[] = [
+  deletes('DELETE /v1/orders/:id deletes it for good', async (session) => {
+    const { id } = await freshOrder(session, 'order-deleted');
+    succeeds(await session.call('DELETE', `${path}/${id}`));
+    await isGone(session, path, id);
+  }),
+  deletes('DELETE /v1/orders with its code deletes it for good', async (session) => {
+    const { id } = await freshOrder(session, 'order-deleted-by-code');
+    const code = codeOf(session, 'order-deleted-by-code');
+    succeeds(await session.call('DELETE', path, { query: { code } }));
+    await isGone(session, path, id);
+  }),
+  deletes('DELETE /v1/orders: code is required', codeIsRequired),
+  deletes('it also deletes the order’s sub-orders', async (session) => {
+    const { id } = await freshOrder(session, 'order-deleted-with-sub-order');
+    const form = await subOrderParams(session);
+    const { id: subId } = addedBy(await session.call('POST', `${path}/${id}/sub_orders`, { form }));
+    succeeds(await session.call('DELETE', `${path}/${id}`));
+    const query = { invoice: 'INV-2' };
+    const answer = await session.call('PUT', `${path}/${id}/sub_orders/${subId}`, { query });
+    ensure(!isSuccess(answer), answer.told, 'that the sub-order is gone');
+  }),
+  deletes('it also deletes the order’s reviews', beyondReach('the spec shows no way to write a review of an order')),
+  deletes('it also deletes the order’s message send records', beyondReach('needs the message records of the service')),
+  deletes(
+    'it also deletes the order’s additional information',
+    beyondReach('the spec shows no way to write or read it'),
+  ),
+];
+
+export const orderWriting: readonly Statement[] = [...inputNames, ...creation, ...updates, ...deletions];

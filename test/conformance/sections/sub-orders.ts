@@ -1,0 +1,130 @@
+import { clockOf } from '../clock.ts';
+import { ensure, isRow, isSame, type Row, show, succeeds } from '../expect.ts';
+import type { Answer, Params } from '../http.ts';
+import { type FieldTable, fieldStatements } from '../kinds.ts';
+import { isAmount, isPairs, type Parameter, parameterStatements, sameSecond } from '../parameters.ts';
+import { addedBy } from '../post.ts';
+import {
+  aSubOrder,
+  freshOrder,
+  listed,
+  orderOfSubOrder,
+  productIdOf,
+  readOrder,
+  readSubOrder,
+  subOrderAnswer,
+} from '../records.ts';
+import type { Session } from '../session.ts';
+import { CannotTell, Differs, inSection, type Statement } from '../statement.ts';
+
+const fields: FieldTable = [
+  ['id', 'integer'],
+  ['product_id', 'integer'],
+  ['product_options', 'object, string to string'],
+  ['price', 'money object'],
+  ['status', 'string'],
+  ['delivery_started_at', 'datetime or null'],
+  ['delivered_at', 'datetime or null'],
+  ['invoice', 'string or null', 'shipping invoice number'],
+  ['delivery_service', 'string', 'may be empty'],
+  ['created_at', 'datetime'],
+  ['updated_at', 'datetime'],
+  ['reviews_count', 'integer'],
+];
+
+/** A sub-order of an order's detail: this run's, or in a run that only reads one of the newest orders listed. */
+async function sample(session: Session): Promise<Row> {
+  if (!session.settings.readOnly) {
+    const { id } = await session.shared(aSubOrder);
+    const found = await readSubOrder(session, (await session.shared(orderOfSubOrder)).id, id);
+    if (found) return found;
+    throw new Differs('an order without the sub-order that was added', 'that sub-order');
+  }
+  for (const order of await listed(session, '/v1/orders')) {
+    if (!Array.isArray(order.sub_orders) || order.sub_orders.length === 0) continue;
+    const { sub_orders: all } = await readOrder(session, order.id);
+    if (Array.isArray(all) && isRow(all[0])) return all[0];
+  }
+  throw new CannotTell('needs an order with a sub-order on the first page of orders');
+}
+
+const price = async (session: Session): Promise<Row> => {
+  const { price: found } = await session.shared(sample);
+  ensure(isRow(found), `price ${show(found)}`, 'a money object');
+  return found;
+};
+
+const time = (value: string) => async (session: Session) => (await clockOf(session)).daysAgo(1, value).iso;
+
+const parameters: readonly Parameter[] = [
+  { name: 'product_id', value: productIdOf, shownAs: 'product_id' },
+  { name: 'price', value: 7800, shownAs: 'price', as: isAmount },
+  { name: 'delivery_started_at', value: time('09:10:11'), shownAs: 'delivery_started_at', as: sameSecond },
+  { name: 'delivered_at', value: time('10:11:12'), shownAs: 'delivered_at', as: sameSecond },
+  { name: 'status', value: 'paid', shownAs: 'status', note: '`paid`' },
+  { name: 'status', value: 'delivery_started', shownAs: 'status', note: '`delivery_started`' },
+  { name: 'status', value: 'delivery_finished', shownAs: 'status', note: '`delivery_finished`' },
+  { name: 'invoice', value: 'INV-7', shownAs: 'invoice' },
+  { name: 'delivery_service', value: 'Courier', shownAs: 'delivery_service' },
+  { name: 'product_options[]', value: ['Size:M', 'Colour:blue'], shownAs: 'product_options', as: isPairs },
+];
+
+const home = (session: Session) => freshOrder(session, 'order-of-sub-orders');
+const pathIn = async (session: Session) => `/v1/orders/${(await session.shared(home)).id}/sub_orders`;
+
+async function add(session: Session, params: Params): Promise<Answer> {
+  const form = { product_id: await productIdOf(session), price: 12_300, ...params };
+  return session.call('POST', await pathIn(session), { form });
+}
+
+const toChange = async (session: Session) => addedBy(await add(session, { status: 'paid' }));
+
+async function read(session: Session, id: unknown): Promise<Row> {
+  const found = await readSubOrder(session, (await session.shared(home)).id, id);
+  if (found) return found;
+  throw new Differs(`an order without its sub-order ${id}`, 'that sub-order');
+}
+
+const says = inSection('Endpoints, Sub-orders');
+
+export const subOrders: readonly Statement[] = [
+  ...fieldStatements({ section: 'Resources, Sub-order (inside order detail)', of: 'a sub-order', fields, sample }),
+  ...fieldStatements({
+    section: 'Resources, Money object',
+    of: 'the price of a sub-order',
+    fields: [
+      ['cents', 'integer'],
+      ['currency_iso', 'string', 'currency code'],
+    ],
+    sample: price,
+  }),
+  says('POST /v1/orders/:order_id/sub_orders adds a sub-order', async (session) => {
+    succeeds(await session.shared(subOrderAnswer));
+    await session.shared(sample);
+  }),
+  says('the create response carries the new sub-order’s id', async (session) => {
+    const { body } = await session.shared(subOrderAnswer);
+    ensure(isRow(body) && Number.isInteger(body.id), show(body), 'an integer id');
+  }),
+  ...parameterStatements(says, {
+    operation: 'POST sub_orders',
+    parameters,
+    write: (session, _name, params) => add(session, params),
+    read: (session, answer) => read(session, addedBy(answer).id),
+  }),
+  ...parameterStatements(says, {
+    operation: 'PUT sub_orders/:sub_order_id',
+    parameters,
+    write: async (session, _name, query) => {
+      const { id } = await session.shared(toChange);
+      return session.call('PUT', `${await pathIn(session)}/${id}`, { query });
+    },
+    read: async (session) => read(session, (await session.shared(toChange)).id),
+  }),
+  says('DELETE sub_orders/:sub_order_id deletes it', async (session) => {
+    const { id } = addedBy(await add(session, {}));
+    succeeds(await session.call('DELETE', `${await pathIn(session)}/${id}`));
+    const left = await readSubOrder(session, (await session.shared(home)).id, id);
+    isSame('the sub-order in its order', left, undefined);
+  }),
+];

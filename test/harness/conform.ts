@@ -1,0 +1,48 @@
+import { seedReviews } from '../../src/reference-service/seed.ts';
+import type { ReferenceServiceOptions } from '../../src/reference-service/service.ts';
+import { chapters } from '../conformance/chapters.ts';
+import { cleanUp } from '../conformance/ledger.ts';
+import { type Result, runChapters } from '../conformance/run.ts';
+import { openSession, type Settings } from '../conformance/session.ts';
+import { type Running, runService } from '../reference-service/service.ts';
+
+export const settingsFor = (url: string, more: Partial<Settings> = {}): Settings => ({
+  url,
+  clientId: 'demo',
+  clientSecret: 'demo',
+  readOnly: false,
+  imageUrl: 'https://images.example.com/conformance.png',
+  optionTypeId: 1,
+  waitSeconds: 20,
+  ...more,
+});
+
+/** A service that holds one review of somebody else, with all that a review can have. */
+export async function seededService(options: Partial<ReferenceServiceOptions> = {}): Promise<Running> {
+  const at = new Date(Date.now() - 3_600_000);
+  const rich = {
+    ...{ code: 'rich', product_code: 'P-1', message: 'Rich.', score: 5, created_at: at, updated_at: at },
+    ...{ user_code: 'kim', user_name: 'Kim', images_count: 1, videos_count: 1, comments_count: 1 },
+    ...{ third_party_name: 'partner', sub_brand_id: 7, tag_name: 'tag' },
+    options: [{ review_option_type_id: 3, value: 'Tall' }],
+  };
+  return runService(options, (databaseUrl) => seedReviews(databaseUrl, [rich]));
+}
+
+/** Runs these chapters, all by default, and cleans up. */
+export async function conform(
+  settings: Settings,
+  names?: readonly string[],
+): Promise<{ results: Result[]; left: string[] }> {
+  const session = await openSession(settings, []);
+  const results = await runChapters(
+    session,
+    chapters.filter(({ name }) => names?.includes(name) ?? true),
+  );
+  return { results, left: (await cleanUp(session)).left };
+}
+
+export const differing = (results: readonly Result[]) =>
+  results.filter(({ outcome }) => outcome.kind === 'differs').map(({ says, outcome }) => ({ says, outcome }));
+export const untold = (results: readonly Result[]) =>
+  results.filter(({ outcome }) => outcome.kind === 'cannot tell').map(({ says }) => says);
