@@ -1,0 +1,252 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { runCli, startCli } from '../harness/cli.ts';
+import { openServe } from '../harness/serve.ts';
+import { openWorld, until, type World } from '../harness/world.ts';
+
+const secret = 'a-secret-part-of-the-path';
+
+type Post = { headers?: Record<string, string>; path?: string };
+
+/** `serve` with its receiver, and a way to send to it. */
+async function openReceiver(environment: Record<string, string> = {}) {
+  const serving = await openServe({ WEBHOOK_SECRET: secret, ...environment });
+  const post = (body: unknown, { headers = {}, path = `/webhooks/${secret}` }: Post = {}) =>
+    send(`${serving.url}${path}`, body, headers);
+  return { ...serving, post };
+}
+
+async function send(url: string, body: unknown, headers: Record<string, string> = {}) {
+  const sent = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: sent as string,
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+const applied = (world: World) =>
+  until(async () => {
+    const rows = await world.warehouse<{ n: number }>(
+      'select count(*)::integer as n from sync.webhook_inbox where applied_at is null',
+    );
+    return rows[0]?.n === 0;
+  });
+
+/** Adds reviews at the service; gives what an event would tell of them. */
+async function addReviews(world: World, count: number) {
+  return world.atService<{ id: number; updated_at: Date }>(
+    `insert into reference_service.reviews (message, score, user_code, user_id, created_at, updated_at, comments)
+     select 'r' || n, 5, 'kim', 77, now() - interval '1 day', now() - n * interval '1 second', '[{"id": 1, "message": "c"}]'
+     from generate_series(1, $1) n returning id::integer as id, updated_at`,
+    [count],
+  );
+}
+
+const hints = (rows: { id: number; updated_at: Date }[]) =>
+  rows.map((row) => ({ id: row.id, updated_at: row.updated_at.toISOString() }));
+
+const held = async (world: World, columns = 'count(*)::integer as n') =>
+  world.warehouse<Record<string, unknown>>(`select ${columns} from warehouse.reviews`);
+
+test('a changed review is in the warehouse soon after its event, whole, and a product’s summary in product_ratings', async () => {
+  await using serve = await openReceiver();
+  const { world } = serve;
+  const [row] = hints(await addReviews(world, 1));
+  expect(await serve.post([{ brand_id: 1, reviews: [row] }])).toMatchObject({ status: 200 });
+  const [review] = await until(async () => {
+    const rows = await held(world, 'message, user_id::integer as user_id, comments_count');
+    return rows.length > 0 && rows;
+  });
+  expect(review).toEqual({ message: 'r1', user_id: 77, comments_count: 1 });
+  const product = { id: 7, code: 1234, reviews_count: 3, score: 4.5, meta_reviews_count: 4, meta_score: 4.25 };
+  await serve.post([{ brand_id: 1, products: [product] }]);
+  await serve.post([{ brand_id: 1, products: [{ ...product, reviews_count: 4 }] }]);
+  await applied(world);
+  expect(
+    await world.warehouse(
+      'select product_id::integer, product_code, reviews_count, score::float8, meta_score::float8 from warehouse.product_ratings',
+    ),
+  ).toEqual([{ product_id: 7, product_code: '1234', reviews_count: 4, score: 4.5, meta_score: 4.25 }]);
+  expect(
+    await world.warehouse(`select product_id::integer from sync.product_links where product_code = '1234'`),
+  ).toEqual([{ product_id: 7 }]);
+});
+
+test('ten thousand events in one body, twice and in any order, cost no more requests than pages of a list', async () => {
+  await using serve = await openReceiver();
+  const { world } = serve;
+  const rows = hints(await addReviews(world, 1000));
+  const flood = Array.from({ length: 10 }, () => rows)
+    .flat()
+    .reverse();
+  const before = requests(world);
+  const answers = await Promise.all([1, 2].map(() => serve.post([{ brand_id: 1, reviews: flood }])));
+  expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
+  await applied(world);
+  expect(await held(world)).toEqual([{ n: 1000 }]);
+  expect(requests(world) - before).toBeLessThan(60);
+});
+
+const requests = (world: World) =>
+  Object.entries(world.service.requests())
+    .filter(([route]) => route.includes('/reviews'))
+    .reduce((sum, [, n]) => sum + n, 0);
+
+test('what was answered 200 survives kill -9 right after, and is applied by the next process, a worker too', async () => {
+  const world = await openWorld({ shop: 'empty' });
+  // A service that is down: nothing can be applied before the process is killed.
+  const down = { REVIEW_API_BASE_URL: 'http://127.0.0.1:9' };
+  const environment = { ...world.environment, ...down, LOG_LEVEL: 'info', PORT: '0', WEBHOOK_SECRET: secret };
+  const cli = startCli(['serve'], environment);
+  await cli.says('listening');
+  const url = /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1];
+  const rows = hints(await addReviews(world, 30));
+  const posts = rows.map((row) => send(`${url}/webhooks/${secret}`, [{ brand_id: 1, reviews: [row] }]));
+  expect((await Promise.all(posts)).map((answer) => answer.status)).toEqual(rows.map(() => 200));
+  cli.kill('SIGKILL');
+  await cli.ended;
+  await world.warehouse(`update sync.webhook_inbox set due_at = now()`);
+  const worker = startCli(['worker'], { ...world.environment, LOG_LEVEL: 'info' });
+  await applied(world);
+  expect(await held(world)).toEqual([{ n: 30 }]);
+  worker.kill('SIGTERM');
+  expect((await worker.ended).status).toBe(0);
+  await world[Symbol.asyncDispose]();
+});
+
+describe('what is refused, nothing of it is kept', () => {
+  test('a wrong secret, a wrong method, no JSON, no array, a foreign type, too much', async () => {
+    await using serve = await openReceiver();
+    const event = [{ brand_id: 1, reviews: [{ id: 1 }] }];
+    const statuses = [
+      (await serve.post(event, { path: '/webhooks/wrong' })).status,
+      (await fetch(`${serve.url}/webhooks/${secret}`)).status,
+      (await serve.post('[{"brand_id":')).status,
+      (await serve.post('')).status,
+      (await serve.post({ brand_id: 1 })).status,
+      (await serve.post('a=b', { headers: { 'content-type': 'application/x-www-form-urlencoded' } })).status,
+      (await serve.post(Buffer.alloc(17 * 1024 * 1024, ' '))).status,
+    ];
+    expect(statuses).toEqual([404, 404, 400, 400, 422, 415, 413]);
+    expect(await serve.world.warehouse('select from sync.webhook_inbox')).toEqual([]);
+    const { stderr } = await serve.stop();
+    expect(stderr).not.toContain(secret);
+    // Those who know the secret leave a trace, strangers none.
+    const refused = [...stderr.matchAll(/"status":(\d+),"msg":"a webhook was refused"/g)].map(([, status]) =>
+      Number(status),
+    );
+    expect(refused).toEqual([400, 400, 422, 415, 413]);
+  });
+
+  test('a body that is not signed as asked for, an address that may not send', async () => {
+    await using serve = await openReceiver({ WEBHOOK_HMAC_SECRET: 'the-key', WEBHOOK_ALLOW: '127.0.0.0/8' });
+    const body = JSON.stringify([{ brand_id: 1, reviews: [{ id: 1 }] }]);
+    const signature = createHmac('sha256', 'the-key').update(body).digest('hex');
+    const signed = (value: string) => serve.post(body, { headers: { 'x-signature': value } });
+    expect((await serve.post(body)).status).toBe(401);
+    expect((await signed(`sha256=${'0'.repeat(64)}`)).status).toBe(401);
+    expect((await signed(`sha256=${signature}`)).status).toBe(200);
+    expect((await signed(signature.toUpperCase())).status).toBe(200);
+    await using other = await openReceiver({ WEBHOOK_ALLOW: '203.0.113.7, 10.0.0.0/8', TRUSTED_PROXIES: '127.0.0.1' });
+    expect((await other.post(body)).status).toBe(403);
+    expect((await other.post(body, { headers: { 'x-forwarded-for': '10.1.2.3' } })).status).toBe(200);
+  });
+});
+
+test('brands that are not ours are ignored; where nothing says which is, no summary of a second brand is believed', async () => {
+  const product = { id: 7, code: 'P', reviews_count: 3, score: 4.5 };
+  const both = [2, 1].map((brand_id) => ({ brand_id, products: [{ ...product, reviews_count: brand_id }] }));
+  {
+    await using serve = await openReceiver({ WEBHOOK_BRAND_IDS: '2' });
+    await serve.post(both);
+    await applied(serve.world);
+    expect(await serve.world.warehouse('select reviews_count from warehouse.product_ratings')).toEqual([
+      { reviews_count: 2 },
+    ]);
+  }
+  await using serve = await openReceiver();
+  await serve.post(both);
+  await applied(serve.world);
+  expect(await serve.world.warehouse('select from warehouse.product_ratings')).toEqual([]);
+  const letters = await runCli(['dead-letters'], serve.environment);
+  expect(letters.stdout).toContain('set WEBHOOK_BRAND_IDS');
+  const ours = { ...serve.environment, WEBHOOK_BRAND_IDS: '2' };
+  expect(await runCli(['dead-letters', 'retry'], ours)).toMatchObject({ status: 0 });
+  expect(await serve.world.warehouse('select reviews_count from warehouse.product_ratings')).toEqual([
+    { reviews_count: 2 },
+  ]);
+});
+
+test('a bad event becomes a dead letter, the others of its body are applied; an older event undoes nothing', async () => {
+  await using serve = await openReceiver();
+  const { world } = serve;
+  const rows = await addReviews(world, 3);
+  const [first, second, third] = hints(rows);
+  await serve.post([{ brand_id: 1, reviews: [first, { id: 'x\u0000' }, null, second] }, 'rubbish', { brand_id: 1 }]);
+  await applied(world);
+  expect(await held(world)).toEqual([{ n: 2 }]);
+  expect(await world.warehouse(`select from sync.dead_letters where kind = 'webhook'`)).toHaveLength(4);
+  const before = requests(world);
+  const old = { id: first?.id, updated_at: '2020-01-01T00:00:00.000+09:00' };
+  await serve.post([{ brand_id: 1, reviews: [old, second, { ...third, updated_at: 'yesterday' }, { id: 999_999 }] }]);
+  await applied(world);
+  expect(await held(world)).toEqual([{ n: 3 }]);
+  // What the warehouse holds already costs nothing; one is read by its id, and one is not there.
+  expect(requests(world) - before).toBe(2);
+});
+
+test('while the service is down webhooks wait, status says so, and they are applied once it is back', async () => {
+  await using serve = await openReceiver();
+  const { world } = serve;
+  const rows = hints(await addReviews(world, 2));
+  world.service.setFaults({ failRate: 1 });
+  await serve.post([{ brand_id: 1, reviews: rows }]);
+  const status = await runCli(['status'], world.environment);
+  expect(status.stdout).toMatch(/webhooks: the last came .*, 1 wait since/);
+  world.service.setFaults({ failRate: 0 });
+  await applied(world);
+  expect(await held(world)).toEqual([{ n: 2 }]);
+});
+
+test('a review that was read by its id is no difference to verify', async () => {
+  await using serve = await openReceiver();
+  const { world } = serve;
+  const [row] = hints(await addReviews(world, 1));
+  expect(await serve.post([{ brand_id: 1, reviews: [{ id: row?.id }] }])).toMatchObject({ status: 200 });
+  await applied(world);
+  await until(async () => (await held(world))[0]?.n === 1);
+  const { status, stdout } = await runCli(['verify', 'reviews'], world.environment);
+  expect([status, stdout]).toEqual([0, expect.not.stringContaining('differs')]);
+});
+
+test('while the warehouse does not answer a webhook is 503, so that it is sent again; once it does, 200', async () => {
+  await using serve = await openReceiver();
+  const { world } = serve;
+  const database = new URL(world.warehouseUrl).pathname.slice(1);
+  const [row] = hints(await addReviews(world, 1));
+  const body = [{ brand_id: 1, reviews: [row] }];
+  await world.atService(`alter database ${database} with allow_connections false`);
+  await world.atService('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database]);
+  const refused = await fetch(`${serve.url}/webhooks/${secret}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+  expect((await fetch(`${serve.url}/readyz`)).status).toBe(503);
+  expect((await fetch(`${serve.url}/healthz`)).status).toBe(200);
+  await world.atService(`alter database ${database} with allow_connections true`);
+  expect(await serve.post(body)).toMatchObject({ status: 200 });
+  await applied(world);
+  expect(await held(world)).toEqual([{ n: 1 }]);
+});
+
+test('without WEBHOOK_SECRET no webhook is accepted; the process tells whether it lives and whether it is ready', async () => {
+  await using serve = await openReceiver({ WEBHOOK_SECRET: '' });
+  expect((await serve.post([])).status).toBe(404);
+  expect((await fetch(`${serve.url}/healthz`)).status).toBe(200);
+  expect((await fetch(`${serve.url}/readyz`)).status).toBe(200);
+  expect(await serve.stop()).toMatchObject({ status: 0, signal: null });
+});

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { distilEvents } from '../../src/webhooks/distil-events.ts';
+import { readEvents } from '../../src/webhooks/event.ts';
+
+test('the three events of the spec are told apart by their fields', () => {
+  const { events, faults } = readEvents([
+    { brand_id: 1, reviews: [{ id: 5, updated_at: '2024-05-01T10:00:00.250+09:00' }] },
+    { brand_id: 2, products: [{ id: 7, updated_at: '2024-05-01T10:00:00.000+09:00' }] },
+    {
+      brand_id: 3,
+      products: [{ id: 8, code: 1234, reviews_count: 3, score: 4.5, meta_reviews_count: 4, meta_score: '4.25' }],
+    },
+  ]);
+  expect(faults).toEqual([]);
+  expect(events).toEqual([
+    { kind: 'review', brandId: 1, id: 5, updatedAt: new Date('2024-05-01T01:00:00.250Z'), precise: true },
+    { kind: 'product', brandId: 2, id: 7 },
+    {
+      ...{ kind: 'summary', brandId: 3, id: 8, code: '1234', reviewsCount: 3, score: 4.5 },
+      ...{ metaReviewsCount: 4, metaScore: 4.25 },
+    },
+  ]);
+});
+
+test('what is wrong stays alone, and can be tried again by itself', () => {
+  const bad = [null, 7, { brand_id: 'x', reviews: [] }, { brand_id: 1 }, { brand_id: 1, reviews: 'no' }];
+  const mixed = { brand_id: 1, reviews: [{ id: 'abc' }, { id: '9' }, null], products: [{ score: 3 }] };
+  const { events, faults } = readEvents([...bad, mixed]);
+  expect(events).toEqual([{ kind: 'review', brandId: 1, id: 9, updatedAt: undefined, precise: false }]);
+  expect(faults.map((fault) => fault.payload)).toEqual([
+    ...bad.map((one) => [one]),
+    [{ brand_id: 1, reviews: [{ id: 'abc' }] }],
+    [{ brand_id: 1, reviews: [null] }],
+    [{ brand_id: 1, products: [{ score: 3 }] }],
+  ]);
+  expect(faults[5]?.reason).toBe('expected an integer id of a review, found "abc"');
+});
+
+test('of duplicates in any order the newest is left, and foreign brands are not', () => {
+  const at = (id: number, second: number, brandId = 1) => ({
+    ...({ kind: 'review', brandId, id, updatedAt: new Date(second * 1000), precise: true } as const),
+  });
+  const summary = (reviewsCount: number) => ({
+    ...({ kind: 'summary', brandId: 1, id: 7, code: 'P', reviewsCount, score: 1 } as const),
+    ...{ metaReviewsCount: null, metaScore: null },
+  });
+  const events = [at(5, 20), at(5, 30), at(5, 10), at(5, 99, 2), summary(2), summary(1)];
+  expect(distilEvents(events, [1])).toEqual({
+    ...{ reviews: [at(5, 30)], summaries: [summary(1)], products: [], foreign: 1 },
+  });
+  expect(distilEvents([at(5, 99, 2)], []).foreign).toBe(0);
+});
