@@ -1,6 +1,9 @@
-import { resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { describeError, ReviewSyncError, UsageError } from '../errors.ts';
+import { readSample, readShopFacts, type ShopFacts } from './checkup.ts';
+import type { QueryName } from './contract.ts';
 import {
   type OrderSlice,
   planOrderSlices,
@@ -22,12 +25,17 @@ export type Shop = {
   /** Undefined where the file is absent: then that part is not synced. */
   categories(): Promise<RawRow[] | undefined>;
   userGrades(): Promise<RawRow[] | undefined>;
+  /** The database's clock, as its text in UTC. */
+  now(): Promise<string>;
+  facts(): Promise<ShopFacts>;
+  /** Rows of a query, the newest of the orders; undefined where its file is absent. */
+  sample(name: QueryName, limit: number): Promise<RawRow[] | undefined>;
   close(): Promise<void>;
 };
 
 /**
  * Opens the shop's database, read-only: each reading is a transaction that sees one moment and may write nothing. The
- * queries are read and checked at their first use.
+ * queries are read and checked at their first use, and again when their files change.
  *
  * Its verbs throw a UsageError for a query that does not keep to the contract, and a ReviewSyncError when the database
  * does not answer.
@@ -46,6 +54,7 @@ export function openShop(options: ShopOptions): Shop {
   async function reading<T>(read: (client: pg.ClientBase) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((cause) => {
       throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {
+        cause,
         hint: 'See whether it is up and whether SHOP_DATABASE_URL is right.',
       });
     });
@@ -70,11 +79,13 @@ export function openShop(options: ShopOptions): Shop {
       hint: 'Write it as in sql/shop, or point SHOP_SQL_DIR at the folder that holds it.',
     });
   };
-  const once = memoized(() =>
-    reading(async (client) => ({
-      orders: await required(client, 'orders'),
-      lines: await required(client, 'order_lines'),
-    })),
+  const once = memoized(
+    () =>
+      reading(async (client) => ({
+        orders: await required(client, 'orders'),
+        lines: await required(client, 'order_lines'),
+      })),
+    () => versionOf(folder, ['orders', 'order_lines']),
   );
   const all = (name: 'categories' | 'user_grades') =>
     reading(async (client) => {
@@ -101,18 +112,40 @@ export function openShop(options: ShopOptions): Shop {
     },
     categories: () => all('categories'),
     userGrades: () => all('user_grades'),
+    now: () => reading(async (client) => (await client.query<{ now: string }>('select now()')).rows[0]?.now ?? ''),
+    facts: () => reading(readShopFacts),
+    sample: (name, limit) =>
+      reading(async (client) => {
+        const query = await loadShopQuery(client, folder, name);
+        return query && readSample(client, { name, sql: query.sql }, limit);
+      }),
     close: () => pool.end(),
   };
 }
 
-/** A failed attempt is not kept: a query that was mended is read again. */
-function memoized<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
+/** Makes it again where the version has changed since; a failed attempt is not kept. */
+function memoized<T>(make: () => Promise<T>, version: () => Promise<string>): () => Promise<T> {
+  let made: { version: string; value: Promise<T> } | undefined;
+  return async () => {
+    const current = await version();
+    if (made?.version !== current) {
+      const fresh = { version: current, value: make() };
+      made = fresh;
+      fresh.value.catch(() => {
+        if (made === fresh) made = undefined;
+      });
+    }
+    return made.value;
   };
+}
+
+/** Changes when one of the files does. */
+async function versionOf(folder: string, names: readonly string[]): Promise<string> {
+  const times = names.map((name) =>
+    stat(join(folder, `${name}.sql`)).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    ),
+  );
+  return (await Promise.all(times)).join();
 }

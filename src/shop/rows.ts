@@ -49,7 +49,7 @@ export function readOrder(raw: RawRow): Read<Order> {
   return checked(raw, (read) => ({
     code: read.required('code'),
     createdAt: read.moment('created_at', true),
-    updatedAt: read.required('updated_at'),
+    updatedAt: read.momentText('updated_at'),
     totalPrice: read.money('total_price'),
     userCode: read.text('user_code'),
     userName: read.text('user_name'),
@@ -129,9 +129,20 @@ function reader(raw: RawRow) {
       throw new Fault(`${name} is ${raw[name] === '' ? 'an empty text' : 'null'}, expected a value`);
     return value;
   };
+  const momentOf = (name: string, value: string): Date => {
+    const date = new Date(value.replace(' ', 'T').replace(/\+00$/, 'Z'));
+    if (Number.isNaN(date.getTime())) throw new Fault(`${name} is ${value}, expected a date of our era`);
+    return date;
+  };
   return {
     text,
     required,
+    /** With the microseconds that a Date would cut. */
+    momentText(name: string): string {
+      const value = required(name);
+      momentOf(name, value);
+      return value;
+    },
     money(name: string): string {
       const value = required(name);
       if (!/^-?\d+(\.\d+)?$/.test(value)) throw new Fault(`${name} is ${JSON.stringify(value)}, expected an amount`);
@@ -145,9 +156,7 @@ function reader(raw: RawRow) {
     },
     moment<R extends boolean>(name: string, mustBe: R): R extends true ? Date : Date | undefined {
       const value = mustBe ? required(name) : text(name);
-      const date = value === undefined ? undefined : new Date(value.replace(' ', 'T').replace(/\+00$/, 'Z'));
-      if (date && Number.isNaN(date.getTime())) throw new Fault(`${name} is ${value}, expected a date of our era`);
-      return date as R extends true ? Date : Date | undefined;
+      return (value === undefined ? undefined : momentOf(name, value)) as R extends true ? Date : Date | undefined;
     },
     oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
       const value = text(name);

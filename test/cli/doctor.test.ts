@@ -1,0 +1,207 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/package-root.ts';
+import { runCli } from '../harness/cli.ts';
+import { hasRedis, startRedis } from '../harness/redis.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+type Found = { area: string; verdict: string; what: string; mend?: string };
+
+/** What doctor finds in this world, but for what is well. */
+async function ills(world: World, environment: Record<string, string> = {}) {
+  const { status, stdout } = await runCli(['doctor', '--json'], { ...world.environment, ...environment });
+  const { findings } = JSON.parse(stdout) as { findings: Found[] };
+  const said = findings
+    .filter(({ verdict }) => verdict !== 'ok')
+    .map(({ area, verdict, what, mend }) => `${area} ${verdict}: ${what} → ${mend}`);
+  return { status, said, findings };
+}
+
+/** The sample shop's user as the README wants it: one that may only read. */
+async function withReader(world: World): Promise<Record<string, string>> {
+  const user = `reader_${new URL(world.shopUrl).pathname.slice(1)}`;
+  await world.shop(`create role ${user} login password 'reader'`);
+  onTestFinished(() =>
+    world.warehouse(`drop owned by ${user}; drop role ${user}`).then(
+      () => {},
+      () => {},
+    ),
+  );
+  await world.shop(`grant usage on schema shop to ${user}; grant select on all tables in schema shop to ${user}`);
+  const url = new URL(world.shopUrl);
+  [url.username, url.password] = [user, 'reader'];
+  return { SHOP_DATABASE_URL: url.href };
+}
+
+test('in a world that is well, doctor says so of everything, changes nothing, and ends with 0', async () => {
+  await using world = await openWorld();
+  const reader = await withReader(world);
+  const before = await world.warehouse('select count(*) from sync.cursors');
+  const { status, said, findings } = await ills(world, reader);
+  expect(said).toEqual([
+    'schedules warning: the queue holds no schedule: nothing runs by itself → start npx review-sync worker',
+  ]);
+  expect(status).toBe(0);
+  expect(new Set(findings.map(({ area }) => area))).toEqual(
+    new Set(['configuration', 'warehouse', 'shop', 'service', 'queue', 'schedules']),
+  );
+  expect(await world.warehouse('select count(*) from sync.cursors')).toEqual(before);
+  expect(Object.keys(world.service.requests()).filter((route) => !/^GET|oauth/.test(route))).toEqual([]);
+
+  const text = await runCli(['doctor'], { ...world.environment, ...reader });
+  expect(text.stdout).toMatch(/orders\.sql fits the contract: 60 rows/);
+  expect(text.stdout).toMatch(/its timestamps carry \+09:00, as Asia\/Seoul has it/);
+  expect(text.stdout).toMatch(/0 faults, 1 warning\.$/m);
+});
+
+test('all that is broken is told at once, each with its mend', async () => {
+  await using world = await openWorld();
+  const wrong = (url: string, change: (url: URL) => void) => {
+    const changed = new URL(url);
+    change(changed);
+    return changed.href;
+  };
+  const { status, said } = await ills(world, {
+    WAREHOUSE_DATABASE_URL: wrong(world.warehouseUrl, (url) => {
+      url.pathname = '/nowhere';
+    }),
+    SHOP_DATABASE_URL: wrong(world.shopUrl, (url) => {
+      url.port = '1';
+    }),
+    QUEUE_URL: 'redis://127.0.0.1:1',
+    REVIEW_API_CLIENT_SECRET: 'not-the-secret',
+  });
+  expect(status).toBe(1);
+  expect(said).toHaveLength(4);
+  expect(said[0]).toMatch(/^warehouse fault: .*"nowhere" does not exist → create the database/);
+  expect(said[1]).toMatch(
+    /^shop fault: .*ECONNREFUSED.* → start the server, or correct host and port in SHOP_DATABASE_URL/,
+  );
+  expect(said[2]).toMatch(/^service fault: POST \/oauth\/token: .*did not accept us.* → check the client id/);
+  expect(said[3]).toMatch(/^queue fault: cannot be reached: .* → .*QUEUE_URL/);
+  expect(said.join()).not.toContain('not-the-secret');
+});
+
+test('a shop user who may write is warned of, and a wrong password is named', async () => {
+  await using world = await openWorld();
+  expect((await ills(world)).said[0]).toMatch(
+    /^shop warning: .*who is a superuser \(.* → create a user with select only/,
+  );
+  const reader = new URL((await withReader(world)).SHOP_DATABASE_URL ?? '');
+  await world.shop(`grant insert on shop.orders to ${reader.username}`);
+  expect((await ills(world, { SHOP_DATABASE_URL: reader.href })).said[0]).toMatch(
+    /who may write to 1 tables \(shop\.orders/,
+  );
+});
+
+test('each shop query is held against the contract, with a sample of its rows', async () => {
+  await using world = await openWorld();
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  const edit = async (name: string, change: (sql: string) => string) => {
+    const file = join(folder, `${name}.sql`);
+    await writeFile(file, change(await readFile(file, 'utf8')));
+  };
+  await edit('orders', (sql) => `select o.*, 1 as colour from (${sql.replace(/;\s*$/, '')}\n) o`);
+  await edit(
+    'order_lines',
+    (sql) => `select l.* from (${sql.replace(/;\s*$/, '')}\n) l cross join generate_series(1, 2)`,
+  );
+  await edit('categories', () => 'select code, title as name from categories_of_old');
+  const environment = { SHOP_SQL_DIR: folder, ...(await withReader(world)) };
+  const { said } = await ills(world, environment);
+  expect(said[0]).toMatch(/^shop fault: .*orders\.sql: column colour is not of the contract; leave it out/s);
+  expect(said[1]).toMatch(
+    /^shop fault: order_lines\.sql: line_code .* of order .* is there 2 times → .*a join may multiply/,
+  );
+  expect(said[2]).toMatch(
+    /^shop fault: .*categories\.sql cannot be run \(line 1\): relation "categories_of_old" does not exist/,
+  );
+});
+
+test('rows that would become dead letters are counted, and no customer is shown', async () => {
+  await using world = await openWorld();
+  await world.shop(`update shop.orders set order_no = '' where order_id = (select min(order_id) from shop.orders)`);
+  const { said } = await ills(world, await withReader(world));
+  expect(said[0]).toMatch(/^shop warning: orders\.sql: 1 of 60 rows would not be synced, such as: code is .*expected/);
+});
+
+test('a service in another zone, or a web site in its place, is told', async () => {
+  await using world = await openWorld({ service: { timeZone: 'America/New_York' } });
+  const reader = await withReader(world);
+  expect((await ills(world, reader)).said[0]).toMatch(
+    /^service fault: its timestamps carry -0[45]:00, but Asia\/Seoul has \+09:00 .* → set REVIEW_API_TIME_ZONE/,
+  );
+  const site = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html').end('<h1>Hello</h1>'),
+  );
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void site.close());
+  const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  expect((await ills(world, { ...reader, REVIEW_API_BASE_URL: url })).said[0]).toMatch(
+    /^service fault: .*the answer is not what was asked for.*Hello.* → REVIEW_API_BASE_URL may name a web site/,
+  );
+});
+
+test('rows dated in the future, and views in another zone than the configured, are warned of', async () => {
+  await using world = await openWorld();
+  await world.shop(
+    `update shop.orders set modified_at = '2999-01-01' where order_id = (select max(order_id) from shop.orders)`,
+  );
+  const environment = {
+    ...(await withReader(world)),
+    REVIEW_API_TIME_ZONE: 'Asia/Tokyo',
+    SCHEDULE_TIME_ZONE: 'Asia/Seoul',
+  };
+  expect((await ills(world, environment)).said.slice(0, 2)).toEqual([
+    'warehouse warning: the views of bi cut days in Asia/Seoul, configured is Asia/Tokyo → npx review-sync migrate',
+    expect.stringMatching(
+      /^shop warning: orders\.sql: 1 of 60 rows have an updated_at in the future, such as 2999-01-01/,
+    ),
+  ]);
+});
+
+test('a warehouse that lacks a migration, a column or a right is told', async () => {
+  await using world = await openWorld();
+  const reader = await withReader(world);
+  await world.warehouse('alter table warehouse.reviews drop column tag_name cascade');
+  expect((await ills(world, reader)).said[0]).toMatch(
+    /^warehouse fault: a row could not be written: column "tag_name" .*does not exist → a table or column is gone/,
+  );
+  await world.warehouse(`delete from review_sync_migrations.applied where name like '0004%'`);
+  await world.warehouse(`insert into review_sync_migrations.applied (name, timestamp) values ('9999_future', '')`);
+  const { said } = await ills(world, reader);
+  expect(said[0]).toMatch(/^warehouse fault: migrations 9999_future are of a newer version .* → run one version/);
+  expect(said[1]).toMatch(/^warehouse fault: migrations are missing: 0004_webhooks → npx review-sync migrate/);
+});
+
+test.skipIf(!hasRedis)(
+  'schedules that are lost, changed, doubled or foreign are told; so is a Redis that drops jobs',
+  async () => {
+    const redis = await startRedis();
+    onTestFinished(redis.close);
+    await using world = await openWorld({ environment: { QUEUE_URL: redis.url } });
+    const app = await world.openApp();
+    const scheduled = app.queues.bull.scheduled;
+    const at = (pattern: string) => ({ pattern, tz: 'Asia/Seoul' });
+    await scheduled.upsertJobScheduler('sync-orders', at('0 3 * * *'), { name: 'sync-orders' });
+    await scheduled.upsertJobScheduler('sync-orders-again', at('*/5 * * * *'), { name: 'sync-orders' });
+    await scheduled.upsertJobScheduler('mail-everybody', at('0 0 1 1 *'), { name: 'mail-everybody' });
+    await scheduled.upsertJobScheduler('sync-reviews', at('*/15 * * * *'), { name: 'sync-reviews' });
+    await scheduled.upsertJobScheduler('reconcile-reviews', at('30 4 * * *'), { name: 'reconcile-reviews' });
+    const { said } = await ills(world, await withReader(world));
+    const schedules = said.filter((line) => line.startsWith('schedules'));
+    expect(schedules).toEqual([
+      expect.stringContaining('sync-catalog (0 * * * *) is configured, but not in the queue'),
+      expect.stringContaining('sync-orders runs at 0 3 * * * in Asia/Seoul, configured is */5 * * * * in Asia/Seoul'),
+      expect.stringContaining('mail-everybody (0 0 1 1 *) is in the queue, but not configured'),
+      expect.stringContaining('sync-orders is scheduled a second time, as sync-orders-again (*/5 * * * *)'),
+    ]);
+    expect(said).toContainEqual(expect.stringMatching(/^queue warning: no worker is connected/));
+  },
+);
