@@ -1,0 +1,215 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { alertsOf } from '../../jobs/watch-alerts.ts';
+import { checkAlerts } from '../../src/alerts/check-alerts.ts';
+import { type Attention, attentionOf } from '../../src/attention.ts';
+import { openLog } from '../../src/log.ts';
+import { statusReport } from '../../src/status-report.ts';
+import { runCli, startCli } from '../harness/cli.ts';
+import { hasRedis, startRedis } from '../harness/redis.ts';
+import { openServe } from '../harness/serve.ts';
+import { openWorld, until, type World } from '../harness/world.ts';
+import { startReceiver } from '../reference-service/webhook-receiver.ts';
+
+const start = Date.UTC(2026, 0, 1);
+const trouble = (key: string, isUrgent = true): Attention => ({
+  key,
+  what: `${key} is wrong`,
+  mend: 'mend it',
+  isUrgent,
+});
+
+const urgentKeys = (all: Attention[]) => all.filter(({ isUrgent }) => isUrgent).map(({ key }) => key);
+
+/** Checks as any process would; `texts` is what arrived. */
+async function openAlerts(world: World) {
+  const app = await world.openApp();
+  const texts: string[] = [];
+  const faults = { isDeaf: false };
+  let now = start;
+  const deps = {
+    ...{ db: app.warehouse.db, log: openLog('silent'), now: () => new Date(now) },
+    async post(text: string) {
+      if (faults.isDeaf) throw new Error('nobody listens');
+      texts.push(text);
+    },
+  };
+  const check = (attention: Attention[], minutesLater = 1) => {
+    now += minutesLater * 60_000;
+    return checkAlerts(deps, attention);
+  };
+  return { app, texts, faults, check };
+}
+
+test('what is wrong is told once, whoever looks and however often, and its recovery once', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { texts, check } = await openAlerts(world);
+  await Promise.all([check([trouble('reviews')]), check([trouble('reviews')]), check([trouble('reviews')])]);
+  await check([trouble('reviews')]);
+  await check([trouble('reviews'), trouble('orders'), trouble('a hole', false)]);
+  expect(texts).toEqual(['review-sync: reviews is wrong\n→ mend it', 'review-sync: orders is wrong\n→ mend it']);
+  await check([trouble('orders')], 60);
+  await check([trouble('orders')]);
+  expect(texts.slice(2)).toEqual([expect.stringMatching(/^review-sync: recovered after 1 h.*: reviews is wrong$/)]);
+  await check([]);
+  await check([trouble('reviews')]);
+  expect(texts.slice(3)).toEqual([expect.stringContaining('recovered'), 'review-sync: reviews is wrong\n→ mend it']);
+});
+
+test('a message that was not accepted is sent again; what was over before anybody heard needs none', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { texts, faults, check } = await openAlerts(world);
+  faults.isDeaf = true;
+  await check([trouble('orders'), trouble('reviews')]);
+  await check([trouble('orders')]);
+  faults.isDeaf = false;
+  await check([trouble('orders')]);
+  faults.isDeaf = true;
+  await check([]);
+  faults.isDeaf = false;
+  await check([]);
+  await check([]);
+  expect(texts).toEqual([expect.stringMatching(/orders is wrong/), expect.stringMatching(/recovered .*orders/)]);
+});
+
+test('a worker tells of a run that failed, and once it went through, of that', async () => {
+  const receiver = await startReceiver();
+  await using world = await openWorld({ service: { failRate: 0 } });
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
+    values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
+  const environment = { ...world.environment, ALERT_WEBHOOK_URL: receiver.url, SCHEDULE_REVIEWS: '* * * * * *' };
+  const others = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_RECONCILE: '' };
+  const worker = startCli(['worker'], { ...environment, ...others });
+  onTestFinished(() => worker.kill('SIGKILL'));
+  const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
+  await until(async () => texts().length >= 2);
+  worker.kill('SIGTERM');
+  expect((await worker.ended).status).toBe(0);
+  expect(texts()).toEqual([
+    'review-sync: the last sync-reviews failed: the service is down\n→ npx review-sync doctor tells what is broken',
+    expect.stringMatching(/^review-sync: recovered after .*: the last sync-reviews failed/),
+  ]);
+  expect(worker.saidSoFar()).not.toContain(receiver.url);
+});
+
+test('a flow that brings nothing for a day, where it used to bring much, is suspicious; a calm shop is not', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const keys = async () => urgentKeys(attentionOf(await statusReport(app)));
+  const runs = (
+    job: string,
+    orders: number,
+  ) => `insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
+    select '${job}' || n, '${job}', 'command', now() - make_interval(hours => 24 * n + 1), now() - make_interval(hours => 24 * n + 1), 'done',
+      jsonb_build_object('orders_pushed', case when n = 0 then 0 else ${orders} end)
+    from generate_series(0, 10) n`;
+  await world.warehouse(runs('sync-orders', 3));
+  await world.warehouse(runs('sync-reviews', 0));
+  expect(await keys()).toEqual([]);
+  await world.warehouse(
+    `update sync.runs set counts = '{"orders_pushed": 40}' where job = 'sync-orders' and id <> 'sync-orders0'`,
+  );
+  await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
+    select n, now() - make_interval(hours => 30 + n), now() from generate_series(1, 300) n`);
+  expect(await keys()).toEqual(['quiet orders', 'quiet reviews']);
+  await world.warehouse(
+    `insert into warehouse.reviews (id, created_at, updated_at) values (998, now() - interval '2 hours', now()), (999, now() - interval '3 hours', now())`,
+  );
+  expect(await keys()).toEqual(['quiet orders']);
+});
+
+test('dead letters and lag are worth a message from the configured limit on', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
+    select 'order', n::text, 'bad', '{}' from generate_series(1, 3) n`);
+  await world.warehouse(`insert into sync.cursors (flow, position)
+    values ('reviews', jsonb_build_object('at', now() - interval '90 minutes', 'readTo', now() - interval '90 minutes'))`);
+  const report = await statusReport(app);
+  const urgent = (lagMinutes: number, deadLetters: number) =>
+    urgentKeys(attentionOf(report, { lagMinutes, deadLetters }));
+  expect(urgent(60, 1)).toEqual(['lag reviews', 'dead letters']);
+  expect(urgent(120, 4)).toEqual([]);
+});
+
+test('a run that failed stays in sight until the next of its job goes through, however many others ran since', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
+    values ('old', 'reconcile-reviews', 'schedule', now() - interval '5 hours', now() - interval '5 hours', 'failed', 'down')`);
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+    select 'o' || n, 'sync-orders', 'schedule', now() - n * interval '5 minutes', now() - n * interval '5 minutes', 'done'
+    from generate_series(1, 50) n`);
+  const keys = async () => urgentKeys(attentionOf(await statusReport(app)));
+  expect(await keys()).toEqual(['failed reconcile-reviews']);
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+    values ('new', 'reconcile-reviews', 'schedule', now(), now(), 'done')`);
+  expect(await keys()).toEqual([]);
+});
+
+test('where the warehouse does not answer, so that nothing can be seen, that is told once, and its end once', async () => {
+  const receiver = await startReceiver();
+  await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
+  const app = await world.openApp();
+  const database = new URL(world.warehouseUrl).pathname.slice(1);
+  await world.atService(`alter database ${database} with allow_connections false`);
+  await world.atService('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database]);
+  const alerts = alertsOf(app, 20);
+  onTestFinished(() => alerts?.close());
+  const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
+  await until(async () => texts().length >= 1);
+  await world.atService(`alter database ${database} with allow_connections true`);
+  await until(async () => texts().length >= 2);
+  await alerts?.close();
+  expect(texts()).toEqual([
+    expect.stringMatching(
+      /^review-sync: how things stand cannot be read: .*not currently accepting.*\n→ npx review-sync doctor/,
+    ),
+    'review-sync: recovered: how things stand can be read again',
+  ]);
+});
+
+test.skipIf(!hasRedis)(
+  'a Redis that is gone is told by alert, page and status, and keeps nobody waiting for ever',
+  async () => {
+    const [receiver, redis] = [await startReceiver(), await startRedis()];
+    const environment = {
+      QUEUE_URL: redis.url,
+      STATUS_TOKEN: 'the-token-of-the-page',
+      ALERT_WEBHOOK_URL: receiver.url,
+    };
+    await using serving = await openServe(environment, { environment });
+    const app = await serving.world.openApp();
+    const worker = startCli(['worker'], serving.environment);
+    await worker.says('worker ready');
+    await redis.close();
+    worker.kill('SIGTERM');
+    const alerts = alertsOf(app, 20);
+    onTestFinished(() => alerts?.close());
+    const page = await fetch(serving.url, { headers: { authorization: 'Bearer the-token-of-the-page' } });
+    expect([page.status, await page.text()]).toEqual([
+      503,
+      expect.stringContaining('The queue (QUEUE_URL) gave no answer'),
+    ]);
+    const status = await runCli(['status'], serving.environment);
+    expect([status.status, status.stderr]).toEqual([
+      1,
+      expect.stringContaining('The queue (QUEUE_URL) cannot be reached'),
+    ]);
+    const [told] = await until(async () => receiver.received.length > 0 && receiver.received);
+    expect(JSON.stringify(told?.body)).toContain('The queue (QUEUE_URL) gave no answer');
+    expect((await worker.ended).status).toBe(0);
+  },
+);
+
+test('a flow that never ran is said to be so, and wakes nobody; a lag that is worth an alert is shown too', async () => {
+  await using world = await openWorld({ shop: 'empty', environment: { ALERT_LAG_MINUTES: '5' } });
+  const app = await world.openApp();
+  const attention = async () => attentionOf(await statusReport(app));
+  expect((await attention()).map(({ key, isUrgent }) => [key, isUrgent])).toEqual([
+    ['never orders', false],
+    ['never reviews', false],
+  ]);
+  await world.warehouse(`insert into sync.cursors (flow, position)
+    values ('reviews', jsonb_build_object('at', now(), 'readTo', now() - interval '10 minutes'))`);
+  expect(urgentKeys(await attention())).toEqual(['lag reviews']);
+});
