@@ -96,9 +96,13 @@ async function dryRun(context: Context, app: App, { gaps, ...range }: BackfillRe
   const deps = { reviews: app.api.reviews, db, now: app.now };
   const windows = await planBackfillReviews(deps, range, { timeZone, since });
   const reading = { reviews: app.api.reviews, timeZone, signal: context.signal };
-  const requests = await estimateRequests(reading, windows);
+  const { requests, atLeast } = await estimateRequests(reading, windows);
   const days = windows.map(({ span }) => ({ from: dayOf(span.start, timeZone), to: dayOf(span.end, timeZone) }));
   const lines = days.map((window) => `  ${window.from} … ${window.to}`);
-  const text = [`${windows.length} windows, about ${requests} requests:`, ...lines, 'Nothing was written.'].join('\n');
-  return { text, json: { windows: days, requests } };
+  const text = [
+    `${windows.length} windows, ${atLeast ? 'at least' : 'about'} ${requests} requests:`,
+    ...lines,
+    'Nothing was written.',
+  ].join('\n');
+  return { text, json: { windows: days, requests, atLeast } };
 }

@@ -1,21 +1,8 @@
 import { InvalidArgumentError } from 'commander';
-import { syncCatalog } from '../../jobs/sync-catalog.ts';
-import { syncOrders } from '../../jobs/sync-orders.ts';
+import { retryLetters } from '../../jobs/retry-letters.ts';
 import { type App, openApp } from '../app.ts';
 import { UsageError } from '../errors.ts';
-import { NotFoundError } from '../review-api/index.ts';
-import {
-  type DeadLetter,
-  discardDeadLetters,
-  findDeadLetters,
-  forgetFingerprints,
-  groupDeadLetters,
-  orderCodesOf,
-  putDeadLetter,
-  resolveDeadLetters,
-} from '../warehouse/dead-letters.ts';
-import { inTransaction } from '../warehouse/index.ts';
-import { landReviews } from '../warehouse/reviews.ts';
+import { discardDeadLetters, findDeadLetters, groupDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from './command.ts';
 import { openProgress } from './progress.ts';
 import { runToEnd } from './run-to-end.ts';
@@ -85,45 +72,18 @@ async function discard(app: App, ids: number[]): Promise<Report> {
   return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
 }
 
-/** Orders and the catalog are read from the shop again, reviews from the service. */
 async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
   const found = await findDeadLetters(db, ids.length > 0 ? { ids } : {});
   const letters = found.filter((letter) => letter.resolvedAt === null);
-  const isOf = (...kinds: DeadLetter['kind'][]) => letters.filter((letter) => kinds.includes(letter.kind));
   const progress = openProgress(context.terminal, 'retry', 'parts', Date.now);
   const following = { progress, signal: context.signal };
-  if (isOf('category', 'user_grade').length > 0) await runToEnd(app, { job: syncCatalog, payload: {} }, following);
-  const orders = isOf('order', 'order_line');
-  if (orders.length > 0) {
-    await forgetFingerprints(
-      db,
-      await orderCodesOf(
-        db,
-        orders.map((letter) => letter.id),
-      ),
-    );
-    await runToEnd(app, { job: syncOrders, payload: {} }, following);
-  }
-  for (const letter of isOf('review')) await retryReview(app, letter);
+  await retryLetters(app, letters, async (job) => void (await runToEnd(app, { job, payload: {} }, following)));
   const after = await findDeadLetters(db, { ids: [0, ...letters.map((letter) => letter.id)] });
   const resolved = after.filter((letter) => letter.resolvedAt !== null).length;
   const open = (await findDeadLetters(db, {})).length;
   const text = `${resolved} of ${letters.length} went through. ${open} are open${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
   return { text, json: { tried: letters.length, resolved, open }, incomplete: resolved < letters.length };
-}
-
-async function retryReview(app: App, letter: DeadLetter): Promise<void> {
-  const { db, statements } = app.warehouse;
-  if (!/^\d+$/.test(letter.key)) return;
-  try {
-    const { item } = await app.api.reviews.get(Number(letter.key));
-    const landed = await inTransaction(db, (trx) => landReviews(trx, statements, JSON.stringify([item])));
-    if (landed.refused === 0) await resolveDeadLetters(db, 'review', [letter.key]);
-  } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error;
-    await putDeadLetter(db, { ...letter, reason: 'the review is no longer at the service' });
-  }
 }
 
 function idOf(text: string): number {

@@ -5,7 +5,7 @@ import { jobs } from '../../jobs/index.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
-import { type App, openApp } from '../app.ts';
+import type { App } from '../app.ts';
 import { askWarehouse, countEnds, type End } from '../demo/ask.ts';
 import { olist, type Source, sampleShop } from '../demo/sources.ts';
 import { type Stage, setStage } from '../demo/stage.ts';
@@ -13,8 +13,10 @@ import { IncompleteError } from '../errors.ts';
 import type { AnyRunJob, RunReport } from '../queue/job.ts';
 import { applySchedules, schedulesOf } from '../queue/schedules.ts';
 import type { Command, Context, Report } from './command.ts';
+import { openMeasuredApp } from './measured-app.ts';
 import { openProgress } from './progress.ts';
 import { drawRun, follow, workerOf } from './run-to-end.ts';
+import { startServing } from './serving.ts';
 import { table } from './table.ts';
 
 type Options = { keep?: true; data?: string };
@@ -37,9 +39,8 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   await using opened = new AsyncDisposableStack();
   say(`Setting the stage: an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
-  const app = await openApp(stage.config, { log: context.log('error') });
-  opened.defer(() => app.close());
-  const worker = workerOf(app, ['scheduled', 'runs', 'steps']);
+  const { app, metrics } = await openMeasuredApp(stage.config, context.log('error'), opened);
+  const worker = workerOf(app, ['scheduled', 'runs', 'steps'], { onStep: metrics.onStep });
   opened.defer(() => worker.close());
 
   await writeReviews(context, app, stage, source);
@@ -59,12 +60,14 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   );
   const missing = answers.find((answer) => answer.question === 'what is missing')?.rows.length ?? 1;
   const report: Report = {
-    text: [...answers.map(drawAnswer), drawEnds(ends), stillUp(stage, options)].join('\n\n'),
+    text: [...answers.map(drawAnswer), drawEnds(ends), goneAgain].join('\n\n'),
     json: { runs: { ...runs, catalog, orders, again }, answers, ends },
     incomplete: missing > 0 || !isSame(ends),
   };
   if (!options.keep) return report;
-  process.stdout.write(`${report.text}\n`);
+  const page = await startServing(app, metrics, opened);
+  await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhooks.secret}`);
+  process.stdout.write(`${[...answers.map(drawAnswer), drawEnds(ends), stillUp(stage, page)].join('\n\n')}\n`);
   await applySchedules(app.queues, schedulesOf(jobs, stage.config.schedules, stage.config.scheduleTimeZone));
   if (!context.signal.aborted) await once(context.signal, 'abort');
   return undefined;
@@ -113,14 +116,17 @@ function isSame(ends: readonly End[]): boolean {
   );
 }
 
-function stillUp({ urls, database }: Stage, options: Options): string {
-  if (!options.keep)
-    return 'All of it ran on this machine, in temporary folders that are gone now. Keep it up with: npm run demo -- --keep';
+const goneAgain =
+  'All of it ran on this machine, in temporary folders that are gone now. Keep it up with: npm run demo -- --keep';
+
+function stillUp({ urls, database }: Stage, page: string): string {
   return [
-    'Everything is still up; the worker runs its schedules. Ctrl-C ends it and removes it.',
+    'Everything is still up; the worker runs its schedules, and the service’s webhooks bring what changes within seconds.',
+    'Ctrl-C ends it and removes it.',
     table(
       ['what', 'address'],
       [
+        ['the status page', `${page}  (any user, password: demo)`],
         ['the warehouse, for psql and BI tools', urls.warehouse],
         ['the shop’s database', urls.shop],
         ['the review service', `${urls.service}  (client id and secret: demo)`],

@@ -1,5 +1,7 @@
 import { openApp } from '../app.ts';
+import { UsageError } from '../errors.ts';
 import { explainOrder, type OrderExplanation } from '../orders/explain-order.ts';
+import { explainReview, type ReviewExplanation } from '../reviews/explain-review.ts';
 import type { Command } from './command.ts';
 import { table } from './table.ts';
 
@@ -22,8 +24,74 @@ export const explain: Command = {
           }
         }),
       );
+    commander
+      .command('review <id>')
+      .description('what the service answers, what the warehouse holds, which windows held it, and what differs now')
+      .option('--json', 'report as JSON')
+      .action((text: string) =>
+        run(async (context) => {
+          const id = reviewId(text);
+          const app = await openApp(context.config(), { log: context.log('error') });
+          try {
+            const explanation = await explainReview({ reviews: app.api.reviews, warehouse: app.warehouse }, id);
+            return { text: drawReview(explanation), json: explanation };
+          } finally {
+            await app.close();
+          }
+        }),
+      );
   },
 };
+
+function reviewId(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new UsageError(`${JSON.stringify(text)} is no id of a review, expected a number such as 4711`);
+}
+
+function drawReview(review: ReviewExplanation): string {
+  const { service, warehouse, windows, marks } = review;
+  return [
+    service ? `The service\n${fieldTable(service)}` : 'The service has no such review (404).',
+    warehouse ? `The warehouse\n${fieldTable(warehouse)}` : 'The warehouse has no such review.',
+    windows.length === 0
+      ? 'No recorded window holds its dates.'
+      : `Windows that held its dates\n${table(
+          ['axis', 'from', 'to', 'read at', 'run'],
+          windows.map((one) => [one.axis, seconds(one.startAt), seconds(one.endAt), seconds(one.startedAt), one.runId]),
+        )}`,
+    ...marks.map(({ what, at, runId }) =>
+      what === 'late'
+        ? `It came late: found at ${seconds(at)} by ${runId}.`
+        : `Suspected gone: missed at ${seconds(at)} by ${runId}.`,
+    ),
+    drawLetters(review),
+    drawReviewDifference(review),
+  ].join('\n\n');
+}
+
+function drawReviewDifference({ service, warehouse, differences }: ReviewExplanation): string {
+  if (!service) return warehouse && !warehouse.deleted_at ? 'It should be marked deleted: run verify --repair.' : '';
+  const [one] = differences;
+  if (!one) return 'Service and warehouse agree.';
+  if (one.kind === 'missing') return 'The warehouse lacks it: run backfill reviews over the day it was created.';
+  return one.kind === 'refused' ? 'The warehouse cannot hold it as it is.' : `They differ in ${one.fields.join(', ')}.`;
+}
+
+const seconds = (date: Date) => date.toISOString().slice(0, 19);
+
+/** Lists and texts are cut: `--json` has them whole. */
+function fieldTable(record: Record<string, unknown>): string {
+  const cells = Object.entries(record).filter(([, value]) => value !== null);
+  const shown = (value: unknown) => {
+    const text =
+      value instanceof Date ? value.toISOString() : typeof value === 'string' ? value : JSON.stringify(value);
+    return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+  };
+  return table(
+    ['field', 'value'],
+    cells.map(([name, value]) => [name, shown(value)]),
+  );
+}
 
 function draw(order: OrderExplanation): string {
   return [drawShop(order), drawPushed(order), drawService(order), drawLetters(order), drawDifference(order)].join(
@@ -71,7 +139,7 @@ function drawService({ service }: OrderExplanation): string {
   return `${head}\n${table(['sub-order', 'product', 'cents', 'status', 'reviews'], rows)}`;
 }
 
-function drawLetters({ letters }: OrderExplanation): string {
+function drawLetters({ letters }: Pick<OrderExplanation, 'letters'>): string {
   if (letters.length === 0) return 'No dead letters.';
   const rows = letters.map((letter) => [
     String(letter.id),

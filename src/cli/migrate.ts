@@ -1,7 +1,11 @@
 import { migrateQueue } from '../queue/connection.ts';
+import { prepareBi } from '../warehouse/bi.ts';
 import { openWarehouse } from '../warehouse/index.ts';
 import { migrateWarehouse } from '../warehouse/migrate.ts';
 import type { Command } from './command.ts';
+
+const withoutReader = `Nobody but the owner can read the views of bi yet: the role bi_reader is missing, and this user may not create it.
+Have an administrator run: create role bi_reader nologin; then run migrate again.`;
 
 export const migrate: Command = {
   name: 'migrate',
@@ -20,8 +24,9 @@ export const migrate: Command = {
           try {
             const applied = await migrateWarehouse(warehouse.db);
             await migrateQueue(config.queueUrl);
-            const text = applied.length === 0 ? 'Up to date.' : applied.map((name) => `applied ${name}`).join('\n');
-            return { text, json: { applied } };
+            const biReader = await prepareBi(warehouse, config.api);
+            const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
+            return { text: [...done, ...(biReader ? [] : [withoutReader])].join('\n'), json: { applied, biReader } };
           } finally {
             await warehouse.close();
           }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { startEmbeddedDatabase } from '../embedded-database/index.ts';
 import { UsageError } from '../errors.ts';
+import { faultOfUrl } from '../reference-service/events/receivers.ts';
 import { startReferenceService } from '../reference-service/index.ts';
 import { isTimeZone } from '../span.ts';
 import type { Command, Context } from './command.ts';
@@ -17,6 +18,8 @@ type Options = {
   failRate: number;
   rateLimit?: number;
   tokenTtl?: number;
+  webhook: string[];
+  brandId: number;
 };
 
 export const referenceService: Command = {
@@ -33,6 +36,8 @@ export const referenceService: Command = {
       .option('--fail-rate <0..1>', 'share of requests that fail or lose their answer', numberFrom(0, 1), 0)
       .option('--rate-limit <n>', 'requests per second before 429', numberFrom(0.01, 1_000_000))
       .option('--token-ttl <seconds>', 'how long a token is good for', numberFrom(1, 31_536_000))
+      .option('--webhook <url>', 'where the three events are sent, kept in its database (repeatable)', addReceiver, [])
+      .option('--brand-id <n>', 'the brand that events tell of', integerFrom(1, 2_147_483_647), 1)
       .action((options: Options) => run((context) => serve(context, options)));
   },
 };
@@ -52,6 +57,8 @@ async function serve(context: Context, options: Options): Promise<undefined> {
     timeZone: options.timeZone,
     latencyMs: options.latency,
     failRate: options.failRate,
+    brandId: options.brandId,
+    receivers: options.webhook.map((url) => ({ url })),
     ...(options.rateLimit !== undefined && { rateLimitPerSecond: options.rateLimit }),
     ...(options.tokenTtl !== undefined && { tokenTtlSeconds: options.tokenTtl }),
   });
@@ -65,6 +72,20 @@ async function embedded(context: Context, opened: AsyncDisposableStack): Promise
   opened.defer(() => database.close());
   context.terminal.say(`Its data is kept in ${database.directory}.`);
   return database.createDatabase('reference_service');
+}
+
+function addReceiver(url: string, before: string[]): string[] {
+  const fault = faultOfUrl(url);
+  if (fault) throw new InvalidArgumentError(fault);
+  return [...before, url];
+}
+
+function integerFrom(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = numberFrom(least, most)(text);
+    if (Number.isInteger(number)) return number;
+    throw new InvalidArgumentError('expected a whole number');
+  };
 }
 
 function numberFrom(least: number, most: number): (text: string) => number {

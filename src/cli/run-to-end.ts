@@ -4,16 +4,36 @@ import { type App, stepsAtATime } from '../app.ts';
 import { IncompleteError, ReviewSyncError } from '../errors.ts';
 import type { QueueName } from '../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../queue/job.ts';
-import { type RunningWorker, startWorker } from '../queue/worker.ts';
+import { type RunningWorker, startWorker, type WorkerOptions } from '../queue/worker.ts';
+import { addToPart, partsOfRuns, partText, type RunPart } from '../warehouse/run-parts.ts';
 import type { Report } from './command.ts';
+import { processName } from './process-name.ts';
 import type { Progress } from './progress.ts';
 
 const lookEveryMs = 200;
 
 /** A worker in this process. Commands take no scheduled runs: those are a real worker's. */
-export function workerOf(app: App, take: readonly QueueName[]): RunningWorker {
+export function workerOf(
+  app: App,
+  take: readonly QueueName[],
+  told: Pick<WorkerOptions<App>, 'onStep' | 'onRun'> = {},
+): RunningWorker {
   const { queues, log, now, abort } = app;
-  return startWorker({ queues, jobs, context: app, take, concurrency: stepsAtATime, log, now, abort });
+  const worker = processName();
+  const keepPart: WorkerOptions<App>['keepPart'] = (runId, counts) =>
+    addToPart(app.warehouse.db, { runId, worker, counts });
+  return startWorker({
+    queues,
+    jobs,
+    context: app,
+    take,
+    concurrency: stepsAtATime,
+    log,
+    now,
+    abort,
+    keepPart,
+    ...told,
+  });
 }
 
 export type Following = { progress: Progress; signal: AbortSignal };
@@ -27,7 +47,9 @@ export async function follow(app: App, runId: string, { progress, signal }: Foll
         progress.update(at.ended, at.planned);
         return at.report ?? { outcome: 'incomplete', counts: {}, error: 'the queue has lost the run’s report' };
       case 'failed':
-        throw new ReviewSyncError('run', at.error ?? 'the run failed', { hint: 'Nothing is lost; run it again.' });
+        throw new ReviewSyncError('run', at.error ?? 'the run failed', {
+          hint: 'Nothing is lost; run it again. npx review-sync doctor tells what is broken.',
+        });
       case 'lost':
         throw new ReviewSyncError('run', 'the run is no longer in the queue', { hint: 'Run it again.' });
       default:
@@ -42,28 +64,36 @@ export async function follow(app: App, runId: string, { progress, signal }: Foll
   }
 }
 
+/** A run that ended, with what each process did of it. */
+type SharedReport = RunReport & { parts?: RunPart[] };
+
 /** Enqueues a run and works on it in this process, alone or together with running workers, to its end. */
 export async function runToEnd(
   app: App,
   run: { job: AnyRunJob<App>; payload: unknown; id?: string },
   following: Following,
-): Promise<RunReport> {
+): Promise<SharedReport> {
   const { id, joined } = await app.queues.enqueue(run.job, run.payload, run.id);
   if (joined) app.log.info({ run: id }, 'this run is going already; joining it');
   const worker = workerOf(app, ['runs', 'steps']);
   try {
-    return await follow(app, id, following);
+    const report = await follow(app, id, following);
+    return { ...report, parts: (await partsOfRuns(app.warehouse.db, [id])).get(id) ?? [] };
   } finally {
     following.progress.stop();
     await worker.close();
   }
 }
 
-/** The report of a run as every command draws it. */
-export function drawRun(title: string, report: RunReport): Report {
+/** The report of a run as every command draws it; where processes shared it, with what each did. */
+export function drawRun(title: string, report: SharedReport): Report {
   const counts = Object.entries(report.counts).filter(([, n]) => n > 0);
   const told = counts.map(([kind, n]) => `${n.toLocaleString('en')} ${kind.replaceAll('_', ' ')}`).join(', ');
-  const text = `${title}: ${report.outcome}. ${told || 'Nothing to do.'}`;
-  const incomplete = report.outcome !== 'done';
-  return { text: report.error ? `${text}\n${report.error}` : text, json: report, incomplete };
+  const parts = report.parts ?? [];
+  const text = [
+    `${title}: ${report.outcome}. ${told || 'Nothing to do.'}`,
+    ...(parts.length > 1 ? parts.map((part) => `  ${part.worker}: ${partText(part)}`) : []),
+    ...(report.error ? [report.error] : []),
+  ].join('\n');
+  return { text, json: report, incomplete: report.outcome !== 'done' };
 }

@@ -1,3 +1,4 @@
+import { reconcileReviews } from '../../jobs/reconcile-reviews.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
@@ -11,6 +12,11 @@ const flows: Readonly<Record<string, { job: AnyRunJob<App>; summary: string; uni
   catalog: { job: syncCatalog, summary: 'push categories and member grades', unit: 'parts' },
   orders: { job: syncOrders, summary: 'push the orders that changed since the last run', unit: 'slices of orders' },
   reviews: { job: syncReviews, summary: 'export the reviews that changed since the last run', unit: 'windows' },
+  reconcile: {
+    job: reconcileReviews,
+    summary: 'read reviews again with age: bring in what came late, mark what is gone',
+    unit: 'windows',
+  },
 };
 
 export const sync: Command = {

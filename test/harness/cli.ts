@@ -7,8 +7,11 @@ const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 export type CliEnd = { status: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
 export type RunningCli = {
+  pid: number | undefined;
   /** Resolves when standard error has shown the text; rejects when the process ends before. */
   says(text: string): Promise<void>;
+  /** All of standard error until now. */
+  saidSoFar(): string;
   kill(signal: NodeJS.Signals): void;
   ended: Promise<CliEnd>;
 };
@@ -30,7 +33,9 @@ export function startCli(args: readonly string[], environment: Record<string, st
   });
   const ended = once(child, 'close').then(([status, signal]) => ({ status, signal, stdout, stderr }));
   return {
+    pid: child.pid,
     ended,
+    saidSoFar: () => stderr,
     kill: (signal) => void child.kill(signal),
     async says(text) {
       while (!stderr.includes(text)) {

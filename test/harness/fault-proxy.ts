@@ -1,4 +1,4 @@
-import { createServer, request as send } from 'node:http';
+import { createServer, type IncomingMessage, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** `before`: the n-th call never arrives; `after`: it is done and answered; `lost`: it is done, its answer lost. */
@@ -8,52 +8,86 @@ export type FaultProxy = {
   url: string;
   /** Calls so far, the token's left out. */
   calls(): number;
+  /** The addresses they asked for, without the host. */
+  asked(): readonly string[];
+  /** When each of all calls came, in milliseconds, the token's left out. */
+  cameAtMs: readonly number[];
   /** Strikes at the n-th call from now on; `then` is told at that moment. */
   strike(n: number, mode: FaultMode, then?: () => void): void;
+  /** From now on one call at a time is passed on, and just before the n-th of them `change` happens. */
+  changeBefore(n: number, change: () => Promise<unknown>): void;
   close(): Promise<void>;
 };
 
 /** Stands between client and service, counts the calls and breaks one of them. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
-  let calls = 0;
+  let asked: string[] = [];
+  const cameAtMs: number[] = [];
   let plan: { n: number; mode: FaultMode; then: (() => void) | undefined } | undefined;
+  let shift: { n: number; change: () => Promise<unknown> } | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
   const server = createServer((incoming, outgoing) => {
     const isToken = incoming.url === '/oauth/token';
-    if (!isToken) calls += 1;
-    const fault = !isToken && plan?.n === calls ? plan : undefined;
+    if (!isToken) {
+      asked.push(incoming.url ?? '');
+      cameAtMs.push(performance.now());
+    }
+    const number = isToken ? undefined : asked.length;
+    const fault = plan?.n === number ? plan : undefined;
     if (fault?.mode === 'before') {
       fault.then?.();
       incoming.socket.destroy();
       return;
     }
-    const { method, headers, url } = incoming;
-    const onward = send(`${target}${url}`, { method, headers }, (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.on('end', () => {
+    const change = shift?.n === number ? shift?.change : undefined;
+    const answered = shift
+      ? turn.then(() => change?.()).then(() => passOn(target, incoming))
+      : passOn(target, incoming);
+    turn = answered.catch(() => {});
+    answered.then(
+      ({ answer, body }) => {
         if (fault?.mode === 'lost') {
           fault.then?.();
           incoming.socket.destroy();
           return;
         }
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers).end(Buffer.concat(chunks), () => fault?.then?.());
-      });
-    });
-    onward.on('error', () => incoming.socket.destroy());
-    incoming.pipe(onward);
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers).end(body, () => fault?.then?.());
+      },
+      () => incoming.socket.destroy(),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    calls: () => calls,
+    calls: () => asked.length,
+    asked: () => asked,
+    cameAtMs,
     strike(n, mode, then) {
-      calls = 0;
+      asked = [];
       plan = { n, mode, then };
+    },
+    changeBefore(n, change) {
+      asked = [];
+      shift = { n, change };
     },
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function passOn(target: string, incoming: IncomingMessage): Promise<{ answer: IncomingMessage; body: Buffer }> {
+  const { method, headers, url } = incoming;
+  return new Promise((resolve, reject) => {
+    const onward = send(`${target}${url}`, { method, headers }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('end', () => resolve({ answer, body: Buffer.concat(chunks) }));
+    });
+    onward.on('error', reject);
+    incoming.pipe(onward);
+  });
 }

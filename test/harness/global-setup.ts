@@ -3,6 +3,7 @@ import { startEmbeddedDatabase } from '../../src/embedded-database/index.ts';
 import { migrateQueue } from '../../src/queue/connection.ts';
 import { generateSampleShop } from '../../src/sample-shop/generate.ts';
 import { loadSampleShop } from '../../src/sample-shop/load.ts';
+import { prepareBi } from '../../src/warehouse/bi.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 
@@ -18,6 +19,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const migrated = await database.createDatabase('template_migrated');
   const warehouse = await openWarehouse({ url: migrated, connections: 1 });
   await migrateWarehouse(warehouse.db);
+  await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
   await warehouse.close();
   await migrateQueue(migrated);
   const shop = await database.createDatabase('template_shop');

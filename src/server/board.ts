@@ -1,0 +1,16 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Queues } from '../queue/index.ts';
+
+/** Bull Board below `prefix`, to look at only: a step that is run again by hand would be one of a run that has ended. */
+export async function createBoard(app: FastifyInstance, queues: Queues, prefix: string): Promise<void> {
+  const adapter = new FastifyAdapter();
+  adapter.setBasePath(prefix);
+  createBullBoard({
+    queues: Object.values(queues.bull).map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
+    serverAdapter: adapter,
+  });
+  await app.register(adapter.registerPlugin(), { prefix });
+}

@@ -1,0 +1,21 @@
+/** A piece of HTML that is safe to send. */
+export class Html {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = Html | string | number | undefined | null | false | readonly Part[];
+
+/** Template tag: what is put in is escaped, unless it is Html itself. */
+export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
+  return new Html(strings.map((text, index) => text + (index < parts.length ? written(parts[index]) : '')).join(''));
+}
+
+function written(part: Part): string {
+  if (part instanceof Html) return part.text;
+  if (Array.isArray(part)) return part.map(written).join('');
+  if (part === undefined || part === null || part === false) return '';
+  return String(part).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

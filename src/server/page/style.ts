@@ -1,0 +1,30 @@
+/** In the page itself, so that it needs one request. Contrast of at least 4.5 in both schemes. */
+export const style = `
+:root{color-scheme:light dark;--bg:#fff;--fg:#1a1c1f;--soft:#50565e;--line:#c9ced6;--link:#0b57b0;--bad:#a3160b;--good:#14602e;
+--s0:#f1f3f5;--s1:#cfe3f7;--s2:#8fc0ee;--s3:#2f7cc4;--s4:#0b4a86;--on:#fff}
+@media (prefers-color-scheme:dark){:root{--bg:#15181c;--fg:#e8eaed;--soft:#aab1bb;--line:#3d444d;--link:#8ab8f5;--bad:#ff9a90;
+--good:#7fd69a;--s0:#22262c;--s1:#1d3a57;--s2:#24598c;--s3:#74b2ea;--s4:#b9dcfb;--on:#10151b}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:70rem;padding:1rem;background:var(--bg);color:var(--fg);font:1rem/1.5 system-ui,sans-serif}
+h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line)}
+a{color:var(--link)}p{max-width:45rem}.soft{color:var(--soft)}
+.skip{position:absolute;left:-99rem}.skip:focus{left:1rem;background:var(--bg)}
+.sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.scroll{overflow-x:auto;position:relative}table{border-collapse:collapse}
+.scroll th,.scroll td{text-align:left;white-space:nowrap;padding:.3rem .75rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}
+.scroll .text{display:inline-block;min-width:15rem;white-space:normal;overflow-wrap:anywhere}.well{color:var(--good);font-weight:600}.attention{padding-left:1.2rem}.attention strong,.failed,.incomplete{color:var(--bad)}
+.done{color:var(--good)}.attention li{margin:.4rem 0;overflow-wrap:anywhere}.notice{border:2px solid var(--link);padding:.5rem 1rem}
+button{font:inherit;min-height:2rem;padding:.1rem .7rem;border:1px solid var(--soft);border-radius:.3rem;background:var(--s0);color:var(--fg);cursor:pointer}
+button.grave{color:var(--bad)}form{display:flex;gap:.4rem;flex-wrap:wrap}
+:focus-visible{outline:3px solid var(--link);outline-offset:2px}
+details ul{margin:0;padding-left:1.2rem}
+.years{display:flex;flex-wrap:wrap;gap:.2rem .9rem;list-style:none;padding:0}.years a{display:inline-block;padding:.15rem}.years [aria-current]{font-weight:700;color:var(--fg)}
+.months{display:grid;align-items:start;margin-bottom:1rem;grid-template-columns:repeat(auto-fill,minmax(15.5rem,1fr));gap:1rem}
+.month{table-layout:fixed;border-spacing:2px;border-collapse:separate;width:15rem}.month caption{text-align:left;font-weight:600}
+.month th{font-weight:400;color:var(--soft);font-size:.8rem}.month td{text-align:center;font-size:.8rem;height:1.7rem;position:relative;border-radius:3px}
+.month abbr{text-decoration:none}.outside{color:var(--soft)}
+.s0{background:var(--s0)}.s1{background:var(--s1)}.s2{background:var(--s2);color:var(--fg)}.s3{background:var(--s3);color:var(--on)}.s4{background:var(--s4);color:var(--on)}
+.hole{outline:2px dashed var(--bad);outline-offset:-2px;font-weight:700}
+figure{margin:0 0 1rem}svg{width:100%;height:7rem;border:1px solid var(--line)}polyline{fill:none;stroke:var(--link);stroke-width:2;vector-effect:non-scaling-stroke}.axis{stroke:var(--line)}
+figcaption{color:var(--soft)}.charts{max-width:45rem}
+`;

@@ -1,0 +1,30 @@
+import { type CliEnd, startCli } from './cli.ts';
+import { openWorld, type World, type WorldOptions } from './world.ts';
+
+export type Serving = AsyncDisposable & {
+  world: World;
+  url: string;
+  environment: Record<string, string>;
+  stop(): Promise<CliEnd>;
+};
+
+/** The command `serve` on a free port, in a world of its own. */
+export async function openServe(
+  environment: Record<string, string> = {},
+  options: WorldOptions = {},
+): Promise<Serving> {
+  const world = await openWorld({ shop: 'empty', ...options });
+  const all = { ...world.environment, LOG_LEVEL: 'info', PORT: '0', ...environment };
+  const cli = startCli(['serve'], all);
+  await cli.says('"listening"');
+  const url = /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1] ?? '';
+  const stop = () => {
+    cli.kill('SIGTERM');
+    return cli.ended;
+  };
+  const close = async () => {
+    await stop();
+    await world[Symbol.asyncDispose]();
+  };
+  return { world, url, environment: all, stop, [Symbol.asyncDispose]: close };
+}

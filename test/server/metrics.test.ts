@@ -1,0 +1,75 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { runCli, startCli } from '../harness/cli.ts';
+import { openServe } from '../harness/serve.ts';
+import { openWorld, until } from '../harness/world.ts';
+
+/** The samples of a metric, such as `{flow="reviews"}`, with their values. */
+function samples(text: string, name: string): Record<string, number> {
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ');
+      return [line.slice(name.length, at), Number(line.slice(at + 1))];
+    }),
+  );
+}
+
+test('a worker’s /metrics tell its requests by route and status, their latency, and what it brought', async () => {
+  await using world = await openWorld();
+  const others = {
+    SCHEDULE_ORDERS: '* * * * * *',
+    SCHEDULE_CATALOG: '',
+    SCHEDULE_RECONCILE: '',
+    SCHEDULE_REVIEWS: '* * * * * *',
+  };
+  const worker = startCli(['worker'], { ...world.environment, ...others, METRICS_PORT: '0', LOG_LEVEL: 'info' });
+  onTestFinished(() => worker.kill('SIGKILL'));
+  await worker.says('"listening"');
+  const url = /"url":"([^"]+)"/.exec(worker.saidSoFar())?.[1] ?? '';
+  const read = async () => (await fetch(`${url}/metrics`)).text();
+  const text = await until(async () => {
+    const now = await read();
+    const brought = samples(now, 'review_sync_records_total');
+    return brought['{step="read-window",kind="reviews"}'] && brought['{step="push-orders",kind="orders_pushed"}']
+      ? now
+      : undefined;
+  });
+  const requests = samples(text, 'review_sync_requests_total');
+  expect(requests['{method="GET",route="/v1/reviews",status="200"}']).toBeGreaterThan(0);
+  expect(requests['{method="POST",route="/v1/orders",status="201"}']).toBeGreaterThan(0);
+  const latency = samples(text, 'review_sync_request_duration_seconds_count');
+  expect(latency['{method="GET",route="/v1/reviews"}']).toBe(
+    requests['{method="GET",route="/v1/reviews",status="200"}'],
+  );
+  expect(Object.keys(samples(text, 'review_sync_queue_jobs'))).toContain('{queue="steps",state="waiting"}');
+  expect(text).not.toMatch(/@|kim|010-/i);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  expect((await fetch(`${url}/`)).status).toBe(404);
+
+  // Everything that a run did carries its id in the log.
+  await worker.says('sync-reviews: done');
+  const lines = worker
+    .saidSoFar()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+  const ended = lines.find(({ msg }) => msg === 'sync-reviews: done');
+  expect(lines.find(({ msg, run }) => msg === 'run started' && run === ended?.run)).toBeDefined();
+});
+
+test('serve’s /metrics tell lag, dead letters and holes, behind the token where there is one', async () => {
+  await using serving = await openServe({ STATUS_TOKEN: 'secret-of-the-page' }, { shop: 'sample' });
+  await runCli(['sync', 'reviews'], serving.world.environment);
+  await serving.world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
+    values ('order', '1', 'a', '{}'), ('order', '2', 'b', '{}'), ('review', '3', 'c', '{}')`);
+  expect((await fetch(`${serving.url}/metrics`)).status).toBe(401);
+  const answer = await fetch(`${serving.url}/metrics`, { headers: { authorization: 'Bearer secret-of-the-page' } });
+  expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const text = await answer.text();
+  expect(samples(text, 'review_sync_dead_letters')).toEqual({ '{kind="order"}': 2, '{kind="review"}': 1 });
+  expect(samples(text, 'review_sync_lag_seconds')['{flow="reviews"}']).toBeGreaterThanOrEqual(0);
+  expect(samples(text, 'review_sync_coverage_missing_days')['']).toBe(0);
+  expect(
+    samples(text, 'review_sync_last_run_timestamp_seconds')['{job="sync-reviews",outcome="done"}'],
+  ).toBeGreaterThan(1e9);
+});

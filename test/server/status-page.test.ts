@@ -1,0 +1,166 @@
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chromiumPath, startBrowser } from '../harness/browser.ts';
+import { runCli } from '../harness/cli.ts';
+import { openServe, type Serving } from '../harness/serve.ts';
+import { until } from '../harness/world.ts';
+
+const token = 'the-token-of-the-page';
+const environment = { STATUS_TOKEN: token, WEBHOOK_SECRET: 'x'.repeat(16) };
+const asUser = (password: string) => ({ authorization: `Basic ${btoa(`anybody:${password}`)}` });
+
+/** A world whose reviews are read by two machines but for a hole, with letters that name a customer. */
+async function openTroubled(): Promise<Serving> {
+  const serving = await openServe(environment, { shop: 'sample' });
+  const { world } = serving;
+  await runCli(['backfill', 'reviews'], world.environment);
+  await world.warehouse(
+    `delete from sync.export_windows where start_at = (select max(start_at) from sync.export_windows)`,
+  );
+  await world.warehouse(`
+    insert into sync.run_parts (run_id, worker, steps, counts, first_at, last_at)
+    select run_id, 'machine-2:42', 30, '{"reviews": 1200}', now(), now() from sync.run_parts`);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload) values
+    ('order', 'A-1', 'the service refused it: 422 <script>alert(1)</script>', '{"user_email": "kim@example.com"}'),
+    ('review', '5', 'no score', '{"user_name": "Kim"}')`);
+  return serving;
+}
+
+test('without the token, or with a wrong one, nothing is shown; a foreign page can press no button', async () => {
+  await using serving = await openServe(environment);
+  const status = async (path: string, init?: RequestInit) => (await fetch(`${serving.url}${path}`, init)).status;
+  expect(await status('/')).toBe(401);
+  expect(await status('/', { headers: asUser('wrong') })).toBe(401);
+  expect(await status('/queues')).toBe(401);
+  expect(await status('/dead-letters', { method: 'POST' })).toBe(401);
+  expect(await status('/', { headers: asUser(token) })).toBe(200);
+  expect(await status('/', { headers: { authorization: `Bearer ${token}` } })).toBe(200);
+  expect(await status('/queues', { headers: asUser(token) })).toBe(200);
+  expect(await status('/queues/api/queues', { headers: asUser(token) })).toBe(200);
+  const foreign = {
+    ...asUser(token),
+    'sec-fetch-site': 'cross-site',
+    'content-type': 'application/x-www-form-urlencoded',
+  };
+  expect(
+    await status('/dead-letters', { method: 'POST', headers: foreign, body: 'do=discard&kind=order&reason=x' }),
+  ).toBe(403);
+});
+
+test('where the warehouse cannot be read, the page says why and what to do', async () => {
+  await using serving = await openServe(environment);
+  await serving.world.warehouse('drop table sync.runs');
+  const answer = await fetch(serving.url, { headers: asUser(token) });
+  expect(answer.status).toBe(503);
+  expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+  const page = await answer.text();
+  expect(page).toContain('relation &#34;sync.runs&#34; does not exist');
+  expect(page).toContain('npx review-sync doctor');
+});
+
+test('without STATUS_TOKEN there is no page', async () => {
+  await using serving = await openServe({});
+  expect((await fetch(serving.url)).status).toBe(404);
+});
+
+test('the page tells flows, holes, runs and letters, escapes what it shows, and names no customer', async () => {
+  await using serving = await openTroubled();
+  const answer = await fetch(serving.url, { headers: asUser(token) });
+  const page = await answer.text();
+  for (const words of [
+    'not read completely',
+    'backfill reviews --gaps',
+    'backfill-reviews',
+    'no score',
+    '2 processes',
+    'machine-2:42: 30 steps, 1,200 reviews',
+    '&#60;script&#62;',
+  ]) {
+    expect(page).toContain(words);
+  }
+  const reviewers = await serving.world.warehouse<{ name: string }>(
+    'select distinct user_name as name from warehouse.reviews where user_name is not null',
+  );
+  expect(reviewers.length).toBeGreaterThan(10);
+  for (const { name } of [{ name: 'kim@example.com' }, { name: 'Kim' }, ...reviewers]) expect(page).not.toContain(name);
+  expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+});
+
+test('its buttons try the letters again or close them', async () => {
+  await using serving = await openTroubled();
+  const press = (what: string, kind: string, reason: string) =>
+    fetch(`${serving.url}/dead-letters`, {
+      method: 'POST',
+      headers: { ...asUser(token), 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ do: what, kind, reason }).toString(),
+    });
+  expect(
+    await (await press('discard', 'order', 'the service refused it: 422 <script>alert(1)</script>')).text(),
+  ).toContain('1 were discarded.');
+  expect(await (await press('retry', 'review', 'no score')).text()).toContain('1 were tried again.');
+  expect(await serving.world.warehouse('select key from sync.dead_letters where resolved_at is null')).toEqual([]);
+});
+
+describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
+  let browser: Browser;
+  let serving: Serving;
+  beforeAll(async () => {
+    [browser, serving] = await Promise.all([startBrowser(), openTroubled()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await serving?.[Symbol.asyncDispose]();
+  });
+
+  async function open(width: number, options: { dark?: boolean; scripts?: boolean } = {}): Promise<Page> {
+    const context = await browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme: options.dark ? 'dark' : 'light',
+      javaScriptEnabled: options.scripts ?? true,
+      httpCredentials: { username: 'anybody', password: token },
+    });
+    const page = await context.newPage();
+    await page.goto(serving.url);
+    return page;
+  }
+
+  test.each([
+    ['desktop', 1280, false],
+    ['desktop, dark', 1280, true],
+    ['phone', 390, false],
+    ['phone, dark', 390, true],
+  ])('on a %s nothing is wider than the window, and axe finds nothing to object to', async (_, width, dark) => {
+    const page = await open(width, { dark });
+    expect(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(0);
+    await page.evaluate(axe.source);
+    const found = (await page.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
+    expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+    await page.context().close();
+  });
+
+  test('it works by keyboard and without scripts: the year of the calendar, a letter tried again', async () => {
+    const page = await open(1280, { scripts: false });
+    await page.keyboard.press('Tab');
+    expect(await page.locator(':focus').textContent()).toBe('To the content');
+    expect(await page.locator('table.month').count()).toBeGreaterThan(0);
+    expect(await page.locator('td.hole').count()).toBeGreaterThan(0);
+    await page.locator('button', { hasText: 'Retry' }).last().focus();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('[role=status]');
+    expect(await page.locator('[role=status]').textContent()).toMatch(/tried again|as soon as a worker/);
+    await page.context().close();
+  });
+
+  test('with scripts it brings itself up to date, while nobody is at its controls', async () => {
+    const page = await open(1280);
+    await serving.world.warehouse(`update sync.dead_letters set reason = 'something new' where kind = 'order'`);
+    await until(() =>
+      page
+        .locator('text=something new')
+        .count()
+        .then((n) => n > 0),
+    );
+    await page.context().close();
+  }, 40_000);
+});
