@@ -24,7 +24,7 @@ export const backfillOrders = defineRun({
     const contact = payload.withEmail ? ('always' as const) : ('never' as const);
     return { steps: slices.map((slice) => ({ slice, contact })), state: {} };
   },
-  complete: async () => {},
+  complete: async () => ({}),
 });
 
 /** One id for one range: called again while it is going, it is the same run. */

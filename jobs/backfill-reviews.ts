@@ -27,7 +27,7 @@ export const backfillReviews = defineRun({
     const resume = { timeZone: app.config.api.timeZone, since: gaps ? new Date(0) : begun };
     return { steps: await planBackfillReviews(deps, range, resume), state: {} };
   },
-  complete: async () => {},
+  complete: async () => ({}),
 });
 
 /** One id for one range: called again while it is going or after it was interrupted, it is the same run. */

@@ -1,8 +1,8 @@
 import type { App } from '../src/app.ts';
 import { addCounts, type Counts } from '../src/counts.ts';
-import { describeError } from '../src/errors.ts';
+import { describeError, IncompleteError } from '../src/errors.ts';
 import type { RunInfo, RunJob, RunReport, StepsEnd } from '../src/queue/job.ts';
-import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
+import { countOpenDeadLetters, lettersProblem } from '../src/warehouse/dead-letters.ts';
 import { beginRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
@@ -12,8 +12,11 @@ type Given<Payload, State, StepPayload> = Omit<
 > & {
   /** Kinds of dead letters that leave this run incomplete while they are open. */
   letters: readonly DeadLetterKind[];
-  /** What follows when every step went through: cursors move here, never ahead of the rows. */
-  complete(app: App, state: State): Promise<void>;
+  /**
+   * What follows when every step went through: cursors move here, never ahead of the rows. An IncompleteError makes the
+   * run incomplete, and all that it brought stays.
+   */
+  complete(app: App, state: State, run: RunInfo): Promise<Counts>;
 };
 
 /** A run job of the usual shape: recorded in sync.runs, and incomplete when a step or a record failed (promise 8). */
@@ -24,9 +27,10 @@ export function defineRun<Payload, State, StepPayload>(
     ...given,
     begin: (app, run, isAlive) => begin(app, given.name, run, isAlive),
     async conclude(app, _payload, run, end) {
-      const counts = addCounts(end.results);
-      if (end.failures.length === 0) await given.complete(app, end.state);
-      const report = await reportOf(app, given.letters, counts, end);
+      const { counts: more, problem } =
+        end.failures.length === 0 ? await completed(() => given.complete(app, end.state, run)) : {};
+      const counts = addCounts([...end.results, more ?? {}]);
+      const report = await reportOf(app, { kinds: given.letters, problem }, counts, end);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'warn'](
         { run: run.id, ...report },
@@ -62,13 +66,22 @@ async function begin(
   return begun;
 }
 
+async function completed(complete: () => Promise<Counts>): Promise<{ counts?: Counts; problem?: string }> {
+  try {
+    return { counts: await complete() };
+  } catch (error) {
+    if (!(error instanceof IncompleteError)) throw error;
+    return { problem: describeError(error) };
+  }
+}
+
 async function reportOf(
   app: App,
-  kinds: readonly DeadLetterKind[],
+  { kinds, problem }: { kinds: readonly DeadLetterKind[]; problem: string | undefined },
   counts: Counts,
   end: StepsEnd<unknown>,
 ): Promise<RunReport> {
-  const problems: string[] = [];
+  const problems: string[] = problem === undefined ? [] : [problem];
   if (end.failures.length > 0) {
     const reasons = [...new Set(end.failures)].slice(0, 3).join('; ');
     const all = end.failures.length + end.results.length;
@@ -76,7 +89,7 @@ async function reportOf(
   }
   const letters = await countOpenDeadLetters(app.warehouse.db, kinds);
   if (letters > 0) {
-    problems.push(`${letters} records could not be synced; see them with: npx review-sync dead-letters`);
+    problems.push(lettersProblem(letters));
   }
   return problems.length === 0
     ? { outcome: 'done', counts }

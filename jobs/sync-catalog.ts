@@ -26,5 +26,5 @@ export const syncCatalog = defineRun({
   letters: ['category', 'user_grade'],
   parse: () => ({}),
   plan: async () => ({ steps: [{}], state: {} }),
-  complete: async () => {},
+  complete: async () => ({}),
 });

@@ -11,9 +11,13 @@ export const syncOrders = defineRun({
   letters: ['order', 'order_line'],
   parse: () => ({}),
   async plan(app) {
+    const readTo = app.now().toISOString();
     const deps = { shop: app.shop, db: app.warehouse.db };
     const { steps, upTo } = await planSyncOrders(deps, { overlapMinutes: app.config.orderOverlapMinutes });
-    return { steps, state: upTo ? { upTo } : {} };
+    return { steps, state: { readTo, ...(upTo && { upTo }) } };
   },
-  complete: (app, { upTo }) => concludeSyncOrders(app.warehouse.db, upTo),
+  async complete(app, { upTo, readTo }) {
+    await concludeSyncOrders(app.warehouse.db, upTo, new Date(readTo));
+    return {};
+  },
 });

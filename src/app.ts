@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
 import type { Config } from './config.ts';
 import { describeError, ReviewSyncError } from './errors.ts';
+import { type Lanes, openLanes } from './lanes.ts';
 import type { Logger } from './log.ts';
 import { openQueues, type Queues } from './queue/index.ts';
-import { openRateLimit, openReviewApi, type ReviewApi, type Wait } from './review-api/index.ts';
+import { type ExchangeFacts, openRateLimit, openReviewApi, type ReviewApi, type Wait } from './review-api/index.ts';
 import { openShop, type Shop } from './shop/index.ts';
 import { openWarehouse, type Warehouse } from './warehouse/index.ts';
 import { pendingMigrations } from './warehouse/migrate.ts';
@@ -17,12 +18,19 @@ export type App = {
   readonly shop: Shop;
   readonly api: ReviewApi;
   readonly queues: Queues;
+  /** What this process reads of reviews side by side. */
+  readonly lanes: Lanes;
   /** Ends everything in flight; what was being worked on is handed back to the queue. */
   readonly abort: AbortController;
   close(): Promise<void>;
 };
 
-export type AppOptions = { log: Logger; now?: () => Date; onWait?: (wait: Wait) => void };
+export type AppOptions = {
+  log: Logger;
+  now?: () => Date;
+  onWait?: (wait: Wait) => void;
+  onExchange?: (exchange: ExchangeFacts) => void;
+};
 
 /** Orders and windows that one process works on at a time. */
 export const stepsAtATime = 4;
@@ -52,17 +60,20 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     acquire: openCeiling(config, warehouse, log, opened),
     log,
     onWait: options.onWait,
+    onExchange: options.onExchange,
     signal: abort.signal,
   });
   opened.defer(() => api.close());
   const all = opened.move();
-  return { config, log, now, warehouse, shop, api, queues, abort, close: () => all.disposeAsync() };
+  // Two more than requests in flight: while one parses its page, another asks for the next.
+  const lanes = openLanes(config.api.concurrency + 2);
+  return { config, log, now, warehouse, shop, api, queues, lanes, abort, close: () => all.disposeAsync() };
 }
 
 async function requireMigrated(warehouse: Warehouse): Promise<void> {
   const pending = await pendingMigrations(warehouse.db).catch((cause) => {
     throw new ReviewSyncError('warehouse', `The warehouse cannot be reached: ${describeError(cause)}`, {
-      hint: 'See whether it is up and whether WAREHOUSE_DATABASE_URL is right.',
+      hint: 'See whether it is up and whether WAREHOUSE_DATABASE_URL is right; npx review-sync doctor tells more.',
     });
   });
   if (pending.length === 0) return;

@@ -1,4 +1,4 @@
-import { CronExpressionParser } from 'cron-parser';
+import { exampleUrl, isBaseUrl, isCronPattern, isNetwork } from './config-values.ts';
 import { UsageError } from './errors.ts';
 import { isTimeZone } from './span.ts';
 
@@ -18,10 +18,32 @@ export type Config = Readonly<{
   }>;
   orderOverlapMinutes: number;
   reviewOverlapMinutes: number;
+  /** What each reconcile reads again, and how long the rest may wait. */
+  reconcile: Readonly<{ recentDays: number; allDays: number }>;
   orderContactMaxAgeDays: number;
   orderDeletes: 'off' | 'send';
   schedules: Readonly<Record<'catalog' | 'orders' | 'reviews' | 'reconcile', string>>;
   scheduleTimeZone: string;
+  host: string;
+  port: number;
+  /** Where a worker serves its metrics, on `host`; undefined: nowhere. */
+  metricsPort: number | undefined;
+  trustedProxies: readonly string[];
+  /** Who shows it may see the status page. */
+  statusToken: string | undefined;
+  webhooks: Readonly<{
+    secret: string | undefined;
+    hmacSecret: string | undefined;
+    hmacHeader: string;
+    allow: readonly string[];
+    brandIds: readonly number[];
+  }>;
+  alerts: Readonly<{
+    /** Where alerts are posted; undefined: nowhere. */
+    url: string | undefined;
+    lagMinutes: number;
+    deadLetters: number;
+  }>;
   logLevel: string;
 }>;
 
@@ -47,7 +69,7 @@ export function readConfig(environment: Environment): Config {
     warehouseDatabaseUrl,
     queueUrl: read.url('QUEUE_URL', ['redis:', 'rediss:', 'postgres:', 'postgresql:'], warehouseDatabaseUrl),
     api: {
-      baseUrl: read.url('REVIEW_API_BASE_URL', ['http:', 'https:']),
+      baseUrl: read.baseUrl('REVIEW_API_BASE_URL'),
       clientId: read.text('REVIEW_API_CLIENT_ID'),
       clientSecret: read.text('REVIEW_API_CLIENT_SECRET'),
       timeZone,
@@ -56,6 +78,10 @@ export function readConfig(environment: Environment): Config {
     },
     orderOverlapMinutes: read.number('ORDER_OVERLAP_MINUTES', { least: 0, most: 525_600 }, 10),
     reviewOverlapMinutes: read.number('REVIEW_OVERLAP_MINUTES', { least: 0, most: 525_600 }, 60),
+    reconcile: {
+      recentDays: read.number('RECONCILE_DAYS', { least: 0, most: 36_500 }, 45),
+      allDays: read.number('RECONCILE_ALL_DAYS', { least: 1, most: 36_500 }, 30),
+    },
     orderContactMaxAgeDays: read.number('ORDER_CONTACT_MAX_AGE_DAYS', { least: 0, most: 36_500 }, 30),
     orderDeletes: read.oneOf('ORDER_DELETES', ['off', 'send'], 'off'),
     schedules: {
@@ -65,6 +91,23 @@ export function readConfig(environment: Environment): Config {
       reconcile: read.cron('SCHEDULE_RECONCILE', '30 4 * * *'),
     },
     scheduleTimeZone: read.timeZone('SCHEDULE_TIME_ZONE', timeZone),
+    host: read.text('HOST', '127.0.0.1'),
+    port: read.number('PORT', { least: 0, most: 65_535, integer: true }, 8080),
+    metricsPort: read.optionalNumber('METRICS_PORT', { least: 0, most: 65_535, integer: true }),
+    trustedProxies: read.addresses('TRUSTED_PROXIES'),
+    statusToken: read.optionalText('STATUS_TOKEN'),
+    webhooks: {
+      secret: read.pathPart('WEBHOOK_SECRET'),
+      hmacSecret: read.optionalText('WEBHOOK_HMAC_SECRET'),
+      hmacHeader: read.text('WEBHOOK_HMAC_HEADER', 'x-signature').toLowerCase(),
+      allow: read.addresses('WEBHOOK_ALLOW'),
+      brandIds: read.integers('WEBHOOK_BRAND_IDS'),
+    },
+    alerts: {
+      url: read.optionalUrl('ALERT_WEBHOOK_URL', ['http:', 'https:']),
+      lagMinutes: read.number('ALERT_LAG_MINUTES', { least: 1, most: 525_600 }, 60),
+      deadLetters: read.number('ALERT_DEAD_LETTERS', { least: 1, most: 1_000_000_000, integer: true }, 10),
+    },
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
   };
   if (wrong.length > 0) {
@@ -100,10 +143,19 @@ function reader(environment: Environment, wrong: string[]) {
     if (value === fallback) return value;
     const parsed = URL.canParse(value) ? new URL(value) : undefined;
     if (!parsed || !protocols.includes(parsed.protocol) || parsed.hostname === '') {
-      fail(name, `an address such as ${example(protocols)} (the value is not shown, it may hold a password)`);
+      fail(name, `an address such as ${exampleUrl(protocols)} (the value is not shown, it may hold a password)`);
     }
     return value;
   }
+
+  function baseUrl(name: string): string {
+    const value = url(name, ['http:', 'https:']);
+    if (URL.canParse(value) && !isBaseUrl(value)) fail(name, 'an address without user, password, ? and #');
+    return value;
+  }
+
+  const optionalUrl = (name: string, protocols: readonly string[]) =>
+    given(name) === undefined ? undefined : url(name, protocols);
 
   function optionalNumber(name: string, limits: { least: number; most: number; integer?: boolean }) {
     const value = given(name);
@@ -143,19 +195,40 @@ function reader(environment: Environment, wrong: string[]) {
     return value;
   }
 
-  return { text, url, number, optionalNumber, oneOf, timeZone, cron };
-}
-
-const example = (protocols: readonly string[]) =>
-  protocols.includes('http:') ? 'https://reviews.example.com' : `${protocols[0]}//user:password@host:port/name`;
-
-/** Judged by the parser that BullMQ schedules with, so that what passes here runs there. */
-function isCronPattern(pattern: string): boolean {
-  if (pattern.split(/\s+/).length < 5) return false;
-  try {
-    CronExpressionParser.parse(pattern);
-    return true;
-  } catch {
-    return false;
+  /** A part of a path. */
+  function pathPart(name: string): string | undefined {
+    const value = given(name);
+    if (value !== undefined && !/^[\w.~-]{1,200}$/.test(value)) {
+      fail(name, 'letters, digits or . _ ~ - (the value is not shown)');
+    }
+    return value;
   }
+
+  function list(name: string, isRight: (item: string) => boolean, expected: string): string[] {
+    const items = (given(name) ?? '').split(',').flatMap((item) => item.trim() || []);
+    const wrong = items.filter((item) => !isRight(item));
+    if (wrong.length > 0) fail(name, `${expected}, found ${JSON.stringify(wrong[0])}`);
+    return items;
+  }
+
+  const addresses = (name: string) =>
+    list(name, isNetwork, 'addresses or networks such as 203.0.113.7,10.0.0.0/8, separated by commas');
+  const integers = (name: string) =>
+    list(name, (item) => /^\d{1,15}$/.test(item), 'whole numbers separated by commas').map(Number);
+
+  return {
+    text,
+    url,
+    baseUrl,
+    optionalUrl,
+    number,
+    optionalNumber,
+    oneOf,
+    timeZone,
+    cron,
+    pathPart,
+    addresses,
+    integers,
+    optionalText: given,
+  };
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import pino from 'pino';
 import pretty from 'pino-pretty';
 
@@ -9,6 +10,13 @@ const discreet = [
   ...['user_email', 'user_phone', 'user_name', 'email', 'phone', 'username', 'body', 'payload'],
 ];
 
+const runs = new AsyncLocalStorage<string>();
+
+/** Whatever is logged by the work, however deep, carries the run's id as `run`: no function has to hand it on. */
+export function withRun<T>(run: string, work: () => T): T {
+  return runs.run(run, work);
+}
+
 /**
  * Opens the log: JSON lines on standard error, or readable lines where that is a terminal. Standard output stays free
  * for `--json`.
@@ -17,6 +25,10 @@ export function openLog(level: string): Logger {
   const options: pino.LoggerOptions = {
     level,
     base: null,
+    mixin: () => {
+      const run = runs.getStore();
+      return run === undefined ? {} : { run };
+    },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: discreet.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: '[redacted]' },
   };

@@ -3,6 +3,7 @@ import { type Config, readConfig } from '../config.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-database/index.ts';
 import { migrateQueue } from '../queue/connection.ts';
 import { type ReferenceService, startReferenceService } from '../reference-service/index.ts';
+import { prepareBi } from '../warehouse/bi.ts';
 import { openWarehouse } from '../warehouse/index.ts';
 import { migrateWarehouse } from '../warehouse/migrate.ts';
 
@@ -41,6 +42,9 @@ export async function setStage(opened: AsyncDisposableStack, options: StageOptio
     REVIEW_API_CLIENT_ID: 'demo',
     REVIEW_API_CLIENT_SECRET: 'demo',
     REVIEW_API_TIME_ZONE: options.timeZone,
+    STATUS_TOKEN: 'demo',
+    WEBHOOK_SECRET: 'secret-of-the-demo',
+    PORT: '0',
   });
   await migrate(config);
   return { database, service, config, urls: { shop, warehouse, service: service.url, serviceDatabase } };
@@ -51,6 +55,7 @@ async function migrate(config: Config): Promise<void> {
   try {
     await migrateWarehouse(warehouse.db);
     await migrateQueue(config.queueUrl);
+    await prepareBi(warehouse, config.api);
   } finally {
     await warehouse.close();
   }

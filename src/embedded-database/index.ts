@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
@@ -45,7 +45,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions = {
     password: options.keepIn === undefined ? randomBytes(12).toString('hex') : 'review-sync',
   };
   // Detached: Ctrl-C reaches only us, so that the server is still there while we close what uses it.
-  const host = fork(fileURLToPath(new URL('./host.ts', import.meta.url)), {
+  const host = fork(fileURLToPath(new URL(`./host${extname(import.meta.url)}`, import.meta.url)), {
     detached: true,
     execArgv: [],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -15,15 +15,14 @@ export async function learnFromOrders(deps: {
   warehouse: Warehouse;
   signal: AbortSignal;
 }): Promise<Counts> {
-  const { db, statements } = deps.warehouse;
+  const { db } = deps.warehouse;
   const awaited = (await awaitedProducts(db)).size;
   if (awaited === 0) return {};
   let pages = 0;
   for await (const { items } of deps.api.orders.listAll()) {
     deps.signal.throwIfAborted();
     await learnProducts(
-      db,
-      statements,
+      deps.warehouse,
       items.flatMap((order) => order.sub_orders),
     );
     pages += 1;

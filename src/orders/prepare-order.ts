@@ -14,6 +14,7 @@ export type PreparedOrder = {
 
 /** What the shop gave, checked against the contract; `products` are the service's ids that are known so far. */
 export function prepareOrder(raw: RawOrder, products: ReadonlyMap<string, number>): PreparedOrder | NewDeadLetter {
+  if (raw.fault !== undefined) return orderLetter(raw.order, raw.fault);
   const read = readOrder(raw.order);
   if ('fault' in read) return orderLetter(raw.order, read.fault);
   const prepared: PreparedOrder = { order: read.row, lines: [], held: [] };

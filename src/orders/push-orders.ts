@@ -219,6 +219,7 @@ async function conclude(deps: PushDeps, passages: readonly Passage[]): Promise<C
       order_id: orderId,
       fingerprint: intent.print,
       shop_updated_at: intent.prepared.order.updatedAt,
+      ordered_at: intent.prepared.order.createdAt,
     })),
   );
   return counts;

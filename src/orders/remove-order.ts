@@ -14,7 +14,7 @@ export async function removeOrder(
   prepared: PreparedOrder,
   link: OrderLink | undefined,
 ): Promise<Counts> {
-  const { code, updatedAt } = prepared.order;
+  const { code, createdAt, updatedAt } = prepared.order;
   if (!link?.orderId) return { orders_deleted_unpushed: 1 };
   if (deps.deletes === 'off') return { orders_deleted_kept: 1 };
   const detail = await orderAtService(deps, link.orderId);
@@ -31,7 +31,7 @@ export async function removeOrder(
   );
   const { print } = intentOf(deps, prepared, link);
   await recordOrdersPushed(deps.db, [
-    { order_code: code, order_id: null, fingerprint: print, shop_updated_at: updatedAt },
+    { order_code: code, order_id: null, fingerprint: print, shop_updated_at: updatedAt, ordered_at: createdAt },
   ]);
   return { orders_deleted: 1 };
 }

@@ -1,7 +1,7 @@
 import { addCounts, type Counts } from '../counts.ts';
 import type { Shop } from '../shop/index.ts';
 import type { OrderKey, OrderSlice, RawOrder } from '../shop/orders.ts';
-import { advanceCursor, readCursor } from '../warehouse/cursors.ts';
+import { advanceCursor, type Cursor, dropCursor, readCursor } from '../warehouse/cursors.ts';
 import {
   type NewDeadLetter,
   openOrderLetters,
@@ -31,21 +31,33 @@ export async function planSyncOrders(
   deps: SyncDeps,
   options: { overlapMinutes: number },
 ): Promise<{ steps: OrderStep[]; upTo: OrderKey | undefined }> {
-  const cursor = await readCursor(deps.db, 'orders');
+  const cursor = await soundCursor(deps);
   const after = { at: cursor ? minutesBefore(cursor.at, options.overlapMinutes) : '-infinity', code: '' };
   await keepKeyless(deps);
-  const { slices } = await deps.shop.planOrderSlices({ axis: 'updated', after, size: ordersPerStep });
+  const { slices, now } = await deps.shop.planOrderSlices({ axis: 'updated', after, size: ordersPerStep });
   const letters = await openOrderLetters(deps.db);
   const steps: OrderStep[] = slices.map((slice) => ({ slice, contact: 'young' }));
   for (let at = 0; at < letters.length; at += ordersPerStep) {
     steps.push({ codes: letters.slice(at, at + ordersPerStep), contact: 'young' });
   }
-  return { steps, upTo: slices.at(-1)?.upTo };
+  const last = slices.at(-1)?.upTo;
+  return { steps, upTo: last && instantOf(last.at) > instantOf(now) ? { at: now, code: '' } : last };
+}
+
+/**
+ * The cursor, unless it lies in the shop's future: a row dated ahead took it there, and what changed since would never be
+ * seen. Then everything is read again; what has not changed costs no request.
+ */
+async function soundCursor(deps: SyncDeps): Promise<Cursor | undefined> {
+  const cursor = await readCursor(deps.db, 'orders');
+  if (!cursor || instantOf(cursor.at) <= instantOf(await deps.shop.now())) return cursor;
+  await dropCursor(deps.db, 'orders');
+  return undefined;
 }
 
 /** Rows that no walk can meet become dead letters; those that were mended close theirs. */
 async function keepKeyless(deps: SyncDeps): Promise<void> {
-  const reason = 'code, created_at or updated_at is null, expected a value';
+  const reason = 'code, created_at or updated_at is null or infinite, expected a value';
   const letters = (await deps.shop.keylessOrders()).map((raw) => orderLetter(raw, reason));
   for (const letter of letters) await putDeadLetter(deps.db, letter);
   await resolveKeylessLetters(
@@ -54,9 +66,14 @@ async function keepKeyless(deps: SyncDeps): Promise<void> {
   );
 }
 
-/** Moves the cursor; only after every slice of the run was pushed or kept as dead letters. */
-export async function concludeSyncOrders(db: Db, upTo: OrderKey | undefined): Promise<void> {
-  if (upTo) await advanceCursor(db, 'orders', upTo);
+/**
+ * Moves the cursor; only after every slice of the run was pushed or kept as dead letters.
+ *
+ * @param readTo when the run was planned: what changed before was seen, though nothing may have.
+ */
+export async function concludeSyncOrders(db: Db, upTo: OrderKey | undefined, readTo: Date): Promise<void> {
+  const at = upTo ?? (await readCursor(db, 'orders'));
+  if (at) await advanceCursor(db, 'orders', { ...at, readTo: readTo.toISOString() });
 }
 
 export type PushStepDeps = Omit<PushDeps, 'gradeIds' | 'contactPolicy' | 'readAgain'> & { shop: Shop };
@@ -110,8 +127,13 @@ export function productCodesOf(raws: readonly RawOrder[]): string[] {
   return [...new Set(codes.filter((code): code is string => typeof code === 'string'))];
 }
 
-/** Down to the millisecond below: earlier is harmless here. */
+/** Of the shop's text in UTC, down to the millisecond below; what is no date lies beyond all. */
+function instantOf(at: string): number {
+  const parsed = Date.parse(at.replace(' ', 'T').replace(/\+00$/, 'Z'));
+  return Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : Math.floor(parsed);
+}
+
+/** Earlier is harmless here. */
 function minutesBefore(at: string, minutes: number): string {
-  const from = Date.parse(at.replace(' ', 'T').replace(/\+00$/, 'Z'));
-  return new Date(Math.floor(from) - minutes * 60_000).toISOString();
+  return new Date(instantOf(at) - minutes * 60_000).toISOString();
 }

@@ -1,4 +1,5 @@
 import { createPostgresBackend, createRedisBackend, runMigrations, withBackend } from 'bullmq';
+import { BullMQOtel } from 'bullmq-otel';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { ReviewSyncError } from '../errors.ts';
@@ -23,6 +24,9 @@ export function queueClasses(url: string): QueueClasses {
 
 const redisClasses = () => withBackend(createRedisBackend);
 
+/** Spans of jobs, which link a run with its steps over machines; without an OpenTelemetry SDK they cost nothing. */
+export const telemetry = () => new BullMQOtel({ tracerName: 'review-sync' });
+
 export const isRedis = (url: string) => /^rediss?:/.test(url);
 
 /** Brings the queue's own tables up to date; on Redis there is nothing to do. */
@@ -38,7 +42,7 @@ export async function migrateQueue(url: string): Promise<void> {
  */
 export async function checkQueue(url: string): Promise<void> {
   try {
-    if (isRedis(url)) await pingRedis(url);
+    if (isRedis(url)) await withRedis(url, (redis) => redis.ping());
     else await withClient(url, (client) => client.query('select 1'));
   } catch (cause) {
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be reached', {
@@ -48,12 +52,13 @@ export async function checkQueue(url: string): Promise<void> {
   }
 }
 
-async function pingRedis(url: string): Promise<void> {
+/** One connection, for a question or two. */
+export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: reachTimeoutMs });
   redis.on('error', () => {});
   try {
     await redis.connect();
-    await redis.ping();
+    return await ask(redis);
   } finally {
     redis.disconnect();
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { checkQueue, isRedis, type QueueClasses, queueClasses } from './connection.ts';
+import { answered } from './answered.ts';
+import { checkQueue, isRedis, type QueueClasses, queueClasses, telemetry } from './connection.ts';
 import type { AnyRunJob, RunReport } from './job.ts';
 
 /**
@@ -61,7 +62,11 @@ export async function openQueues(url: string): Promise<Queues> {
   await checkQueue(url);
   const classes = queueClasses(url);
   const open = (name: QueueName) => {
-    const queue = new classes.Queue(queueNames[name], { connection: classes.connection, defaultJobOptions: keep });
+    const queue = new classes.Queue(queueNames[name], {
+      connection: classes.connection,
+      defaultJobOptions: keep,
+      telemetry: telemetry(),
+    });
     // Told by the call that fails; without a listener the process would end.
     queue.on('error', () => {});
     return queue;
@@ -110,8 +115,14 @@ export async function openQueues(url: string): Promise<Queues> {
     async counts() {
       const states = ['active', 'waiting', 'prioritized', 'waiting-children', 'delayed', 'failed'] as const;
       const of = (name: QueueName) => bull[name].getJobCounts(...states);
-      return { scheduled: await of('scheduled'), runs: await of('runs'), steps: await of('steps') };
+      const [scheduled, runs, steps] = await answered(Promise.all([of('scheduled'), of('runs'), of('steps')]));
+      return { scheduled, runs, steps };
     },
-    close: async () => void (await Promise.all(Object.values(bull).map((queue) => queue.close()))),
+    // Of a server that is gone no leave need be taken.
+    close: () =>
+      answered(Promise.all(Object.values(bull).map((queue) => queue.close()))).then(
+        () => {},
+        () => {},
+      ),
   };
 }

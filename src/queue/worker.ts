@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingError } from 'bullmq';
 import type { Counts } from '../counts.ts';
 import { describeError, IncompleteError, ReviewSyncError } from '../errors.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, withRun } from '../log.ts';
+import { telemetry } from './connection.ts';
 import { type QueueName, type Queues, queueNames, type RunData, type StepData } from './index.ts';
 import type { AnyRunJob, RunInfo, RunReport, StepJob } from './job.ts';
 
@@ -15,6 +17,12 @@ export type WorkerOptions<Context> = {
   concurrency: number;
   log: Logger;
   now: () => Date;
+  /** Keeps that this process brought a step of the run to its end; awaited before the queue counts the step as done. */
+  keepPart: (runId: string, counts: Counts) => Promise<void>;
+  /** Told of each step that ended: what it brought, or undefined where it failed. */
+  onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
+  /** Told when a run ended, well or not. */
+  onRun?: (() => void) | undefined;
   /** Aborted when the time to finish what is in hand is over. */
   abort: AbortController;
 };
@@ -39,14 +47,19 @@ export function startWorker<Context>(options: WorkerOptions<Context>): RunningWo
       queueNames[name],
       (job, token) =>
         handBackWhenAborted<Counts | RunReport>(job, token, abort.signal, () =>
-          isSteps ? runStep(options, job, abort.signal) : runRun(options, job, token, abort.signal),
+          isSteps
+            ? withRun((job.data as StepData).runId, () => runStep(options, job, abort.signal))
+            : withRun(String(job.id), () => runRun(options, job, token, abort.signal)),
         ),
       {
         connection: queues.classes.connection,
+        telemetry: telemetry(),
         concurrency: isSteps ? options.concurrency : runsAtATime,
         ...takeOver,
       },
     );
+    const told = () => void (!isSteps && options.onRun?.());
+    worker.on('completed', told).on('failed', told);
     worker.on('error', (error) => log.warn({ queue: name, error: describeError(error) }, 'the queue had an error'));
     worker.on('failed', (job, error) =>
       log.error({ job: job?.name, id: job?.id, error: describeError(error) }, 'job failed'),
@@ -59,13 +72,18 @@ export function startWorker<Context>(options: WorkerOptions<Context>): RunningWo
     async close(graceMs = 10_000) {
       const timer = setTimeout(() => abort.abort(), graceMs);
       try {
-        await Promise.all(workers.map((worker) => worker.close()));
+        // A server that is gone takes nothing back; its jobs' locks run out by themselves.
+        await Promise.race([Promise.all(workers.map((worker) => worker.close())), handedBack(graceMs)]);
       } finally {
         clearTimeout(timer);
       }
     },
   };
 }
+
+/** When everything must have been handed back. Keeps no process alive. */
+const handedBack = (graceMs: number) => delay(graceMs + handBackMs, undefined, { ref: false });
+const handBackMs = 5000;
 
 async function handBackWhenAborted<T>(
   job: BullJob,
@@ -86,12 +104,27 @@ async function runStep<Context>(options: WorkerOptions<Context>, job: BullJob, s
   const steps = options.jobs.map((one) => one.step as StepJob<Context, unknown>);
   const step = named(steps, job.name);
   const data = job.data as StepData;
+  const begun = performance.now();
+  const tell = (counts?: Counts) => options.onStep?.(job.name, counts, (performance.now() - begun) / 1000);
   try {
-    return await step.run(options.context, step.parse(data.payload), { runId: data.runId, signal });
+    const counts = await step.run(options.context, step.parse(data.payload), { runId: data.runId, signal });
+    await keepPart(options, data.runId, counts);
+    tell(counts);
+    return counts;
   } catch (error) {
+    if (!signal.aborted) tell();
     // What is known to be out of reach stays so: trying again would only cost time.
     if (error instanceof IncompleteError) throw new UnrecoverableError(describeError(error));
     throw error;
+  }
+}
+
+/** Only shown, so no reason to do the step again. */
+async function keepPart<Context>(options: WorkerOptions<Context>, runId: string, counts: Counts): Promise<void> {
+  try {
+    await options.keepPart(runId, counts);
+  } catch (error) {
+    options.log.warn({ error: describeError(error) }, 'a step is missing in what this process is told to have done');
   }
 }
 

@@ -1,4 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/package-root.ts';
+import { applySchedules, plannedRuns, restoreSchedules } from '../../src/queue/schedules.ts';
 import { runCli, startCli } from '../harness/cli.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -141,4 +146,112 @@ describe.each([
         and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
     expect(twice).toEqual([]);
   });
+});
+
+test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => {
+  const redis = await startRedis();
+  onTestFinished(redis.close);
+  await using world = await openWorld({ shop: 'empty', environment: { QUEUE_URL: redis.url } });
+  const { queues } = await world.openApp();
+  const schedules = [{ job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' }];
+  await applySchedules(queues, schedules);
+  expect(await restoreSchedules(queues, schedules)).toBe(false);
+  await queues.bull.scheduled.removeJobScheduler('sync-orders');
+  expect(await restoreSchedules(queues, schedules)).toBe(true);
+  expect((await plannedRuns(queues)).map(({ job }) => job)).toEqual(['sync-orders']);
+  // Of a worker with another configuration nothing is undone.
+  expect(await restoreSchedules(queues, [{ job: 'sync-reviews', pattern: '0 * * * *', timeZone: 'Asia/Seoul' }])).toBe(
+    false,
+  );
+  expect((await plannedRuns(queues)).map(({ job }) => job)).toEqual(['sync-orders']);
+});
+
+test('a shop query that is mended, or broken, counts from the next reading on, in a process that runs', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  await using world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
+  const { shop } = await world.openApp();
+  const all = { axis: 'updated', after: { at: '-infinity', code: '' }, size: 200 } as const;
+  const orders = async () => (await shop.planOrderSlices(all)).orders;
+  const count = await orders();
+  const file = join(folder, 'orders.sql');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, 'select 1 as one');
+  await expect(orders()).rejects.toThrow('column code (text) is missing');
+  await writeFile(file, text);
+  expect(await orders()).toBe(count);
+});
+
+test('orders that do not change are not behind: the lag counts from when they were last looked for', async () => {
+  await using world = await openWorld();
+  await runCli(['sync', 'orders'], world.environment);
+  const lag = async () => {
+    const { flows } = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
+    return flows[0].lagSeconds as number;
+  };
+  expect(await lag()).toBeLessThan(60);
+  await world.warehouse(
+    `update sync.cursors set position = position || jsonb_build_object('readTo', now() - interval '3 hours')`,
+  );
+  expect(await lag()).toBeGreaterThan(3 * 3600 - 60);
+  await world.shop(
+    `update shop.orders set order_no = order_no || '-gone', removed_at = now() where order_id = (select max(order_id) from shop.orders)`,
+  );
+  await runCli(['sync', 'orders'], world.environment);
+  expect(await lag()).toBeLessThan(60);
+});
+
+test('an order dated in the future, or never, stops no other; the cursor stays behind the shop’s clock', async () => {
+  await using world = await openWorld();
+  await runCli(['sync', 'reviews'], world.environment);
+  await runCli(['sync', 'orders'], world.environment);
+  const nth = (n: number) =>
+    `(select order_id from shop.orders where removed_at is null order by order_id offset ${n} limit 1)`;
+  await world.shop(`update shop.orders set modified_at = '2999-01-01' where order_id = ${nth(1)}`);
+  await world.shop(`update shop.orders set modified_at = 'infinity' where order_id = ${nth(2)}`);
+  await runCli(['sync', 'orders'], world.environment);
+  const ahead = `select from sync.cursors where flow = 'orders' and (position ->> 'at')::timestamptz > now()`;
+  expect(await world.warehouse(ahead)).toEqual([]);
+  const change = async (name: string) => {
+    await world.shop(`update shop.orders set buyer_name = '${name}', modified_at = now() where order_id = ${nth(3)}`);
+    await runCli(['sync', 'orders'], world.environment);
+    return (await world.atService(`select 1 from reference_service.orders where user_name = '${name}'`)).length;
+  };
+  expect(await change('First')).toBe(1);
+  const status = await runCli(['status'], world.environment);
+  expect(status.stdout).toContain('updated_at is infinity, expected a date of our era');
+  // A warehouse in which an earlier version let it go astray finds its way back.
+  await world.warehouse(`update sync.cursors set position = '{"at": "infinity", "code": "x"}' where flow = 'orders'`);
+  expect((await runCli(['status'], world.environment)).status).toBe(0);
+  expect(await change('Second')).toBe(1);
+});
+
+test('a row on which the shop’s query itself fails is kept as a letter that says where, and stops no other', async () => {
+  await using world = await openWorld();
+  await runCli(['sync', 'reviews'], world.environment);
+  await world.shop(`alter table shop.order_items alter column unit_price type bigint`);
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  const file = join(folder, 'order_lines.sql');
+  const text = await readFile(file, 'utf8');
+  await writeFile(
+    file,
+    text.replace('i.unit_price::numeric * i.quantity', '(i.unit_price::integer * i.quantity)::numeric'),
+  );
+  await world.shop(
+    `update shop.order_items set unit_price = 9999999999 where order_item_no = (select min(order_item_no) from shop.order_items)`,
+  );
+  const environment = { ...world.environment, SHOP_SQL_DIR: folder };
+  expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
+  const letters = await world.warehouse<{ reason: string }>(
+    `select reason from sync.dead_letters where kind = 'order'`,
+  );
+  expect(letters).toEqual([{ reason: 'order_lines.sql: integer out of range' }]);
+  const [ends] = await world.atService<{ orders: number }>(pushed);
+  const [all] = await world.shop<{ orders: number }>(toPush);
+  expect(ends?.orders).toBe((all?.orders ?? 0) - 1);
+  await writeFile(file, text);
+  expect((await runCli(['sync', 'orders'], environment)).stdout).toContain('done');
 });

@@ -10,6 +10,7 @@ import { openReviewApi } from '../../src/review-api/index.ts';
 import { openShop } from '../../src/shop/index.ts';
 import type { Db } from '../../src/warehouse/index.ts';
 import { createDatabase, query } from '../harness/database.ts';
+import { alive, type Calls, deadlyPool } from '../harness/deadly-pool.ts';
 import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
 
@@ -27,8 +28,6 @@ const after = `
   insert into o (code) values ('E');
   update o set updated_at = now() - interval '1 minute' where code <> 'C'`;
 
-type Calls = { total: number; die?: { at: number; when: 'before' | 'after' } | undefined; isDead: boolean };
-
 let queries: string;
 /** Templates of the three databases after the first push, before the second. */
 const templates = { shop: '', warehouse: '', service: '' };
@@ -43,7 +42,7 @@ beforeAll(async () => {
   await createOrderShop(urls.shop);
   await query(urls.shop, before);
   const first = await startReferenceService({ databaseUrl: urls.service });
-  await run(urls, first.url, { total: 0, isDead: false });
+  await run(urls, first.url, alive());
   await first.close();
   await query(urls.shop, after);
   for (const name of ['shop', 'warehouse', 'service'] as const) templates[name] = new URL(urls[name]).pathname.slice(1);
@@ -63,7 +62,7 @@ type Urls = typeof templates;
 /** One whole run, in this process. A death ends it: from then on no statement and no request of it has any effect. */
 async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record<string, number>> {
   const pool = new pg.Pool({ connectionString: urls.warehouse, max: 4, types: { getTypeParser: int8AsNumber } });
-  const db = new Kysely({ dialect: new PostgresDialect({ pool: deadly(pool, calls) as pg.Pool }) }) as unknown as Db;
+  const db = new Kysely({ dialect: new PostgresDialect({ pool: deadlyPool(pool, calls) }) }) as unknown as Db;
   const shop = openShop({ url: urls.shop, sqlDir: queries, connections: 2 });
   const abort = new AbortController();
   const api = openReviewApi({
@@ -83,7 +82,7 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     const { steps, upTo } = await planSyncOrders({ shop, db }, { overlapMinutes: 10_000 });
     const counts = [];
     for (const step of steps) counts.push(await pushStep(deps, step));
-    await concludeSyncOrders(db, upTo);
+    await concludeSyncOrders(db, upTo, new Date());
     return addCounts(counts);
   } finally {
     abort.abort();
@@ -95,33 +94,6 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
 
 const int8AsNumber = ((oid: number) =>
   oid === 20 ? Number : pg.types.getTypeParser(oid)) as typeof pg.types.getTypeParser;
-
-/** A pool that counts the statements sent through it, and dies before or after the n-th. */
-function deadly(pool: pg.Pool, calls: Calls): object {
-  const strike = (when: 'before' | 'after') => {
-    if (calls.isDead || (calls.die?.at === calls.total && calls.die.when === when)) {
-      calls.isDead = true;
-      throw new Error('dead');
-    }
-  };
-  return {
-    end: async () => {},
-    async connect() {
-      const client = await pool.connect();
-      return {
-        async query(...given: Parameters<pg.PoolClient['query']>) {
-          calls.total += 1;
-          strike('before');
-          const result = await client.query(...given);
-          strike('after');
-          return result;
-        },
-        // The connections of a dead process are closed, and its locks with them.
-        release: () => client.release(calls.isDead),
-      };
-    },
-  };
-}
 
 async function world(): Promise<Urls> {
   return {
@@ -139,9 +111,9 @@ async function strikeAndRecover(strike: (urls: Urls, serviceUrl: string) => Prom
   // The lines change before the next run: what was added without an answer is no longer found by its content.
   await query(urls.shop, `update l set price = price + 1 where order_code in ('A', 'E')`);
   await query(urls.shop, `update o set updated_at = now() where code in ('A', 'E')`);
-  await run(urls, at.url, { total: 0, isDead: false });
+  await run(urls, at.url, alive());
   const sent = at.requests();
-  await run(urls, at.url, { total: 0, isDead: false });
+  await run(urls, at.url, alive());
   const idle = JSON.stringify(writes(at.requests())) === JSON.stringify(writes(sent));
   await at.close();
   return { state: await query(urls.service, serviceState), idle };
@@ -153,7 +125,7 @@ const writes = (counts: Readonly<Record<string, number>>) =>
 test('an undisturbed run sends each thing once, and a run after it nothing', async () => {
   const urls = await world();
   const at = await startReferenceService({ databaseUrl: urls.service });
-  const counts = await run(urls, at.url, { total: 0, isDead: false });
+  const counts = await run(urls, at.url, alive());
   expect(counts).toMatchObject({ sub_orders_added: 3, sub_orders_changed: 1, sub_orders_removed: 1, lines_waiting: 1 });
   expect(at.requests()).toMatchObject({
     'POST /v1/orders': 4,
@@ -165,15 +137,13 @@ test('an undisturbed run sends each thing once, and a run after it nothing', asy
 });
 
 test('killed before or after any statement, the next run ends in the same state', { timeout: 300_000 }, async () => {
-  const counting: Calls = { total: 0, isDead: false };
+  const counting = alive();
   const undisturbed = await strikeAndRecover((urls, url) => run(urls, url, counting));
   expect(undisturbed.idle).toBe(true);
   expect(counting.total).toBeGreaterThan(15);
   for (let at = 1; at <= counting.total; at += 1) {
     for (const when of ['before', 'after'] as const) {
-      const struck = await strikeAndRecover((urls, url) =>
-        run(urls, url, { total: 0, die: { at, when }, isDead: false }),
-      );
+      const struck = await strikeAndRecover((urls, url) => run(urls, url, { ...alive(), die: { at, when } }));
       expect({ at, when, ...struck }).toEqual({ at, when, ...undisturbed });
     }
   }
@@ -186,7 +156,7 @@ test('killed before, after or without the answer of any request, the next run en
   let total = 0;
   await strikeAndRecover(async (urls, url) => {
     const between = await startFaultProxy(url);
-    await run(urls, between.url, { total: 0, isDead: false });
+    await run(urls, between.url, alive());
     total = between.calls();
     await between.close();
   });
@@ -195,7 +165,7 @@ test('killed before, after or without the answer of any request, the next run en
     for (const [mode, dies] of cases) {
       const struck = await strikeAndRecover(async (urls, url) => {
         const between = await startFaultProxy(url);
-        const calls: Calls = { total: 0, isDead: false };
+        const calls = alive();
         between.strike(n, mode, () => {
           calls.isDead = dies;
         });
@@ -206,7 +176,7 @@ test('killed before, after or without the answer of any request, the next run en
   }
 });
 
-const run0 = (urls: Urls, url: string) => run(urls, url, { total: 0, isDead: false });
+const run0 = (urls: Urls, url: string) => run(urls, url, alive());
 /** The process ends at that moment, or goes on with a connection that broke. */
 const cases: readonly [FaultMode, boolean][] = [
   ['before', true],

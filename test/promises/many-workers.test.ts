@@ -1,0 +1,105 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { seedReviews } from '../../src/reference-service/seed.ts';
+import { type RunningCli, runCli, startCli } from '../harness/cli.ts';
+import { type FaultProxy, startFaultProxy } from '../harness/fault-proxy.ts';
+import { hasRedis, startRedis } from '../harness/redis.ts';
+import { openWorld, until, type World } from '../harness/world.ts';
+
+/**
+ * Three requests a window of 45 days, a hundred windows: at the ceiling twenty seconds of work. A killed worker's steps are
+ * taken over after as long, so that the others are at work meanwhile.
+ */
+const ceiling = 14;
+const reviews = 11_000;
+const daysBetween = 0.4;
+
+type Part = { worker: string; steps: number; counts: Record<string, number> };
+
+/** A service with years of reviews behind a proxy that counts, and a Redis for the queue. */
+async function openShared(): Promise<{ world: World; proxy: FaultProxy; environment: Record<string, string> }> {
+  const redis = await startRedis();
+  onTestFinished(redis.close);
+  const world = await openWorld({ shop: 'empty', service: { latencyMs: 50 } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const proxy = await startFaultProxy(world.serviceUrl);
+  onTestFinished(proxy.close);
+  const begin = Date.now() - reviews * daysBetween * 86_400_000;
+  const all = Array.from({ length: reviews }, (_, n) => {
+    const at = new Date(begin + n * daysBetween * 86_400_000);
+    return { product_code: `P${n % 20}`, message: `Review ${n}`, created_at: at, updated_at: at };
+  });
+  await seedReviews(world.serviceDatabaseUrl, all);
+  const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
+  const environment = {
+    ...{ ...world.environment, ...off, LOG_LEVEL: 'info', QUEUE_URL: redis.url },
+    ...{ REVIEW_API_BASE_URL: proxy.url, REVIEW_API_REQUESTS_PER_SECOND: String(ceiling) },
+  };
+  return { world, proxy, environment };
+}
+
+/** The most calls that came within so many seconds, wherever these begin. */
+function mostWithin(seconds: number, cameAtMs: readonly number[]): number {
+  const following = cameAtMs.map((fromMs) => cameAtMs.filter((ms) => ms >= fromMs && ms < fromMs + seconds * 1000));
+  return Math.max(...following.map((calls) => calls.length));
+}
+
+type Ended = { outcome: string | null; counts: Record<string, number> };
+
+function untilEnded(world: World, runId: string): Promise<Ended> {
+  return until(async () => {
+    const [run] = await world.warehouse<Ended>('select outcome, counts from sync.runs where id = $1', [runId]);
+    return run?.outcome ? run : undefined;
+  });
+}
+
+const partOf = (worker: RunningCli, parts: readonly Part[]) =>
+  parts.find((part) => part.worker.endsWith(`:${worker.pid}`));
+
+function startWorker(environment: Record<string, string>): RunningCli {
+  const worker = startCli(['worker'], environment);
+  onTestFinished(() => worker.kill('SIGKILL'));
+  return worker;
+}
+
+test.skipIf(!hasRedis)(
+  'four workers share a backfill, one is killed, one joins: no review is missing, each part is told, the ceiling holds',
+  async () => {
+    const { world, proxy, environment } = await openShared();
+    const first = [1, 2, 3, 4].map(() => startWorker(environment));
+    await Promise.all(first.map((worker) => worker.says('worker ready')));
+    const enqueued = await runCli(['backfill', 'reviews', '--detach', '--json'], environment);
+    const { run: id } = JSON.parse(enqueued.stdout) as { run: string };
+    const parts = () =>
+      world.warehouse<Part>('select worker, steps, counts from sync.run_parts where run_id = $1', [id]);
+
+    await until(async () => (await parts()).length === 4);
+    first[0]?.kill('SIGKILL');
+    const joined = startWorker(environment);
+    await until(async () => partOf(joined, await parts()) !== undefined);
+    const { runs } = JSON.parse((await runCli(['status', '--json'], environment)).stdout);
+    expect(runs[0]).toMatchObject({ id, outcome: null });
+    expect(runs[0].parts).toHaveLength(5);
+
+    const { outcome, counts } = await untilEnded(world, id);
+    expect(outcome).toBe('done');
+    const left = [...first.slice(1), joined];
+    expect(left.map((worker) => worker.saidSoFar()).join('')).toContain('taking over a job whose worker is gone');
+    const ids = 'select id from %s order by id';
+    expect(await world.warehouse(ids.replace('%s', 'warehouse.reviews'))).toEqual(
+      await world.atService(ids.replace('%s', 'reference_service.reviews')),
+    );
+    const all = await parts();
+    for (const worker of [...first, joined]) expect(partOf(worker, all)?.steps).toBeGreaterThan(0);
+    // More, where a step was done twice.
+    expect(all.reduce((sum, part) => sum + (part.counts.reviews ?? 0), 0)).toBeGreaterThanOrEqual(counts.reviews ?? 0);
+    const { stdout } = await runCli(['status'], environment);
+    for (const words of ['5 processes', ...all.map((part) => part.worker)]) expect(stdout).toContain(words);
+
+    // A second anywhere may touch two of the store's, ten may touch eleven. Four ceilings of their own would be far above.
+    expect(mostWithin(1, proxy.cameAtMs)).toBeLessThanOrEqual(2 * ceiling);
+    expect(mostWithin(10, proxy.cameAtMs)).toBeLessThanOrEqual(11 * ceiling);
+    for (const worker of left) worker.kill('SIGTERM');
+    expect((await Promise.all(left.map((worker) => worker.ended))).map((end) => end.status)).toEqual([0, 0, 0, 0]);
+  },
+  90_000,
+);
