@@ -16,8 +16,6 @@ const example = read('.env.example');
 /** In .env.example a default is a comment `# NAME=value`. */
 const exampleWithDefaults = example.replaceAll(/^# (?=[A-Z_]+=)/gm, '');
 const known = [...read('src/config.ts').matchAll(/read\.\w+\('([A-Z_]+)'/g)].map(([, name]) => name);
-/** Of the contract, but not read before there is the command `serve`. */
-const ofServe = ['WEBHOOK_SECRET', 'HOST', 'PORT'];
 
 /** From a name at the start of a line, so indented by two, to the next one. */
 const service = (name: string) => new RegExp(`^ {2}${name}:\\n((?: {4}.*\\n| *\\n)+)`, 'm').exec(compose)?.[1] ?? '';
@@ -29,7 +27,7 @@ describe('.env.example', () => {
 
   test('tells every variable, and the defaults that the program has', () => {
     const told = parseEnv(exampleWithDefaults);
-    expect(Object.keys(told).sort()).toEqual([...known, ...ofServe].sort());
+    expect(Object.keys(told).sort()).toEqual([...known].sort());
     expect(readConfig(told)).toEqual(readConfig(parseEnv(example)));
   });
 
@@ -83,7 +81,7 @@ describe('Dockerfile', () => {
 describe('docker-compose.yml', () => {
   test('pins every image', () => {
     const images = [...compose.matchAll(/^ +image: (\S+)$/gm)].map(([, image = '']) => image);
-    expect(images).toHaveLength(3);
+    expect(images).toHaveLength(5);
     expect(images.filter((image) => !/:\d+\.\d+(\.\d+)?(-\w+)?$/.test(image))).toEqual([]);
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(images).toContain(`review-sync:${version}`);
@@ -96,19 +94,22 @@ describe('docker-compose.yml', () => {
     );
     expect(Object.keys(set).filter((name) => !known.includes(name))).toEqual([]);
     expect(Object.keys(set)).toEqual(expect.arrayContaining(['WAREHOUSE_DATABASE_URL', 'QUEUE_URL']));
-    const filled = { ...set, WAREHOUSE_DATABASE_URL: set.WAREHOUSE_DATABASE_URL?.replace(/\$\{\w+:-(.*?)\}/, '$1') };
-    expect(readConfig({ ...parseEnv(example), ...filled }).queueUrl).toBe('redis://redis:6379');
+    const unset = (value: string) => value.replace(/\$\{\w+:-(.*?)\}/g, '$1');
+    const filled = Object.fromEntries(Object.entries(set).map(([name, value]) => [name, unset(String(value))]));
+    const config = readConfig({ ...parseEnv(example), ...filled });
+    expect(config.queueUrl).toBe(config.warehouseDatabaseUrl);
     const added = [...service('serve').matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name = '']) => name);
-    expect(added.filter((name) => ![...known, ...ofServe].includes(name))).toEqual([]);
+    expect(added.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test('starts a worker behind a migrated warehouse, and nothing that does not exist yet', () => {
+  test('starts a worker behind a migrated warehouse; Redis, serve and the BI tool only with their profiles', () => {
     expect(service('worker')).toMatch(/migrate: \{ condition: service_completed_successfully \}/);
     expect(service('worker')).toMatch(/stop_grace_period: 30s/);
     expect(service('migrate')).toMatch(/postgres: \{ condition: service_healthy \}/);
-    expect(service('migrate')).toMatch(/redis: \{ condition: service_healthy \}/);
+    expect(service('migrate')).toMatch(/redis: \{ condition: service_healthy, required: false \}/);
     for (const name of ['postgres', 'redis']) expect(service(name)).toMatch(/healthcheck:\n {6}test:/);
-    expect(service('serve')).toMatch(/profiles: \[serve\]/);
+    const profiled = { redis: 'redis', serve: 'serve', bi: 'bi', 'bi-user': 'bi' };
+    for (const [name, profile] of Object.entries(profiled)) expect(service(name)).toContain(`profiles: [${profile}]`);
   });
 
   test('opens ports to this machine only', () => {

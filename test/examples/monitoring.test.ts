@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openMetrics } from '../../src/metrics.ts';
+import { statusReport } from '../../src/status-report.ts';
+import { openWorld } from '../harness/world.ts';
+
+const folder = join(import.meta.dirname, '../../examples/monitoring');
+
+test('dashboard, alert rules and the table of metrics name only metrics that there are, and all of them', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const metrics = openMetrics(() => statusReport(app));
+  const rendered = await metrics.render();
+  const there = [...rendered.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
+  const named = async (file: string) => {
+    const text = await readFile(join(folder, file), 'utf8');
+    return [...new Set([...text.matchAll(/review_sync_\w+/g)].map(([name]) => name.replace(/_bucket$/, '')))];
+  };
+  for (const file of ['alert-rules.yml', 'grafana-dashboard.json']) {
+    const names = await named(file);
+    expect(names.length).toBeGreaterThan(4);
+    expect(names.filter((name) => !there.includes(name))).toEqual([]);
+  }
+  expect((await named('README.md')).sort()).toEqual(there.sort());
+});
+
+test('the dashboard is JSON with a panel a place, each with its queries', async () => {
+  const dashboard = JSON.parse(await readFile(join(folder, 'grafana-dashboard.json'), 'utf8'));
+  const places = dashboard.panels.map(
+    ({ gridPos }: { gridPos: { x: number; y: number } }) => `${gridPos.x},${gridPos.y}`,
+  );
+  expect(new Set(places).size).toBe(dashboard.panels.length);
+  for (const panel of dashboard.panels) expect(panel.targets.length).toBeGreaterThan(0);
+});
