@@ -1,0 +1,24 @@
+/** Exports every review as `backfill reviews` does, queue and all; prints seconds and peak memory as JSON. */
+import { backfillReviews } from '../jobs/backfill-reviews.ts';
+import { openApp } from '../src/app.ts';
+import { workerOf } from '../src/cli/run-to-end.ts';
+import { keepHeapSmall } from '../src/cli/small-heap.ts';
+import { readConfig } from '../src/config.ts';
+import { openLog } from '../src/log.ts';
+
+keepHeapSmall();
+const app = await openApp(readConfig(process.env), { log: openLog('error') });
+const startedMs = performance.now();
+const { id } = await app.queues.enqueue(backfillReviews, { gaps: false });
+const { queues } = app;
+const worker = workerOf(app, ['runs', 'steps']);
+let at = await queues.progress(id);
+while (at.state === 'waiting' || at.state === 'running') {
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  at = await queues.progress(id);
+}
+const seconds = (performance.now() - startedMs) / 1000;
+if (at.report?.outcome !== 'done') throw new Error(`the run ended ${JSON.stringify(at)}`);
+await worker.close();
+await app.close();
+process.stdout.write(JSON.stringify({ seconds, maxRssMb: process.resourceUsage().maxRSS / 1024 }));

@@ -1,0 +1,42 @@
+/** What the benches of reviews play on: the stub in a process of its own, and a Postgres with a warehouse a measurement. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { startEmbeddedDatabase } from '../src/embedded-database/index.ts';
+import { migrateQueue } from '../src/queue/connection.ts';
+import { openWarehouse } from '../src/warehouse/index.ts';
+import { migrateWarehouse } from '../src/warehouse/migrate.ts';
+import type { StubReviews } from './review-stub.ts';
+
+export async function openReviewStage() {
+  const database = await startEmbeddedDatabase();
+  const stub = fork(join(import.meta.dirname, 'review-stub.ts'));
+  const [port] = (await once(stub, 'message')) as [number];
+  const origin = `http://127.0.0.1:${port}`;
+  return {
+    origin,
+    /** Sets what the stub holds; gives the requests since the last time. */
+    async hold(reviews: StubReviews): Promise<number> {
+      stub.send(reviews);
+      const [requests] = (await once(stub, 'message')) as [number];
+      return requests;
+    },
+    async newWarehouse(): Promise<string> {
+      const url = await database.createDatabase(`bench_${Math.random().toString(36).slice(2)}`);
+      const warehouse = await openWarehouse({ url, connections: 1 });
+      await migrateWarehouse(warehouse.db);
+      await warehouse.close();
+      await migrateQueue(url);
+      return url;
+    },
+    /** For a process of ours that reads the stub into the warehouse. */
+    environmentOf: (warehouseUrl: string) => ({
+      ...{ SHOP_DATABASE_URL: warehouseUrl, WAREHOUSE_DATABASE_URL: warehouseUrl, REVIEW_API_BASE_URL: origin },
+      ...{ REVIEW_API_CLIENT_ID: 'bench', REVIEW_API_CLIENT_SECRET: 'bench', REVIEW_API_TIME_ZONE: 'UTC' },
+    }),
+    async close(): Promise<void> {
+      stub.kill();
+      await database.close();
+    },
+  };
+}

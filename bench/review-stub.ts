@@ -1,0 +1,73 @@
+/**
+ * The fastest review service there can be: reviews made up from their number, one every `stepSeconds` from `first` on, in
+ * UTC, listed as the spec says. Run as a child with an IPC channel: a message sets what it holds.
+ */
+import { createServer } from 'node:http';
+
+export type StubReviews = { count: number; stepSeconds: number; latencyMs: number };
+
+const first = Date.parse('2020-01-01T00:00:00Z') / 1000;
+const pagesAtMost = 30;
+let held: StubReviews = { count: 0, stepSeconds: 1, latencyMs: 0 };
+let requests = 0;
+
+const server = createServer((request, response) => {
+  const url = new URL(request.url ?? '/', 'http://stub');
+  response.setHeader('content-type', 'application/json');
+  const end = (text: string) => {
+    if (held.latencyMs === 0) response.end(text);
+    else setTimeout(() => response.end(text), held.latencyMs);
+  };
+  if (url.pathname === '/oauth/token') return void response.end('{"access_token":"bench"}');
+  requests += 1;
+  if (url.pathname === '/v1/reviews/overview') {
+    return end(
+      JSON.stringify({
+        first_review_created_at: dateOf(0),
+        last_review_created_at: dateOf(Math.max(0, held.count - 1)),
+      }),
+    );
+  }
+  const asked = (name: string) => Number(url.searchParams.get(name));
+  const second = (name: string) => Date.parse(`${url.searchParams.get(name)?.replace(' ', 'T')}Z`) / 1000;
+  const from = Math.max(0, Math.ceil((second('start_datetime') - first) / held.stepSeconds));
+  const to = Math.min(held.count - 1, Math.floor((second('end_datetime') - first) / held.stepSeconds));
+  const [limit, page] = [asked('limit'), asked('page')];
+  const total = Math.max(0, to - from + 1);
+  const last = Math.max(1, Math.ceil(total / limit));
+  if (page > pagesAtMost) return void response.writeHead(422).end('{"error":"page is at most 30"}');
+  response.setHeader('link', `<http://stub/v1/reviews?page=${last}>; rel="last"`);
+  const begin = from + (page - 1) * limit;
+  let text = '[';
+  for (let n = begin; n < Math.min(begin + limit, to + 1); n += 1) text += (n > begin ? ',' : '') + reviewOf(n);
+  return end(`${text}]`);
+});
+
+const dateOf = (n: number) => new Date((first + n * held.stepSeconds) * 1000 + (n % 1000)).toISOString();
+
+/** About 1.4 kB, like the ones that services send. */
+function reviewOf(n: number): string {
+  const date = dateOf(n);
+  return `{"id":${n + 1},"code":null,"display":true,"user_id":${n % 9999},"user_code":"member${n % 9999}","user_name":"Kim","message":"${message}","score":${1 + (n % 5)},"created_at":"${date}","updated_at":"${date}","product_id":${n % 500},"product_code":"P${n % 500}","review_type":"photo","images_count":1,"images":${images},"videos_count":0,"video_urls":[],"videos":[],"likes_count":${n % 7},"plus_likes_count":${n % 5},"comments_count":0,"source":"brand_pc","options":[],"product_options":{"size":"L","colour":"blue"},"order_code":"O${n}","sub_order_code":"S${n}","store_order":false,"store_name":null}`;
+}
+const message = 'It fits well and came the next day; the colour is that of the picture. 만족합니다. '.repeat(5);
+const variant = (name: string) => `https://images.example.com/reviews/2020/01/01/${name}/0123456789abcdef.jpg`;
+const images = JSON.stringify([
+  {
+    ...{ url: variant('full'), gallery_url: variant('gallery'), portrait_url: variant('portrait') },
+    ...{ thumbnail_url: variant('thumbnail'), width: 1200, height: 900, gallery_width: 600, gallery_height: 450 },
+    ...{ portrait_width: 300, portrait_height: 400, thumbnail_width: 100, thumbnail_height: 100 },
+  },
+]);
+
+/** Sets what is held, and tells how many requests came since the last message. */
+process.on('message', (message: StubReviews) => {
+  held = message;
+  process.send?.(requests);
+  requests = 0;
+});
+
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  process.send?.(typeof address === 'object' ? address?.port : undefined);
+});

@@ -1,0 +1,133 @@
+/**
+ * How fast reviews are exported, next to loops that do less, in the same run against the same stub and the same
+ * Postgres; what a second run costs; requests, memory, and the time to the first row. Prints its tables and puts them into
+ * docs/benchmarks.md.
+ *
+ *   npm run bench:reviews                   100,000 reviews
+ *   npm run bench:reviews -- --memory       and 1,000,000 for memory
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { openReviewStage } from './review-stage.ts';
+import type { StubReviews } from './review-stub.ts';
+import { writeTable } from './table.ts';
+
+const run = promisify(execFile);
+const here = (file: string) => join(import.meta.dirname, file);
+const stage = await openReviewStage();
+const { origin, hold, newWarehouse } = stage;
+const environmentOf = (warehouseUrl: string) => ({ ...process.env, ...stage.environmentOf(warehouseUrl) });
+
+type Ours = { seconds: number; maxRssMb: number; requests: number };
+
+async function ours(warehouseUrl: string, reviews: StubReviews): Promise<Ours> {
+  await hold(reviews);
+  const { stdout } = await run(process.execPath, [here('export-all.ts')], { env: environmentOf(warehouseUrl) });
+  return { ...(JSON.parse(stdout) as Omit<Ours, 'requests'>), requests: await hold(reviews) };
+}
+
+async function loop(mode: 'ceiling' | 'simple' | 'careful', reviews: StubReviews): Promise<number> {
+  await hold(reviews);
+  const args = [
+    here('export-loops.ts'),
+    mode,
+    origin,
+    await newWarehouse(),
+    String(reviews.count),
+    String(reviews.stepSeconds),
+  ];
+  const { stdout } = await run(process.execPath, args);
+  return (JSON.parse(stdout) as { seconds: number }).seconds;
+}
+
+async function rowsUpdated(warehouseUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: warehouseUrl });
+  await client.connect();
+  const { rows } = await client.query(
+    `select n_tup_upd::integer as n from pg_stat_user_tables where relname = 'reviews'`,
+  );
+  await client.end();
+  return rows[0].n;
+}
+
+/** Seconds from the start of the command to its first committed row. */
+async function firstRow(reviews: StubReviews): Promise<number> {
+  await hold(reviews);
+  const url = await newWarehouse();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const startedMs = performance.now();
+  const main = join(import.meta.dirname, '..', 'src', 'cli', 'main.ts');
+  const command = spawn(process.execPath, [main, 'backfill', 'reviews'], { env: environmentOf(url), stdio: 'ignore' });
+  const ended = once(command, 'close');
+  for (;;) {
+    const { rows } = await client.query('select from warehouse.reviews limit 1');
+    if (rows.length > 0) break;
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  await ended;
+  await client.end();
+  return seconds;
+}
+
+const rate = (reviews: number, seconds: number) => Math.round(reviews / seconds).toLocaleString('en');
+const held = { count: 100_000, stepSeconds: 600, latencyMs: 0 };
+const pages = held.count / 100;
+try {
+  const rows: string[][] = [];
+  const facts: string[][] = [];
+  for (const turn of [1, 2, 3]) {
+    const url = await newWarehouse();
+    const first = await ours(url, held);
+    const second = await ours(url, held);
+    const ceiling = await loop('ceiling', held);
+    rows.push([
+      ...[`${turn}`, rate(held.count, first.seconds), rate(held.count, ceiling), (ceiling / first.seconds).toFixed(2)],
+      ...[rate(held.count, second.seconds), (first.seconds / second.seconds).toFixed(2)],
+      ...[String(await rowsUpdated(url)), (first.requests / pages).toFixed(3), Math.round(first.maxRssMb).toString()],
+    ]);
+  }
+  const first = await ours(await newWarehouse(), held);
+  for (const mode of ['simple', 'careful'] as const) {
+    const seconds = await loop(mode, held);
+    const what = { simple: 'a page at a time, a row at a time', careful: 'p-limit 8, 100 rows an INSERT' }[mode];
+    facts.push([what, `${(seconds / first.seconds).toFixed(1)} times as fast`, '']);
+  }
+  const slow = { count: 200_000, stepSeconds: 600, latencyMs: 50 };
+  const waiting = await ours(await newWarehouse(), slow);
+  const least = ((slow.count / 100) * 0.05) / 8;
+  facts.push([
+    '50 ms a request, 8 in flight',
+    `${(least / waiting.seconds).toFixed(2)} of pages × latency ÷ 8`,
+    '0.90',
+  ]);
+  facts.push(['first row, from the start of the command', `${(await firstRow(held)).toFixed(2)} s`, '1 s']);
+  for (const count of process.argv.includes('--memory') ? [100_000, 1_000_000] : []) {
+    const one = await ours(await newWarehouse(), { count, stepSeconds: 120, latencyMs: 0 });
+    const label = `${count.toLocaleString('en')} reviews: ${rate(count, one.seconds)}/s, peak memory`;
+    facts.push([label, `${Math.round(one.maxRssMb)} MB`, '200 MB']);
+    facts.push([
+      `${count.toLocaleString('en')} reviews: requests a page`,
+      (one.requests / (count / 100)).toFixed(3),
+      '1.05',
+    ]);
+  }
+  const head = [
+    'turn',
+    'reviews/s',
+    'ceiling',
+    'ratio',
+    'second run',
+    'to the first',
+    'rows rewritten',
+    'requests/page',
+    'MB',
+  ];
+  await writeTable('reviews', 'npm run bench:reviews -- --memory', head, rows);
+  await writeTable('reviews-more', 'npm run bench:reviews -- --memory', ['export', 'measured', 'goal'], facts);
+} finally {
+  await stage.close();
+}
