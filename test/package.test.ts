@@ -1,0 +1,97 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../src/package-root.ts';
+import { openWorld } from './harness/world.ts';
+
+const run = promisify(execFile);
+let app: string;
+
+/** What a stranger has after installing the packed package: no source, no development tools of ours. */
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-package-'));
+  const copy = join(folder, 'source');
+  await mkdir(copy);
+  const left = ['node_modules', '.git', '.review-sync', 'dist', 'test', 'bench'];
+  for (const name of (await readdir(packagePath())).filter((one) => !left.includes(one))) {
+    await cp(packagePath(name), join(copy, name), { recursive: true });
+  }
+  await symlink(packagePath('node_modules'), join(copy, 'node_modules'));
+  const before = await readFile(join(copy, 'package.json'), 'utf8');
+  await run('npm', ['pack', '--pack-destination', folder, '--silent'], { cwd: copy });
+  expect(await readFile(join(copy, 'package.json'), 'utf8')).toBe(before);
+
+  app = join(folder, 'app');
+  const modules = join(app, 'node_modules');
+  await mkdir(join(modules, '.bin'), { recursive: true });
+  const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
+  await run('tar', ['-xzf', join(folder, tarball), '-C', modules]);
+  await run('mv', [join(modules, 'package'), join(modules, 'review-sync')]);
+  for (const name of await readdir(packagePath('node_modules'))) {
+    if (!name.startsWith('.')) await symlink(packagePath('node_modules', name), join(modules, name));
+  }
+  const { bin } = JSON.parse(await readFile(join(modules, 'review-sync', 'package.json'), 'utf8'));
+  // As npm does on installing.
+  await chmod(join(modules, 'review-sync', bin['review-sync']), 0o755);
+  await symlink(join('..', 'review-sync', bin['review-sync']), join(modules, '.bin', 'review-sync'));
+  await writeFile(join(app, 'package.json'), '{ "type": "module" }');
+  return () => rm(folder, { recursive: true });
+});
+
+const npx = (args: string[], env: Record<string, string> = {}) =>
+  run('npx', ['--no-install', 'review-sync', ...args], { cwd: app, env: { ...process.env, ...env } });
+
+test('npx review-sync runs from the packed package: version, sync, status', async () => {
+  const { version } = JSON.parse(await readFile(packagePath('package.json'), 'utf8'));
+  expect((await npx(['--version'])).stdout.trim()).toBe(version);
+  await using world = await openWorld();
+  const environment = { ...world.environment, SHOP_SQL_DIR: packagePath('sql', 'shop') };
+  expect((await npx(['sync', 'reviews'], environment)).stdout).toMatch(/^sync reviews: done\. .*200 inserted/);
+  expect(JSON.parse((await npx(['status', '--json'], environment)).stdout).flows).toHaveLength(2);
+});
+
+test('the client is there with its types, and no TypeScript source is', async () => {
+  await writeFile(
+    join(app, 'use.ts'),
+    `import { openReviewApi, type Review } from 'review-sync/client';
+     const api = openReviewApi({ baseUrl: 'http://127.0.0.1:1', clientId: 'a', clientSecret: 'b' });
+     export const score = (review: Review): number | null => review.score;
+     // @ts-expect-error: what is not a number is refused
+     export const wrong = api.orders.get('5');`,
+  );
+  const tsc = packagePath('node_modules', '.bin', 'tsc');
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--skipLibCheck'];
+  await run(tsc, [...options, '--types', 'node', '--typeRoots', packagePath('node_modules', '@types'), 'use.ts'], {
+    cwd: app,
+  });
+  const inside = await readdir(join(app, 'node_modules', 'review-sync'), { recursive: true });
+  const sources = inside.filter((file) => /(?<!\.d)\.ts$/.test(file) && file !== 'examples/client.ts');
+  expect(sources).toEqual([]);
+  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'sql/shop/orders.sql', '.env.example'])
+    expect(inside).toContain(file);
+  expect(inside.filter((file) => /(^|\/)(\.env|data|test|bench)(\/|$)/.test(file))).toEqual([]);
+});
+
+test('the installed package brings its own Postgres', async () => {
+  const child = spawn('npx', ['--no-install', 'review-sync', 'reference-service', '--port', '0'], {
+    cwd: app,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const end = once(child, 'exit');
+  onTestFinished(async () => {
+    if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGTERM');
+    await end;
+  });
+  let said = '';
+  for await (const chunk of child.stderr) {
+    said += String(chunk);
+    if (said.includes('listens on')) break;
+  }
+  const url = /listens on (http\S+)\./.exec(said)?.[1] ?? said;
+  expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
+});
