@@ -1,7 +1,7 @@
 /** In the page itself, so that it needs one request. Contrast of at least 4.5 in both schemes. */
 export const style = `
 :root{color-scheme:light dark;--bg:#fff;--fg:#1a1c1f;--soft:#50565e;--line:#c9ced6;--link:#0b57b0;--bad:#a3160b;--good:#14602e;
---s0:#f1f3f5;--s1:#cfe3f7;--s2:#8fc0ee;--s3:#2f7cc4;--s4:#0b4a86;--on:#fff}
+--s0:#f1f3f5;--s1:#cfe3f7;--s2:#8fc0ee;--s3:#276fb4;--s4:#0b4a86;--on:#fff}
 @media (prefers-color-scheme:dark){:root{--bg:#15181c;--fg:#e8eaed;--soft:#aab1bb;--line:#3d444d;--link:#8ab8f5;--bad:#ff9a90;
 --good:#7fd69a;--s0:#22262c;--s1:#1d3a57;--s2:#24598c;--s3:#74b2ea;--s4:#b9dcfb;--on:#10151b}}
 *{box-sizing:border-box}
