@@ -10,13 +10,19 @@ export class ShapeError extends Error {
 
 export type JsonObject = Record<string, unknown>;
 
+/** A body as text, without a byte order mark, with which no JSON would be parsed. */
+export function textOf(bytes: Buffer): string {
+  const text = bytes.toString();
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
 /** The body as JSON. The parser's own message quotes the body, so it is not kept. */
 export function parseJson(answer: Answer): unknown {
+  const text = textOf(answer.bytes);
   try {
-    return JSON.parse(answer.text);
+    return JSON.parse(text);
   } catch {
-    const found =
-      answer.text.trim() === '' ? 'an empty body' : answer.text.trimStart().startsWith('<') ? 'HTML' : 'text';
+    const found = text.trim() === '' ? 'an empty body' : text.trimStart().startsWith('<') ? 'HTML' : 'text';
     throw new ShapeError(`expected JSON, got ${found} with status ${answer.status}`);
   }
 }

@@ -26,9 +26,8 @@ export type Call = {
 /** A whole answer with a status that counts as success. */
 export type Answer = {
   status: number;
-  /** The body as it came; `text` is what it says. */
+  /** The body as it came, in UTF-8. */
   bytes: Buffer;
-  text: string;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
   /** When the request that got this answer was sent, by the local clock. */

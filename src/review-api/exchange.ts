@@ -15,16 +15,10 @@ export type Head = { status: number; headers: Record<string, string | undefined>
 
 /** What one request brought: an answer (`broken`: its body did not arrive whole), or the reason why there is none. */
 export type Exchange =
-  | ({ kind: 'answer'; bytes: Buffer; text: string; broken: boolean } & Head)
+  | ({ kind: 'answer'; bytes: Buffer; broken: boolean } & Head)
   | { kind: 'none'; unsent: boolean; hopeless: boolean; cause: unknown };
 
 export type Request = { method: Dispatcher.HttpMethod; path: string; body: string | undefined };
-
-/** Without a byte order mark, with which no JSON would be parsed. Faster than TextDecoder, for every page of an export. */
-function textOf(bytes: Buffer): string {
-  const text = bytes.toString();
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
-}
 
 /** One request and its answer: no retry, no token, no judgement. Never throws: an abort by `signal` is a lost answer. */
 export async function exchange(
@@ -57,11 +51,10 @@ export async function exchange(
       signal: end.signal,
     });
     head = { status: statusCode, headers: flat(headers) };
-    const bytes = Buffer.from(await body.arrayBuffer());
-    return { kind: 'answer', ...head, bytes, text: textOf(bytes), broken: false };
+    return { kind: 'answer', ...head, bytes: Buffer.from(await body.arrayBuffer()), broken: false };
   } catch (cause) {
     // The status of a refusal stands even when its words are lost.
-    if (head) return { kind: 'answer', ...head, bytes: Buffer.alloc(0), text: '', broken: true };
+    if (head) return { kind: 'answer', ...head, bytes: Buffer.alloc(0), broken: true };
     return { kind: 'none', unsent: isUnsent(cause), hopeless: isHopeless(cause), cause };
   } finally {
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-import { ShapeError } from './answer.ts';
+import { ShapeError, textOf } from './answer.ts';
 import type { Answer, Call } from './call.ts';
 import type { Exchange } from './exchange.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -24,12 +24,12 @@ export function judge<T>(
     const words = mask(exchange.cause instanceof Error ? reason(exchange.cause) : 'no answer', context.secrets);
     return { kind: 'failure', failure: unsent ? { kind: 'unsent', hopeless } : { kind: 'lost' }, words };
   }
-  const { status, headers, bytes, text, broken, requestedAt } = exchange;
+  const { status, headers, bytes, broken, requestedAt } = exchange;
   const fine = (status >= 200 && status <= 299) || (status === 404 && context.call.absentIsFine === true);
   if (fine && broken && status !== 204 && status !== 404) {
     return { kind: 'failure', failure: { kind: 'lost' }, status, words: 'the body broke off' };
   }
-  if (fine) return readWith(context.read, { status, bytes, text, headers, requestedAt }, context.secrets);
+  if (fine) return readWith(context.read, { status, bytes, headers, requestedAt }, context.secrets);
 
   const said = { status, words: words(exchange, context.secrets) };
   if (status === 401 || (status === 403 && /token|expired/i.test(said.words ?? '')))
@@ -53,7 +53,8 @@ function readWith<T>(
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     // Only a page is quoted: a JSON answer may hold customers' data, whole.
-    const page = answer.text.trimStart().startsWith('<') ? wordsOf(answer.text, secrets) : undefined;
+    const text = textOf(answer.bytes);
+    const page = text.trimStart().startsWith('<') ? wordsOf(text, secrets) : undefined;
     const said = [error.message, page].filter((part) => part !== undefined).join('; ');
     return { kind: 'failure', failure: { kind: 'malformed' }, status: answer.status, words: said.slice(0, 300) };
   }
@@ -63,7 +64,7 @@ function readWith<T>(
 function words(exchange: Extract<Exchange, { kind: 'answer' }>, secrets: readonly (string | undefined)[]) {
   const target = exchange.status < 400 ? exchange.headers.location?.split(/[?#]/)[0] : undefined;
   return target === undefined
-    ? wordsOf(exchange.text, secrets)
+    ? wordsOf(textOf(exchange.bytes), secrets)
     : mask(`redirected to ${target}`, secrets).slice(0, 300);
 }
 

@@ -58,12 +58,17 @@ export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, 
     date_order_desc: desc,
     limit: limit ?? limitsOf(deps).pageSize,
   };
-  const { rawBody, items, lastPage, requestedAt } = await deps.reviews.page(params, page);
+  const { rawBody, items, lastPage, requestedAt } = await deps.reviews.page(params, page, [
+    'id',
+    `${axis}_at`,
+    'product_id',
+    'product_code',
+  ]);
   const seconds = items.map((item) => secondOn(item, axis));
   const asked = askedSpan(span, deps.timeZone);
   const stray = seconds.find((second) => second !== undefined && (second < asked.start || second > asked.end));
   // Only what is asked for later is kept: whole records would live until the page has landed.
-  return { rawBody, lastPage, requestedAt, ids: items.map(idOf), seconds, stray, products: productsOf(items) };
+  return { rawBody, lastPage, requestedAt, ids: idsOf(items, rawBody), seconds, stray, products: productsOf(items) };
 }
 
 /** Whether the dates go upwards. Records without a date do not count: wherever they stand, they are on the page. */
@@ -86,10 +91,23 @@ export async function totalOf(deps: PageDeps, query: PageQuery): Promise<number 
   return ids.length === 1 && lastPage !== undefined && lastPage > limitsOf(deps).pages ? lastPage : undefined;
 }
 
-/** A record without a usable id or date is still landed, as a dead letter; here it only has to differ from others. */
-function idOf(item: unknown): string {
+/** Leaves a byte order mark out. */
+const decoder = new TextDecoder();
+
+/** A record without a usable id is still landed, as a dead letter; here it only has to differ from others. */
+function idsOf(items: readonly unknown[], rawBody: Buffer): string[] {
+  const ids = items.map(idOf);
+  if (ids.every((id) => id !== undefined)) return ids;
+  const whole: unknown[] = JSON.parse(decoder.decode(rawBody));
+  return ids.map((id, index) => id ?? printed(whole[index]));
+}
+
+function idOf(item: unknown): string | undefined {
   const id = isObject(item) ? item.id : undefined;
-  if (typeof id === 'number' || typeof id === 'string') return String(id);
+  return typeof id === 'number' || typeof id === 'string' ? String(id) : undefined;
+}
+
+function printed(item: unknown): string {
   try {
     return JSON.stringify(item) ?? '';
   } catch {
