@@ -15,7 +15,6 @@ import type { Answer, Send } from './call.ts';
 import { requireCode, requireId } from './check.ts';
 import { lastPage } from './link-header.ts';
 import { type Page, readPage } from './pages.ts';
-import { recordFields } from './record-fields.ts';
 import { listQuery, type ReviewListAllParams, type ReviewListParams, requirePeriod } from './review-list.ts';
 import {
   type ReviewBody,
@@ -25,11 +24,19 @@ import {
   reviewPatchParams,
 } from './review-params.ts';
 import { asReview, type Review } from './review-shapes.ts';
+import { type ListScan, scanList } from './scan-list.ts';
 
 const path = '/v1/reviews';
 
 /** One page as it came. `rawBody` is its JSON in UTF-8, for the warehouse; the items are not checked. */
-export type RawReviewPage = { rawBody: Buffer; items: unknown[]; lastPage: number | undefined; requestedAt: Date };
+export type RawReviewPage = {
+  rawBody: Buffer;
+  items: unknown[];
+  /** Whether all records are as the scan calls plain; false without one. */
+  isPlain: boolean;
+  lastPage: number | undefined;
+  requestedAt: Date;
+};
 
 /** One review as it came; `item` has the id that was asked for, its other fields are not checked. */
 export type RawReview = { rawBody: string; item: JsonObject & { id: number }; requestedAt: Date };
@@ -73,16 +80,19 @@ export function reviews(send: Send, now: () => number) {
 
     /**
      * One page, unchecked and as fast as can be, for an export that bears any field of any type. The period's length is
-     * left to the caller, who knows the zone that it is in. With `fields`, items that are objects may have these alone,
+     * left to the caller, who knows the zone that it is in. With `scan`, items that are objects may have its fields alone,
      * which spares the parsing of all others.
      *
      * @throws TypeError as `list` does, but for the length of the period.
      * @throws MalformedAnswerError where the answer is no list.
      */
-    async page(params: ReviewListAllParams, page: number, fields?: readonly string[]): Promise<RawReviewPage> {
+    async page(params: ReviewListAllParams, page: number, scan?: ListScan): Promise<RawReviewPage> {
       return send({ method: 'GET', path, params: listQuery(params, page) }, (answer) => ({
         rawBody: answer.bytes,
-        items: (fields && recordFields(answer.bytes, fields)) ?? asArray(parseJson(answer), 'a list'),
+        ...((scan && scanList(answer.bytes, scan)) ?? {
+          items: asArray(parseJson(answer), 'a list'),
+          isPlain: false,
+        }),
         lastPage: lastPage(answer.headers.link),
         requestedAt: answer.requestedAt,
       }));

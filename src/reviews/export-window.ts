@@ -91,7 +91,9 @@ type Given = Omit<LedgerEntry, 'complete' | 'pages' | 'reviews' | 'requests'>;
 async function landPart(warehouse: Warehouse, part: Part, given: Given) {
   const sum = { inserted: 0, updated: 0, unchanged: 0, refused: 0, late: 0 };
   const bodies =
-    part.pages.length > 0 ? part.pages.map(({ rawBody, ids }) => ({ rawBody, count: ids.length })) : [emptyPage];
+    part.pages.length > 0
+      ? part.pages.map(({ rawBody, ids, isPlain }) => ({ rawBody, count: ids.length, isPlain }))
+      : [emptyPage];
   let windowId: number | undefined;
   for (const [index, body] of bodies.entries()) {
     // The ledger follows with the last page, when all others are there.

@@ -1,5 +1,6 @@
 import type { ReviewApi, ReviewFilters } from '../review-api/index.ts';
 import { askedSpan, localPeriod, parseInstant, type Second, type Span } from '../span.ts';
+import { plainFields } from '../warehouse/plain-reviews.ts';
 import { type Axis, windowLimits } from './window.ts';
 
 export type PageDeps = {
@@ -30,6 +31,8 @@ export type Product = { product_id: number; product_code: string };
 export type Page = {
   /** JSON in UTF-8. */
   rawBody: Buffer;
+  /** Whether its records have `plainFields` alone. */
+  isPlain: boolean;
   /** One an item; of a record without a usable id, the record itself. */
   ids: string[];
   /** One an item: the second of its date on the axis; undefined where it has none that can be read. */
@@ -58,17 +61,13 @@ export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, 
     date_order_desc: desc,
     limit: limit ?? limitsOf(deps).pageSize,
   };
-  const { rawBody, items, lastPage, requestedAt } = await deps.reviews.page(params, page, [
-    'id',
-    `${axis}_at`,
-    'product_id',
-    'product_code',
-  ]);
+  const fields = ['id', `${axis}_at`, 'product_id', 'product_code'];
+  const { items, ...answer } = await deps.reviews.page(params, page, { fields, plain: plainFields });
   const seconds = items.map((item) => secondOn(item, axis));
   const asked = askedSpan(span, deps.timeZone);
   const stray = seconds.find((second) => second !== undefined && (second < asked.start || second > asked.end));
   // Only what is asked for later is kept: whole records would live until the page has landed.
-  return { rawBody, lastPage, requestedAt, ids: idsOf(items, rawBody), seconds, stray, products: productsOf(items) };
+  return { ...answer, ids: idsOf(items, answer.rawBody), seconds, stray, products: productsOf(items) };
 }
 
 /** Whether the dates go upwards. Records without a date do not count: wherever they stand, they are on the page. */

@@ -28,8 +28,8 @@ const decoder = new TextDecoder();
 type Values = readonly unknown[];
 type Row = { inserted: number; updated: number; late: number; window_id: number | null };
 
-/** A response body in UTF-8, known to be a JSON array of so many records. */
-export type RawPage = { rawBody: Buffer; count: number };
+/** A response body in UTF-8, known to be a JSON array of so many records; `isPlain`: they have `plainFields` alone. */
+export type RawPage = { rawBody: Buffer; count: number; isPlain?: boolean };
 
 /**
  * Lands a page and enters what it completes into the ledger, both or neither. What the statement refuses as a whole is taken row by row, and only the rows at fault become
@@ -39,7 +39,7 @@ export type RawPage = { rawBody: Buffer; count: number };
  */
 export async function landPage(
   warehouse: Warehouse,
-  { rawBody, count }: RawPage,
+  { rawBody, count, isPlain = false }: RawPage,
   entry: LedgerEntry,
 ): Promise<Landed & { windowId: number | undefined }> {
   const values = valuesOf(entry);
@@ -48,7 +48,7 @@ export async function landPage(
       // Named, so that a connection plans this long statement once: planning takes as long as a page of rows.
       const text = warehouse.statements.landReviews;
       const { rows } = await warehouse.landings(() =>
-        warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, ...values] }),
+        warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, ...values, isPlain] }),
       );
       return { ...landedOf(rows[0] as Row, count), windowId: rows[0].window_id ?? undefined };
     } catch (error) {
@@ -135,7 +135,7 @@ function valuesOf(entry: LedgerEntry | undefined): Values {
 }
 
 async function land(trx: Db, statements: Statements, rawBody: string, values: Values): Promise<Row> {
-  const { rows } = await trx.executeQuery<Row>(CompiledQuery.raw(statements.landReviews, [rawBody, ...values]));
+  const { rows } = await trx.executeQuery<Row>(CompiledQuery.raw(statements.landReviews, [rawBody, ...values, false]));
   const row = rows[0];
   if (!row) throw new Error('land_reviews.sql gave no row');
   return row;

@@ -50,7 +50,7 @@ export function listModel(
       }));
       const last = Math.max(1, Math.ceil(all.length / size));
       const lastPage = { real: last, capped: Math.min(last, limits.pages), absent: undefined }[mood.lastPage];
-      return { rawBody: Buffer.from(JSON.stringify(items)), items, lastPage, requestedAt: new Date(0) };
+      return { rawBody: Buffer.from(JSON.stringify(items)), items, isPlain: false, lastPage, requestedAt: new Date(0) };
     },
   };
 }

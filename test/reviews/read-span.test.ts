@@ -122,7 +122,7 @@ test('whatever the service, its zone and its reviews: all are read, or the momen
     ),
     { numRuns },
   );
-});
+}, 240_000);
 
 /** What happens at the service just before a request: something is deleted, added, or edited and so dated anew. */
 const happening = fc.record({
@@ -171,7 +171,7 @@ test('whatever is deleted, added or edited at whichever request: what stood thro
     ),
     { numRuns },
   );
-});
+}, 240_000);
 
 test('a service that lists as the spec says needs about one request a page', async () => {
   const all = Array.from({ length: 5000 }, (_, index) => ({

@@ -5,6 +5,7 @@
 -- $5, $6 timestamptz: what is now complete; null where nothing is. $7, $8 integer: its reviews, and requests.
 -- $9 timestamptz: when its reading began. $10 integer: its pages.
 -- $11 timestamptz: what is dated before this and was not here yet came late; null where that is not known.
+-- $12 boolean: whether all records are plain (src/warehouse/plain-reviews.ts), so that json, which is faster, brings the same.
 -- An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
 -- Gives one row: inserted, updated, late, and window_id.
@@ -15,21 +16,39 @@ with written as (
     order_code, sub_order_code, store_order, store_name, third_party_name, sub_brand_id, tag_name, product_options,
     images, videos, options, extra
   )
-  select
-    r.*,
-    item.value - '{id,code,display,user_id,user_code,user_name,message,score,created_at,updated_at,product_id,product_code,review_type,images_count,videos_count,likes_count,plus_likes_count,comments_count,source,order_code,sub_order_code,store_order,store_name,third_party_name,sub_brand_id,tag_name,product_options,images,videos,options}'::text[]
-  -- In the order of their ids, so that two pages with the same reviews do not lock each other out.
-  from (
-    select value from jsonb_array_elements($1::text::jsonb) order by (value ->> 'id')::bigint
-  ) as item
-  cross join lateral jsonb_to_record(item.value) as r (
-    id bigint, code text, display boolean, user_id bigint, user_code text, user_name text, message text,
-    score smallint, created_at timestamptz, updated_at timestamptz, product_id bigint, product_code text,
-    review_type text, images_count integer, videos_count integer, likes_count integer, plus_likes_count integer,
-    comments_count integer, source text, order_code text, sub_order_code text, store_order boolean,
-    store_name text, third_party_name text, sub_brand_id bigint, tag_name text, product_options jsonb,
-    images jsonb, videos jsonb, options jsonb
-  )
+  select * from (
+    select
+      r.*,
+      item.value - '{id,code,display,user_id,user_code,user_name,message,score,created_at,updated_at,product_id,product_code,review_type,images_count,videos_count,likes_count,plus_likes_count,comments_count,source,order_code,sub_order_code,store_order,store_name,third_party_name,sub_brand_id,tag_name,product_options,images,videos,options}'::text[]
+    from jsonb_array_elements($1::text::jsonb) as item
+    cross join lateral jsonb_to_record(item.value) as r (
+      id bigint, code text, display boolean, user_id bigint, user_code text, user_name text, message text,
+      score smallint, created_at timestamptz, updated_at timestamptz, product_id bigint, product_code text,
+      review_type text, images_count integer, videos_count integer, likes_count integer, plus_likes_count integer,
+      comments_count integer, source text, order_code text, sub_order_code text, store_order boolean,
+      store_name text, third_party_name text, sub_brand_id bigint, tag_name text, product_options jsonb,
+      images jsonb, videos jsonb, options jsonb
+    )
+    where not $12
+    union all
+    select
+      id, code, display, user_id, user_code, user_name, message, score, created_at, updated_at, product_id,
+      product_code, review_type, images_count, videos_count, likes_count, plus_likes_count, comments_count, source,
+      order_code, sub_order_code, store_order, store_name, third_party_name, sub_brand_id, tag_name, product_options,
+      images, videos, options,
+      case when video_urls is null then '{}' else jsonb_build_object('video_urls', video_urls) end
+    from json_to_recordset($1::text::json) as r (
+      id bigint, code text, display boolean, user_id bigint, user_code text, user_name text, message text,
+      score smallint, created_at timestamptz, updated_at timestamptz, product_id bigint, product_code text,
+      review_type text, images_count integer, videos_count integer, likes_count integer, plus_likes_count integer,
+      comments_count integer, source text, order_code text, sub_order_code text, store_order boolean,
+      store_name text, third_party_name text, sub_brand_id bigint, tag_name text, product_options jsonb,
+      images jsonb, videos jsonb, options jsonb, video_urls jsonb
+    )
+    where $12
+  ) as shown
+  -- So that two pages with the same reviews do not lock each other out.
+  order by id
   on conflict (id) do update set
     code = excluded.code, display = excluded.display, user_id = excluded.user_id, user_code = excluded.user_code,
     user_name = excluded.user_name, message = excluded.message, score = excluded.score,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { recordFields } from '../../src/review-api/record-fields.ts';
+import { scanList } from '../../src/review-api/scan-list.ts';
 
 const names = ['id', 'created_at', 'product_code'];
 
@@ -17,7 +17,9 @@ function reference(text: string): Record<string, unknown>[] | undefined {
   }
 }
 
-const read = (text: string) => recordFields(Buffer.from(text), names);
+const plain = { id: 'scalar', created_at: 'scalar', message: 'any', idx: 'given' } as const;
+const scan = (text: string) => scanList(Buffer.from(text), { fields: names, plain });
+const read = (text: string) => scan(text)?.items;
 
 const key = fc.oneof(fc.constantFrom(...names, 'idx', 'product_codes', 'message'), fc.string({ unit: 'grapheme' }));
 const record = fc.dictionary(
@@ -59,13 +61,16 @@ test('whatever is not JSON any more, by a byte changed, added or cut off, is not
 
 test.each([
   ['[]', []],
-  ['\ufeff [ ] \n', []],
+  [' [ ] \n', []],
   ['[{}]', [{}]],
   ['[{"id":1,"id":"two"}]', [{ id: 'two' }]],
   ['[{"id":12345678901234567890,"created_at":null}]', [{ id: 12345678901234567000, created_at: null }]],
   ['[{"product_code":"\\ud83d\\u00e9\\n"}]', [{ product_code: '\ud83dé\n' }]],
   ['[{"id":{"a":[1,{"id":2}]}},{"id":-0.5e+3}]', [{ id: { a: [1, { id: 2 }] } }, { id: -500 }]],
   ['[{"\\u0069d":1}]', undefined],
+  ['\ufeff[]', undefined],
+  ['[,{}]', undefined],
+  ['[{}{}]', undefined],
   ['{"error":"no list"}', undefined],
   ['[1]', undefined],
   ['[{"id":01}]', undefined],
@@ -82,11 +87,27 @@ test.each([
   expect(read(text)).toEqual(fields);
 });
 
+test.each([
+  ['[]', true],
+  ['[{"id":1,"created_at":"x","message":{"a":[null]},"idx":[]}]', true],
+  ['[{"id":"1"},{"created_at":null,"id":true},{"id":12345678901234567890}]', true],
+  ['[{"id":1},{"id":1,"product_code":"x"}]', false],
+  ['[{"id":1.0}]', false],
+  ['[{"id":1e3}]', false],
+  ['[{"id":-1}]', false],
+  ['[{"id":{}}]', false],
+  ['[{"id":[]}]', false],
+  ['[{"idx":null}]', false],
+  ['[{"idx":[],"idx":null}]', false],
+])('%s is plain: %s', (text, isPlain) => {
+  expect(scan(text)?.isPlain).toBe(isPlain);
+});
+
 test('bytes that are no UTF-8 are read as JSON.parse reads them', () => {
   const bytes = Buffer.concat([
     Buffer.from('[{"id":1,"product_code":"'),
     Buffer.from([0xe3, 0xff]),
     Buffer.from('"}]'),
   ]);
-  expect(recordFields(bytes, names)).toEqual(reference(bytes.toString()));
+  expect(scanList(bytes, { fields: names, plain })?.items).toEqual(reference(bytes.toString()));
 });
