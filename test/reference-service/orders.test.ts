@@ -204,6 +204,21 @@ test('a sub-order may name its product by the shop’s code; a known id and code
   );
 });
 
+test('an order that gets another code keeps its reviews, and takes them along when it is deleted', async () => {
+  const { call } = await runService({}, (databaseUrl) => {
+    const at = { message: '', created_at: new Date(), updated_at: new Date('2024-01-06T00:00:00Z') };
+    return seedReviews(databaseUrl, [{ ...at, code: 'R-1', product_code: 'P-1', order_code: 'A-1' }]);
+  });
+  const { id } = (await call('POST', '/v1/orders', { json: anOrder })).body;
+  await call('POST', `/v1/orders/${id}/sub_orders`, { json: { product_code: 'P-1' } });
+  await call('PATCH', `/v1/orders/${id}`, { json: { code: 'A-2' } });
+  expect((await call('GET', `/v1/orders/${id}`)).body.sub_orders[0].reviews_count).toBe(1);
+  const changed = await call('GET', '/v1/reviews', { query: { date_updated_at: 1 } });
+  expect(changed.body.map((review: { order_code: string }) => review.order_code)).toEqual(['A-2']);
+  await call('DELETE', `/v1/orders/${id}`);
+  expect((await call('GET', '/v1/reviews', { query: { code: 'R-1' } })).status).toBe(404);
+});
+
 test('deleting an order takes its sub-orders and its reviews along, and no others', async () => {
   const at = { message: '', created_at: new Date(), updated_at: new Date() };
   const { call, databaseUrl } = await runService({}, (url) =>
