@@ -117,6 +117,18 @@ test('of two requests that wait for each other in Postgres, none fails', async (
   expect((await written).status).toBe(204);
 });
 
+test('a sub-order of an order that is just being deleted is 404', async () => {
+  const { call, databaseUrl } = await runService();
+  const { id } = (await call('POST', '/v1/orders', { json: anOrder })).body;
+  await using other = await openClient(databaseUrl);
+  await other.query('begin');
+  await other.query('delete from reference_service.orders');
+  const added = call('POST', `/v1/orders/${id}/sub_orders`, { json: { product_id: 1 } });
+  await waitingForLocks(databaseUrl, 1);
+  await other.query('commit');
+  expect((await added).status).toBe(404);
+});
+
 test('the Date header follows the service’s clock', async () => {
   const { call } = await runService({ now: () => new Date('2013-01-02T03:04:05.678Z') });
   expect((await call('GET', '/v1/orders')).headers.get('date')).toBe('Wed, 02 Jan 2013 03:04:05 GMT');
