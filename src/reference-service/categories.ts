@@ -9,6 +9,8 @@ import { assignments, type Fields, set } from './sql.ts';
 import type { Store } from './store.ts';
 
 const json = 'reference_service.category_json(c)';
+/** One writer at a time: two that each look before the other has written would make a cycle, which has no depth. */
+const lockSql = `select pg_advisory_xact_lock(hashtext('reference_service.categories'))`;
 
 /** Product categories (spec, "Categories"): list, get, create or update, update, delete; by id and by code. */
 export function categories(app: FastifyInstance, { store, now }: Service): void {
@@ -23,6 +25,7 @@ export function categories(app: FastifyInstance, { store, now }: Service): void 
 
   async function update(column: By, key: unknown, params: Params): Promise<number> {
     return store.transaction(async (rows) => {
+      await rows(lockSql);
       const [found] = await rows<{ id: number }>(
         `select id from reference_service.categories where ${column} = $1 for update`,
         [key],
@@ -55,6 +58,7 @@ export function categories(app: FastifyInstance, { store, now }: Service): void 
 
   async function upsert(params: Params): Promise<unknown> {
     return store.transaction(async (rows) => {
+      await rows(lockSql);
       const fields = await readFields(rows, params);
       const [known] = await rows<{ id: number }>('select id from reference_service.categories where code = $1', [
         fields.code,

@@ -19,7 +19,8 @@ export const notFound = (what: string) => new Failure(404, `${what} not found`);
 export function asFailure(error: Error & { statusCode?: number; code?: string; detail?: string }): Failure {
   if (error instanceof Failure) return error;
   if (error.code === '23505') return new Failure(422, takenOf(error.detail) ?? error.message);
-  if (/^2[123]/.test(error.code ?? '')) return new Failure(422, error.message);
+  // 54: what is too long for an index, say.
+  if (/^(2[123]|54)/.test(error.code ?? '')) return new Failure(422, error.message);
   return new Failure(error.statusCode ?? 500, error.message);
 }
 

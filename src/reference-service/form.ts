@@ -1,5 +1,5 @@
 /**
- * Reads `a=1&list[]=x&items[][field]=y`, of a body or a query, as form readers do: a name given twice has its last
+ * Reads `a=1&list[]=x&fields[name]=z&items[][field]=y`, of a body or a query, as form readers do: a name given twice has its last
  * value, a repeated field begins the next item.
  */
 export function parseForm(text: string): Record<string, unknown> {
@@ -7,11 +7,11 @@ export function parseForm(text: string): Record<string, unknown> {
   const params: Record<string, unknown> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
     const [, key = name, isList, field] = /^([^[]+)(\[\])?(?:\[([^\]]+)\])?$/.exec(name) ?? [];
+    const known = params[key];
     if (!isList) {
-      params[key] = value;
+      params[key] = field === undefined ? value : { ...(isFields(known) && known), [field]: value };
       continue;
     }
-    const known = params[key];
     const list: unknown[] = Array.isArray(known) ? known : [];
     params[key] = list;
     if (field === undefined) list.push(value);
@@ -19,6 +19,9 @@ export function parseForm(text: string): Record<string, unknown> {
   }
   return params;
 }
+
+const isFields = (known: unknown): known is Record<string, unknown> =>
+  typeof known === 'object' && known !== null && !Array.isArray(known);
 
 function addField(items: unknown[], field: string, value: string): void {
   const last = items.at(-1);

@@ -1,7 +1,7 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { categories } from './categories.ts';
 import { openEvents } from './events/open-events.ts';
-import { asFailure } from './failure.ts';
+import { asFailure, Failure } from './failure.ts';
 import { addFaults, type Faults } from './faults.ts';
 import { parseForm } from './form.ts';
 import { orders } from './orders.ts';
@@ -102,21 +102,27 @@ async function closeApp(app: FastifyInstance): Promise<void> {
   await app.close();
 }
 
+function answerFailure(error: Error, reply: FastifyReply): FastifyReply {
+  const { status, errors, headers } = asFailure(error);
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  return reply
+    .status(status)
+    .headers(headers)
+    .send({ error: errors.join('; '), errors });
+}
+
 /** The HTTP side without its resources: bodies, queries, and what went wrong as `{ error, errors }`. */
 function openApp(): FastifyInstance {
   const app = Fastify({
     forceCloseConnections: 'idle',
     bodyLimit: 10 * 1024 * 1024,
     routerOptions: { maxParamLength: 500, querystringParser: parseForm },
+    // Of a path that cannot be read. Its own words would repeat the address, token and all.
+    frameworkErrors: (error, _request, reply) =>
+      answerFailure(new Failure(error.statusCode ?? 400, 'the path cannot be read'), reply),
   });
   acceptBodies(app);
-  app.setErrorHandler((error: Error, _request, reply) => {
-    const { status, errors, headers } = asFailure(error);
-    return reply
-      .status(status)
-      .headers(headers)
-      .send({ error: errors.join('; '), errors });
-  });
+  app.setErrorHandler((error: Error, _request, reply) => answerFailure(error, reply));
   app.setNotFoundHandler((_request, reply) =>
     reply.status(404).send({ error: 'no such path', errors: ['no such path'] }),
   );

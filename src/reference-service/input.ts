@@ -26,7 +26,10 @@ export function readInput(params: Params) {
       return typeof value === 'string' ? Number(value) : value;
     },
     /** "significant only to the second" (spec, conventions, 4) */
-    toTheSecond: (name: string): Maybe<string> => text(name)?.replace(/\.\d+/, ''),
+    toTheSecond(name: string): Maybe<string> {
+      const value = text(name);
+      return typeof value === 'string' ? value.replace(/\.\d+/, '') : value;
+    },
     flag(name: string): boolean | undefined {
       const value = text(name);
       return typeof value === 'string' ? value === '1' || value === 'true' : undefined;
@@ -37,12 +40,12 @@ export function readInput(params: Params) {
       if (value === undefined) return undefined;
       if (value === null || value === '') return {};
       if (typeof value === 'object' && !Array.isArray(value)) {
-        return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, String(one)]));
+        return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, String(one ?? '')]));
       }
       const pairs = [value]
         .flat()
-        .filter((pair) => pair !== '')
-        .map(String);
+        .map((pair) => String(pair ?? ''))
+        .filter((pair) => pair !== '');
       return Object.fromEntries(
         pairs.map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)]),
       );
@@ -50,8 +53,7 @@ export function readInput(params: Params) {
     list(name: string): unknown[] | undefined {
       const value = params[name];
       if (value === undefined) return undefined;
-      if (Array.isArray(value)) return value;
-      return value === '' || value === null ? [] : [value];
+      return Array.isArray(value) ? value : [];
     },
   };
 }

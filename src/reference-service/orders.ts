@@ -23,13 +23,24 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
   async function update(column: By, key: unknown, params: Params): Promise<number> {
     const fields = readFields(params);
     await requireGrade(store, fields);
-    const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);
-    const [row] = await store.rows<{ id: number }>(
-      `update reference_service.orders set ${sql} where ${column} = $1 returning id`,
-      [key, ...values],
-    );
-    if (!row) throw notFound(`order ${key}`);
-    return row.id;
+    return store.transaction(async (rows) => {
+      const [before] = await rows<{ id: number; code: string }>(
+        `select id, code from reference_service.orders where ${column} = $1 for update`,
+        [key],
+      );
+      if (!before) throw notFound(`order ${key}`);
+      const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);
+      await rows(`update reference_service.orders set ${sql} where id = $1`, [before.id, ...values]);
+      if (fields.code !== undefined && fields.code !== before.code) {
+        // Its reviews name it, and go with it where it is deleted.
+        await rows('update reference_service.reviews set order_code = $2, updated_at = $3 where order_code = $1', [
+          before.code,
+          fields.code,
+          now(),
+        ]);
+      }
+      return before.id;
+    });
   }
 
   /** Reviews of the order go along, and so do its sub-orders with theirs. */

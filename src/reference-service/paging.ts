@@ -16,7 +16,10 @@ export function sendPage(
 ): FastifyReply {
   const real = Math.max(1, Math.ceil(page.total / page.limit));
   const last = page.last === undefined ? real : page.last;
-  const url = new URL(request.url, `${request.protocol}://${request.host}`);
+  const named = `${request.protocol}://${request.host}`;
+  // A Host may be absent (HTTP/1.0), or none at all.
+  const base = URL.canParse(named) ? named : `http://127.0.0.1:${request.socket.localPort}`;
+  const url = new URL(request.url, base);
   const link = (number: number, rel: string) => {
     url.searchParams.delete('access_token');
     url.searchParams.set('page', String(number));

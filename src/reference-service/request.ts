@@ -6,13 +6,30 @@ import type { Params } from './input.ts';
 /** Bodies may be JSON or forms; one that is empty has no parameters, whatever its type says. */
 export function acceptBodies(app: FastifyInstance): void {
   const json = app.getDefaultJsonParser('error', 'error');
+  // Of a text, no parameter could be read: it is refused like any other type, instead of being passed over.
+  app.removeContentTypeParser('text/plain');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0) done(null, {});
-    else json(request, body as string, done);
+    else json(request, body as string, (error, parsed) => done(error ?? faultOf(parsed), parsed));
   });
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
     done(null, parseForm(String(body))),
   );
+}
+
+/** Deeper than any parameter, and less deep than what looks through them can go. */
+const mostLevels = 20;
+
+function faultOf(body: unknown): Failure | null {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return new Failure(400, 'expected a JSON object');
+  if (isDeeperThan(mostLevels, body)) return new Failure(400, `expected JSON of at most ${mostLevels} levels`);
+  return null;
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((one) => isDeeperThan(levels - 1, one));
 }
 
 /** Query and body fields, merged: the spec's usage passes fields of a write in either. */

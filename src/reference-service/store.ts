@@ -42,7 +42,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
   });
   pool.on('error', () => {});
-  const transaction: Store['transaction'] = async (work) => {
+  const transactionOnce: Store['transaction'] = async (work) => {
     const client = await pool.connect();
     let broken: Error | undefined;
     try {
@@ -59,6 +59,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       client.release(broken);
     }
   };
+  const transaction: Store['transaction'] = (work) => withoutDeadlock(() => transactionOnce(work));
   try {
     await transaction(migrate);
   } catch (error) {
@@ -66,10 +67,21 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     throw error;
   }
   return {
-    rows: async (text, values = []) => (await pool.query(text, values)).rows,
+    rows: (text, values = []) => withoutDeadlock(async () => (await pool.query(text, values)).rows),
     transaction,
     close: () => pool.end(),
   };
+}
+
+/** Of two that wait for each other, Postgres ends one and undoes what it did: that one goes again. */
+async function withoutDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if ((error as { code?: string }).code !== '40P01' || attempt === 10) throw error;
+    }
+  }
 }
 
 async function migrate(rows: Store['rows']): Promise<void> {

@@ -14,7 +14,7 @@ export function subOrders(app: FastifyInstance, { store, now }: Service): void {
     const orderId = idOf(request, 'order_id');
     const { product, fields } = readFields(paramsOf(request), true);
     const body = await store.transaction(async (rows) => {
-      const [order] = await rows('select 1 from reference_service.orders where id = $1', [orderId]);
+      const [order] = await rows('select 1 from reference_service.orders where id = $1 for key share', [orderId]);
       if (!order) throw notFound(`order ${orderId}`);
       const all: Fields = {
         order_id: orderId,
@@ -76,8 +76,8 @@ function readFields(params: Params, isNew: boolean): { product: ProductKey; fiel
   const fields: Fields = {};
   set(fields, 'price', input.text('price') ?? undefined);
   set(fields, 'status', input.text('status') ?? undefined);
-  set(fields, 'delivery_started_at', input.text('delivery_started_at'));
-  set(fields, 'delivered_at', input.text('delivered_at'));
+  set(fields, 'delivery_started_at', input.toTheSecond('delivery_started_at'));
+  set(fields, 'delivered_at', input.toTheSecond('delivered_at'));
   set(fields, 'invoice', input.text('invoice'));
   const service = input.text('delivery_service');
   set(fields, 'delivery_service', service === null ? '' : service);

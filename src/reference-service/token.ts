@@ -26,13 +26,12 @@ export function token(app: FastifyInstance, { store, options, now }: Service): v
     if ((request.routeOptions.config as { isOpen?: boolean }).isOpen || request.is404) return;
     const given = tokenOf(request);
     if (given === undefined) throw new Failure(401, 'access_token is missing');
-    const [known] = await store.rows(
-      'select 1 from reference_service.tokens where token = $1 and (expires_at is null or expires_at > $2)',
-      [given, now()],
-    );
-    if (!known) throw new Failure(401, 'access_token is unknown or has expired');
+    const isKnown = /^[0-9a-f]+$/.test(given) && (await store.rows(knownSql, [given, now()])).length > 0;
+    if (!isKnown) throw new Failure(401, 'access_token is unknown or has expired');
   });
 }
+
+const knownSql = 'select 1 from reference_service.tokens where token = $1 and (expires_at is null or expires_at > $2)';
 
 function tokenOf(request: FastifyRequest): string | undefined {
   const inParams = paramsOf(request).access_token;

@@ -15,8 +15,9 @@ export function optionalText(text: string | undefined, what: string): string | u
 
 /** An id can stand in a path. */
 export function requireId(id: number, what = 'id'): number {
-  if (!Number.isSafeInteger(id) || id < 1) throw new TypeError(`expected ${what} to be a positive integer, got ${id}`);
-  return id;
+  if (Number.isSafeInteger(id) && id >= 1) return id;
+  const got = typeof id === 'string' ? JSON.stringify(id) : String(id);
+  throw new TypeError(`expected ${what} to be a positive integer, got ${got}`);
 }
 
 export function optionalId(id: number | undefined, what: string): number | undefined {

@@ -68,10 +68,13 @@ export function reviewParams({ product_options, display, options, ...fields }: R
   };
 }
 
-/** Of an update. A form has no words for an empty list: it would change nothing, unsaid. */
+/** Of an update. A form has no words for an empty list, nor for no options: it would change nothing, unsaid. */
 export function reviewPatchParams(patch: ReviewPatch): Params {
   for (const name of ['image_urls', 'options'] as const) {
     if (patch[name]?.length === 0) throw new TypeError(`expected ${name} with items: a list cannot be emptied`);
+  }
+  if (patch.product_options && Object.keys(patch.product_options).length === 0) {
+    throw new TypeError('expected product_options with items: options cannot be emptied');
   }
   return reviewParams(patch);
 }

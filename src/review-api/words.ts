@@ -16,7 +16,12 @@ export function wordsOf(body: string, secrets: readonly (string | undefined)[] =
 function told(body: string): string {
   let text = body;
   try {
-    const found = [...sentences(JSON.parse(body), 0)];
+    const found: string[] = [];
+    for (const { name, words } of sentences(JSON.parse(body), 0)) {
+      // Many services say one thing twice, as text and as a list.
+      const isKnown = words.length >= 10 && found.some((earlier) => earlier.includes(words));
+      if (!isKnown) found.push(name === '' ? words : `${name}: ${words}`);
+    }
     if (found.length > 0) text = found.join('; ');
   } catch {
     text = body.replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ');
@@ -25,8 +30,8 @@ function told(body: string): string {
 }
 
 /** Error bodies are unspecified: all texts are taken, with the names of the fields that lead to them. */
-function* sentences(value: unknown, depth: number, name = ''): Generator<string> {
-  if (typeof value === 'string' || typeof value === 'number') yield name === '' ? String(value) : `${name}: ${value}`;
+function* sentences(value: unknown, depth: number, name = ''): Generator<{ name: string; words: string }> {
+  if (typeof value === 'string' || typeof value === 'number') yield { name, words: String(value) };
   else if (Array.isArray(value) && depth < 5) for (const item of value) yield* sentences(item, depth + 1, name);
   else if (typeof value === 'object' && value !== null && depth < 5) {
     for (const [key, item] of Object.entries(value)) yield* sentences(item, depth + 1, key);

@@ -1,6 +1,7 @@
 import { addCounts, type Counts } from '../counts.ts';
 import { describeError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { ReviewApiError } from '../review-api/index.ts';
 import { keyOf, putDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/product-ratings.ts';
@@ -36,15 +37,24 @@ const leaseSeconds = 300;
  * @throws nothing that the service or a record is at fault for: the webhooks then wait for the next attempt.
  */
 export async function applyInbox(deps: ApplyDeps): Promise<Counts | undefined> {
+  const waiting = await takeWebhooks(deps.warehouse.db, leaseSeconds);
+  return waiting.length === 0 ? undefined : applyTogether(deps, waiting);
+}
+
+async function applyTogether(deps: ApplyDeps, waiting: readonly Waiting[]): Promise<Counts> {
   const { db } = deps.warehouse;
-  const waiting = await takeWebhooks(db, leaseSeconds);
-  if (waiting.length === 0) return undefined;
   const ids = waiting.map((row) => row.id);
   try {
     const counts = await applyAll(deps, waiting);
     await finishWebhooks(db, ids);
     return counts;
   } catch (error) {
+    if (waiting.length > 1 && !concernsAll(error)) {
+      // One that cannot be applied, whatever is wrong with it, holds back no other: halves find it soon.
+      const middle = Math.ceil(waiting.length / 2);
+      const first = await applyTogether(deps, waiting.slice(0, middle));
+      return addCounts([first, await applyTogether(deps, waiting.slice(middle))]);
+    }
     const attempts = Math.max(...waiting.map((row) => row.attempts));
     const seconds = Math.min(600, 2 ** Math.min(attempts, 10));
     const reason = describeError(error);
@@ -53,6 +63,10 @@ export async function applyInbox(deps: ApplyDeps): Promise<Counts | undefined> {
     return {};
   }
 }
+
+/** The service does not answer, or we are to end: no part would fare better. */
+const concernsAll = (error: unknown): boolean =>
+  error instanceof ReviewApiError || (error instanceof Error && error.name === 'AbortError');
 
 async function applyAll(deps: ApplyDeps, waiting: readonly Waiting[]): Promise<Counts> {
   // It was checked when it was accepted.

@@ -79,7 +79,14 @@ function readProduct(item: Item, brandId: number): ProductHint | Summary | strin
   const numbers = { score: number(item.score), metaScore: number(item.meta_score) };
   const metaReviewsCount = integer(item.meta_reviews_count) ?? null;
   const code = ['string', 'number'].includes(typeof item.code) && item.code !== '' ? String(item.code) : null;
+  if (code !== null && !isStorable(code)) return `expected a code that Postgres can hold, found ${kindOf(code)}`;
   return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };
+}
+
+/** The brands of which a body tells; one whose `brand_id` is none is a fault, and no brand. */
+export function brandsOf(body: readonly unknown[]): number[] {
+  const ids = body.map((brand) => (isItem(brand) ? integer(brand.brand_id) : undefined));
+  return [...new Set(ids.filter((id) => id !== undefined))];
 }
 
 /** A whole number from 0, also as text: ids have come as both. */
@@ -92,6 +99,8 @@ function number(value: unknown): number | null {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   return /^-?\d{1,9}(\.\d{1,20})?$/.test(text) ? Number(text) : null;
 }
+
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
 const isItem = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { anOrder, linksOf, runService } from './service.ts';
+import { anOrder, linksOf, openClient, runService, waitingForLocks } from './service.ts';
 
 test('a category’s depth counts from the top, its parent named by id or code', async () => {
   const { call } = await runService();
@@ -26,6 +26,23 @@ test('a parent that does not exist, or lies below, is refused', async () => {
   ]);
   expect((await call('PATCH', `/v1/categories/${top.id}`, { json: { parent_category_id: low.id } })).status).toBe(422);
   expect((await post({ code: 'top', name: 'Top', parent_category_code: 'top' })).status).toBe(422);
+});
+
+test('two categories that are put below each other at the same time do not end in a circle', async () => {
+  const { call, databaseUrl } = await runService();
+  const post = (code: string, parent?: string) =>
+    call('POST', '/v1/categories', { json: { code, name: code, parent_category_code: parent } });
+  for (const code of ['a', 'b']) await post(code);
+  await using other = await openClient(databaseUrl);
+  await other.query('begin');
+  await other.query('select from reference_service.categories for update');
+  const both = [post('a', 'b'), post('b', 'a')];
+  await waitingForLocks(databaseUrl, 2);
+  await other.query('commit');
+  const statuses = (await Promise.all(both)).map(({ status }) => status);
+  expect(statuses.sort()).toEqual([201, 422]);
+  const { body } = await call('GET', '/v1/categories');
+  expect(body.map(({ depth }: { depth: number }) => depth).sort()).toEqual([1, 2]);
 });
 
 test('a category is updated by POST with its code and by PATCH or PUT, and deleted once', async () => {

@@ -1,11 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { startReferenceService } from '../../src/reference-service/index.ts';
 import { seedReviews } from '../../src/reference-service/seed.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { until } from '../harness/world.ts';
-import { anOrder, runService } from './service.ts';
+import { anOrder, openClient, runService, tokenOf, waitingForLocks } from './service.ts';
 
 test('JSON that is none is 400, a path that is none 404, both in JSON', async () => {
   const { call, url } = await runService();
@@ -31,6 +33,100 @@ test('text that Postgres cannot hold is refused, not an error of the service', a
   const { call } = await runService();
   expect((await call('POST', '/v1/orders', { json: { ...anOrder, user_name: 'a\u0000b' } })).status).toBe(422);
   expect((await call('POST', '/v1/orders', { json: { ...anOrder, total_price: 1e30 } })).status).toBe(422);
+});
+
+test('no field, and no text however long, makes the service fail', async () => {
+  const { call } = await runService();
+  // Random, for Postgres would press an even one into its index.
+  const long = randomBytes(6000).toString('hex');
+  const category = { code: 'c', name: 'C' };
+  for (const [path, json] of [
+    ['/v1/orders', { ...anOrder, code: long }],
+    ['/v1/orders', { ...anOrder, user_code: long }],
+    ['/v1/categories', { ...category, code: long }],
+    ['/v1/reviews', { code: long }],
+    ['/v1/reviews', { product_code: long }],
+    ['/v1/reviews', { options: [{ review_option_type_id: 1, created_at: '2024-01-05', value: '1', code: long }] }],
+    ['/webhook_receivers', { url: `http://127.0.0.1/${long}` }],
+  ] as const) {
+    const { status, body } = await call('POST', path, { json });
+    expect([status, body.error]).toEqual([
+      422,
+      expect.stringMatching(/^[\w.[\]]+: found .*, expected a text of .*500|2000/),
+    ]);
+  }
+  expect((await call('POST', '/v1/reviews', { json: { message: long } })).status).toBe(201);
+});
+
+test('a body that is no object, is too deep or is of another type is refused, not passed over', async () => {
+  const { call, url } = await runService();
+  const bearer = `Bearer ${await tokenOf(url)}`;
+  const post = async (body: string, type = 'application/json') => {
+    const headers = { 'content-type': type, authorization: bearer };
+    const answer = await fetch(`${url}/v1/reviews`, { method: 'POST', headers, body });
+    return [answer.status, ((await answer.json()) as { errors: unknown }).errors];
+  };
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  for (const body of ['[]', '5', '"x"', 'null', deep(100_000)]) {
+    expect(await post(body)).toEqual([400, ['expected a JSON object']]);
+  }
+  for (const name of ['message', 'unknown']) {
+    expect(await post(`{"${name}":${deep(100_000)}}`)).toEqual([400, ['expected JSON of at most 20 levels']]);
+  }
+  expect(await post('message=x', 'text/plain')).toEqual([415, [expect.any(String)]]);
+  expect((await call('GET', '/v1/reviews')).body).toEqual([]);
+});
+
+test('a path that cannot be read is told in the words of all errors, without its token', async () => {
+  const { url } = await runService();
+  for (const [path, status] of [
+    ['/v1/orders/%zz?access_token=secret', 400],
+    [`/v1/orders/${'9'.repeat(600)}?access_token=secret`, 414],
+  ] as const) {
+    const answer = await fetch(`${url}${path}`);
+    const reason = 'the path cannot be read';
+    expect([answer.status, await answer.json()]).toEqual([status, { error: reason, errors: [reason] }]);
+  }
+});
+
+test.each(['GET /v1/orders HTTP/1.0', 'GET /v1/orders HTTP/1.1\r\nHost: ', 'GET /v1/orders HTTP/1.1\r\nHost: a b'])(
+  'a list is answered whatever the Host: %j',
+  async (request) => {
+    const { url } = await runService();
+    const { port } = new URL(url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`${request}\r\nAuthorization: Bearer ${await tokenOf(url)}\r\nConnection: close\r\n\r\n`);
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1.1 200 OK/);
+    expect(answer).toContain(`link: <http://127.0.0.1:${port}/v1/orders?page=1>; rel="last"`);
+  },
+);
+
+test('of two requests that wait for each other in Postgres, none fails', async () => {
+  const { call, databaseUrl } = await runService();
+  for (const code of ['a', 'b']) await call('POST', '/v1/categories', { json: { code, name: code } });
+  await using other = await openClient(databaseUrl);
+  const lock = (code: string) =>
+    other.query('select from reference_service.categories where code = $1 for update', [code]);
+  await other.query('begin');
+  await lock('a');
+  const written = call('PATCH', '/v1/categories', { json: { code: 'b', parent_category_code: 'a' } });
+  await waitingForLocks(databaseUrl, 1);
+  await lock('b');
+  await other.query('commit');
+  expect((await written).status).toBe(204);
+});
+
+test('a sub-order of an order that is just being deleted is 404', async () => {
+  const { call, databaseUrl } = await runService();
+  const { id } = (await call('POST', '/v1/orders', { json: anOrder })).body;
+  await using other = await openClient(databaseUrl);
+  await other.query('begin');
+  await other.query('delete from reference_service.orders');
+  const added = call('POST', `/v1/orders/${id}/sub_orders`, { json: { product_id: 1 } });
+  await waitingForLocks(databaseUrl, 1);
+  await other.query('commit');
+  expect((await added).status).toBe(404);
 });
 
 test('the Date header follows the service’s clock', async () => {

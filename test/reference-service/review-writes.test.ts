@@ -23,6 +23,38 @@ test('a review is created with 201, the collection as Location, and shown by def
   expect((await call('GET', '/v1/reviews', { query: { code: 'R-1' } })).body).toEqual(body);
 });
 
+test('the highest product id that may be given leaves ids for products that only have a code', async () => {
+  const { call } = await runService();
+  const product_id = 999_999_999_999_999;
+  expect((await call('POST', '/v1/reviews', { json: { product_id: product_id + 1 } })).status).toBe(422);
+  expect((await call('POST', '/v1/reviews', { json: { product_id } })).status).toBe(201);
+  const { body } = await call('POST', '/v1/reviews', { json: { product_code: 'P-1' } });
+  expect(body.product_id).toBeGreaterThan(product_id);
+  const listed = await call('GET', '/v1/reviews', { query: { product_id: body.product_id } });
+  expect(listed.body.map(({ id }: { id: number }) => id)).toEqual([body.id]);
+});
+
+test('an option without a value is empty, and a form may name it in brackets', async () => {
+  const { call } = await runService();
+  const product_options = { Size: null, Colour: 5 };
+  const { body } = await call('POST', '/v1/reviews', { json: { product_options } });
+  expect(body.product_options).toEqual({ Size: '', Colour: '5' });
+  await call('PATCH', `/v1/reviews/${body.id}`, { json: { product_options: [null, 'Size:L'] } });
+  expect((await call('GET', `/v1/reviews/${body.id}`)).body.product_options).toEqual({ Size: 'L' });
+  const form = 'product_options[Size]=M&product_options[Colour]=red';
+  expect((await call('POST', '/v1/reviews', { form })).body.product_options).toEqual({ Size: 'M', Colour: 'red' });
+  expect((await call('POST', '/v1/reviews', { form: 'message[x]=y' })).status).toBe(422);
+});
+
+test('a review’s writing time cannot be emptied, nor leave the years that an answer can tell', async () => {
+  const { call } = await runService();
+  const { id } = (await call('POST', '/v1/reviews', { json: aReview })).body;
+  for (const created_at of ['', null, true, '0000-01-01', '9999-12-31T23:59:59-15:59', '0001-01-01T00:00:00+15:59']) {
+    const { status, body } = await call('PATCH', `/v1/reviews/${id}`, { json: { created_at } });
+    expect([status, body.errors]).toEqual([422, [expect.stringMatching(/^created_at: found .*, expected /)]]);
+  }
+});
+
 test('a form says the same as JSON, options and all', async () => {
   const { call } = await runService();
   const fields: [string, string][] = [

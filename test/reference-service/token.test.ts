@@ -4,9 +4,9 @@ import { runService, tokenOf } from './service.ts';
 
 test('without a token, or with one that nobody got, the answer is 401 in JSON', async () => {
   const { call } = await runService();
-  for (const token of [null, 'made-up']) {
+  for (const token of [null, 'made-up', 'nul\u0000']) {
     const answer = await call('GET', '/v1/orders', { token });
-    expect(answer.status).toBe(401);
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
     expect(answer.body.error).toContain('access_token');
   }

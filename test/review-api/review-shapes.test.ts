@@ -74,10 +74,11 @@ test('a write that the service would refuse, or could not read, is refused befor
     ...[() => reviews.upsert({ score: 6 }), () => reviews.upsert({ image_urls: ['1', '2', '3', '4', '5'] })],
     ...[() => reviews.update(1, { image_urls: [] }), () => reviews.put(1, { options: [] })],
     ...[() => reviews.updateByCode('r', noScore), () => reviews.updateByCode('', { score: 1 })],
-    () => reviews.update(1, { product_code: '' }),
+    ...[() => reviews.update(1, { product_code: '' }), () => reviews.put(1, { product_options: {} })],
   ]) {
     await expect(call()).rejects.toThrow(TypeError);
   }
+  await expect(reviews.get('5' as unknown as number)).rejects.toThrow('expected id to be a positive integer, got "5"');
   expect(service.seen).toEqual([]);
 });
 

@@ -23,3 +23,9 @@ test('of a page only its text is told, at most 300 characters', () => {
   expect(wordsOf('')).toBeUndefined();
   expect(wordsOf('{"error":"the access token expired"}')).toBe('error: the access token expired');
 });
+
+test('what a service says twice, as text and as a list, is told once', () => {
+  const errors = ['code: found nothing, expected a value', 'score: found 9, expected 1 to 5'];
+  const words = wordsOf(JSON.stringify({ error: errors.join('; '), errors, status: 422 }));
+  expect(words).toBe(`error: ${errors.join('; ')}; status: 422`);
+});

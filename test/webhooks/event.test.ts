@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { distilEvents } from '../../src/webhooks/distil-events.ts';
-import { readEvents } from '../../src/webhooks/event.ts';
+import { brandsOf, readEvents } from '../../src/webhooks/event.ts';
 
 test('the three events of the spec are told apart by their fields', () => {
   const { events, faults } = readEvents([
@@ -34,6 +34,21 @@ test('what is wrong stays alone, and can be tried again by itself', () => {
     [{ brand_id: 1, products: [{ score: 3 }] }],
   ]);
   expect(faults[5]?.reason).toBe('expected an integer id of a review, found "abc"');
+});
+
+test('a code that Postgres cannot hold is a fault of its own, not of what comes with it', () => {
+  const products = ['a\u0000b', '\ud800', 'fine'].map((code, id) => ({ id, code, reviews_count: 1, score: 4 }));
+  const { events, faults } = readEvents([{ brand_id: 1, products }]);
+  expect(events.map(({ id }) => id)).toEqual([2]);
+  expect(faults.map(({ reason }) => reason)).toEqual([
+    'expected a code that Postgres can hold, found "a\\u0000b"',
+    'expected a code that Postgres can hold, found "\\ud800"',
+  ]);
+});
+
+test('only what may be a brand counts as one', () => {
+  const ids = [7, '8', 7, null, '', true, -1, 1.5, [5], undefined, 'x', 1e300];
+  expect(brandsOf([null, 5, ...ids.map((brand_id) => ({ brand_id }))])).toEqual([7, 8]);
 });
 
 test('of duplicates in any order the newest is left, and foreign brands are not', () => {

@@ -12,6 +12,8 @@ const ajv = new Ajv2020({
   coerceTypes: true,
   allowUnionTypes: true,
   strictTypes: false,
+  // 1e999 is read as infinite: too much for any maximum, where it would else pass for no number at all.
+  strictNumbers: false,
   keywords: [expectedKeyword],
   formats,
 });
@@ -20,12 +22,22 @@ export function paramsCheck({ params, required = [] }: Operation): ParamsCheck {
   const root: Schema = { type: 'object', properties: params, required };
   const validate: ValidateFunction = ajv.compile(root);
   return (given) => {
-    // A copy: reading texts as numbers must not change what the resource sees. Empty is the same as null.
-    const copy = structuredClone(given) as Record<string, unknown>;
-    for (const [name, value] of Object.entries(copy)) if (value === '') copy[name] = null;
+    const copy = asForm(given, root) as Record<string, unknown>;
     if (validate(copy)) return [];
     return [...new Set((validate.errors ?? []).map((error) => faultOf(error, root, given)))];
   };
+}
+
+/**
+ * A copy, for reading texts as numbers must not change what the resource sees. Empty is the same as null, and JSON says
+ * no more than a form would: else true would pass for the number 1, and null for 0.
+ */
+function asForm(value: unknown, schema: Schema): unknown {
+  if (typeof value === 'boolean') return String(value);
+  if (value === null || value === '') return [schema.type].flat().includes('null') ? null : '';
+  if (Array.isArray(value)) return value.map((item) => asForm(item, (schema.items as Schema | undefined) ?? {}));
+  if (typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, asForm(field, fieldOf(schema, name))]));
 }
 
 /** `name: found …, expected …`, of the parameter; of a field, where the parameter is a list of objects. */
@@ -47,4 +59,5 @@ function fault(name: string, value: unknown, schema: Schema): string {
   return `${name}: found ${found}, expected ${isMissing ? 'a value' : (schema[expectedKeyword] ?? 'an object')}`;
 }
 
-const fieldOf = (schema: Schema, name: string): Schema => (schema.properties as Record<string, Schema>)[name] ?? {};
+const fieldOf = ({ properties = {} }: Schema, name: string): Schema =>
+  Object.hasOwn(properties as object, name) ? ((properties as Record<string, Schema>)[name] ?? {}) : {};

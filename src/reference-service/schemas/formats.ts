@@ -1,6 +1,7 @@
 /** The formats of the schemas; a date-time without offset is in the service's zone. */
 export const formats = {
-  'date-time': isMoment,
+  // In no zone does it leave the years that four digits can tell.
+  'date-time': (text: string) => isMoment(text) && !/^(0001|9999)/.test(text),
   'date-time-local': isMoment,
   date: isRealDay,
 };
@@ -13,5 +14,6 @@ function isMoment(text: string): boolean {
 
 function isRealDay(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`);
+  if (day.startsWith('0000')) return false;
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }

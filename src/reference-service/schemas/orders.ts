@@ -8,14 +8,16 @@ import {
   filled,
   id,
   integer,
+  key,
   moment,
+  newId,
   optionPairs,
   type Params,
   text,
 } from './params.ts';
 
 const fields: Params = {
-  user_code: text("Buyer's shop account; absent for a non-member order."),
+  user_code: key("Buyer's shop account; absent for a non-member order."),
   user_name: text('Buyer name; answered as username.'),
   user_phone: text('Buyer mobile number; answered as phone.'),
   user_email: text('Buyer e-mail; without it no review e-mail is sent.'),
@@ -52,8 +54,8 @@ export const orderOperations: Operation[] = codedResource({
 const path = '/v1/orders/:order_id/sub_orders';
 const tag = 'Sub-orders';
 const subOrder: Params = {
-  product_id: id("The service's id of the product."),
-  product_code: text("The shop's code of the product, in place of its id."),
+  product_id: newId("The service's id of the product."),
+  product_code: key("The shop's code of the product, in place of its id."),
   price: amount('Price.'),
   delivery_started_at: moment('When delivery started.'),
   delivered_at: moment('When it was delivered.'),

@@ -13,6 +13,13 @@ function typed(type: string, description: string, expected: string, rest: Schema
 
 export const text = (description: string): Schema => typed('string', description, 'a text');
 
+/** No longer than an index of Postgres takes, whatever its letters. */
+const longestKey = 500;
+
+/** A text by which records are found. */
+export const key = (description: string): Schema =>
+  typed('string', description, `a text of at most ${longestKey} characters`, { maxLength: longestKey });
+
 export function integer(
   description: string,
   { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = {},
@@ -21,6 +28,10 @@ export function integer(
 }
 
 export const id = (description: string): Schema => integer(description, { minimum: 1 });
+
+/** An id that this service may not know yet; it counts on from the highest, and numbers have an end. */
+export const newId = (description: string): Schema =>
+  integer(description, { minimum: 1, maximum: 999_999_999_999_999 });
 
 /** An id that the spec types as text: parent_category_id. */
 export const idText = (description: string): Schema => ({
@@ -31,7 +42,14 @@ export const idText = (description: string): Schema => ({
   [expectedKeyword]: 'the id of a record',
 });
 
-export const amount = (description: string): Schema => typed('number', description, 'a number');
+/** Up to where its cents are a whole number in JSON. */
+const mostMoney = 90_071_992_547_409;
+
+export const amount = (description: string): Schema =>
+  typed('number', description, `a number from ${-mostMoney} to ${mostMoney}`, {
+    minimum: -mostMoney,
+    maximum: mostMoney,
+  });
 
 /** ISO 8601, with an offset to be sure; significant to the second (spec, conventions, 4). */
 export const moment = (description: string): Schema =>
@@ -58,11 +76,12 @@ export const flag = (description: string): Schema => ({
 });
 
 /** Where it is given it cannot be empty: a code, say. */
-export const filled = (description: string): Schema => ({
+export const filled = (description: string, maxLength = longestKey): Schema => ({
   type: 'string',
   pattern: '\\S',
+  maxLength,
   description,
-  [expectedKeyword]: 'a value',
+  [expectedKeyword]: `a text of 1 to ${maxLength} characters`,
 });
 
 /** The parameter, where it must have a value. */
@@ -82,7 +101,7 @@ export const optionPairs = (description: string): Schema => ({
   [expectedKeyword]: 'texts such as Size:L',
 });
 
-/** A list; a form may give one item by itself. */
+/** A list, of which a form repeats `name[]`. */
 export const list = (
   description: string,
   items: Schema,

@@ -7,9 +7,11 @@ import {
   flag,
   id,
   integer,
+  key,
   list,
   localMoment,
   moment,
+  newId,
   optionPairs,
   type Params,
   type Schema,
@@ -24,28 +26,29 @@ const option: Schema = {
     review_option_type_id: demanded(id('Type of the additional field.')),
     created_at: demanded(moment('When it was given.')),
     value: { type: ['string', 'number', 'boolean'], pattern: '\\S', description: 'Value.', 'x-expected': 'a value' },
-    code: text('Unique among options.'),
+    code: key('Unique among options.'),
   },
   required: ['review_option_type_id', 'created_at', 'value'],
+  'x-expected': 'an object in each item',
 };
 
 const change: Params = {
-  product_id: id("The service's id of the product; may be omitted when product_code is given."),
-  product_code: text("The shop's code of the product; may be omitted when product_id is given."),
-  created_at: moment('Writing time, significant to the second.'),
+  product_id: newId("The service's id of the product; may be omitted when product_code is given."),
+  product_code: key("The shop's code of the product; may be omitted when product_id is given."),
+  created_at: demanded(moment('Writing time, significant to the second.')),
   message: text('Review text without HTML tags.'),
   score,
-  user_code: text("Author's shop account; mandatory for member reviews."),
+  user_code: key("Author's shop account; mandatory for member reviews."),
   user_name: text('Author name.'),
   image_urls: list(
     'Attachment addresses, stored later.',
     { type: 'string', pattern: '^https?://\\S+$', 'x-expected': 'http addresses' },
-    { maxItems: 4, expected: 'at most 4 items' },
+    { maxItems: 4, expected: 'a list of at most 4 items' },
   ),
   display: flag('1 displayed, 0 not displayed; a new review is displayed by default.'),
   options: list('Additional information; not in shops of the v2 model.', option, {
     maxItems: 100,
-    expected: 'at most 100 items',
+    expected: 'a list of at most 100 items',
   }),
 };
 const product_options = optionPairs('Purchase options, <key>:<value> each.');

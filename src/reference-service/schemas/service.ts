@@ -39,7 +39,7 @@ export const serviceOperations: Operation[] = [
   {
     id: 'registerWebhookReceiver',
     ...{ method: 'POST', path: '/webhook_receivers', tag: 'This service', summary: 'Register, or change the secret' },
-    params: { url: filled('Where webhooks are sent.'), secret: text('Signs them: X-Signature: sha256=<hex>.') },
+    params: { url: filled('Where webhooks are sent.', 2000), secret: text('Signs them: X-Signature: sha256=<hex>.') },
     required: ['url'],
     answers: { 201: created('WebhookReceiver') },
   },

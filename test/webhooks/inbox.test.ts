@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { openServe } from '../harness/serve.ts';
+import { until } from '../harness/world.ts';
+
+const secret = 'a-secret-part-of-the-path';
+
+test('a webhook that cannot be applied, whatever is wrong with it, holds back none that waits with it', async () => {
+  await using serve = await openServe({ WEBHOOK_SECRET: secret });
+  const summary = (id: number) => [{ brand_id: 1, products: [{ id, code: `P-${id}`, reviews_count: 3, score: 4.5 }] }];
+  const bodies = [1, 2, 3, 4, 5].map((id) => (id === 3 ? 'no JSON' : JSON.stringify(summary(id))));
+  // All due at once, as after the warehouse or the service was away.
+  await serve.world.warehouse(
+    `insert into sync.webhook_inbox (body, size, brand_ids) select body, 1, '{1}' from unnest($1::text[]) body`,
+    [bodies],
+  );
+  await until(async () => {
+    const rated = await serve.world.warehouse('select product_id from warehouse.product_ratings');
+    return rated.length === 4;
+  });
+  const [left, ...others] = await serve.world.warehouse(
+    'select body, last_error from sync.webhook_inbox where applied_at is null',
+  );
+  expect([left?.body, left?.last_error, others]).toEqual(['no JSON', expect.stringContaining('JSON'), []]);
+});
+
+test('a body that is nested deeper than it could be written again is refused, not kept', async () => {
+  await using serve = await openServe({ WEBHOOK_SECRET: secret });
+  const post = (body: string) =>
+    fetch(`${serve.url}/webhooks/${secret}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+  const answer = await post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+  expect([answer.status, await answer.json()]).toEqual([422, { error: 'expected JSON of at most 50 levels' }]);
+  expect(await serve.world.warehouse('select from sync.webhook_inbox')).toEqual([]);
+});
