@@ -1,12 +1,15 @@
 /** Exports every review as `backfill reviews` does, queue and all; prints seconds and peak memory as JSON. */
-import { backfillReviews } from '../jobs/backfill-reviews.ts';
-import { openApp } from '../src/app.ts';
-import { workerOf } from '../src/cli/run-to-end.ts';
+import nodeModule from 'node:module';
 import { keepHeapSmall } from '../src/cli/small-heap.ts';
-import { readConfig } from '../src/config.ts';
-import { openLog } from '../src/log.ts';
 
+// As src/cli/main.ts does.
 keepHeapSmall();
+nodeModule.enableCompileCache();
+const { backfillReviews } = await import('../jobs/backfill-reviews.ts');
+const { openApp } = await import('../src/app.ts');
+const { workerOf } = await import('../src/cli/run-to-end.ts');
+const { readConfig } = await import('../src/config.ts');
+const { openLog } = await import('../src/log.ts');
 const app = await openApp(readConfig(process.env), { log: openLog('error') });
 const startedMs = performance.now();
 const { id } = await app.queues.enqueue(backfillReviews, { gaps: false });

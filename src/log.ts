@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pino from 'pino';
-import pretty from 'pino-pretty';
 
 export type Logger = pino.Logger;
+
+/** Only where somebody reads it: it takes its time to load. */
+const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : undefined;
 
 /** Fields that could carry a customer, a token or a password: never printed, wherever they stand (promise 9). */
 const discreet = [
@@ -32,7 +34,7 @@ export function openLog(level: string): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: discreet.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: '[redacted]' },
   };
-  return process.stderr.isTTY
+  return pretty
     ? pino(options, pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }))
     : pino(options, pino.destination({ dest: 2, sync: true }));
 }

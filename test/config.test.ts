@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { commands } from '../src/cli/commands.ts';
+import { loadCommands } from '../src/cli/commands.ts';
 import { readConfig } from '../src/config.ts';
 import { runCli } from './harness/cli.ts';
 import { createDatabase } from './harness/database.ts';
@@ -85,7 +85,7 @@ describe('the command line', () => {
     }
   });
 
-  test.each(commands.map((command) => command.name))('%s --help tells what it does', async (name) => {
+  test.each((await loadCommands([])).map((command) => command.name))('%s --help tells what it does', async (name) => {
     const { status, stdout } = await runCli([name, '--help'], {});
     expect(status).toBe(0);
     expect(stdout).toContain(`Usage: review-sync ${name}`);

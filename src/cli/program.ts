@@ -6,7 +6,7 @@ import { describeError, exitStatus, ReviewSyncError, UsageError } from '../error
 import { openLog } from '../log.ts';
 import { packagePath } from '../package-root.ts';
 import type { Context, Report } from './command.ts';
-import { commands } from './commands.ts';
+import { loadCommands } from './commands.ts';
 
 /** Time to finish after a signal; a second signal ends the process at once. */
 const stop = new AbortController();
@@ -26,7 +26,7 @@ const program = new Commander('review-sync')
   .showHelpAfterError('(add --help for what can be said here)')
   .exitOverride();
 
-for (const command of commands) {
+for (const command of await loadCommands(process.argv.slice(2))) {
   const commander = program.command(command.name).description(command.summary).exitOverride();
   const json = () => commander.optsWithGlobals().json === true || process.argv.includes('--json');
   command.define(commander, async (work) => report(await work(context), json()));
