@@ -4,6 +4,7 @@ import type { QueryName } from '../shop/contract.ts';
 import type { Shop } from '../shop/index.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../shop/rows.ts';
 import { databaseFault } from './database-trouble.ts';
+import { inTime } from './in-time.ts';
 
 const sampleSize = 200;
 
@@ -23,9 +24,9 @@ const queries: readonly Query[] = [
 ];
 
 /** Rights, and every query against the contract with a sample of its rows. Changes nothing. */
-export async function checkShop(shop: Shop): Promise<Finding[]> {
+export async function checkShop(shop: Shop, url: string): Promise<Finding[]> {
   try {
-    const facts = await shop.facts();
+    const facts = await inTime(shop.facts(), url);
     const is = `Postgres ${facts.version}, user ${facts.user}`;
     const findings = [facts.writable === 0 ? ok(`${is}, who may only read`) : mayWrite(is, facts)];
     for (const query of queries) findings.push(...(await checkQuery(shop, query)));

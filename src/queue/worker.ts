@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingError } from 'bullmq';
 import type { Counts } from '../counts.ts';
-import { describeError, IncompleteError, ReviewSyncError } from '../errors.ts';
+import { describeError, describeWithAdvice, IncompleteError, ReviewSyncError } from '../errors.ts';
 import { type Logger, withRun } from '../log.ts';
 import { telemetry } from './connection.ts';
 import { type QueueName, type Queues, queueNames, type RunData, type StepData } from './index.ts';
@@ -115,7 +115,8 @@ async function runStep<Context>(options: WorkerOptions<Context>, job: BullJob, s
     if (!signal.aborted) tell();
     // What is known to be out of reach stays so: trying again would only cost time.
     if (error instanceof IncompleteError) throw new UnrecoverableError(describeError(error));
-    throw error;
+    // The queue keeps the message alone.
+    throw new Error(describeWithAdvice(error), { cause: error });
   }
 }
 
@@ -156,7 +157,7 @@ async function runRun<Context>(
     if (signal.aborted || error instanceof WaitingChildrenError) throw error;
     await definition.fail(options.context, run, error);
     // The reason is recorded with the run; the job keeps words without customers' data.
-    throw new UnrecoverableError(describeError(error));
+    throw new UnrecoverableError(describeWithAdvice(error));
   }
 }
 

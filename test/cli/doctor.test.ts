@@ -1,6 +1,6 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -203,5 +203,37 @@ test.skipIf(!hasRedis)(
       expect.stringContaining('sync-orders is scheduled a second time, as sync-orders-again (*/5 * * * *)'),
     ]);
     expect(said).toContainEqual(expect.stringMatching(/^queue warning: no worker is connected/));
+  },
+);
+
+test.skipIf(!hasRedis)(
+  'what takes connections and never speaks is told as such, and nobody waits for it without end',
+  async () => {
+    await using world = await openWorld();
+    const hung = createTcpServer(() => {});
+    await new Promise<void>((resolve) => hung.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void hung.close());
+    const at = `127.0.0.1:${(hung.address() as AddressInfo).port}`;
+    const environment = {
+      SHOP_DATABASE_URL: `postgres://u:p@${at}/shop`,
+      WAREHOUSE_DATABASE_URL: `postgres://u:p@${at}/warehouse`,
+      QUEUE_URL: `redis://${at}`,
+      REVIEW_API_BASE_URL: `http://${at}`,
+    };
+    const [{ said }, status] = await Promise.all([
+      ills(world, environment),
+      runCli(['status'], { ...world.environment, QUEUE_URL: `redis://${at}` }),
+    ]);
+    const hangs = (area: string, variable: string) =>
+      expect.stringMatching(
+        new RegExp(`^${area} fault: .*accepts the connection, but does not answer .* → .* hangs.*${variable}`),
+      );
+    expect(said).toEqual([
+      hangs('warehouse', 'WAREHOUSE_DATABASE_URL'),
+      hangs('shop', 'SHOP_DATABASE_URL'),
+      hangs('service', 'REVIEW_API_BASE_URL'),
+      hangs('queue', 'QUEUE_URL'),
+    ]);
+    expect([status.status, status.stderr]).toEqual([1, expect.stringMatching(/QUEUE_URL.*gave no answer within/)]);
   },
 );
