@@ -51,7 +51,7 @@ function queueFault(config: Config, error: unknown): Finding {
   const words = describeError(error);
   if (/is not initialized/.test(words)) return fault('its tables are missing', 'npx review-sync migrate');
   if (config.queueUrl === config.warehouseDatabaseUrl) {
-    return fault(`it is kept in the warehouse, and cannot be reached either: ${words}`, 'mend the warehouse first');
+    return fault(`it is kept in the warehouse, and cannot be used either: ${words}`, 'mend the warehouse first');
   }
   return databaseFault('cannot be reached', error, 'QUEUE_URL');
 }
@@ -98,7 +98,7 @@ async function warehouse(config: Config): Promise<Finding[]> {
 async function shop(config: Config): Promise<Finding[]> {
   const opened = openShop({ url: config.shopDatabaseUrl, sqlDir: config.shopSqlDir, connections: 1 });
   try {
-    return await checkShop(opened, config.shopDatabaseUrl);
+    return await checkShop(opened, { url: config.shopDatabaseUrl, sqlDir: config.shopSqlDir });
   } finally {
     await takeLeave(opened.close());
   }

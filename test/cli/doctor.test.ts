@@ -113,6 +113,7 @@ test('each shop query is held against the contract, with a sample of its rows', 
     (sql) => `select l.* from (${sql.replace(/;\s*$/, '')}\n) l cross join generate_series(1, 2)`,
   );
   await edit('categories', () => 'select code, title as name from categories_of_old');
+  await edit('user_grades', () => `select rolpassword as code, rolname as name from pg_authid`);
   const environment = { SHOP_SQL_DIR: folder, ...(await withReader(world)) };
   const { said } = await ills(world, environment);
   expect(said[0]).toMatch(/^shop fault: .*orders\.sql: column colour is not of the contract; leave it out/s);
@@ -122,6 +123,11 @@ test('each shop query is held against the contract, with a sample of its rows', 
   expect(said[2]).toMatch(
     /^shop fault: .*categories\.sql cannot be run \(line 1\): relation "categories_of_old" does not exist/,
   );
+  expect(said[3]).toMatch(
+    /^shop fault: .*user_grades\.sql cannot be run: permission denied .* → Grant the user of SHOP/,
+  );
+  await rm(join(folder, 'orders.sql'));
+  expect((await ills(world, environment)).said[0]).toContain(`orders.sql is missing in ${folder}`);
 });
 
 test('rows that would become dead letters are counted, and no customer is shown', async () => {
