@@ -23,6 +23,8 @@ export type WorkerOptions<Context> = {
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
   /** Told when a run ended, well or not. */
   onRun?: (() => void) | undefined;
+  /** Told when the queue cannot be used; it is tried again for as long as the worker lives. */
+  onTrouble?: ((error: unknown) => void) | undefined;
   /** Aborted when the time to finish what is in hand is over. */
   abort: AbortController;
 };
@@ -60,7 +62,10 @@ export function startWorker<Context>(options: WorkerOptions<Context>): RunningWo
     );
     const told = () => void (!isSteps && options.onRun?.());
     worker.on('completed', told).on('failed', told);
-    worker.on('error', (error) => log.warn({ queue: name, error: describeError(error) }, 'the queue had an error'));
+    worker.on('error', (error) => {
+      log.warn({ queue: name, error: describeWithAdvice(error) }, 'the queue had an error');
+      options.onTrouble?.(error);
+    });
     worker.on('failed', (job, error) =>
       log.error({ job: job?.name, id: job?.id, error: describeError(error) }, 'job failed'),
     );
