@@ -1,6 +1,6 @@
 import type { App } from '../src/app.ts';
 import { addCounts, type Counts } from '../src/counts.ts';
-import { describeError, IncompleteError } from '../src/errors.ts';
+import { describeError, describeWithAdvice, IncompleteError } from '../src/errors.ts';
 import type { RunInfo, RunJob, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { countOpenDeadLetters, lettersProblem } from '../src/warehouse/dead-letters.ts';
 import { beginRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
@@ -39,7 +39,7 @@ export function defineRun<Payload, State, StepPayload>(
       return report;
     },
     async fail(app, run, error) {
-      const end = { finishedAt: app.now(), outcome: 'failed', counts: {}, error: describeError(error) } as const;
+      const end = { finishedAt: app.now(), outcome: 'failed', counts: {}, error: describeWithAdvice(error) } as const;
       await finishRun(app.warehouse.db, run.id, end);
     },
   };

@@ -73,6 +73,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
 async function requireMigrated(warehouse: Warehouse): Promise<void> {
   const pending = await pendingMigrations(warehouse.db).catch((cause) => {
     throw new ReviewSyncError('warehouse', `The warehouse cannot be reached: ${describeError(cause)}`, {
+      cause,
       hint: 'See whether it is up and whether WAREHOUSE_DATABASE_URL is right; npx review-sync doctor tells more.',
     });
   });

@@ -86,14 +86,37 @@ function quiet({ daily }: StatusReport): Attention[] {
   });
 }
 
-function gaps({ coverage }: StatusReport): Attention[] {
-  const missing = coverage.reduce((sum, month) => sum + month.days - month.readDays, 0);
+/** Wakes somebody only where everything had been read once: until then, and while a backfill goes on, holes are no news. */
+function gaps(report: StatusReport): Attention[] {
+  const holes = report.coverage.filter((month) => month.readDays < month.days);
+  const missing = holes.reduce((sum, month) => sum + month.days - month.readDays, 0);
   if (missing === 0) return [];
-  const months = coverage.filter((month) => month.readDays < month.days).map((month) => month.month);
-  const named = months.length > 3 ? `${months[0]} to ${months.at(-1)}` : months.join(', ');
-  const days = missing === 1 ? '1 day of reviews was' : `${missing} days of reviews were`;
-  const what = `${days} not read completely (${named})`;
-  return [{ key: 'gaps', what, mend: 'npx review-sync backfill reviews --gaps', isUrgent: false }];
+  const what =
+    missing === 1
+      ? `1 day of reviews was not read completely: ${holes[0]?.firstHole}`
+      : `${missing} days of reviews were not read completely, first ${holes[0]?.firstHole}`;
+  const isUrgent = wasWhole(report) && !isBeingRead(report);
+  return [{ key: 'gaps', what, mend: 'npx review-sync backfill reviews --gaps', isUrgent }];
+}
+
+/** The first sync, and a backfill without bounds, end well only when they have read all. */
+function wasWhole({ flows, newest }: StatusReport): boolean {
+  const isSynced = flows.some(({ flow, watermark }) => flow === 'reviews' && watermark !== null);
+  return (
+    isSynced || newest.some(({ id, outcome }) => id.startsWith('backfill-reviews_first_last') && outcome === 'done')
+  );
+}
+
+/** A run that was left behind is none that goes on: it has ended no step for an hour. */
+const goingMs = 3_600_000;
+
+function isBeingRead({ runs, flows, at }: StatusReport): boolean {
+  const isFirst = flows.some(({ flow, watermark }) => flow === 'reviews' && watermark === null);
+  return runs.some(({ job, startedAt, finishedAt, parts }) => {
+    if (finishedAt !== null || (job !== 'backfill-reviews' && !(isFirst && job === 'sync-reviews'))) return false;
+    const lastAt = Math.max(startedAt.getTime(), ...parts.map((part) => part.lastAt.getTime()));
+    return at.getTime() - lastAt < goingMs;
+  });
 }
 
 function letters({ deadLetters }: StatusReport, limits: AttentionLimits): Attention[] {

@@ -72,6 +72,8 @@ describe('readConfig', () => {
   });
 });
 
+const commands = await loadCommands([]);
+
 describe('the command line', () => {
   test('names everything that is wrong at once, does nothing and exits 2', async () => {
     const end = await runCli(['status'], { SCHEDULE_ORDERS: 'x', SHOP_DATABASE_URL: 'nonsense' });
@@ -85,7 +87,7 @@ describe('the command line', () => {
     }
   });
 
-  test.each((await loadCommands([])).map((command) => command.name))('%s --help tells what it does', async (name) => {
+  test.each(commands.map((command) => command.name))('%s --help tells what it does', async (name) => {
     const { status, stdout } = await runCli([name, '--help'], {});
     expect(status).toBe(0);
     expect(stdout).toContain(`Usage: review-sync ${name}`);

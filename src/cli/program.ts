@@ -5,6 +5,7 @@ import { logLevels, readConfig } from '../config.ts';
 import { describeError, exitStatus, ReviewSyncError, UsageError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import { packagePath } from '../package-root.ts';
+import { plainWordsOf } from '../plain-words.ts';
 import type { Context, Report } from './command.ts';
 import { loadCommands } from './commands.ts';
 
@@ -67,10 +68,12 @@ function report(done: Report | undefined, json: boolean): void {
 /** Standard error says what and what to do next; a stack only where the program itself is at fault. */
 function complain(error: unknown): number {
   const isOurs = error instanceof ReviewSyncError;
+  const { mend } = plainWordsOf(error) ?? {};
   process.stderr.write(`review-sync: ${describeError(error)}\n`);
+  if (mend) process.stderr.write(`→ ${mend}\n`);
   if (isOurs && error.hint) process.stderr.write(`${error.hint}\n`);
   if (!isOurs && error instanceof Error) {
-    const isOfASystem = 'code' in error;
+    const isOfASystem = 'code' in error || mend !== undefined;
     process.stderr.write(isOfASystem ? 'npx review-sync doctor tells what is broken.\n' : `${error.stack ?? ''}\n`);
   }
   return exitStatus(error);

@@ -4,8 +4,8 @@ import type { Terminal } from './command.ts';
 export type Progress = {
   /** @param note what the work has brought so far. */
   update(done: number, total: number | undefined, note?: string): void;
-  /** Says what is being waited for, once each time. */
-  wait(reason: string, untilMs: number): void;
+  /** Says what is being waited for, once each time, and until when where that is known. */
+  wait(reason: string, untilMs: number | undefined): void;
   stop(): void;
 };
 
@@ -60,5 +60,7 @@ function lines(terminal: Terminal, label: string, unit: string, now: () => numbe
 
 const rateOf = (done: number, tookMs: number) => ((done * 1000) / Math.max(1, tookMs)).toPrecision(2);
 
-const waiting = (reason: string, untilMs: number) =>
-  `waiting until ${new Date(untilMs).toISOString().slice(11, 19)} UTC: ${reason}`;
+const waiting = (reason: string, untilMs: number | undefined) =>
+  untilMs === undefined
+    ? `waiting: ${reason}`
+    : `waiting until ${new Date(untilMs).toISOString().slice(11, 19)} UTC: ${reason}`;

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jobs } from '../../jobs/index.ts';
 import { type App, stepsAtATime } from '../app.ts';
-import { IncompleteError, ReviewSyncError } from '../errors.ts';
+import { describeError, describeWithAdvice, IncompleteError, ReviewSyncError } from '../errors.ts';
+import { plainWordsOf } from '../plain-words.ts';
 import type { QueueName } from '../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../queue/job.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../queue/worker.ts';
@@ -16,7 +17,7 @@ const lookEveryMs = 200;
 export function workerOf(
   app: App,
   take: readonly QueueName[],
-  told: Pick<WorkerOptions<App>, 'onStep' | 'onRun'> = {},
+  told: Pick<WorkerOptions<App>, 'onStep' | 'onRun' | 'onTrouble'> = {},
 ): RunningWorker {
   const { queues, log, now, abort } = app;
   const worker = processName();
@@ -64,6 +65,17 @@ export async function follow(app: App, runId: string, { progress, signal }: Foll
   }
 }
 
+/** Says why nothing goes on, once as long as it is the same: a full disk, a server that is gone. */
+function tellTrouble({ wait }: Progress): (error: unknown) => void {
+  let told: string | undefined;
+  return (error) => {
+    const trouble = plainWordsOf(error)?.what ?? describeError(error);
+    if (trouble === told) return;
+    told = trouble;
+    wait(`the queue cannot be used, and is tried again: ${describeWithAdvice(error)}`, undefined);
+  };
+}
+
 /** A run that ended, with what each process did of it. */
 type SharedReport = RunReport & { parts?: RunPart[] };
 
@@ -75,7 +87,7 @@ export async function runToEnd(
 ): Promise<SharedReport> {
   const { id, joined } = await app.queues.enqueue(run.job, run.payload, run.id);
   if (joined) app.log.info({ run: id }, 'this run is going already; joining it');
-  const worker = workerOf(app, ['runs', 'steps']);
+  const worker = workerOf(app, ['runs', 'steps'], { onTrouble: tellTrouble(following.progress) });
   try {
     const report = await follow(app, id, following);
     return { ...report, parts: (await partsOfRuns(app.warehouse.db, [id])).get(id) ?? [] };

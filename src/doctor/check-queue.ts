@@ -45,7 +45,10 @@ function one({ job, pattern, timeZone }: Schedule, held: readonly PlannedRun[], 
   if (!planned) return warning(`${job} (${pattern}) is configured, but not in the queue`, inLine);
   if (planned.pattern !== pattern || planned.timeZone !== timeZone) {
     const found = `${planned.pattern} in ${planned.timeZone}`;
-    return warning(`${job} runs at ${found}, configured is ${pattern} in ${timeZone}`, inLine);
+    return warning(
+      `${job} runs at ${found}, configured is ${pattern} in ${timeZone}`,
+      `${inLine}; where that does not last, another worker has another configuration`,
+    );
   }
   const next = planned.next;
   if (!next || next.getTime() < now.getTime() - lateMs) {

@@ -1,21 +1,22 @@
-import { describeError, ReviewSyncError } from '../errors.ts';
+import { adviceOf, describeError } from '../errors.ts';
 import { type Finding, fault, ok, warning } from '../finding.ts';
 import { MalformedAnswerError, type ReviewApi, type ReviewOverview, UnavailableError } from '../review-api/index.ts';
 import { localPeriod, offsetOf, parseInstant, type Second } from '../span.ts';
+import { inTime } from './in-time.ts';
 
-export type ServiceCheck = { api: ReviewApi; timeZone: string; now: () => Date };
+export type ServiceCheck = { api: ReviewApi; baseUrl: string; timeZone: string; now: () => Date };
 
 /** Token, clock, time zone, and the limits of a page. Only reads. */
-export async function checkService({ api, timeZone, now }: ServiceCheck): Promise<Finding[]> {
+export async function checkService({ api, baseUrl, timeZone, now }: ServiceCheck): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
-    await api.authenticate();
+    await inTime(api.authenticate(), baseUrl);
     findings.push(ok('client id and secret are accepted'));
-    const overview = await api.reviews.overview();
+    const overview = await inTime(api.reviews.overview(), baseUrl);
     findings.push(clock(overview, now()));
     const last = instantOf(overview.last_review_created_at);
     if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be told')];
-    findings.push(zone(overview, timeZone), ...(await pages(api, last, timeZone)));
+    findings.push(zone(overview, timeZone), ...(await inTime(pages(api, last, timeZone), baseUrl)));
     return findings;
   } catch (error) {
     return [...findings, fault(describeError(error), mendOf(error))];
@@ -63,6 +64,7 @@ function mendOf(error: unknown): string {
   if (error instanceof MalformedAnswerError) {
     return 'REVIEW_API_BASE_URL may name a web site, or a proxy before the service answers in its place';
   }
-  if (error instanceof UnavailableError) return 'see whether REVIEW_API_BASE_URL is right and the service is up';
-  return (error instanceof ReviewSyncError && error.hint) || 'see what the service says';
+  const advice = adviceOf(error)?.replace(/its address|the base address/, 'REVIEW_API_BASE_URL');
+  if (advice === undefined && error instanceof UnavailableError) return 'see whether the service is up, and its log';
+  return advice ?? 'see what the service says';
 }

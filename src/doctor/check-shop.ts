@@ -1,9 +1,11 @@
+import { resolve } from 'node:path';
 import { describeError, UsageError } from '../errors.ts';
 import { type Finding, fault, ok, warning } from '../finding.ts';
 import type { QueryName } from '../shop/contract.ts';
 import type { Shop } from '../shop/index.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../shop/rows.ts';
 import { databaseFault } from './database-trouble.ts';
+import { inTime } from './in-time.ts';
 
 const sampleSize = 200;
 
@@ -23,12 +25,12 @@ const queries: readonly Query[] = [
 ];
 
 /** Rights, and every query against the contract with a sample of its rows. Changes nothing. */
-export async function checkShop(shop: Shop): Promise<Finding[]> {
+export async function checkShop(shop: Shop, at: { url: string; sqlDir: string }): Promise<Finding[]> {
   try {
-    const facts = await shop.facts();
+    const facts = await inTime(shop.facts(), at.url);
     const is = `Postgres ${facts.version}, user ${facts.user}`;
     const findings = [facts.writable === 0 ? ok(`${is}, who may only read`) : mayWrite(is, facts)];
-    for (const query of queries) findings.push(...(await checkQuery(shop, query)));
+    for (const query of queries) findings.push(...(await checkQuery(shop, query, resolve(at.sqlDir))));
     return findings;
   } catch (error) {
     return [databaseFault('cannot be used', error, 'SHOP_DATABASE_URL')];
@@ -43,7 +45,7 @@ function mayWrite(is: string, facts: { isSuperuser: boolean; writable: number; e
   );
 }
 
-async function checkQuery(shop: Shop, query: Query): Promise<Finding[]> {
+async function checkQuery(shop: Shop, query: Query, folder: string): Promise<Finding[]> {
   const file = `${query.name}.sql`;
   try {
     const begun = performance.now();
@@ -52,7 +54,12 @@ async function checkQuery(shop: Shop, query: Query): Promise<Finding[]> {
     if (!rows) {
       return query.isOptional
         ? [ok(`${file} is absent: that part is not synced`)]
-        : [fault(`${file} is missing`, 'write it as in sql/shop, or point SHOP_SQL_DIR at the folder that holds it')];
+        : [
+            fault(
+              `${file} is missing in ${folder}`,
+              'write it as in sql/shop, or point SHOP_SQL_DIR at the folder that holds it',
+            ),
+          ];
     }
     if (rows.length === 0 && !query.isOptional) {
       return [warning(`${file} fits, but finds no row`, 'see whether its conditions are right')];

@@ -2,14 +2,18 @@ import { type Finding, fault, ok, warning } from '../finding.ts';
 import { biTimeZone, readWarehouseFacts, tryToWrite } from '../warehouse/checkup.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { databaseFault } from './database-trouble.ts';
+import { inTime } from './in-time.ts';
 
 const variable = 'WAREHOUSE_DATABASE_URL';
 /** Older ones lack what the migrations use. */
 const oldestVersion = 14;
 
 /** Version, rights, migrations, and whether a row can be written. Changes nothing. */
-export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Promise<Finding[]> {
-  const facts = await readWarehouseFacts(warehouse).catch((error: unknown) =>
+export async function checkWarehouse(
+  warehouse: Warehouse,
+  { url, timeZone }: { url: string; timeZone: string },
+): Promise<Finding[]> {
+  const facts = await inTime(readWarehouseFacts(warehouse), url).catch((error: unknown) =>
     databaseFault('cannot be used', error, variable),
   );
   if ('verdict' in facts) return [facts];

@@ -11,6 +11,7 @@ import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
 import { checkWarehouse } from './check-warehouse.ts';
 import { databaseFault } from './database-trouble.ts';
+import { inTime, takeLeave } from './in-time.ts';
 
 export type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
 export type Diagnosis = (Finding & { area: Area })[];
@@ -18,7 +19,7 @@ export type Diagnosis = (Finding & { area: Area })[];
 /** What a check by itself may wait for: somebody looks on. */
 const patience = {
   timeouts: { connectMs: 5000, headersMs: 20_000, bodyMs: 20_000 },
-  retry: { attempts: 3, malformedAttempts: 2, baseDelayMs: 200, maxRetryAfterMs: 5000, totalWaitMs: 5000 },
+  retry: { attempts: 3, malformedAttempts: 2, baseDelayMs: 200, maxRetryAfterMs: 1000, totalWaitMs: 5000 },
 } as const;
 
 /**
@@ -50,7 +51,7 @@ function queueFault(config: Config, error: unknown): Finding {
   const words = describeError(error);
   if (/is not initialized/.test(words)) return fault('its tables are missing', 'npx review-sync migrate');
   if (config.queueUrl === config.warehouseDatabaseUrl) {
-    return fault(`it is kept in the warehouse, and cannot be reached either: ${words}`, 'mend the warehouse first');
+    return fault(`it is kept in the warehouse, and cannot be used either: ${words}`, 'mend the warehouse first');
   }
   return databaseFault('cannot be reached', error, 'QUEUE_URL');
 }
@@ -88,38 +89,42 @@ function checkConfiguration(config: Config): Finding[] {
 async function warehouse(config: Config): Promise<Finding[]> {
   const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
   try {
-    return await checkWarehouse(opened, config.api.timeZone);
+    return await checkWarehouse(opened, { url: config.warehouseDatabaseUrl, timeZone: config.api.timeZone });
   } finally {
-    await opened.close();
+    await takeLeave(opened.close());
   }
 }
 
 async function shop(config: Config): Promise<Finding[]> {
   const opened = openShop({ url: config.shopDatabaseUrl, sqlDir: config.shopSqlDir, connections: 1 });
   try {
-    return await checkShop(opened);
+    return await checkShop(opened, { url: config.shopDatabaseUrl, sqlDir: config.shopSqlDir });
   } finally {
-    await opened.close();
+    await takeLeave(opened.close());
   }
 }
 
 async function service({ api }: Config, now: () => Date): Promise<Finding[]> {
   const { baseUrl, clientId, clientSecret, timeZone } = api;
-  const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...patience });
+  const abort = new AbortController();
+  const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...patience, signal: abort.signal });
   try {
-    return await checkService({ api: opened, timeZone, now });
+    return await checkService({ api: opened, baseUrl, timeZone, now });
   } finally {
+    abort.abort(new Error('not waited for any longer'));
     await opened.close();
   }
 }
 
 async function queue(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
-  const opened = await openQueues(config.queueUrl).catch((error: unknown) => queueFault(config, error));
+  const opened = await inTime(openQueues(config.queueUrl), config.queueUrl).catch((error: unknown) =>
+    queueFault(config, error),
+  );
   if ('verdict' in opened) return [{ area: 'queue', ...opened }];
   try {
     return [
-      ...(await inArea('queue', () => checkQueue(opened))),
-      ...(await inArea('schedules', () => checkSchedules(opened, schedules, now()))),
+      ...(await inArea('queue', () => inTime(checkQueue(opened), config.queueUrl))),
+      ...(await inArea('schedules', () => inTime(checkSchedules(opened, schedules, now()), config.queueUrl))),
     ];
   } finally {
     await opened.close();

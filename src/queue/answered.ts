@@ -1,14 +1,14 @@
 import { ReviewSyncError } from '../errors.ts';
 
-const patienceMs = 5000;
+const usualPatienceMs = 5000;
 
 /**
  * What a person or a probe waits for. BullMQ's own connection would wait for a server that is down for ever, which is right
  * for jobs.
  *
- * @throws ReviewSyncError when there is no answer within five seconds.
+ * @throws ReviewSyncError when there is no answer in time.
  */
-export async function answered<T>(asked: Promise<T>): Promise<T> {
+export async function answered<T>(asked: Promise<T>, patienceMs = usualPatienceMs): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {

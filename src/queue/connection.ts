@@ -3,6 +3,7 @@ import { BullMQOtel } from 'bullmq-otel';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { ReviewSyncError } from '../errors.ts';
+import { answered } from './answered.ts';
 
 /** BullMQ's classes bound to the server that QUEUE_URL names; the rest of src/queue does not know which it is. */
 export type QueueClasses = {
@@ -42,7 +43,12 @@ export async function migrateQueue(url: string): Promise<void> {
  */
 export async function checkQueue(url: string): Promise<void> {
   try {
-    if (isRedis(url)) await withRedis(url, (redis) => redis.ping());
+    // A server that takes the connection and never speaks would be waited for without end.
+    if (isRedis(url))
+      await answered(
+        withRedis(url, (redis) => redis.ping()),
+        reachTimeoutMs,
+      );
     else await withClient(url, (client) => client.query('select 1'));
   } catch (cause) {
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be reached', {
@@ -55,10 +61,16 @@ export async function checkQueue(url: string): Promise<void> {
 /** One connection, for a question or two. */
 export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: reachTimeoutMs });
-  redis.on('error', () => {});
+  // The call itself is only told that the connection was closed.
+  let reason: Error | undefined;
+  redis.on('error', (error) => {
+    reason ??= error;
+  });
   try {
     await redis.connect();
     return await ask(redis);
+  } catch (error) {
+    throw reason ?? error;
   } finally {
     redis.disconnect();
   }

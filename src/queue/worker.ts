@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingError } from 'bullmq';
 import type { Counts } from '../counts.ts';
-import { describeError, IncompleteError, ReviewSyncError } from '../errors.ts';
+import { describeError, describeWithAdvice, IncompleteError, ReviewSyncError } from '../errors.ts';
 import { type Logger, withRun } from '../log.ts';
 import { telemetry } from './connection.ts';
 import { type QueueName, type Queues, queueNames, type RunData, type StepData } from './index.ts';
@@ -23,6 +23,8 @@ export type WorkerOptions<Context> = {
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
   /** Told when a run ended, well or not. */
   onRun?: (() => void) | undefined;
+  /** Told when the queue cannot be used; it is tried again for as long as the worker lives. */
+  onTrouble?: ((error: unknown) => void) | undefined;
   /** Aborted when the time to finish what is in hand is over. */
   abort: AbortController;
 };
@@ -60,7 +62,10 @@ export function startWorker<Context>(options: WorkerOptions<Context>): RunningWo
     );
     const told = () => void (!isSteps && options.onRun?.());
     worker.on('completed', told).on('failed', told);
-    worker.on('error', (error) => log.warn({ queue: name, error: describeError(error) }, 'the queue had an error'));
+    worker.on('error', (error) => {
+      log.warn({ queue: name, error: describeWithAdvice(error) }, 'the queue had an error');
+      options.onTrouble?.(error);
+    });
     worker.on('failed', (job, error) =>
       log.error({ job: job?.name, id: job?.id, error: describeError(error) }, 'job failed'),
     );
@@ -115,7 +120,8 @@ async function runStep<Context>(options: WorkerOptions<Context>, job: BullJob, s
     if (!signal.aborted) tell();
     // What is known to be out of reach stays so: trying again would only cost time.
     if (error instanceof IncompleteError) throw new UnrecoverableError(describeError(error));
-    throw error;
+    // The queue keeps the message alone.
+    throw new Error(describeWithAdvice(error), { cause: error });
   }
 }
 
@@ -156,7 +162,7 @@ async function runRun<Context>(
     if (signal.aborted || error instanceof WaitingChildrenError) throw error;
     await definition.fail(options.context, run, error);
     // The reason is recorded with the run; the job keeps words without customers' data.
-    throw new UnrecoverableError(describeError(error));
+    throw new UnrecoverableError(describeWithAdvice(error));
   }
 }
 

@@ -90,7 +90,9 @@ export class MalformedAnswerError extends ReviewApiError {
   override readonly name = 'MalformedAnswerError';
 
   constructor(at: Circumstances) {
-    super({ code: 'malformed-answer', what: 'the answer is not what was asked for', retryable: true }, at);
+    const hint =
+      at.hint ?? 'see whether the base address is the service’s, or a web site, or a proxy that answers in its place';
+    super({ code: 'malformed-answer', what: 'the answer is not what was asked for', retryable: true }, { ...at, hint });
   }
 }
 

@@ -80,9 +80,11 @@ function isUnsent(error: unknown): boolean {
   );
 }
 
-/** A certificate that does not hold: waiting does not mend it. */
+/** A certificate that does not hold, or no TLS at all where it is asked for: waiting does not mend it. */
 function isHopeless(error: unknown): boolean {
-  return /^(CERT_|ERR_TLS_CERT|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(facts(error).code ?? '');
+  return /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(
+    facts(error).code ?? '',
+  );
 }
 
 /** A name with several addresses fails with an `AggregateError` whose parts say the call that failed. */

@@ -1,3 +1,4 @@
+import { plainWordsOf } from '../plain-words.ts';
 import { ShapeError, textOf } from './answer.ts';
 import type { Answer, Call } from './call.ts';
 import type { Exchange } from './exchange.ts';
@@ -6,7 +7,7 @@ import type { Failure } from './retry-policy.ts';
 import { mask, wordsOf } from './words.ts';
 
 /** What an exchange means. `words` is masked; `status` is what came, if anything came. */
-export type Verdict<T> = { status?: number; words?: string | undefined; cause?: unknown } & (
+export type Verdict<T> = { status?: number; words?: string | undefined; hint?: string | undefined } & (
   | { kind: 'fine'; value: T }
   | { kind: 'token-refused' }
   | { kind: 'absent' }
@@ -22,7 +23,8 @@ export function judge<T>(
   if (exchange.kind === 'none') {
     const { unsent, hopeless } = exchange;
     const words = mask(exchange.cause instanceof Error ? reason(exchange.cause) : 'no answer', context.secrets);
-    return { kind: 'failure', failure: unsent ? { kind: 'unsent', hopeless } : { kind: 'lost' }, words };
+    const hint = plainWordsOf(exchange.cause)?.mend;
+    return { kind: 'failure', failure: unsent ? { kind: 'unsent', hopeless } : { kind: 'lost' }, words, hint };
   }
   const { status, headers, bytes, broken, requestedAt } = exchange;
   const fine = (status >= 200 && status <= 299) || (status === 404 && context.call.absentIsFine === true);
@@ -68,12 +70,11 @@ function words(exchange: Extract<Exchange, { kind: 'answer' }>, secrets: readonl
     : mask(`redirected to ${target}`, secrets).slice(0, 300);
 }
 
-/** Of a connection's failure only code and message: its other fields could hold the request. */
+/** Of a connection's failure only plain words, code and message: its other fields could hold the request. */
 function reason(error: Error): string {
   const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
   const code = 'code' in first && typeof first.code === 'string' ? first.code : undefined;
-  return [code, first.message]
-    .filter((part) => part)
-    .join(': ')
-    .slice(0, 300);
+  const told = [code, first.message].filter((part) => part).join(': ');
+  const plain = plainWordsOf(error);
+  return (plain?.what === undefined ? told : `${plain.what} (${told})`).slice(0, 300);
 }

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { plainWordsOf } from '../plain-words.ts';
 import type { Answer, Call, Send } from './call.ts';
 import {
   AuthenticationError,
@@ -84,7 +85,8 @@ export function openTransport(parts: TransportParts): Transport {
       if (step.holdMs > 0) parts.gate.hold(step.holdMs, 'the review service asked for fewer requests');
       if (step.action === 'unknown-outcome') throw new UnknownOutcomeError(circumstances(call, verdict));
       parts.stopped.throwIfAborted();
-      if (step.action === 'give-up') throw givenUp(verdict.failure, circumstances(call, verdict));
+      if (step.action === 'give-up')
+        throw givenUp(verdict.failure, { ...circumstances(call, verdict), hint: verdict.hint });
       const reason = `${call.method} ${call.path}: ${verdict.words ?? verdict.failure.kind}`;
       parts.onRetry({ untilMs: now() + step.delayMs, reason }, step.delayMs);
       await pause(step.delayMs, parts.stopped);
@@ -108,8 +110,10 @@ function finalError(call: Call, verdict: Verdict<unknown>): Error {
   if (call.path === '/oauth/token') {
     // No answer about the credentials at all: there is no such path, or it leads elsewhere.
     const isElsewhere = at.status === 404 || at.status === 405 || (at.status !== undefined && at.status < 400);
-    const hint = 'see whether the base address is the one below which /oauth/token and /v1 lie';
-    return new AuthenticationError(isElsewhere ? { ...at, hint } : at);
+    const hint = isElsewhere
+      ? 'see whether the base address is the one below which /oauth/token and /v1 lie'
+      : plainWordsOf(new Error(at.words))?.mend;
+    return new AuthenticationError({ ...at, hint });
   }
   return verdict.kind === 'absent' ? new NotFoundError(at) : new RefusedError(at);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { attentionOf } from '../attention.ts';
-import { describeError } from '../errors.ts';
+import { describeWithAdvice } from '../errors.ts';
 import type { Queues } from '../queue/index.ts';
 import type { StatusReport } from '../status-report.ts';
 import { coverageByDay } from '../warehouse/coverage.ts';
@@ -73,7 +73,7 @@ function isOwn({ headers }: FastifyRequest): boolean {
 
 /** The database's own words: they name no customer, and whoever reads them has shown the token. */
 function showTrouble(error: Error, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return send(reply.status(503).header('retry-after', '15'), troublePage(describeError(error)));
+  return send(reply.status(503).header('retry-after', '15'), troublePage(describeWithAdvice(error)));
 }
 
 async function view(options: StatusOptions, wanted: number, notice: string | undefined): Promise<string> {

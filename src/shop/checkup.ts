@@ -43,7 +43,6 @@ export async function readSample(
   query: { name: QueryName; sql: string },
   limit: number,
 ): Promise<RawRow[]> {
-  await client.query("set local statement_timeout to '60s'");
   const order = query.name === 'orders' ? 'order by q.updated_at desc nulls last' : '';
   return (await client.query<RawRow>(`select q.* from (${query.sql}) q ${order} limit $1`, [limit])).rows;
 }

@@ -116,6 +116,7 @@ export function openShop(options: ShopOptions): Shop {
     facts: () => reading(readShopFacts),
     sample: (name, limit) =>
       reading(async (client) => {
+        await client.query("set local statement_timeout to '30s'; set local lock_timeout to '5s'");
         const query = await loadShopQuery(client, folder, name);
         return query && readSample(client, { name, sql: query.sql }, limit);
       }),

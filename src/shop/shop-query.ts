@@ -32,7 +32,9 @@ export async function loadShopQuery(
   const found = await describeColumns(client, body).catch((cause) => {
     const where = position(cause, text);
     throw new UsageError(`The shop query ${file} cannot be run${where}: ${describeError(cause)}`, {
-      hint: 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
+      hint: isWithheld(cause)
+        ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
+        : 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
     });
   });
   const faults = columnFaults(name, found);
@@ -64,3 +66,5 @@ function position(error: unknown, text: string): string {
   const offset = Number(error.position) - 'select * from (\n'.length - 1;
   return offset < 0 || offset > text.length ? '' : ` (line ${text.slice(0, offset).split('\n').length})`;
 }
+
+const isWithheld = (error: unknown) => error instanceof Error && 'code' in error && error.code === '42501';

@@ -62,6 +62,8 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
  */
 export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
   const attempt = db.transaction().execute(async (trx) => {
+    await sql`set local statement_timeout to '20s'`.execute(trx);
+    await sql`set local lock_timeout to '5s'`.execute(trx);
     for (const text of [statements.landReviews, statements.compareReviews, statements.learnProducts]) {
       await sql.raw(`prepare review_sync_doctor as ${text}`).execute(trx);
       await sql.raw('deallocate review_sync_doctor').execute(trx);

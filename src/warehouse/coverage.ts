@@ -1,14 +1,21 @@
 import { sql } from 'kysely';
 import type { Db } from './index.ts';
 
-/** `readDays` of the month's days were read completely, on the created axis. */
-export type MonthCoverage = { month: string; days: number; readDays: number; reviews: number };
+/** `readDays` of the month's days were read completely; `firstHole` is the first `yyyy-mm-dd` that was not. */
+export type MonthCoverage = {
+  month: string;
+  days: number;
+  readDays: number;
+  reviews: number;
+  firstHole: string | null;
+};
 
 /** By calendar month in the zone, between the bounds that the service's overview told last. */
 export async function coverageByMonth(db: Db, timeZone: string): Promise<MonthCoverage[]> {
   const { rows } = await sql<MonthCoverage>`
     select to_char(day, 'YYYY-MM') as month, count(*)::integer as days,
-      count(*) filter (where is_read)::integer as "readDays", sum(reviews)::integer as reviews
+      count(*) filter (where is_read)::integer as "readDays", sum(reviews)::integer as reviews,
+      to_char(min(day) filter (where not is_read), 'YYYY-MM-DD') as "firstHole"
     from (${days(timeZone)}) as d
     group by 1
     order by 1`.execute(db);
@@ -28,10 +35,38 @@ export async function coverageByDay(db: Db, timeZone: string, year: number): Pro
   return rows;
 }
 
+/**
+ * Read is what windows of the created axis hold, and what the incremental runs follow: whatever was created since the first
+ * of those that join up to the cursor was updated since. Between the two lies nothing where an overview of then said so.
+ */
 const days = (timeZone: string) => sql`
-  with spans as (
-    select coalesce(range_agg(tstzrange(start_at, end_at + interval '1 second')), '{}') as read
-    from sync.export_windows where axis = 'created'
+  with cursor as (
+    select (position ->> 'at')::timestamptz as at from sync.cursors where flow = 'reviews'
+  ),
+  joined as (
+    select unnest(range_agg(tstzrange(start_at, end_at, '[]'))) as span
+    from sync.export_windows where axis = 'updated'
+  ),
+  followed as (
+    select coalesce(lower(joined.span), cursor.at) as since
+    from cursor left join joined on joined.span @> cursor.at
+  ),
+  spans as (
+    select coalesce(range_agg(span), '{}') as read
+    from (
+      select tstzrange(start_at, end_at + interval '1 second') as span
+      from sync.export_windows where axis = 'created'
+      union all
+      select tstzrange(since, null) from followed
+      union all
+      select tstzrange(max(end_at), since)
+      from followed join sync.export_windows on axis = 'created' and end_at <= since
+      group by since
+      having exists (
+        select from warehouse.review_overview
+        where captured_at >= since and last_review_created_at <= max(end_at)
+      )
+    ) as known
   ),
   held as (
     select date_trunc('day', created_at at time zone ${timeZone}) as day, count(*)::integer as reviews

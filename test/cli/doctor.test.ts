@@ -1,6 +1,6 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -113,6 +113,7 @@ test('each shop query is held against the contract, with a sample of its rows', 
     (sql) => `select l.* from (${sql.replace(/;\s*$/, '')}\n) l cross join generate_series(1, 2)`,
   );
   await edit('categories', () => 'select code, title as name from categories_of_old');
+  await edit('user_grades', () => `select rolpassword as code, rolname as name from pg_authid`);
   const environment = { SHOP_SQL_DIR: folder, ...(await withReader(world)) };
   const { said } = await ills(world, environment);
   expect(said[0]).toMatch(/^shop fault: .*orders\.sql: column colour is not of the contract; leave it out/s);
@@ -122,6 +123,11 @@ test('each shop query is held against the contract, with a sample of its rows', 
   expect(said[2]).toMatch(
     /^shop fault: .*categories\.sql cannot be run \(line 1\): relation "categories_of_old" does not exist/,
   );
+  expect(said[3]).toMatch(
+    /^shop fault: .*user_grades\.sql cannot be run: permission denied .* → Grant the user of SHOP/,
+  );
+  await rm(join(folder, 'orders.sql'));
+  expect((await ills(world, environment)).said[0]).toContain(`orders.sql is missing in ${folder}`);
 });
 
 test('rows that would become dead letters are counted, and no customer is shown', async () => {
@@ -202,6 +208,39 @@ test.skipIf(!hasRedis)(
       expect.stringContaining('mail-everybody (0 0 1 1 *) is in the queue, but not configured'),
       expect.stringContaining('sync-orders is scheduled a second time, as sync-orders-again (*/5 * * * *)'),
     ]);
+    expect(schedules[1]).toMatch(/in line; where that does not last, another worker has another configuration$/);
     expect(said).toContainEqual(expect.stringMatching(/^queue warning: no worker is connected/));
+  },
+);
+
+test.skipIf(!hasRedis)(
+  'what takes connections and never speaks is told as such, and nobody waits for it without end',
+  async () => {
+    await using world = await openWorld();
+    const hung = createTcpServer(() => {});
+    await new Promise<void>((resolve) => hung.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void hung.close());
+    const at = `127.0.0.1:${(hung.address() as AddressInfo).port}`;
+    const environment = {
+      SHOP_DATABASE_URL: `postgres://u:p@${at}/shop`,
+      WAREHOUSE_DATABASE_URL: `postgres://u:p@${at}/warehouse`,
+      QUEUE_URL: `redis://${at}`,
+      REVIEW_API_BASE_URL: `http://${at}`,
+    };
+    const [{ said }, status] = await Promise.all([
+      ills(world, environment),
+      runCli(['status'], { ...world.environment, QUEUE_URL: `redis://${at}` }),
+    ]);
+    const hangs = (area: string, variable: string) =>
+      expect.stringMatching(
+        new RegExp(`^${area} fault: .*accepts the connection, but does not answer .* → .* hangs.*${variable}`),
+      );
+    expect(said).toEqual([
+      hangs('warehouse', 'WAREHOUSE_DATABASE_URL'),
+      hangs('shop', 'SHOP_DATABASE_URL'),
+      hangs('service', 'REVIEW_API_BASE_URL'),
+      hangs('queue', 'QUEUE_URL'),
+    ]);
+    expect([status.status, status.stderr]).toEqual([1, expect.stringMatching(/QUEUE_URL.*gave no answer within/)]);
   },
 );

@@ -17,7 +17,7 @@ export const hasRedis: boolean = (() => {
 })();
 
 /** A Redis of its own on a free port, which keeps nothing. */
-export async function startRedis(): Promise<{ url: string; close(): Promise<void> }> {
+export async function startRedis(more: readonly string[] = []): Promise<{ url: string; close(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'review-sync-redis-'));
   const port = await freePort();
   const options = [
@@ -31,6 +31,7 @@ export async function startRedis(): Promise<{ url: string; close(): Promise<void
     'no',
     '--dir',
     directory,
+    ...more,
   ];
   const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
   let words = '';

@@ -3,6 +3,7 @@ import { alertsOf } from '../../jobs/watch-alerts.ts';
 import { checkAlerts } from '../../src/alerts/check-alerts.ts';
 import { type Attention, attentionOf } from '../../src/attention.ts';
 import { openLog } from '../../src/log.ts';
+import { type SeedReview, seedReviews } from '../../src/reference-service/seed.ts';
 import { statusReport } from '../../src/status-report.ts';
 import { runCli, startCli } from '../harness/cli.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
@@ -212,4 +213,58 @@ test('a flow that never ran is said to be so, and wakes nobody; a lag that is wo
   await world.warehouse(`insert into sync.cursors (flow, position)
     values ('reviews', jsonb_build_object('at', now(), 'readTo', now() - interval '10 minutes'))`);
   expect(urgentKeys(await attention())).toEqual(['lag reviews']);
+});
+
+test('a day that was not read wakes somebody once all had been read, once, and its end is told', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const seed = (at: Date): SeedReview => ({
+    ...{ product_code: 'P1', message: 'fine', score: 5, created_at: at, updated_at: at },
+  });
+  const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
+  // The newest was created days before the newest change: between them lies nothing, and no hole.
+  const edited = { ...seed(ago(5)), updated_at: ago(1) };
+  await seedReviews(world.serviceDatabaseUrl, [...[60, 50, 40, 30, 20, 10].map((days) => seed(ago(days))), edited]);
+  const { app, texts, check } = await openAlerts(world);
+  const look = async () => {
+    const attention = attentionOf(await statusReport(app));
+    await check(attention);
+    return attention.filter(({ key }) => key === 'gaps');
+  };
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at)
+    values ('backfill-reviews_first_last', 'backfill-reviews', 'command', now())`);
+  const bounds = `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+    values (now() - interval '1 minute', now() - interval '60 days', now() - interval '5 days')`;
+  await world.warehouse(bounds);
+  expect(await look()).toMatchObject([
+    { isUrgent: false, what: expect.stringMatching(/^5\d days of reviews were not/) },
+  ]);
+  await world.warehouse('delete from sync.runs');
+  expect(await look()).toMatchObject([{ isUrgent: false }]);
+
+  const sync = () => runCli(['sync', 'reviews'], world.environment);
+  expect(await sync()).toMatchObject({ status: 0 });
+  expect(await look()).toEqual([]);
+  await seedReviews(world.serviceDatabaseUrl, [seed(new Date())]);
+  expect(await sync()).toMatchObject({ status: 0 });
+  expect(await look()).toEqual([]);
+  expect(texts).toEqual([]);
+
+  const hole = await world.warehouse<{ id: string; day: string }>(`
+    delete from sync.export_windows where axis = 'created' and start_at = (select min(start_at) from sync.export_windows)
+    returning id, to_char(start_at at time zone 'Asia/Seoul', 'YYYY-MM-DD') as day`);
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at)
+    values ('backfill-reviews_first_last_gaps', 'backfill-reviews', 'command', now())`);
+  expect(await look()).toMatchObject([{ isUrgent: false }]);
+  await world.warehouse(`update sync.runs set started_at = now() - interval '2 hours' where finished_at is null`);
+  expect(await look()).toMatchObject([
+    { isUrgent: true, what: expect.stringMatching(new RegExp(`not read completely, first ${hole[0]?.day}$`)) },
+  ]);
+  await look();
+  await world.warehouse('delete from sync.runs where finished_at is null');
+  expect(await runCli(['backfill', 'reviews', '--gaps'], world.environment)).toMatchObject({ status: 0 });
+  expect(await look()).toEqual([]);
+  expect(texts).toEqual([
+    expect.stringMatching(/not read completely, first .*\n→ npx review-sync backfill reviews --gaps$/),
+    expect.stringMatching(/^review-sync: recovered after .* not read completely/),
+  ]);
 });

@@ -255,3 +255,13 @@ test('a row on which the shop’s query itself fails is kept as a letter that sa
   await writeFile(file, text);
   expect((await runCli(['sync', 'orders'], environment)).stdout).toContain('done');
 });
+
+test.skipIf(!hasRedis)('a command whose queue goes away under it says what it waits for', async () => {
+  const redis = await startRedis();
+  await using here = await openWorld({ environment: { QUEUE_URL: redis.url }, service: { latencyMs: 500 } });
+  const sync = startCli(['sync', 'reviews'], here.environment);
+  onTestFinished(() => sync.kill('SIGKILL'));
+  await sync.says('planning');
+  await redis.close();
+  await sync.says('waiting: the queue cannot be used, and is tried again: ');
+});

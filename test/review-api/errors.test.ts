@@ -114,9 +114,28 @@ test('a certificate that does not hold is told at once, as nothing to be tried a
   expect(error).toMatchObject({
     name: 'UnavailableError',
     retryable: false,
-    words: expect.stringMatching(/certificate/),
+    words: expect.stringMatching(/^the certificate of the server is of nobody that this machine trusts .*DEPTH_ZERO/),
+    hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
   });
   expect(api.stats()).toMatchObject({ requests: 1, retries: 0 });
+});
+
+test('TLS where there is none is told at once, and what is no service by what it is', async () => {
+  const service = await tinyService(() => json([]));
+  const tls = client(service.url.replace('http:', 'https:'));
+  expect(await get(tls).catch((reason: unknown) => reason)).toMatchObject({
+    retryable: false,
+    words: expect.stringMatching(/^the server does not speak TLS at this port \(ERR_SSL_WRONG_VERSION_NUMBER/),
+    hint: expect.stringContaining('http://'),
+  });
+  expect(tls.stats()).toMatchObject({ requests: 1, retries: 0 });
+  const behindTls = await tinyService(
+    () => json([]),
+    () => ({ status: 400, body: '<html>The plain HTTP request was sent to HTTPS port</html>' }),
+  );
+  expect(await get(client(behindTls.url)).catch((reason: unknown) => reason)).toMatchObject({
+    hint: expect.stringContaining('https://'),
+  });
 });
 
 test('address, client id and secret are enough', async () => {
