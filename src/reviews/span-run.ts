@@ -95,6 +95,11 @@ export class SpanRun {
           return;
         }
         const isCounted = isFirst && pages === 1;
+        if (step.kind === 'dense' && page.stray !== undefined) {
+          // Dates that were not asked for fill the page: each second would bring them again. It is told when all end.
+          await land(asMet(page));
+          return;
+        }
         if (step.kind === 'dense') {
           const unit = { start: rest.start, end: Math.min(unitEnd(rest.start, timeZone), rest.end) };
           await land(asMet(page));

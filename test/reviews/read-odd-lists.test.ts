@@ -29,7 +29,10 @@ const spread = (count: number, from: number, seconds: number): ModelReview[] =>
 const listed = (reviews: readonly ModelReview[], how: Partial<Mood> = {}): Service =>
   listModel(() => reviews, { ...mood, ...how }, { ...windowLimits, days: 45 }, Math.random);
 
-async function idsRead(service: Service): Promise<{ ids: number[]; told: string[]; requests: number }> {
+async function idsRead(
+  service: Service,
+  timeZone = mood.zone,
+): Promise<{ ids: number[]; told: string[]; requests: number }> {
   const ids = new Set<number>();
   let requests = 0;
   const reviews: Service = {
@@ -38,7 +41,7 @@ async function idsRead(service: Service): Promise<{ ids: number[]; told: string[
       return service.page(params, page);
     },
   };
-  const deps = { reviews, timeZone: mood.zone, signal: new AbortController().signal, lanes: openLanes(8) };
+  const deps = { reviews, timeZone, signal: new AbortController().signal, lanes: openLanes(8) };
   const told = await readSpan(
     deps,
     { axis: 'created', span },
@@ -122,4 +125,21 @@ test('a list that is empty for one request is not the end of the data', async ()
       expect({ lastPage, empty, ...(await idsRead(service)) }).toMatchObject({ ids: idsOf(crowded), told: [] });
     }
   }
+});
+
+test('reviews with a score that no filter knows, behind page 30 of a crowded second, are told', async () => {
+  const reviews = spread(3200, at('2026-10-28T12:00:00Z'), 1).map((review, index) => ({
+    ...review,
+    score: index < 3000 ? review.score : 9,
+  }));
+  const { ids, told } = await idsRead(listed(reviews, { lastPage: 'capped' }));
+  expect(ids).toEqual(idsOf(reviews));
+  expect(told).toMatchObject([expect.stringContaining('2026-10-28T12:00:00')]);
+});
+
+test('a zone that is an hour wrong is told after a few requests, not read second by second', async () => {
+  const service = listed(spread(5000, at('2026-10-28T00:00:00Z'), 86_400), { zone: 'Asia/Seoul', lastPage: 'real' });
+  const { told, requests } = await idsRead(service, 'Asia/Shanghai');
+  expect(told).toEqual([expect.stringContaining('REVIEW_API_TIME_ZONE, Asia/Shanghai')]);
+  expect(requests).toBeLessThan(100);
 });
