@@ -32,10 +32,9 @@ export function nextStep(span: Span, page: FirstPage, fullCount: number): NextSt
   if (count === 0 && told && lastPage > 1) {
     throw new Error(`the service gave an empty first page and told of ${lastPage} pages`);
   }
-  // A service that tells no last page may give pages smaller than asked for, and of any size: it is the end only where
-  // nothing is behind the first second.
-  const isBehind = lastSecond === undefined || lastSecond > span.start;
-  const more = count > 0 && (count >= fullCount || (told ? lastPage > 1 : isBehind));
+  // A service that tells no last page may give pages smaller than asked for, hidden reviews taken off them, say: the end
+  // is only one that is far smaller.
+  const more = count > 0 && (told ? count >= fullCount || lastPage > 1 : count >= fullCount / 2);
   if (!more) return { kind: 'done' };
   if (!page.ordered || lastSecond === undefined) return { kind: 'unordered' };
   const isShortest = span.end - span.start <= 1;

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { NotFoundError, RefusedError } from '../review-api/index.ts';
 import type { Second } from '../span.ts';
 import { fetchPage, isOrdered, limitsOf, type Page, type PageDeps, type PageQuery } from './page.ts';
 
@@ -49,7 +50,9 @@ export async function readAllPages(
     const sizeBefore = met.size;
     for (const page of pages) for (const id of page.ids) met.set(id, page);
 
-    const isWhole = pages.length === 1 && !overflow;
+    // Without a last page told, its end was another answer, and much may have been deleted between the two.
+    const isOneAnswer = pages[0].lastPage !== undefined || ids.length < limitsOf(deps).pageSize / 2;
+    const isWhole = pages.length === 1 && isOneAnswer && !overflow;
     const agrees = before !== undefined && these.size === counted.length && isSame(before, these);
     const isMet = met.size === sizeBefore && met.size === ids.length;
     const settled = isWhole || agrees || isMet;
@@ -67,7 +70,7 @@ const isWithin = (second: Second | undefined, { span }: PageQuery) => second ===
 
 async function readOnce(deps: PageDeps, query: PageQuery, fromTheEnd: boolean): Promise<[Page, ...Page[]]> {
   const first = await fetchPage(deps, query, 1);
-  if (first.lastPage === undefined) return readUntilShort(deps, query, first);
+  if (first.lastPage === undefined) return readUntilEmpty(deps, query, first);
   const count = Math.min(Math.max(first.lastPage, 1), limitsOf(deps).pages);
   const numbers = Array.from({ length: count - 1 }, (_, index) => index + 2);
   const limit = pLimit(pagesAtATime);
@@ -76,16 +79,39 @@ async function readOnce(deps: PageDeps, query: PageQuery, fromTheEnd: boolean): 
   return [first, ...(fromTheEnd ? rest.reverse() : rest)];
 }
 
-/** A service that tells no last page: the first page shorter than the others is the last. */
-async function readUntilShort(deps: PageDeps, query: PageQuery, first: Page): Promise<[Page, ...Page[]]> {
+/**
+ * A service that tells no last page: the list ends before the first page that is empty. A short one proves nothing, since
+ * a service may take hidden reviews off the pages it has cut. One that repeats its last page for every page behind it is
+ * known by three that are alike: two can be alike by chance where records of one date are shuffled.
+ */
+async function readUntilEmpty(deps: PageDeps, query: PageQuery, first: Page): Promise<[Page, ...Page[]]> {
   const pages: [Page, ...Page[]] = [first];
-  for (let last = first; last.ids.length > 0 && last.ids.length >= first.ids.length; ) {
-    if (pages.length >= limitsOf(deps).pages) break;
-    last = await fetchPage(deps, query, pages.length + 1);
-    pages.push(last);
+  for (let last = first; last.ids.length > 0 && pages.length < limitsOf(deps).pages; ) {
+    const next = await pageBehind(deps, query, pages.length + 1, last);
+    if (next === undefined || next.ids.length === 0) break;
+    pages.push(next);
+    last = next;
+    const [here, ...before] = pages
+      .slice(-3)
+      .map((page) => page.ids.join())
+      .reverse();
+    if (before.length === 2 && before.every((ids) => ids === here)) return dropLastTwo(pages);
   }
   return pages;
 }
+
+/** The page after `last`; undefined where there is none: a service may refuse a page behind the end. */
+async function pageBehind(deps: PageDeps, query: PageQuery, number: number, last: Page): Promise<Page | undefined> {
+  try {
+    return await fetchPage(deps, query, number);
+  } catch (error) {
+    const isShort = last.ids.length < limitsOf(deps).pageSize;
+    if (error instanceof NotFoundError || (isShort && error instanceof RefusedError)) return undefined;
+    throw error;
+  }
+}
+
+const dropLastTwo = ([first, ...rest]: [Page, ...Page[]]): [Page, ...Page[]] => [first, ...rest.slice(0, -2)];
 
 /**
  * A last page told as 30 may be the true one or a cap: only a page that is not full proves the end, or one that runs

@@ -67,8 +67,11 @@ async function readScores(reading: Reading, whole: AllPages): Promise<boolean> {
     areAllComplete &&= part.isComplete;
   }
   const after = await totalOf(deps, query);
-  // A score that no filter knows would be in none of the parts, but may have been in the whole.
-  const isMissed = whole.ids.some((id) => !met.has(id)) || (after !== undefined && met.size < after);
+  // A score that no filter knows would be in none of the parts, but may be at one end of the whole.
+  const ends = [...whole.ids];
+  if (areAllComplete && after === undefined)
+    ends.push(...(await read(reading, { ...query, desc: true }, { once: true })).ids);
+  const isMissed = ends.some((id) => !met.has(id)) || (after !== undefined && met.size < after);
   reading.changed ||= before !== after || (areAllComplete && isMissed);
   return areAllComplete && !isMissed;
 }

@@ -1,4 +1,4 @@
-import type { Second } from '../span.ts';
+import { type Second, unitEnd } from '../span.ts';
 import { cut } from './plan-windows.ts';
 import { pagesAPiece, type ReadDeps, type Sink, SpanRun } from './span-run.ts';
 import type { Window } from './window.ts';
@@ -33,12 +33,14 @@ async function readPieces(deps: ReadDeps, { axis, span }: Window, sink: Sink, wi
   let { start } = span;
   let length = width;
   while (start < span.end) {
-    const piece = { start, end: Math.min(span.end, start + length) };
+    // Never into an hour that daylight saving repeats: it can only be asked for whole, by each piece that touches it.
+    const piece = { start, end: Math.min(span.end, unitEnd(start + length - 1, deps.timeZone)) };
     const run = new SpanRun(deps, { axis, span: piece }, sink);
     const left = await run.read();
     told.push(...run.unreachable);
     start = left?.start ?? piece.end;
-    length = left ? (left.pieceSeconds ?? length) : Math.ceil(length * Math.min(8, pagesAPiece / run.pages));
+    if (left?.pieceSeconds !== undefined) length = Math.max(1, Math.min(left.pieceSeconds, Math.floor(length / 2)));
+    else if (!left) length = Math.ceil(length * Math.min(8, pagesAPiece / run.pages));
   }
   return told;
 }

@@ -1,8 +1,9 @@
 import type { Counts } from '../counts.ts';
+import { IncompleteError } from '../errors.ts';
 import { parseInstant, type Second } from '../span.ts';
 import { absentOf } from '../warehouse/absent-reviews.ts';
 import { readCursor } from '../warehouse/cursors.ts';
-import { coveredSpans, windowTotals } from '../warehouse/export-windows.ts';
+import { coveredSpans, revokeRun, windowTotals } from '../warehouse/export-windows.ts';
 import { allSpans } from './bounds.ts';
 import { captureOverview, type OverviewDeps } from './capture-overview.ts';
 import { type ConfirmDeps, confirmGone, markGone } from './confirm-gone.ts';
@@ -46,7 +47,11 @@ export async function concludeReconcile(deps: ConfirmDeps, runId: string): Promi
   const absent = await absentOf(deps.db, runId);
   if (absent.length === 0) return {};
   const { reviews: shown } = await windowTotals(deps.db, runId);
-  const confirmed = await confirmGone(deps, { absent, shown });
+  const confirmed = await confirmGone(deps, { absent, shown }).catch(async (error: unknown) => {
+    // What such a service showed completes nothing: the next run reads it all again.
+    if (error instanceof IncompleteError) await revokeRun(deps.db, runId);
+    throw error;
+  });
   await markGone(deps, confirmed.gone);
   return { deleted: confirmed.gone.length, unlisted: confirmed.unlisted.length };
 }

@@ -1,5 +1,6 @@
 import type { Lanes } from '../lanes.ts';
 import { isoOf, type Second, type Span, unitEnd } from '../span.ts';
+import { isMoreBehind, type Stretch } from './hidden-behind.ts';
 import { nextStep } from './next-step.ts';
 import { fetchPage, isOrdered, limitsOf, type Page, type PageDeps, totalOf } from './page.ts';
 import { type Part, partOf } from './part.ts';
@@ -37,6 +38,10 @@ export class SpanRun {
   #read = 0;
   /** Met at its edges, or without a date: the service may count them, too. */
   readonly #outside = new Set<string>();
+  /** What was read of a service that tells no last page; undefined where it does. */
+  #stretches: Stretch[] | undefined = [];
+  /** Records of the largest page. */
+  #largest = 0;
   #left: Left | undefined;
   /** Told once, however many there are. */
   #stray: Second | undefined;
@@ -74,16 +79,14 @@ export class SpanRun {
     const fullPage = limitsOf(this.#deps).pageSize;
     const land = this.#landing();
     let rest = span;
-    let largest = 0;
     try {
       for (let pages = 1; rest.start < rest.end; pages += 1) {
-        const page = await fetchPage(this.#deps, { axis: this.#axis, span: rest }, 1);
+        const page = await this.#firstPage(rest);
         lanes.pageRead();
         this.pages += 1;
-        largest = Math.max(largest, page.ids.length);
-        const step = nextStep(rest, viewOf(page), page.lastPage === undefined ? largest : fullPage);
+        const step = nextStep(rest, viewOf(page), page.lastPage === undefined ? this.#largest : fullPage);
         if (step.kind === 'done') {
-          await land(partOf([page], rest));
+          await land(partOf([page], rest, page.ids.length > 0 ? 1 : 2));
           return;
         }
         if (step.kind === 'unordered') {
@@ -92,6 +95,11 @@ export class SpanRun {
           return;
         }
         const isCounted = isFirst && pages === 1;
+        if (step.kind === 'dense' && page.stray !== undefined) {
+          // Dates that were not asked for fill the page: each second would bring them again. It is told when all end.
+          await land(asMet(page));
+          return;
+        }
         if (step.kind === 'dense') {
           const unit = { start: rest.start, end: Math.min(unitEnd(rest.start, timeZone), rest.end) };
           await land(asMet(page));
@@ -115,13 +123,23 @@ export class SpanRun {
     }
   }
 
+  /** An empty list is asked for twice: one that is empty for a moment would be taken for the end of the data. */
+  async #firstPage(span: Span): Promise<Page> {
+    const query = { axis: this.#axis, span };
+    const first = await fetchPage(this.#deps, query, 1);
+    const page = first.ids.length > 0 ? first : await fetchPage(this.#deps, query, 1);
+    this.#largest = Math.max(this.#largest, page.ids.length);
+    if (page.lastPage !== undefined) this.#stretches = undefined;
+    return page;
+  }
+
   /**
    * Whether there are more pages than can be counted: the last is told as the thirtieth, which may be a cap, or the
    * service does not heed the page size. Then the span is read in parts that are short enough.
    */
   async #isUncountable({ lastPage }: Page, { start, end }: Span, from: Second): Promise<boolean> {
     const { pages: most } = limitsOf(this.#deps);
-    if (lastPage === undefined || lastPage < most || end - start < 2) return false;
+    if (lastPage === undefined || lastPage < most || end <= unitEnd(start, this.#deps.timeZone)) return false;
     if (lastPage > most) {
       this.#expected = await totalOf(this.#deps, { axis: this.#axis, span: this.#span });
       if (this.#expected !== undefined) return false;
@@ -172,7 +190,10 @@ export class SpanRun {
     let landing = Promise.resolve();
     const land = async (part: Part) => {
       await landing;
-      if (part.complete) this.#read += part.reviews;
+      if (part.complete) {
+        this.#read += part.reviews;
+        this.#stretches?.push({ ...part.complete, reviews: part.reviews });
+      }
       for (const page of part.pages) {
         this.#stray ??= page.stray;
         for (const [index, id] of page.ids.entries()) if (!this.#isWithin(page.seconds[index])) this.#outside.add(id);
@@ -199,8 +220,12 @@ export class SpanRun {
 
   /** Whether fewer records were read than the service has, of which some may be deleted by now. */
   async #isShort(): Promise<boolean> {
+    if (this.unreachable.length > 0) return false;
+    if (this.#stretches && this.pages > 1) {
+      return isMoreBehind(this.#deps, this.#axis, { stretches: this.#stretches, largest: this.#largest });
+    }
     const read = this.#read + this.#outside.size;
-    if (this.#expected === undefined || this.unreachable.length > 0 || read >= this.#expected) return false;
+    if (this.#expected === undefined || read >= this.#expected) return false;
     const now = await totalOf(this.#deps, { axis: this.#axis, span: this.#span });
     return now === undefined || read < now;
   }

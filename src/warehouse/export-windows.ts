@@ -40,6 +40,11 @@ export async function revokeWindows(db: Db, window: { runId: string; axis: Axis;
     .execute();
 }
 
+/** Takes back all that the run entered. */
+export async function revokeRun(db: Db, runId: string): Promise<void> {
+  await db.deleteFrom('sync.export_windows').where('run_id', '=', runId).execute();
+}
+
 /** What the windows of one run have brought so far. */
 export async function windowTotals(
   db: Db,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/reference-service/seed.ts';
+import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
 
@@ -133,4 +134,25 @@ test('the overview’s bounds are kept, and the views show what is inside the li
   expect(await world.warehouse(`select jsonb_typeof(extra) as extra from warehouse.reviews`)).toEqual([
     { extra: 'object' },
   ]);
+});
+
+test('a first sync does not believe an overview that is hours old, or that is empty for a moment', async () => {
+  const now = Date.now();
+  const hourly = reviews(30, 3600, new Date(now - 30 * 3_600_000).toISOString());
+  const world = await serviceWith(hourly);
+  const first = new Date(now - 40 * 3_600_000).toISOString();
+  const told = [null, new Date(now - 12 * 3_600_000).toISOString()];
+  await using proxy = await startChangingProxy(world.serviceUrl, {
+    answer(answer, { path }) {
+      if (path !== '/v1/reviews/overview') return;
+      const last = told.shift();
+      answer.body = { first_review_created_at: last && first, last_review_created_at: last };
+    },
+  });
+  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
+  const empty = await runCli(['sync', 'reviews'], environment);
+  expect(empty).toMatchObject({ status: 1, stderr: expect.stringContaining('tells of no review') });
+  expect(await runCli(['sync', 'reviews'], environment)).toMatchObject({ status: 0 });
+  const { service, warehouse } = await ids(world);
+  expect(warehouse).toEqual(service);
 });

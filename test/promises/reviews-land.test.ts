@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { comparePage } from '../../src/warehouse/compare-reviews.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { itemsOf, type LedgerEntry, landPage } from '../../src/warehouse/reviews.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -88,6 +89,15 @@ test('an older version never overwrites a newer one, and an unchanged row is not
 test('a field that the spec does not know is kept, and no rating stays no rating', async () => {
   await land([review(1, { score: null, mood: { weather: 'fair' } })]);
   expect(await stored('score, extra')).toEqual([{ score: null, extra: { mood: { weather: 'fair' } } }]);
+});
+
+test('true and false as 1 and 0 are no difference once they have landed', async () => {
+  const page = (display: unknown) => [review(1, { display, store_order: 0 })];
+  const compared = (display: unknown) =>
+    comparePage(warehouse, { rawBody: Buffer.from(JSON.stringify(page(display))), count: 1 });
+  await land(page(1));
+  expect(await compared(1)).toEqual([]);
+  expect(await compared(0)).toMatchObject([{ kind: 'stale', fields: ['display'] }]);
 });
 
 test('a page is taken apart as it came', () => {

@@ -53,6 +53,9 @@ test('a service that suddenly answers with nothing, or with little, deletes noth
   expect(empty.status).toBe(1);
   expect(empty.stdout).toContain('shows 0 of 150 reviews');
   expect(await gone(world)).toEqual([]);
+  // Nor does the ledger say that it was read: the next reconcile and `--gaps` read it again.
+  const byReconcile = `select from sync.export_windows where run_id like 'reconcile%'`;
+  expect(await world.warehouse(byReconcile)).toEqual([]);
 
   await world.atService('insert into reference_service.reviews overriding system value select * from kept limit 40');
   expect(await reconcile(world)).toMatchObject({ status: 1 });

@@ -25,6 +25,9 @@ cross join lateral (
     and case
       when key in ('created_at', 'updated_at') and theirs.value #>> '{}' ~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d'
         then (theirs.value #>> '{}')::timestamptz <> (ours.value #>> '{}')::timestamptz
+      -- True and false may come as 1 and 0.
+      when key in ('display', 'store_order') and theirs.value is not null and jsonb_typeof(ours.value) = 'boolean'
+        then (theirs.value #>> '{}')::boolean <> (ours.value #>> '{}')::boolean
       else true
     end
 ) as differing
