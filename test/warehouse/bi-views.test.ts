@@ -67,7 +67,7 @@ describe('reviews', () => {
 });
 
 describe('deliveries', () => {
-  const lines = `select product_id::integer as product, status, delivered_on::text, ordered_at is not null as dated
+  const lines = `select product_id::integer as product, status, delivered_on::text, ordered_at is not null as dated, price::text
     from bi.sub_orders order by 1`;
 
   test('are those of the line as it was pushed last', async () => {
@@ -78,12 +78,14 @@ describe('deliveries', () => {
     await world.shop(`insert into l (order_code, line_code, product_id) values ('a', '1', 11)`);
     const environment = { ...world.environment, SHOP_SQL_DIR: await orderShopQueries() };
     await runCli(['sync', 'orders'], environment);
-    expect(await world.warehouse(lines)).toEqual([{ product: 11, status: 'paid', delivered_on: null, dated: true }]);
-    await world.shop(`update l set status = 'delivery_finished', delivered_at = '2026-02-01T16:00:00Z'`);
+    expect(await world.warehouse(lines)).toEqual([
+      { product: 11, status: 'paid', delivered_on: null, dated: true, price: '10' },
+    ]);
+    await world.shop(`update l set status = 'delivery_finished', price = 12.5, delivered_at = '2026-02-01T16:00:00Z'`);
     await world.shop('update o set updated_at = now()');
     await runCli(['sync', 'orders'], environment);
     expect(await world.warehouse(lines)).toEqual([
-      { product: 11, status: 'delivery_finished', delivered_on: '2026-02-02', dated: true },
+      { product: 11, status: 'delivery_finished', delivered_on: '2026-02-02', dated: true, price: '12.5' },
     ]);
   });
 
@@ -98,11 +100,11 @@ describe('deliveries', () => {
     await query(
       url,
       `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content) values ('a', '1', 1,
-        '{"product_id": 11, "status": "returned", "delivered_at": "2026-02-01T16:00:00+00:00"}')`,
+        '{"product_id": 11, "status": "returned", "price": "7", "delivered_at": "2026-02-01T16:00:00+00:00"}')`,
     );
     await apply(files.filter((file) => file >= '0005'));
     expect(await query(url, lines)).toEqual([
-      { product: 11, status: 'returned', delivered_on: '2026-02-02', dated: false },
+      { product: 11, status: 'returned', delivered_on: '2026-02-02', dated: false, price: '7' },
     ]);
   });
 
