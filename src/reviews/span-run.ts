@@ -42,6 +42,8 @@ export class SpanRun {
   #stretches: Stretch[] | undefined = [];
   /** Records of the largest page. */
   #largest = 0;
+  /** Whether a page was taken for ordered and went on: by chance it may be. */
+  #goesOn = false;
   #left: Left | undefined;
   /** Told once, however many there are. */
   #stray: Second | undefined;
@@ -94,6 +96,7 @@ export class SpanRun {
           await this.#byPages(rest, land);
           return;
         }
+        this.#goesOn = true;
         const isCounted = isFirst && pages === 1;
         if (step.kind === 'dense' && page.stray !== undefined) {
           // Dates that were not asked for fill the page: each second would bring them again. It is told when all end.
@@ -221,7 +224,7 @@ export class SpanRun {
   /** Whether fewer records were read than the service has, of which some may be deleted by now. */
   async #isShort(): Promise<boolean> {
     if (this.unreachable.length > 0) return false;
-    if (this.#stretches && this.pages > 1) {
+    if (this.#stretches && this.#goesOn) {
       return isMoreBehind(this.#deps, this.#axis, { stretches: this.#stretches, largest: this.#largest });
     }
     const read = this.#read + this.#outside.size;
