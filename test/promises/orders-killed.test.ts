@@ -67,8 +67,8 @@ test('killed with kill -9 at any call to the queue, the command run again ends i
     total = between.sent();
     await between.close();
   }
-  // Every third call: BullMQ sends several statements for each thing it does.
-  const moments = Array.from({ length: total }, (_, index) => index + 1).filter((n) => n % 3 === 0);
+  // Every sixth call: BullMQ sends several statements for each thing it does.
+  const moments = Array.from({ length: total }, (_, index) => index + 1).filter((n) => n % 6 === 0);
   for (const n of moments) {
     await using world = await shopWorld();
     const between = await startTcpProxy(queuePort(world));
