@@ -30,3 +30,6 @@ export function partOf(pages: readonly [Page, ...Page[]], complete: Span, reques
   const ids = new Set(pages.flatMap((page) => page.ids));
   return { pages, complete, ids, reviews: within.size, requests, startedAt: pages[0].requestedAt };
 }
+
+/** A page that proves nothing complete. What it shows is true all the same. */
+export const asMet = (page: Page): Part => ({ ...partOf([page], { start: 0, end: 0 }), complete: undefined });

@@ -3,7 +3,7 @@ import { isoOf, type Second, type Span, unitEnd } from '../span.ts';
 import { isMoreBehind, type Stretch } from './hidden-behind.ts';
 import { nextStep } from './next-step.ts';
 import { fetchPage, isOrdered, limitsOf, type Page, type PageDeps, totalOf } from './page.ts';
-import { type Part, partOf } from './part.ts';
+import { asMet, type Part, partOf } from './part.ts';
 import { cut } from './plan-windows.ts';
 import { readByPages } from './read-by-pages.ts';
 import type { Axis, Window } from './window.ts';
@@ -240,9 +240,6 @@ export class SpanRun {
     await land.done();
   }
 }
-
-/** A page that proves nothing complete. What it shows is true all the same. */
-const asMet = (page: Page): Part => ({ ...partOf([page], { start: 0, end: 0 }), complete: undefined });
 
 const viewOf = (page: Page) => ({
   ...{ count: page.ids.length, lastPage: page.lastPage, ordered: isOrdered(page.seconds) },
