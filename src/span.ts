@@ -90,9 +90,18 @@ export function halves({ start, end }: Span): [Span, Span] {
   ];
 }
 
+/** Those asked for last: each page of a span asks for its ends again, and finding out takes longer than all else about it. */
+const known = new Map<string, DateTime>();
+const knownAtMost = 2000;
+
 function unambiguous(at: Second, zone: string, direction: 1 | -1): DateTime {
-  let local = DateTime.fromSeconds(at, { zone });
+  const key = `${at} ${direction} ${zone}`;
+  let local = known.get(key);
+  if (local) return local;
+  local = DateTime.fromSeconds(at, { zone });
   while (local.getPossibleOffsets().length > 1) local = local.plus({ minutes: 30 * direction });
+  if (known.size === knownAtMost) known.clear();
+  known.set(key, local);
   return local;
 }
 
