@@ -14,6 +14,8 @@ export async function productId(rows: Store['rows'], { id, code }: ProductKey, n
       id,
     ]);
     if (product && (typeof code !== 'string' || product.code === code)) return id;
+    // Two that make it at once would each find the id free, and one of them the code taken.
+    await rows(`select pg_advisory_xact_lock(hashtext('reference_service.products'))`);
     await rows(
       `insert into reference_service.products as p (id, code, updated_at) values ($1, $2, $3)
        on conflict (id) do update set code = coalesce(excluded.code, p.code), updated_at = excluded.updated_at`,

@@ -23,6 +23,15 @@ test('a review is created with 201, the collection as Location, and shown by def
   expect((await call('GET', '/v1/reviews', { query: { code: 'R-1' } })).body).toEqual(body);
 });
 
+test('a product that many name for the first time at once is made once', async () => {
+  const { call } = await runService();
+  for (let product_id = 1; product_id <= 25; product_id += 1) {
+    const json = { ...aReview, code: undefined, product_id, product_code: `P-${product_id}` };
+    const posts = Array.from({ length: 8 }, () => call('POST', '/v1/reviews', { json }));
+    expect(new Set((await Promise.all(posts)).map(({ status }) => status))).toEqual(new Set([201]));
+  }
+});
+
 test('the highest product id that may be given leaves ids for products that only have a code', async () => {
   const { call } = await runService();
   const product_id = 999_999_999_999_999;
