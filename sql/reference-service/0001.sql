@@ -1,5 +1,5 @@
 -- The reference service's own tables. Times are printed in the session's time zone, which is the service's; the
--- settings reference_service.* are given by the connection (src/reference-service/store.ts).
+-- settings reference_service.* are given by the connection (src/sandbox/reference-service/store.ts).
 create table reference_service.tokens (
   token      text primary key,
   client_id  text not null,

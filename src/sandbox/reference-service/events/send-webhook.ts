@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { describeError } from '../../errors.ts';
+import { describeError } from '../../../base/errors.ts';
 
 export type Outcome =
   | { kind: 'delivered' }

@@ -1,11 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { type Config, readConfig } from '../config.ts';
-import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-database/index.ts';
-import { migrateQueue } from '../queue/connection.ts';
+import { type Config, readConfig } from '../../app/config.ts';
+import { migrateQueue } from '../../queue/connection.ts';
+import { prepareBi } from '../../warehouse/bi.ts';
+import { openWarehouse } from '../../warehouse/index.ts';
+import { migrateWarehouse } from '../../warehouse/migrate.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-postgres/index.ts';
 import { type ReferenceService, startReferenceService } from '../reference-service/index.ts';
-import { prepareBi } from '../warehouse/bi.ts';
-import { openWarehouse } from '../warehouse/index.ts';
-import { migrateWarehouse } from '../warehouse/migrate.ts';
 
 /** A whole world to try review-sync in: one Postgres with three databases, and a review service. */
 export type Stage = {
@@ -42,8 +43,8 @@ export async function setStage(opened: AsyncDisposableStack, options: StageOptio
     REVIEW_API_CLIENT_ID: 'demo',
     REVIEW_API_CLIENT_SECRET: 'demo',
     REVIEW_API_TIME_ZONE: options.timeZone,
-    STATUS_TOKEN: 'demo',
-    WEBHOOK_SECRET: 'secret-of-the-demo',
+    STATUS_TOKEN: randomBytes(16).toString('hex'),
+    WEBHOOK_SECRET: randomBytes(16).toString('hex'),
     PORT: '0',
   });
   await migrate(config);

@@ -18,5 +18,5 @@ export const operations: readonly Operation[] = [
 export function operationOf(method: string, path: string): Operation {
   const found = operations.find((operation) => operation.method === method && operation.path === path);
   if (found) return found;
-  throw new Error(`${method} ${path} has no schema, expected one in src/reference-service/schemas`);
+  throw new Error(`${method} ${path} has no schema, expected one in src/sandbox/reference-service/schemas`);
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { UsageError } from '../errors.ts';
-import { packagePath } from '../package-root.ts';
+import { UsageError } from '../../base/errors.ts';
+import { packagePath } from '../../base/package-path.ts';
 import type { SampleShop, ShopTables } from './generate.ts';
 
 export type LoadOptions = {
@@ -21,7 +21,7 @@ export async function loadSampleShop(databaseUrl: string, shop: SampleShop, opti
   try {
     await client.query('begin');
     await makeRoom(client, options.replace === true);
-    await client.query(await readFile(packagePath('src', 'sample-shop', 'schema.sql'), 'utf8'));
+    await client.query(await readFile(packagePath('src', 'sandbox', 'sample-shop', 'schema.sql'), 'utf8'));
     const tables = Object.keys(shop.tables) as (keyof ShopTables)[];
     const nameOf = (table: string) => `shop.${client.escapeIdentifier(table)}`;
     // Parents come before children: the order of ShopTables is the order of the foreign keys.

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { packagePath } from '../package-root.ts';
+import { packagePath } from '../../base/package-path.ts';
 
 export type Answer = { question: string; sql: string; columns: string[]; rows: string[][] };
 

@@ -1,5 +1,4 @@
 import { fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -25,13 +24,15 @@ export type EmbeddedDatabaseOptions = {
   port?: number;
 };
 
-/** What the host process is told, and what it answers. */
-export type HostOrder = { directory: string; temporary: boolean; port: number; password: string };
-export type HostAnswer = { ready: { directory: string } } | { failed: string };
+/** The request to the host process, and its response. */
+export type HostOrder = { directory: string; temporary: boolean; port: number };
+export type HostAnswer = { ready: { directory: string; password: string } } | { failed: string };
 
 /**
  * Starts a Postgres 18 that needs nothing installed, on 127.0.0.1, in a process of its own: when this process ends,
  * however it ends, that one stops the server and removes its temporary folder. For demo, tests and trying out only.
+ * The user of the addresses is a superuser with a random password, which is kept beside the data, in a folder that is
+ * closed to other users.
  *
  * @throws Error with the server's own words when it does not start.
  */
@@ -41,8 +42,6 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions = {
     directory,
     temporary: options.keepIn === undefined,
     port: options.port ?? (await freePort()),
-    // A kept server must open with the same password next time; it listens on loopback only.
-    password: options.keepIn === undefined ? randomBytes(12).toString('hex') : 'review-sync',
   };
   // Detached: Ctrl-C reaches only us, so that the server is still there while we close what uses it.
   const host = fork(fileURLToPath(new URL(`./host${extname(import.meta.url)}`, import.meta.url)), {
@@ -65,10 +64,11 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions = {
   host.unref();
   host.channel?.unref();
 
-  const url = (database: string) => `postgres://postgres:${order.password}@127.0.0.1:${order.port}/${database}`;
+  const { ready } = answer;
+  const url = (database: string) => `postgres://postgres:${ready.password}@127.0.0.1:${order.port}/${database}`;
   return {
     url,
-    directory: answer.ready.directory,
+    directory: ready.directory,
     async createDatabase(database) {
       const client = new pg.Client({ connectionString: url('postgres') });
       await client.connect();

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
-import { loadOlist } from '../../examples/olist/load.ts';
-import { olistReviews } from '../../examples/olist/reviews.ts';
-import { packagePath } from '../package-root.ts';
+import { loadOlist } from '../../../examples/olist/load.ts';
+import { olistReviews } from '../../../examples/olist/reviews.ts';
+import { packagePath } from '../../base/package-path.ts';
+import type { ReviewApi } from '../../review-api/index.ts';
 import { seedReviews } from '../reference-service/seed.ts';
-import type { ReviewApi } from '../review-api/index.ts';
 import { generateSampleShop } from '../sample-shop/generate.ts';
 import { loadSampleShop } from '../sample-shop/load.ts';
 import type { StageOptions } from './stage.ts';
@@ -19,13 +19,15 @@ const seed = 20_261_120;
 const reviewsAtATime = 8;
 
 /** A made-up shop, the same every time but for its dates, and a service that holds the reviews of its products. */
-export function sampleShop(now: Date): Source {
+export function sampleShop(now: Date, orders: number): Source {
+  const reviews = Math.round((orders * 20) / 3);
+  const n = (count: number) => count.toLocaleString('en');
   return {
-    title: 'a sample shop: 3,000 orders, and a review service that holds 20,000 reviews',
+    title: `a sample shop: ${n(orders)} orders, and a review service that holds ${n(reviews)} reviews`,
     sqlDir: packagePath('sql', 'shop'),
     timeZone: 'Asia/Seoul',
     async fill(shopUrl, serviceDatabaseUrl) {
-      const shop = generateSampleShop({ seed, now, orders: 3000, reviews: 20_000 });
+      const shop = generateSampleShop({ seed, now, orders, reviews });
       await loadSampleShop(shopUrl, shop);
       await seedReviews(serviceDatabaseUrl, shop.reviews);
     },
