@@ -1,7 +1,7 @@
 -- The member grades that are shown beside a review. One row a grade.
--- This file belongs to you, see orders.sql. Delete it if grades are not to be synced.
+-- This file belongs to you, see orders.sql. Delete it if grades are not to be synced. It is read as a whole once an hour.
 select
-  -- * Your code of the grade: what user_grade_code of orders.sql refers to.
+  -- * The code of the grade: what user_grade_code of orders.sql refers to. Unique, and it never changes.
   g.grade_code::text as code,
 
   -- * The name that customers see.

@@ -1,75 +1,158 @@
+import { isoOf, type Second } from '../base/time/span.ts';
+import { NotFoundError, type ReviewApi } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
-import type { OrderSlice } from '../shop/orders.ts';
-import { isoOf, type Second } from '../span.ts';
+import type { OrderPosition, RawOrder } from '../shop/orders.ts';
 import type { Db } from '../warehouse/index.ts';
-import { orderLinks, productIds, userGradeIds } from '../warehouse/links.ts';
-import { type IntentDeps, isUnchanged } from './order-intent.ts';
-import { type PreparedOrder, prepareOrder } from './prepare-order.ts';
-
-import { ordersPerStep, productCodesOf } from './sync-orders.ts';
+import { userGradeIds } from '../warehouse/links.ts';
+import { orderLinks } from '../warehouse/order-links.ts';
+import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { diffSubOrders } from './diff-sub-orders.ts';
+import type { PreparedOrder } from './prepare-order.ts';
+import { prepareAll } from './push-slice.ts';
 
 /** From the first second of a day to the first second after one; either may be open. */
 export type CreationRange = { start: Second | undefined; end: Second | undefined };
 
-/** Slices of the orders created in the range. */
-export function planBackfillOrders(
+/** `next`: where the next batch starts; absent after the last one. */
+export type BackfillBatch = { codes: string[]; next?: OrderPosition };
+
+/**
+ * One batch of the orders created in the range, in the order of their creation; without a range of all orders, by code.
+ *
+ * @param after where the batch starts, as `next` of the batch before it said; undefined: with the first order.
+ */
+export async function planBackfillOrders(
   shop: Shop,
   range: CreationRange,
-): Promise<{ slices: OrderSlice[]; orders: number }> {
-  return shop.planOrderSlices({
-    axis: 'created',
-    after: { at: range.start === undefined ? '-infinity' : isoOf(range.start), code: '' },
+  size: number,
+  after?: OrderPosition,
+): Promise<BackfillBatch> {
+  const isAll = range.start === undefined && range.end === undefined;
+  const start = { at: range.start === undefined ? '-infinity' : isoOf(range.start), code: '' };
+  const page = await shop.orderCodes({
+    axis: isAll ? 'code' : 'created',
+    after: after ?? start,
     ...(range.end !== undefined && { before: isoOf(range.end) }),
-    size: ordersPerStep,
+    size,
   });
+  return { codes: page.keys.map(({ code }) => code), ...(page.next && { next: page.next }) };
 }
 
 export type BackfillForecast = {
   orders: number;
-  /** As they stand at the service already: they cost no request. */
+  /** As they stand at the service already, or deleted in the shop: they cost no request. */
   unchanged: number;
   toSend: number;
   /** Upserts and new sub-orders; changes of sub-orders that are there already may come on top. */
   requests: number;
-  /** Lines and orders that would become dead letters. */
+  /** Orders and lines that would become dead letters: how many, and by reason. */
   faulty: number;
+  faults: { reason: string; count: number; example: string }[];
+  /** Lines that would wait until the service is known to have their product. */
+  waitingLines: number;
   /** Different customers among the orders to send whose e-mail or phone the shop has. */
   reachable: number;
   /** Whether those would be sent along. */
   withContact: boolean;
+  /** What the service has already of the first orders that review-sync never pushed. */
+  takeover: Takeover;
 };
 
-/** What a backfill would send. Reads everything, sends and writes nothing. */
+export type Takeover = {
+  /** Orders that were looked up at the service, and how many of them it has. */
+  asked: number;
+  found: number;
+  /** Sub-orders that the service has for the found orders. */
+  subOrders: number;
+  /** Lines of the found orders that would take over one of those, and that would get a new one. */
+  matched: number;
+  created: number;
+};
+
+/** Orders never pushed that the dry run looks up at the service: another integration may have sent them. */
+const lookedUpAtMost = 20;
+
+export type ForecastDeps = {
+  api: Pick<ReviewApi, 'orders'>;
+  shop: Shop;
+  db: Db;
+  signal: AbortSignal;
+};
+
+/** What a backfill would send. Reads everything, and 20 orders of the service; writes nothing. */
 export async function forecastBackfill(
-  deps: Omit<IntentDeps, 'gradeIds'> & { shop: Shop; db: Db; signal: AbortSignal },
-  slices: readonly OrderSlice[],
+  deps: ForecastDeps,
+  range: CreationRange,
+  policy: PushPolicy,
 ): Promise<BackfillForecast> {
-  const push = { ...deps, gradeIds: await userGradeIds(deps.db) };
+  const gradeIds = await userGradeIds(deps.db);
   const customers = new Set<string>();
-  const withContact = deps.contactPolicy === 'always';
-  const forecast = { orders: 0, unchanged: 0, toSend: 0, requests: 0, faulty: 0, reachable: 0, withContact };
-  for (const slice of slices) {
-    deps.signal.throwIfAborted();
-    const raws = await deps.shop.orderSlice(slice);
-    const products = await productIds(deps.db, productCodesOf(raws));
-    const prepared = raws.map((raw) => prepareOrder(raw, products));
-    const sound = prepared.filter((one): one is PreparedOrder => 'order' in one);
-    const codes = sound.map((one) => one.order.code);
+  const faults = new Map<string, { reason: string; count: number; example: string }>();
+  const fault = (reason: string, example: string) => {
+    const known = faults.get(reason) ?? { reason, count: 0, example };
+    faults.set(reason, { ...known, count: known.count + 1 });
+  };
+  const sums = { orders: 0, unchanged: 0, toSend: 0, requests: 0, waitingLines: 0 };
+  const neverPushed: PreparedOrder[] = [];
+  for await (const raws of ordersOf(deps, range)) {
+    const { orders, deadLetters } = await prepareAll(deps.db, raws);
+    const codes = orders.map(({ order }) => order.code);
     const links = await orderLinks(deps.db, codes);
-    forecast.orders += raws.length;
-    forecast.faulty += prepared.length - sound.length;
-    for (const one of sound) {
+    sums.orders += raws.length;
+    for (const { reason, key } of deadLetters) fault(reason, key);
+    for (const one of orders) {
       const link = links.get(one.order.code);
-      forecast.faulty += one.held.length;
-      if (one.order.deletedAt || isUnchanged(push, one, link)) {
-        forecast.unchanged += 1;
+      for (const { reason, key } of one.faulty) fault(reason, key);
+      sums.waitingLines += one.waiting.length;
+      if (one.order.deletedAt || isUnchanged(desiredOrder(one, gradeIds), link, policy)) {
+        sums.unchanged += 1;
         continue;
       }
-      forecast.toSend += 1;
-      forecast.requests += 1 + (link ? 0 : one.lines.length);
+      sums.toSend += 1;
+      sums.requests += 1 + (link ? 0 : one.lines.length);
+      if (!link && neverPushed.length < lookedUpAtMost) neverPushed.push(one);
       const customer = one.order.userEmail ?? one.order.userPhone;
       if (customer !== undefined) customers.add(customer);
     }
   }
-  return { ...forecast, reachable: customers.size };
+  return {
+    ...sums,
+    faulty: [...faults.values()].reduce((sum, one) => sum + one.count, 0),
+    faults: [...faults.values()].sort((a, b) => b.count - a.count),
+    reachable: customers.size,
+    withContact: policy.contact === 'always',
+    takeover: await lookUp(deps, neverPushed),
+  };
+}
+
+/** The orders of the range, 200 at a time. */
+async function* ordersOf({ shop, signal }: ForecastDeps, range: CreationRange): AsyncGenerator<RawOrder[]> {
+  const size = 10_000;
+  for (let batch = await planBackfillOrders(shop, range, size); ; ) {
+    for (let at = 0; at < batch.codes.length; at += 200) {
+      signal.throwIfAborted();
+      yield await shop.orders(batch.codes.slice(at, at + 200));
+    }
+    if (batch.next === undefined) return;
+    batch = await planBackfillOrders(shop, range, size, batch.next);
+  }
+}
+
+async function lookUp({ api, signal }: ForecastDeps, orders: readonly PreparedOrder[]): Promise<Takeover> {
+  const takeover: Takeover = { asked: 0, found: 0, subOrders: 0, matched: 0, created: 0 };
+  for (const { order, lines } of orders) {
+    signal.throwIfAborted();
+    takeover.asked += 1;
+    const detail = await api.orders.getByCode(order.code).catch((error) => {
+      if (error instanceof NotFoundError) return undefined;
+      throw error;
+    });
+    if (!detail) continue;
+    const { create } = diffSubOrders(detail.sub_orders, lines, []);
+    takeover.found += 1;
+    takeover.subOrders += detail.sub_orders.length;
+    takeover.created += create.length;
+    takeover.matched += lines.length - create.length;
+  }
+  return takeover;
 }

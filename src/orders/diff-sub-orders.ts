@@ -1,160 +1,162 @@
 import type { SubOrder, SubOrderPatch } from '../review-api/index.ts';
+import { type Line, type LineLink, type Match, matchSubOrders } from './match-sub-orders.ts';
 import type { SubOrderContent } from './order-body.ts';
-import { isSameContent } from './same-content.ts';
+import { areSameOptions, isSamePrice, isSameSecond } from './same-content.ts';
 
-export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
+export type { Line, LineLink } from './match-sub-orders.ts';
 
-/** What is remembered of a line: its sub-order, or that one was about to be added (`subOrderId` null). */
-export type LineLink = Readonly<{
-  lineCode: string;
-  subOrderId: number | null;
-  /** As last pushed, or as being added. */
-  content: SubOrderContent;
-  /** The order's sub-orders just before it was added; null for one that was found, not made, by this program. */
-  idsBefore: readonly number[] | null;
-}>;
+/** Why a sub-order stays although the shop does not have its line. */
+export type KeptReason = 'has reviews' | 'unmanaged';
 
+/** What to send so that the service's sub-orders of one order are the shop's lines, each once. */
 export type SubOrderDiff = {
-  add: Line[];
-  change: (Line & { subOrderId: number; idsBefore: readonly number[] | null; patch: SubOrderPatch })[];
-  /** Found by content, or after a lost answer: to be remembered, nothing to be sent. */
-  link: (Line & { subOrderId: number; idsBefore: readonly number[] | null })[];
+  create: Line[];
+  /** `content` is what the sub-order holds once the patch has arrived. */
+  change: (LineLink & { subOrderId: number; patch: SubOrderPatch })[];
   remove: { lineCode: string; subOrderId: number }[];
-  /** Lines that are gone while their sub-order stays: it has reviews, or this program did not make it. */
-  spared: { lineCode: string; subOrderId: number; why: 'reviews' | 'foreign' }[];
-  /** Links that stand for nothing any more. */
-  forget: string[];
+  /** Second sub-orders of lines whose creation was sent twice and carried out twice. */
+  removeDoubles: { lineCode: string; subOrderId: number }[];
+  kept: { lineCode: string; subOrderId: number; why: KeptReason }[];
+  /** Links to write before anything is sent: found sub-orders, sub-orders taken over, and those about to be created. */
+  links: LineLink[];
+  /** Line codes of links to delete in the same statement. */
+  dropLinks: string[];
+  /** How many sub-orders were found that an earlier request created without a response. */
+  found: number;
 };
 
-type Match = { subOrder: SubOrder; link: LineLink | undefined };
-
 /**
- * What to do so that the service's sub-orders of one order are the shop's lines, each once.
- *
- * @param theirs the sub-orders in the answer to `POST /v1/orders`.
- * @param ours the shop's lines that can be pushed.
+ * @param theirs the sub-orders in the response to `POST /v1/orders`.
+ * @param lines the shop's lines that can be pushed.
  * @param links what is remembered of the order's lines.
- * @param untouched lines that the shop has but that cannot be pushed now: their sub-orders stay as they are.
+ * @param untouched lines that the shop has but that are not pushed now: their sub-orders are not changed.
+ * @param areLinesUnsure the links' contents may be older than what the service holds: compare with what it shows instead.
  */
 export function diffSubOrders(
   theirs: readonly SubOrder[],
-  ours: readonly Line[],
+  lines: readonly Line[],
   links: readonly LineLink[],
   untouched: ReadonlySet<string> = new Set(),
+  { areLinesUnsure = false }: { areLinesUnsure?: boolean } = {},
 ): SubOrderDiff {
-  const diff: SubOrderDiff = { add: [], change: [], link: [], remove: [], spared: [], forget: [] };
-  const held = holdByLink(theirs, links);
-  const taken = new Set([...held.values()].map((subOrder) => subOrder.id));
+  const diff: SubOrderDiff = {
+    create: [],
+    change: [],
+    remove: [],
+    removeDoubles: [],
+    kept: [],
+    links: [],
+    dropLinks: [],
+    found: 0,
+  };
+  const { ofLines, ofRemovedLines, doubles } = matchSubOrders(theirs, lines, links, untouched);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
-  const lineCodes = new Set(ours.map((line) => line.lineCode));
-  const gone = links.filter((link) => !lineCodes.has(link.lineCode) && !untouched.has(link.lineCode));
+  const idsBefore = theirs.map((subOrder) => subOrder.id);
 
-  for (const line of ours) {
-    const match = matchLine(line, { theirs, held, taken, linkOf, gone });
-    if (match === undefined) diff.add.push(line);
-    else settle(diff, line, match);
+  for (const line of lines) {
+    const match = ofLines.get(line.lineCode);
+    if (match) keepInLine(diff, line, match, !areLinesUnsure);
+    else {
+      diff.create.push(line);
+      // A link without sub-order: the creation was sent before, or was about to be.
+      const wasSentAgain = linkOf.get(line.lineCode)?.subOrderId === null;
+      diff.links.push({ ...line, subOrderId: null, idsBefore, wasSentAgain });
+    }
   }
-  for (const link of gone) {
-    const subOrder = held.get(link.lineCode);
-    if (subOrder === undefined) diff.forget.push(link.lineCode);
-    else retire(diff, link, subOrder);
+  const codes = new Set([...lines.map((line) => line.lineCode), ...untouched]);
+  for (const { lineCode } of links) {
+    if (codes.has(lineCode)) continue;
+    const subOrder = ofRemovedLines.get(lineCode);
+    if (subOrder) retire(diff, lineCode, subOrder, linkOf.get(lineCode)?.idsBefore ?? null);
+    else diff.dropLinks.push(lineCode);
+  }
+  for (const { lineCode, subOrder } of doubles) {
+    if (subOrder.reviews_count === 0) diff.removeDoubles.push({ lineCode, subOrderId: subOrder.id });
+    else diff.kept.push({ lineCode, subOrderId: subOrder.id, why: 'has reviews' });
   }
   return diff;
 }
 
-/** The sub-order of each link: by its id, or, after a lost answer, the new one that has the content sent. */
-function holdByLink(theirs: readonly SubOrder[], links: readonly LineLink[]): Map<string, SubOrder> {
-  const byId = new Map(theirs.map((subOrder) => [subOrder.id, subOrder]));
-  const held = new Map<string, SubOrder>();
-  for (const link of links) {
-    const subOrder = link.subOrderId === null ? undefined : byId.get(link.subOrderId);
-    if (subOrder) held.set(link.lineCode, subOrder);
-  }
-  const taken = new Set([...held.values()].map((subOrder) => subOrder.id));
-  for (const link of links) {
-    if (link.subOrderId !== null) continue;
-    const isNew = (one: SubOrder) => !taken.has(one.id) && !link.idsBefore?.includes(one.id);
-    const found =
-      theirs.find((one) => isNew(one) && isSameContent(one, link.content)) ??
-      theirs.find((one) => isNew(one) && one.product_id === link.content.product_id);
-    if (!found) continue;
-    held.set(link.lineCode, found);
-    taken.add(found.id);
-  }
-  return held;
+/** Links the sub-order to the line, and changes what differs. */
+function keepInLine(diff: SubOrderDiff, line: Line, match: Match, isSure: boolean): void {
+  const { subOrder, idsBefore } = match;
+  const isTrusted = isSure && (match.kind === 'taken-over' || (match.kind === 'linked' && match.isExact));
+  const hadStatus = match.kind !== 'unmanaged' && match.content.status !== undefined;
+  const patch = isTrusted ? patchBetween(match.content, line.content) : patchOf(subOrder, line.content, { hadStatus });
+  const wasSentAgain = match.kind === 'linked' && match.wasSentAgain;
+  const link = { ...line, subOrderId: subOrder.id, idsBefore, wasSentAgain };
+  if (patch) diff.change.push({ ...link, patch });
+  const isKnown = match.kind === 'linked' && !match.isNew;
+  if (isKnown && isSure) return;
+  // With the content that the service has: should the change be lost, the next push sends it again.
+  const content = isTrusted ? match.content : contentOf(subOrder, line.content, patch);
+  diff.links.push({ ...link, content });
+  if (match.kind === 'linked' && match.isNew) diff.found += 1;
 }
 
-function matchLine(
-  line: Line,
-  at: {
-    theirs: readonly SubOrder[];
-    held: Map<string, SubOrder>;
-    taken: Set<number>;
-    linkOf: ReadonlyMap<string, LineLink>;
-    gone: readonly LineLink[];
-  },
-): Match | undefined {
-  const own = at.held.get(line.lineCode);
-  if (own) return { subOrder: own, link: at.linkOf.get(line.lineCode) };
-  // A shop that gives its lines new codes on every edit: the sub-order of a line that is gone goes on for its heir.
-  const heirOf = at.gone.find((link) => {
-    const subOrder = at.held.get(link.lineCode);
-    return subOrder !== undefined && isSameContent(subOrder, line.content);
-  });
-  const inherited = heirOf && at.held.get(heirOf.lineCode);
-  if (heirOf && inherited) {
-    at.held.delete(heirOf.lineCode);
-    return { subOrder: inherited, link: { ...heirOf, subOrderId: null } };
-  }
-  const free = at.theirs.find((one) => !at.taken.has(one.id) && isSameContent(one, line.content));
-  if (!free) return undefined;
-  at.taken.add(free.id);
-  return { subOrder: free, link: undefined };
-}
-
-function settle(diff: SubOrderDiff, line: Line, { subOrder, link }: Match): void {
-  const idsBefore = link?.idsBefore ?? null;
-  const patch = link ? patchBetween(link.content, line.content) : patchOfFound(subOrder, line.content);
-  if (patch) diff.change.push({ ...line, subOrderId: subOrder.id, idsBefore, patch });
-  else if (link?.subOrderId !== subOrder.id) diff.link.push({ ...line, subOrderId: subOrder.id, idsBefore });
-}
-
-function retire(diff: SubOrderDiff, link: LineLink, subOrder: SubOrder): void {
-  const { lineCode } = link;
-  // A count that is not told must not be taken for none: deleting would take the customers' reviews along.
-  if (subOrder.reviews_count !== 0) diff.spared.push({ lineCode, subOrderId: subOrder.id, why: 'reviews' });
-  else if (link.idsBefore === null) diff.spared.push({ lineCode, subOrderId: subOrder.id, why: 'foreign' });
+/** Sub-orders with reviews are never deleted (promise 6), nor those that somebody else created. */
+function retire(diff: SubOrderDiff, lineCode: string, subOrder: SubOrder, idsBefore: readonly number[] | null): void {
+  // The service may not show the count: that does not mean that there are no reviews.
+  if (subOrder.reviews_count !== 0) diff.kept.push({ lineCode, subOrderId: subOrder.id, why: 'has reviews' });
+  else if (idsBefore === null) diff.kept.push({ lineCode, subOrderId: subOrder.id, why: 'unmanaged' });
   else diff.remove.push({ lineCode, subOrderId: subOrder.id });
 }
 
-const emptiable = ['delivery_started_at', 'delivered_at', 'invoice', 'delivery_service'] as const;
+const emptiable = ['status', 'delivery_started_at', 'delivered_at', 'invoice', 'delivery_service'] as const;
 
-/** Only what differs between what was pushed and what is now; undefined where nothing does. */
-function patchBetween(pushed: SubOrderContent, now: SubOrderContent): SubOrderPatch | undefined {
+/** What differs between what was last sent and what is wanted now; undefined where nothing does. */
+function patchBetween(sent: SubOrderContent, now: SubOrderContent): SubOrderPatch | undefined {
   const patch: SubOrderPatch = {};
-  if (pushed.product_id !== now.product_id) patch.product_id = now.product_id;
-  if (pushed.price !== now.price) patch.price = now.price;
-  if (pushed.status !== now.status && now.status !== undefined) patch.status = now.status;
-  for (const field of emptiable) if (pushed[field] !== now[field]) patch[field] = now[field] ?? null;
-  const options = (content: SubOrderContent) => JSON.stringify(Object.entries(content.product_options).sort());
-  if (options(pushed) !== options(now)) patch.product_options = now.product_options;
+  if (sent.product_id !== now.product_id) patch.product_id = now.product_id;
+  if (sent.price !== now.price) patch.price = now.price;
+  for (const field of emptiable) if (sent[field] !== now[field]) patch[field] = now[field] ?? null;
+  if (!areSameOptions(sent.product_options, now.product_options)) patch.product_options = optionsPatch(now);
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-/** For one found by content: product, options and price agree; of the rest, what the service tells otherwise. */
-function patchOfFound(theirs: SubOrder, now: SubOrderContent): SubOrderPatch | undefined {
+/**
+ * What differs between what the service shows and what is wanted.
+ *
+ * @param hadStatus whether we sent a status before. Otherwise the one that the service shows is its own, and stays.
+ */
+function patchOf(
+  theirs: SubOrder,
+  now: SubOrderContent,
+  { hadStatus }: { hadStatus: boolean },
+): SubOrderPatch | undefined {
   const patch: SubOrderPatch = {};
-  if (now.status !== undefined && theirs.status !== now.status) patch.status = now.status;
+  if (theirs.product_id !== now.product_id) patch.product_id = now.product_id;
+  if (!isSamePrice(theirs.price, now.price)) patch.price = now.price;
+  const isStatusOurs = now.status !== undefined || hadStatus;
+  if (isStatusOurs && (theirs.status ?? '') !== (now.status ?? '')) patch.status = now.status ?? null;
   for (const field of ['invoice', 'delivery_service'] as const) {
     if ((now[field] ?? '') !== (theirs[field] ?? '')) patch[field] = now[field] ?? null;
   }
   for (const field of ['delivery_started_at', 'delivered_at'] as const) {
-    if (secondOf(now[field]) !== secondOf(theirs[field])) patch[field] = now[field] ?? null;
+    if (!isSameSecond(now[field], theirs[field])) patch[field] = now[field] ?? null;
   }
+  if (!areSameOptions(theirs.product_options, now.product_options)) patch.product_options = optionsPatch(now);
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-function secondOf(iso: string | null | undefined): number | undefined {
-  const milliseconds = Date.parse(iso ?? '');
-  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
+const optionsPatch = ({ product_options: options }: SubOrderContent) =>
+  Object.keys(options).length === 0 ? null : options;
+
+/** What to remember of a found sub-order: as wanted, but for the fields that are still to be changed. */
+function contentOf(theirs: SubOrder, now: SubOrderContent, patch: SubOrderPatch | undefined): SubOrderContent {
+  if (!patch) return now;
+  const shown = {
+    product_id: theirs.product_id,
+    price: theirs.price === null ? now.price : String(theirs.price.cents),
+    status: theirs.status ?? undefined,
+    delivery_started_at: theirs.delivery_started_at ?? undefined,
+    delivered_at: theirs.delivered_at ?? undefined,
+    invoice: theirs.invoice ?? undefined,
+    delivery_service: theirs.delivery_service || undefined,
+    product_options: theirs.product_options,
+  };
+  const differing = Object.entries(shown).filter(([field]) => field in patch);
+  const unchanged = Object.entries(now).filter(([field]) => !(field in patch));
+  const all = [...unchanged, ...differing].filter(([, value]) => value !== undefined);
+  return Object.fromEntries(all) as SubOrderContent;
 }

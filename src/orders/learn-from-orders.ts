@@ -1,4 +1,4 @@
-import type { Counts } from '../counts.ts';
+import type { Counts } from '../base/counts.ts';
 import type { ReviewApi } from '../review-api/index.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { awaitedProducts, learnProducts } from '../warehouse/products.ts';
@@ -7,7 +7,7 @@ import { awaitedProducts, learnProducts } from '../warehouse/products.ts';
 const pagesAtMost = 30;
 
 /**
- * Looks for products that order lines wait for in the service's own order list, which tells both names of a product
+ * Looks for products that order lines wait for in the service's own order list, which shows the id and the code of a product
  * (spec, "Order (list item)"). Costs nothing while no line waits.
  */
 export async function learnFromOrders(deps: {

@@ -1,22 +1,40 @@
 import type { OrderBody, SubOrderBody } from '../review-api/index.ts';
 import type { Order, OrderLine } from '../shop/rows.ts';
 
-/** The body of `POST /v1/orders` (spec, "Create or update an order"): all fields that the shop has. */
-export function orderBody(order: Order, options: { withContact: boolean; userGradeId: number | undefined }): OrderBody {
-  const contact = options.withContact ? { user_email: order.userEmail, user_phone: order.userPhone } : {};
+/** Fields of `POST /v1/orders` that an order may lack. */
+export const optionalFields = [
+  'user_code',
+  'user_name',
+  'user_phone',
+  'user_email',
+  'user_grade_id',
+  'store_name',
+  'order_device',
+  'mileage',
+] as const;
+export type OptionalField = (typeof optionalFields)[number];
+
+/** The fields by which a customer can be reached (promise 7). */
+export const contactFields = ['user_email', 'user_phone'] as const satisfies readonly OptionalField[];
+
+/** The body of `POST /v1/orders` (spec, "Create or update an order"): all fields that the shop has, contact included. */
+export function orderBody(order: Order, userGradeId: number | undefined): OrderBody {
   return compact({
     code: order.code,
     created_at: toTheSecond(order.createdAt),
     total_price: order.totalPrice,
     user_code: order.userCode,
     user_name: order.userName,
-    ...contact,
-    user_grade_id: options.userGradeId,
+    user_email: order.userEmail,
+    user_phone: order.userPhone,
+    user_grade_id: userGradeId,
     store_name: order.storeName,
     order_device: order.orderDevice,
     mileage: order.mileage,
   });
 }
+
+export type SubOrderContent = SubOrderBody & { product_options: Readonly<Record<string, string>> };
 
 /** The body of a sub-order (spec, "Sub-orders"); also what is remembered of it as last pushed. */
 export function subOrderBody(line: OrderLine, productId: number): SubOrderContent {
@@ -31,8 +49,6 @@ export function subOrderBody(line: OrderLine, productId: number): SubOrderConten
     product_options: line.productOptions,
   });
 }
-
-export type SubOrderContent = SubOrderBody & { product_options: Readonly<Record<string, string>> };
 
 /** ISO 8601 with a numeric offset and no milliseconds: "significant only to the second" (spec, conventions). */
 function toTheSecond(date: Date): string {

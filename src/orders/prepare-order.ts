@@ -4,55 +4,101 @@ import { keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Line } from './diff-sub-orders.ts';
 import { subOrderBody } from './order-body.ts';
 
-/** An order as it can be pushed now. */
+/** An order of the shop, checked against the contract. */
 export type PreparedOrder = {
   order: Order;
+  /** Lines that can be pushed now. */
   lines: Line[];
-  /** Lines that cannot be pushed now; their sub-orders stay as they are. */
-  held: (NewDeadLetter & { lineCode: string })[];
+  /** Lines whose product the service is not known to have yet. */
+  waiting: { lineCode: string; productCode: string }[];
+  /** Lines that break the contract. Their sub-orders are not changed. */
+  faulty: (NewDeadLetter & { lineCode: string })[];
 };
 
-/** What the shop gave, checked against the contract; `products` are the service's ids that are known so far. */
+/**
+ * Checks what the shop gave against the contract.
+ *
+ * @param products the service's ids of product codes, as far as they are known.
+ * @returns a dead letter where the order itself cannot be read.
+ */
 export function prepareOrder(raw: RawOrder, products: ReadonlyMap<string, number>): PreparedOrder | NewDeadLetter {
-  if (raw.fault !== undefined) return orderLetter(raw.order, raw.fault);
+  if (raw.fault !== undefined) return orderDeadLetter(raw.order, raw.fault);
+  if (isTooLong(raw.order.code)) return orderDeadLetter(raw.order, tooLong('code', raw.order.code));
   const read = readOrder(raw.order);
-  if ('fault' in read) return orderLetter(raw.order, read.fault);
-  const prepared: PreparedOrder = { order: read.row, lines: [], held: [] };
-  const seen = new Set<string>();
-  for (const rawLine of raw.lines) {
-    const line = readOrderLine(rawLine);
-    const lineCode = rawLine.line_code ?? '';
-    const fault =
-      'fault' in line ? line.fault : seen.has(lineCode) ? 'line_code is there twice in its order' : undefined;
-    seen.add(lineCode);
-    const productId = 'row' in line ? (line.row.productId ?? products.get(line.row.productCode ?? '')) : undefined;
-    if (fault !== undefined || 'fault' in line) hold(prepared, rawLine, fault ?? '');
-    else if (productId === undefined) hold(prepared, rawLine, unknownProduct);
-    else prepared.lines.push({ lineCode, content: subOrderBody(line.row, productId) });
+  if ('fault' in read) return orderDeadLetter(raw.order, read.fault);
+  const prepared: PreparedOrder = { order: read.row, lines: [], waiting: [], faulty: [] };
+  const codes = raw.lines.map((line) => line.line_code);
+  const used = new Set<string>();
+  for (const rawLine of inStableOrder(raw.lines)) {
+    const isUsable = rawLine.line_code?.trim() && !isTooLong(rawLine.line_code);
+    const code = isUsable && rawLine.line_code ? rawLine.line_code : keyOf(rawLine);
+    if (used.has(code)) {
+      let number = 2;
+      while (used.has(`${code}#${number}`) || codes.includes(`${code}#${number}`)) number += 1;
+      used.add(`${code}#${number}`);
+      prepared.faulty.push(lineDeadLetter(prepared.order, rawLine, `${code}#${number}`, repeatedLine));
+    } else {
+      used.add(code);
+      prepareLine(prepared, rawLine, code, products);
+    }
   }
   return prepared;
 }
 
-/** The letter of an order that no walk can meet or that breaks the contract. */
-export function orderLetter(raw: RawRow, reason: string): NewDeadLetter {
-  return { kind: 'order', key: raw.code || keyOf(raw), reason, payload: raw };
+/** Bytes of a code. Indexes of the warehouse hold two of them and no more than 2,704 bytes; real codes are far shorter. */
+const longestCode = 1000;
+const isTooLong = (code: string | null | undefined): boolean =>
+  typeof code === 'string' && Buffer.byteLength(code) > longestCode;
+const tooLong = (column: string, code: string | null | undefined) =>
+  `${column} has ${Buffer.byteLength(code ?? '')} bytes, expected at most ${longestCode}`;
+
+const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
+
+function prepareLine(
+  prepared: PreparedOrder,
+  raw: RawRow,
+  lineCode: string,
+  products: ReadonlyMap<string, number>,
+): void {
+  const long = (['line_code', 'product_code'] as const).find((column) => isTooLong(raw[column]));
+  const line = readOrderLine(raw);
+  if (long !== undefined || 'fault' in line) {
+    const fault = 'fault' in line ? line.fault : tooLong(long ?? '', raw[long ?? ''] ?? '');
+    prepared.faulty.push(lineDeadLetter(prepared.order, raw, lineCode, fault));
+    return;
+  }
+  const { productId, productCode = '' } = line.row;
+  const known = productId ?? products.get(productCode);
+  if (known === undefined) prepared.waiting.push({ lineCode, productCode });
+  else prepared.lines.push({ lineCode, content: subOrderBody(line.row, known) });
+}
+
+/** Of two lines with one code the same one is pushed each time, whatever order the database gives them in. */
+function inStableOrder(lines: readonly RawRow[]): RawRow[] {
+  const codes = new Set(lines.map((line) => line.line_code));
+  if (codes.size === lines.length) return [...lines];
+  return lines
+    .map((line) => ({ line, text: JSON.stringify(line) }))
+    .sort((a, b) => (a.text < b.text ? -1 : 1))
+    .map(({ line }) => line);
+}
+
+/** The dead letter of an order that cannot be read. */
+export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
+  // The hash of a code that is too long stands for it: the daily check of rows without a code must not close this dead letter.
+  const code = isTooLong(raw.code) ? keyOf(raw) : raw.code?.trim() ? raw.code : undefined;
+  return { kind: 'order', key: code ?? keyOf(raw), order_code: code, reason, payload: raw };
 }
 
 export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;
 
-/** The reason names no code, so that four hundred lines with this one cause read as one. */
-const unknownProduct =
-  'the service is not known to have the product yet: no review or order has told its product_id for this product_code';
-
-function hold(prepared: PreparedOrder, raw: RawRow, reason: string): void {
-  const code = raw.line_code || keyOf(raw);
-  // Of two lines with one code the first is pushed: the second must neither hide it nor hold it back.
-  const lineCode = prepared.lines.some((line) => line.lineCode === code) ? `${code}#2` : code;
-  prepared.held.push({
-    kind: 'order_line',
-    key: lineKey(prepared.order.code, lineCode),
+function lineDeadLetter({ code }: Order, raw: RawRow, lineCode: string, reason: string) {
+  return {
+    kind: 'order_line' as const,
+    key: lineKey(code, lineCode),
+    order_code: code,
     reason,
     payload: raw,
     lineCode,
-  });
+  };
 }

@@ -1,47 +1,97 @@
-import type { Counts } from '../counts.ts';
-import type { Logger } from '../log.ts';
-import { NotFoundError, type OrderDetail, type ReviewApi } from '../review-api/index.ts';
-import type { Db } from '../warehouse/index.ts';
-import { forgetSubOrderLinks, type OrderLink, recordOrdersPushed, subOrderLinksOf } from '../warehouse/links.ts';
-import { type IntentDeps, intentOf } from './order-intent.ts';
-import type { PreparedOrder } from './prepare-order.ts';
+import { type OrderDetail, RefusedError } from '../review-api/index.ts';
+import type { LeasedOrder } from '../warehouse/order-store.ts';
+import { type DesiredOrder, requestBody } from './desired-order.ts';
+import { orderAtService, sendWrite } from './post-order.ts';
+import { count, failOrder, lost, newAttempt, recordOf } from './push-attempt.ts';
+import type { OrderDeps, PushOutcome } from './push-order.ts';
+import type { FailureKind } from './retry-delay.ts';
+import { isSameCode } from './same-content.ts';
+import { type Attempted, refusalKind } from './service-health.ts';
 
-type RemoveDeps = IntentDeps & { api: Pick<ReviewApi, 'orders'>; db: Db; log: Logger };
-
-/** What becomes of an order that the shop has deleted. Promise 6: nothing is destroyed unasked, and no reviews, ever. */
-export async function removeOrder(
-  deps: RemoveDeps,
-  prepared: PreparedOrder,
-  link: OrderLink | undefined,
-): Promise<Counts> {
-  const { code, createdAt, updatedAt } = prepared.order;
-  if (!link?.orderId) return { orders_deleted_unpushed: 1 };
-  if (deps.deletes === 'off') return { orders_deleted_kept: 1 };
-  const detail = await orderAtService(deps, link.orderId);
-  if (detail && (detail.code !== code || detail.sub_orders.some((subOrder) => subOrder.reviews_count !== 0))) {
-    deps.log.warn({ order: code }, 'the shop deleted the order, but it has reviews: it stays at the service');
-    return { orders_deleted_kept: 1 };
+/**
+ * Deletes an order that the shop has deleted (spec, "Delete an order"). Never with reviews, and never an order of another
+ * code that has its id by now (promise 6).
+ */
+export async function removeOrder(deps: OrderDeps, leased: LeasedOrder, desired: DesiredOrder): Promise<PushOutcome> {
+  try {
+    const found = await currentOrder(deps, leased, desired);
+    if ('failed' in found) return await failed(deps, leased, desired, found.failed, 'transient');
+    const detail = found.value;
+    const why = detail && (await whyKept(deps, detail, leased.orderCode));
+    if (why !== undefined) return await keepAtService(deps, leased, desired, why);
+    if (detail) {
+      const removed = await sendWrite(deps, leased, (limits) => deps.api.orders.remove(detail.id, limits));
+      if ('failed' in removed) return await failed(deps, leased, desired, removed.failed, 'transient');
+    }
+    if (!(await deps.store.forget(leased))) return lost(deps, leased);
+    deps.log.info(
+      { order: leased.orderCode, orderId: detail?.id },
+      'deleted the order at the service, as the shop did',
+    );
+    return { kind: 'ended', counts: { orders_deleted: 1 } };
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    return failed(deps, leased, desired, error.message, refusalKind(error));
   }
-  if (detail) await deps.api.orders.remove(link.orderId);
-  deps.log.info({ order: code, orderId: link.orderId }, 'deleted the order at the service, as the shop did');
-  const lines = (await subOrderLinksOf(deps.db, [code])).get(code) ?? [];
-  await forgetSubOrderLinks(
-    deps.db,
-    lines.map((line) => ({ order_code: code, line_code: line.lineCode })),
-  );
-  const { print } = intentOf(deps, prepared, link);
-  await recordOrdersPushed(deps.db, [
-    { order_code: code, order_id: null, fingerprint: print, shop_updated_at: updatedAt, ordered_at: createdAt },
-  ]);
-  return { orders_deleted: 1 };
 }
 
-/** Undefined where it is gone: an earlier attempt deleted it and could not write that down. */
-async function orderAtService({ api }: RemoveDeps, id: number): Promise<OrderDetail | undefined> {
-  try {
-    return await api.orders.get(id);
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined;
-    throw error;
+/**
+ * The order as the service has it; undefined where it has none. Where a push was sent and its response was lost, the id is not
+ * known: a POST without contact, which may be repeated, returns it.
+ */
+async function currentOrder(
+  deps: OrderDeps,
+  leased: LeasedOrder,
+  desired: DesiredOrder,
+): Promise<Attempted<OrderDetail | undefined>> {
+  if (leased.link.orderId !== null) return orderAtService(deps, leased.link.orderId);
+  const body = requestBody(desired, { withContact: false, clear: [] });
+  return sendWrite(deps, leased, (limits) => deps.api.orders.upsert(body, limits));
+}
+
+/** Why the order must not be deleted at the service; undefined where it may be. */
+export async function whyKept(
+  { store }: Pick<OrderDeps, 'store'>,
+  detail: OrderDetail,
+  code: string,
+): Promise<string | undefined> {
+  if (!isSameCode(detail.code, code)) return 'its id belongs to another order';
+  if (await store.isLinkedTwice(detail.id, code)) return 'another order of the shop is linked to it';
+  // A number of reviews that the service does not show may be any.
+  return detail.sub_orders.every((subOrder) => subOrder.reviews_count === 0)
+    ? undefined
+    : 'it has, or may have, reviews';
+}
+
+/** Records that the order stays as it was last pushed. Nothing of it waits or fails any more. */
+async function keepAtService(
+  deps: OrderDeps,
+  leased: LeasedOrder,
+  desired: DesiredOrder,
+  why: string,
+): Promise<PushOutcome> {
+  deps.log.warn(
+    { order: leased.orderCode, orderId: leased.link.orderId },
+    `did not delete an order that the shop deleted: ${why}`,
+  );
+  const record = recordOf(newAttempt(desired, leased), leased, { kind: 'failed', reason: why, failure: 'permanent' });
+  const asPushed = { ...record, fingerprint: leased.link.fingerprint, waiting: [], deadLetters: [] };
+  if (!(await deps.store.record(leased, asPushed))) return lost(deps, leased);
+  return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
+}
+
+async function failed(
+  deps: OrderDeps,
+  leased: LeasedOrder,
+  desired: DesiredOrder,
+  reason: string,
+  kind: FailureKind,
+): Promise<PushOutcome> {
+  const attempt = newAttempt(desired, leased);
+  failOrder(attempt, reason, kind);
+  count(attempt, 'orders_failed');
+  if (!(await deps.store.record(leased, recordOf(attempt, leased, { kind: 'failed', reason, failure: kind })))) {
+    return lost(deps, leased);
   }
+  return { kind: 'ended', counts: attempt.counts };
 }

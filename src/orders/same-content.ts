@@ -2,23 +2,51 @@ import type { MoneyAmount, SubOrder } from '../review-api/index.ts';
 import type { SubOrderContent } from './order-body.ts';
 
 /**
- * Whether a sub-order at the service may be this content of ours: the same product, options and price, told in the
- * service's own way (FACTS: options reordered or trimmed, money in hundredths or in whole units).
+ * How much a sub-order at the service looks like a line. `exact`: product, options and price agree. `similar`: the product
+ * and one of the other two, as where the service, or another integration, reads prices or options in its own way. The
+ * product alone is never enough: sizes S and M of one product would be taken for each other.
  */
-export function isSameContent(theirs: SubOrder, ours: SubOrderContent): boolean {
-  return (
-    theirs.product_id === ours.product_id &&
-    optionsKey(theirs.product_options) === optionsKey(ours.product_options) &&
-    isSamePrice(theirs.price, ours.price)
-  );
+export function likeness(theirs: SubOrder, ours: SubOrderContent): 'exact' | 'similar' | 'different' {
+  if (theirs.product_id !== ours.product_id) return 'different';
+  const sameOptions = areSameOptions(theirs.product_options, ours.product_options);
+  const samePrice = isSamePrice(theirs.price, ours.price);
+  if (sameOptions && samePrice) return 'exact';
+  return sameOptions || samePrice ? 'similar' : 'different';
 }
 
-/** @param ours decimal text. Compared as whole numbers: a float would lose a cent. */
+/**
+ * Money of the service may be in hundredths or in whole units of the currency (FACTS): either reading agrees.
+ *
+ * @param ours decimal text. Compared as whole numbers: a float would lose a cent.
+ */
 export function isSamePrice(theirs: MoneyAmount | null, ours: string): boolean {
   if (theirs === null) return false;
   const hundredths = toHundredths(ours);
   const cents = BigInt(theirs.cents);
   return cents === hundredths || cents * 100n === hundredths || cents === roundedToWhole(hundredths);
+}
+
+/** Options may come back reordered or trimmed. */
+export function areSameOptions(
+  theirs: Readonly<Record<string, string>>,
+  ours: Readonly<Record<string, string>>,
+): boolean {
+  return optionsKey(theirs) === optionsKey(ours);
+}
+
+/** A service may trim codes or write them in another case. */
+export function isSameCode(theirs: string, ours: string): boolean {
+  return theirs.trim().toLowerCase() === ours.trim().toLowerCase();
+}
+
+/** Dates of the service are exact to the second (spec, conventions, 4). */
+export function isSameSecond(theirs: string | null | undefined, ours: string | null | undefined): boolean {
+  return secondOf(theirs) === secondOf(ours);
+}
+
+function secondOf(iso: string | null | undefined): number | undefined {
+  const milliseconds = Date.parse(iso ?? '');
+  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
 
 function toHundredths(decimal: string): bigint {

@@ -1,95 +1,163 @@
-import type { Counts } from '../counts.ts';
-import { RefusedError, type ReviewApi } from '../review-api/index.ts';
+import type { Counts } from '../base/counts.ts';
+import { MalformedResponseError, type ReviewApi, type Category as TheirCategory } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
-import { type Category, type RawRow, readCategory } from '../shop/rows.ts';
-import { categoryFingerprints, saveCategoryLink } from '../warehouse/catalog-links.ts';
-import { keyOf, type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
+import { type Category, readCategory } from '../shop/rows.ts';
+import { catalogLinks, recordDifferences, saveCatalogLink } from '../warehouse/catalog-links.ts';
+import { type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
+import { openAttempts, readCatalogRows } from './catalog-record.ts';
 import { fingerprint } from './fingerprint.ts';
 
-export type CategoryDeps = { api: Pick<ReviewApi, 'categories'>; shop: Shop; db: Db; signal: AbortSignal };
+export type CategoryDeps = { api: Pick<ReviewApi, 'categories' | 'orders'>; shop: Shop; db: Db; signal: AbortSignal };
 
 /**
- * Upserts the shop's categories (spec, "Categories"), parents first whatever order the rows come in. One whose parent
- * is unknown, part of a cycle, or refused becomes a dead letter, and so do those below it.
+ * Brings the service's categories in line with the shop's (spec, "Categories"):
+ *
+ * 1. List what is at the service: a category that was deleted there is made again.
+ * 2. Upsert what is new or changed, parents first whatever order the rows come in. A category whose parent is neither at
+ *    the service nor can be synced becomes a dead letter.
+ * 3. Clear the parent of a category that has none in the shop any more.
+ * 4. Record what cannot be brought in line: categories deleted in the shop (none is deleted at the service), and parents
+ *    that the service does not clear.
  */
 export async function syncCategories(deps: CategoryDeps): Promise<Counts> {
   const rows = await deps.shop.categories();
-  if (rows === undefined) return {};
-  const { ordered, letters } = parentsFirst(rows);
-  const known = await categoryFingerprints(deps.db);
+  if (rows === undefined) {
+    await resolveDeadLettersExcept(deps.db, 'category', []);
+    return {};
+  }
+  const read = readCatalogRows('category', rows, readCategory);
+  const { ordered, deadLetters } = parentsFirst(read.byCode);
+  deadLetters.push(...read.deadLetters);
+  const failed = new Set(deadLetters.map(({ key }) => key));
+  const links = await catalogLinks(deps.db, 'category');
+  const theirs = await categoriesAtService(deps);
+  const attempt = openAttempts(deps.api);
+  const isParentSelected = rows.some(({ row }) => 'parent_code' in row);
+  const notCleared: string[] = [];
   const counts: Counts = { categories: rows.length };
-  const failed = new Set(letters.map((letter) => letter.key));
+
   for (const category of ordered) {
     deps.signal.throwIfAborted();
-    const print = fingerprint(category);
-    if (category.parentCode !== undefined && failed.has(category.parentCode)) {
-      letters.push(letter(category.code, `its parent ${category.parentCode} could not be synced`, category));
-      failed.add(category.code);
-    } else if (known.get(category.code) !== print) {
-      try {
-        const { id } = await deps.api.categories.upsert({
-          code: category.code,
-          name: category.name,
-          parent_category_code: category.parentCode,
-          status: category.status,
-        });
-        await saveCategoryLink(deps.db, { code: category.code, id, fingerprint: print });
-        counts.categories_pushed = (counts.categories_pushed ?? 0) + 1;
-      } catch (error) {
-        if (!(error instanceof RefusedError)) throw error;
-        letters.push(letter(category.code, error.message, category));
-        failed.add(category.code);
-      }
+    const { code, parentCode } = category;
+    const isParentSynced = parentCode !== undefined && read.byCode.has(parentCode) && !failed.has(parentCode);
+    if (parentCode !== undefined && !isParentSynced && !theirs?.byCode.has(parentCode)) {
+      const isInShop = read.byCode.has(parentCode) || failed.has(parentCode);
+      const why = isInShop ? 'could not be synced' : 'is not among the categories';
+      deadLetters.push(deadLetter(category, `its parent ${parentCode} ${why}`));
+      failed.add(code);
+      continue;
     }
+    const hash = fingerprint(category);
+    const link = links.get(code);
+    let current = theirs && (theirs.byCode.get(code) ?? (link && theirs.byId.get(link.id)));
+    const isThere = theirs === undefined || (current !== undefined && current.id === link?.id);
+    if (!isThere || link?.fingerprint !== hash) {
+      const pushed = await attempt((options) => deps.api.categories.upsert(bodyOf(category), options));
+      if ('failed' in pushed) {
+        deadLetters.push(deadLetter(category, pushed.failed));
+        failed.add(code);
+        continue;
+      }
+      current = pushed.value;
+      theirs?.byCode.set(code, current);
+      theirs?.byId.set(current.id, current);
+      await saveCatalogLink(deps.db, 'category', { code, id: current.id, fingerprint: hash });
+      counts.categories_pushed = (counts.categories_pushed ?? 0) + 1;
+    }
+    const mustClear = isParentSelected && parentCode === undefined && (current?.parent_category_id ?? null) !== null;
+    if (mustClear && current && !(await clearParent(deps, attempt, current.id))) notCleared.push(code);
   }
-  for (const one of letters) await putDeadLetter(deps.db, one);
+
+  for (const one of deadLetters) await putDeadLetter(deps.db, one);
   await resolveDeadLettersExcept(deps.db, 'category', [...failed]);
+  const extra = await recordDifferences(deps.db, 'category', {
+    shopCodes: rows.flatMap(({ row }) => row.code ?? []),
+    idsAtService: theirs && [...theirs.byId.keys()],
+    notCleared,
+  });
+  if (extra.length > 0) counts.catalog_extra = extra.length;
+  if (notCleared.length > 0) counts.categories_not_clearable = notCleared.length;
   return counts;
 }
 
-/** The categories in an order in which each comes after its parent; those for which there is none, as dead letters. */
-export function parentsFirst(rows: readonly RawRow[]): { ordered: Category[]; letters: NewDeadLetter[] } {
-  const letters: NewDeadLetter[] = [];
-  const byCode = new Map<string, Category>();
-  for (const raw of rows) {
-    const read = readCategory(raw);
-    if ('fault' in read) letters.push(letter(raw.code || keyOf(raw), read.fault, raw));
-    else if (byCode.has(read.row.code)) letters.push(letter(`${read.row.code}#2`, 'its code is there twice', raw));
-    else byCode.set(read.row.code, read.row);
+type TheirCategories = { byCode: Map<string, TheirCategory>; byId: Map<number, TheirCategory> };
+
+/**
+ * Undefined where the service cannot list them all: the spec shows no page parameter, and a service without one shows only
+ * the first hundred. Then a category that was deleted at the service goes unnoticed.
+ */
+async function categoriesAtService(deps: CategoryDeps): Promise<TheirCategories | undefined> {
+  const theirs: TheirCategories = { byCode: new Map(), byId: new Map() };
+  try {
+    for await (const { items } of deps.api.categories.listAll()) {
+      for (const one of items) {
+        theirs.byCode.set(one.code, one);
+        theirs.byId.set(one.id, one);
+      }
+    }
+    return theirs;
+  } catch (error) {
+    if (error instanceof MalformedResponseError && theirs.byId.size > 0) return undefined;
+    throw error;
   }
+}
+
+const bodyOf = ({ code, name, parentCode, status }: Category) => ({
+  code,
+  name,
+  parent_category_code: parentCode,
+  status,
+});
+
+/**
+ * Sends an empty parent. The spec does not show whether a service takes that as "no parent", so this reads the
+ * category again.
+ */
+async function clearParent(deps: CategoryDeps, attempt: ReturnType<typeof openAttempts>, id: number): Promise<boolean> {
+  const cleared = await attempt(async (options) => {
+    await deps.api.categories.update(id, { parent_category_id: null }, options);
+    return deps.api.categories.get(id, options);
+  });
+  return 'value' in cleared && cleared.value.parent_category_id === null;
+}
+
+/** Sorts the categories so that each comes after its parent. Those in a cycle become dead letters. */
+export function parentsFirst(byCode: ReadonlyMap<string, Category>): {
+  ordered: Category[];
+  deadLetters: NewDeadLetter[];
+} {
   const ordered: Category[] = [];
-  const state = new Map<string, 'open' | 'placed' | 'refused'>();
+  const deadLetters: NewDeadLetter[] = [];
+  const done = new Set<string>();
 
-  function place(category: Category, path: readonly string[]): boolean {
-    const before = state.get(category.code);
-    if (before === 'open') return false;
-    if (before !== undefined) return before === 'placed';
-    state.set(category.code, 'open');
-    const reason = refusalOf(category, path);
-    state.set(category.code, reason === undefined ? 'placed' : 'refused');
-    if (reason === undefined) ordered.push(category);
-    else letters.push(letter(category.code, reason, category));
-    return reason === undefined;
-  }
-
-  function refusalOf(category: Category, path: readonly string[]): string | undefined {
-    if (category.parentCode === undefined) return undefined;
-    const here = [...path, category.code];
-    const cycle = here.indexOf(category.parentCode);
-    if (cycle >= 0) return `its parents form a cycle: ${[...here.slice(cycle), category.parentCode].join(' → ')}`;
-    const parent = byCode.get(category.parentCode);
-    if (!parent) return `its parent ${category.parentCode} is not among the categories`;
-    return place(parent, here) ? undefined : `its parent ${category.parentCode} could not be synced`;
+  /** @param path the codes below this category that wait for it. */
+  function place(category: Category, path: readonly string[]): void {
+    if (done.has(category.code)) return;
+    const cycle = path.indexOf(category.code);
+    if (cycle >= 0) {
+      const codes = [...path.slice(cycle), category.code];
+      for (const code of codes.slice(1)) {
+        const one = byCode.get(code);
+        if (one && !done.has(code)) deadLetters.push(deadLetter(one, `its parents form a cycle: ${codes.join(' → ')}`));
+        done.add(code);
+      }
+      return;
+    }
+    const parent = category.parentCode === undefined ? undefined : byCode.get(category.parentCode);
+    if (parent) place(parent, [...path, category.code]);
+    if (done.has(category.code)) return;
+    done.add(category.code);
+    ordered.push(category);
   }
 
   for (const category of byCode.values()) place(category, []);
-  return { ordered, letters };
+  return { ordered, deadLetters };
 }
 
-const letter = (key: string, reason: string, payload: unknown): NewDeadLetter => ({
+const deadLetter = (category: Category, reason: string): NewDeadLetter => ({
   kind: 'category',
-  key,
+  key: category.code,
   reason,
-  payload,
+  payload: category,
 });

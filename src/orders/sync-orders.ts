@@ -1,130 +1,223 @@
-import { addCounts, type Counts } from '../counts.ts';
+import { ReviewSyncError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
-import type { OrderKey, OrderSlice, RawOrder } from '../shop/orders.ts';
+import type { OrderKey, OrderPage, OrderPosition } from '../shop/orders.ts';
 import { advanceCursor, type Cursor, dropCursor, readCursor } from '../warehouse/cursors.ts';
-import {
-  type NewDeadLetter,
-  openOrderLetters,
-  putDeadLetter,
-  resolveKeylessLetters,
-} from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { orderLinks, productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
-import type { ContactPolicy } from './contact-rule.ts';
-import { isUnchanged } from './order-intent.ts';
-import { orderLetter, type PreparedOrder, prepareOrder } from './prepare-order.ts';
-import { type PushDeps, pushOrders } from './push-orders.ts';
+import { warehouseNow } from '../warehouse/links.ts';
+import { ordersToRevisit } from '../warehouse/order-revisits.ts';
+import {
+  advanceOrderWalk,
+  beginOrderWalk,
+  endOrderWalk,
+  type OrderWalk,
+  readOrderWalk,
+} from '../warehouse/order-walks.ts';
+import type { PushPolicy } from './desired-order.ts';
+import type { OrderStep } from './push-slice.ts';
 
 export type SyncDeps = { shop: Shop; db: Db };
 
-/** What one step pushes: a slice of the walk, or orders that have a dead letter and may go by now. */
-export type OrderStep = ({ slice: OrderSlice } | { codes: string[] }) & { contact: ContactPolicy };
+export type SyncOptions = {
+  /** How far before its cursor the run reads again: a transaction that commits late carries an older date than the cursor. */
+  lookbackMinutes: number;
+  removals?: PushPolicy['removals'];
+  /** Orders that the run plans and keeps in the queue at a time. 50,000 codes are 1 MB. */
+  batchSize: number;
+};
 
-/** Orders in one step: small enough to lose, large enough that reading them is not what takes the time. */
-export const ordersPerStep = 200;
+/** Orders in one step of a small batch, so that several workers share it. */
+const ordersPerSmallStep = 200;
+/** Orders in one step of a large batch: the queue keeps a row a step until the run ends. */
+const ordersPerLargeStep = 1000;
+const smallBatch = 2000;
 
 /**
- * The steps of an incremental run: everything that changed since the cursor minus an overlap, since a transaction that
- * commits late carries an older `updated_at` than the cursor. Without a cursor, everything.
+ * How far an incremental run has come: what the batch that is being pushed ends with. Kept with the run's job in the queue,
+ * so plain JSON.
  */
-export async function planSyncOrders(
+export type SyncState = {
+  /** The shop's clock when the run was planned: no cursor moves beyond it. */
+  shopNow: string;
+  /** The first push of a shop with a feed: a walk over all orders by code. As it stands after the batch. */
+  walk?: OrderWalk;
+  /** Where the next batch starts; absent: the batch is the last one of its kind. */
+  next?: OrderPosition;
+  /** Where the cursor goes when the batch has ended. */
+  upTo?: OrderKey;
+  /** The newest change of the run so far, where the walk goes by code: the cursor goes there at the end of the run. */
+  newest?: OrderKey;
+  /** Batches before this one. */
+  batches: number;
+  /** Batches in a row that began beyond the shop's clock as it was when the run was planned. */
+  ahead?: number;
+  /** A step of the run failed: the cursor stays where it is, and the next run reads from there again. */
+  isHeld: boolean;
+};
+
+export type SyncBatch = { steps: OrderStep[]; state: SyncState };
+
+/**
+ * The first batch of an incremental run. What a run reads, in this order:
+ *
+ * 1. Without a cursor, in a shop with a change feed: all orders, by code. A walk that was interrupted goes on where it stopped.
+ * 2. Everything that changed since the cursor minus the lookback; without a cursor, from the beginning.
+ * 3. With the first batch: orders to read again for other reasons, such as dead letters.
+ */
+export async function planSyncOrders(deps: SyncDeps, options: SyncOptions): Promise<SyncBatch> {
+  const plannedAt = (await warehouseNow(deps.db)).toISOString();
+  const shopNow = await deps.shop.now();
+  const cursor = await soundCursor(deps.db, shopNow);
+  const walk = await walkToGoOn(deps, cursor, shopNow);
+  // An interrupted walk has had batches before.
+  const before: SyncState = { shopNow, batches: walk && walk.orders > 0 ? 0 : -1, isHeld: false };
+  const batch =
+    walk === undefined
+      ? await planChanges(deps, before, startOf(cursor, options), options)
+      : await planWalk(deps, { ...before, walk }, options);
+  const codes = await ordersToRevisit(deps.db);
+  return { ...batch, steps: [...batch.steps, ...stepsOf(codes, options, plannedAt)] };
+}
+
+/**
+ * Saves how far a batch has come, now that all its steps have ended, and plans the next batch. May be called again with the
+ * same state after a crash: what it saves only moves forward.
+ *
+ * @param batch.failed whether some step failed: then the cursor stays, and the run goes on with the other orders.
+ * @param batch.isLost whether no step succeeded: then a system is down, and the run ends.
+ * @returns undefined where nothing remains to be read.
+ */
+export async function continueSyncOrders(
   deps: SyncDeps,
-  options: { overlapMinutes: number },
-): Promise<{ steps: OrderStep[]; upTo: OrderKey | undefined }> {
-  const cursor = await soundCursor(deps);
-  const after = { at: cursor ? minutesBefore(cursor.at, options.overlapMinutes) : '-infinity', code: '' };
-  await keepKeyless(deps);
-  const { slices, now } = await deps.shop.planOrderSlices({ axis: 'updated', after, size: ordersPerStep });
-  const letters = await openOrderLetters(deps.db);
-  const steps: OrderStep[] = slices.map((slice) => ({ slice, contact: 'young' }));
-  for (let at = 0; at < letters.length; at += ordersPerStep) {
-    steps.push({ codes: letters.slice(at, at + ordersPerStep), contact: 'young' });
-  }
-  const last = slices.at(-1)?.upTo;
-  return { steps, upTo: last && instantOf(last.at) > instantOf(now) ? { at: now, code: '' } : last };
+  state: SyncState,
+  batch: { failed: boolean; isLost: boolean },
+  options: SyncOptions,
+): Promise<SyncBatch | undefined> {
+  const now: SyncState = { ...state, isHeld: state.isHeld || batch.failed };
+  if (batch.isLost) return undefined;
+  if (!now.isHeld) await save(deps.db, now);
+  if (now.walk === undefined) return now.next && planChanges(deps, now, now.next, options);
+  if (now.next !== undefined) return planWalk(deps, now, options);
+  // A walk of one batch saw one moment. During a longer one orders changed behind it.
+  if (now.batches === 0 || now.isHeld) return undefined;
+  const { walk, ...rest } = now;
+  return planChanges(deps, rest, startOf({ at: walk.beganAt }, options), options);
+}
+
+/**
+ * Moves the cursor to the end of the run's last batch; only after every step of the run was pushed or kept as dead letters.
+ *
+ * @param readTo when the run was planned: what changed before was seen, though nothing may have.
+ */
+export async function concludeSyncOrders(db: Db, state: SyncState, readTo: Date): Promise<void> {
+  await save(db, state);
+  const cursor = await readCursor(db, 'orders');
+  if (cursor) await advanceCursor(db, 'orders', { ...cursor, readTo: readTo.toISOString() });
+}
+
+async function save(db: Db, { walk, upTo, next }: SyncState): Promise<void> {
+  if (upTo) await advanceCursor(db, 'orders', upTo);
+  if (!walk) return;
+  if (next) return advanceOrderWalk(db, walk);
+  await advanceCursor(db, 'orders', { at: walk.beganAt, code: '' });
+  await endOrderWalk(db, walk.beganAt);
 }
 
 /**
  * The cursor, unless it lies in the shop's future: a row dated ahead took it there, and what changed since would never be
  * seen. Then everything is read again; what has not changed costs no request.
  */
-async function soundCursor(deps: SyncDeps): Promise<Cursor | undefined> {
-  const cursor = await readCursor(deps.db, 'orders');
-  if (!cursor || instantOf(cursor.at) <= instantOf(await deps.shop.now())) return cursor;
-  await dropCursor(deps.db, 'orders');
+async function soundCursor(db: Db, shopNow: string): Promise<Cursor | undefined> {
+  const cursor = await readCursor(db, 'orders');
+  if (!cursor || instantOf(cursor.at) <= instantOf(shopNow)) return cursor;
+  await dropCursor(db, 'orders');
   return undefined;
 }
 
-/** Rows that no walk can meet become dead letters; those that were mended close theirs. */
-async function keepKeyless(deps: SyncDeps): Promise<void> {
-  const reason = 'code, created_at or updated_at is null or infinite, expected a value';
-  const letters = (await deps.shop.keylessOrders()).map((raw) => orderLetter(raw, reason));
-  for (const letter of letters) await putDeadLetter(deps.db, letter);
-  await resolveKeylessLetters(
-    deps.db,
-    letters.map((letter) => letter.key),
-  );
+async function walkToGoOn({ shop, db }: SyncDeps, cursor: Cursor | undefined, shopNow: string) {
+  const walk = await readOrderWalk(db);
+  if (walk !== undefined || cursor !== undefined || !(await shop.hasFeed())) return walk;
+  return beginOrderWalk(db, shopNow);
 }
 
-/**
- * Moves the cursor; only after every slice of the run was pushed or kept as dead letters.
- *
- * @param readTo when the run was planned: what changed before was seen, though nothing may have.
- */
-export async function concludeSyncOrders(db: Db, upTo: OrderKey | undefined, readTo: Date): Promise<void> {
-  const at = upTo ?? (await readCursor(db, 'orders'));
-  if (at) await advanceCursor(db, 'orders', { ...at, readTo: readTo.toISOString() });
+function startOf(cursor: Cursor | undefined, { lookbackMinutes }: SyncOptions): OrderPosition {
+  return { at: cursor ? minutesBefore(cursor.at, lookbackMinutes) : '-infinity', code: '' };
 }
 
-export type PushStepDeps = Omit<PushDeps, 'gradeIds' | 'contactPolicy' | 'readAgain'> & { shop: Shop };
+async function planWalk({ shop }: SyncDeps, state: SyncState, options: SyncOptions): Promise<SyncBatch> {
+  const { walk = { beganAt: state.shopNow, afterCode: '', orders: 0 } } = state;
+  const after = { at: '-infinity', code: walk.afterCode };
+  const page = await shop.orderCodes({ axis: 'code', after, size: options.batchSize });
+  const afterCode = page.next?.code ?? walk.afterCode;
+  return batchOf(page, options, {
+    ...withoutPlace(state),
+    walk: { ...walk, afterCode, orders: walk.orders + page.keys.length },
+  });
+}
 
-/** Orders that are pushed side by side, and remembered together. */
-const ordersAtOnce = 50;
-
-/**
- * Pushes the orders of one step, as they are in the shop now. A row that breaks the contract becomes a dead letter.
- *
- * @throws the client's errors when the service cannot be reached; what was pushed until then stays pushed.
- */
-export async function pushStep(deps: PushStepDeps, step: OrderStep): Promise<Counts> {
-  const readAt = await warehouseNow(deps.db);
-  const raws = 'slice' in step ? await deps.shop.orderSlice(step.slice) : await deps.shop.orders(step.codes);
-  const push: PushDeps = {
-    ...deps,
-    gradeIds: await userGradeIds(deps.db),
-    contactPolicy: step.contact,
-    readAgain: async (codes) => (await prepareAll(deps.db, await deps.shop.orders(codes))).sound,
-  };
-  const { sound, letters } = await prepareAll(deps.db, raws);
-  for (const letter of letters) await putDeadLetter(deps.db, letter);
-  const codes = sound.map((one) => one.order.code);
-  const links = await orderLinks(deps.db, codes);
-  const changed = sound.filter((one) => !isUnchanged(push, one, links.get(one.order.code)));
-  const unchanged = sound.length - changed.length;
-  const counts: Counts[] = [{ orders: raws.length, orders_unchanged: unchanged, orders_refused: letters.length }];
-  for (let at = 0; at < changed.length; at += ordersAtOnce) {
-    deps.signal.throwIfAborted();
-    counts.push(await pushOrders(push, changed.slice(at, at + ordersAtOnce), readAt));
+async function planChanges(
+  { shop }: SyncDeps,
+  state: SyncState,
+  after: OrderPosition,
+  options: SyncOptions,
+): Promise<SyncBatch> {
+  const ahead = instantOf(after.at) > instantOf(state.shopNow) ? (state.ahead ?? 0) + 1 : 0;
+  if (ahead > aheadAtMost) throw movingDates();
+  const page = await shop.changedSince(after, options.batchSize);
+  const end = page.next ?? page.keys.at(-1);
+  if (page.isByDate) {
+    const upTo = end && notAfter({ at: end.at, code: end.code }, state.shopNow);
+    return batchOf(page, options, { ...withoutPlace(state), ahead, ...(upTo && { upTo }) });
   }
-  return addCounts(counts);
+  const newest = newestOf([...(state.newest ? [state.newest] : []), ...page.keys]);
+  const upTo = page.next === undefined && newest ? { upTo: notAfter(newest, state.shopNow) } : {};
+  return batchOf(page, options, { ...withoutPlace(state), ...(newest && { newest }), ...upTo });
 }
 
-/** The rows checked against the contract, with the product ids that are known so far. */
-async function prepareAll(
-  db: Db,
-  raws: readonly RawOrder[],
-): Promise<{ sound: PreparedOrder[]; letters: NewDeadLetter[] }> {
-  const products = await productIds(db, productCodesOf(raws));
-  const prepared = raws.map((raw) => prepareOrder(raw, products));
-  return {
-    sound: prepared.filter((one): one is PreparedOrder => 'order' in one),
-    letters: prepared.filter((one): one is NewDeadLetter => !('order' in one)),
-  };
+/** Full batches of orders dated in the shop's future that a run reads. Stored dates make no more; `now()` never ends. */
+const aheadAtMost = 2;
+
+const movingDates = () =>
+  new ReviewSyncError(
+    'shop-query',
+    'The dates of changed orders move ahead while they are read, so that the run would never end',
+    {
+      hint: 'changed_at in changed_orders.sql, or updated_at in orders.sql, must be the stored date of the change, not now() or a date computed from it.',
+    },
+  );
+
+/** What goes on from one batch to the next. */
+function withoutPlace({ next, upTo, ...state }: SyncState): SyncState {
+  return { ...state, batches: state.batches + 1 };
 }
 
-export function productCodesOf(raws: readonly RawOrder[]): string[] {
-  const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
-  return [...new Set(codes.filter((code): code is string => typeof code === 'string'))];
+function batchOf({ keys, next }: OrderPage, options: SyncOptions, state: SyncState): SyncBatch {
+  const codes = keys.map(({ code }) => code);
+  return { steps: stepsOf(codes, options), state: { ...state, ...(next && { next }) } };
+}
+
+/** @param plannedAt where the orders are read again: not those that the run has pushed since. */
+export function stepsOf(
+  codes: readonly string[],
+  policy: { removals?: PushPolicy['removals']; contact?: PushPolicy['contact'] },
+  plannedAt?: string,
+): OrderStep[] {
+  const { removals = 'usual', contact = 'young' } = policy;
+  const size = codes.length <= smallBatch ? ordersPerSmallStep : ordersPerLargeStep;
+  const steps: OrderStep[] = [];
+  for (let at = 0; at < codes.length; at += size) {
+    const step = { codes: codes.slice(at, at + size), contact, removals };
+    steps.push(plannedAt === undefined ? step : { ...step, plannedAt });
+  }
+  return steps;
+}
+
+const notAfter = (key: OrderKey, latest: string): OrderKey =>
+  instantOf(key.at) > instantOf(latest) ? { at: latest, code: '' } : key;
+
+/** Of those that have a date. */
+function newestOf(keys: readonly OrderKey[]): OrderKey | undefined {
+  const dated = keys.filter(({ at }) => !Number.isNaN(Date.parse(at)));
+  return dated.reduce<OrderKey | undefined>((newest, key) => (newest && newest.at >= key.at ? newest : key), undefined);
 }
 
 /** Of the shop's text in UTC, down to the millisecond below; what is no date lies beyond all. */

@@ -1,58 +1,100 @@
-import type { Counts } from '../counts.ts';
+import type { Counts } from '../base/counts.ts';
 import {
-  RefusedError,
+  type CallOptions,
   type ReviewApi,
   type UserGrade as TheirGrade,
   UnknownOutcomeError,
+  type Wait,
 } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
 import { readUserGrade, type UserGrade } from '../shop/rows.ts';
-import { saveUserGradeLink, userGradeLinks } from '../warehouse/catalog-links.ts';
-import { keyOf, type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
+import { type CatalogLink, catalogLinks, recordDifferences, saveCatalogLink } from '../warehouse/catalog-links.ts';
+import { putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { withLocks } from '../warehouse/links.ts';
+import { type NamedLease, withLease } from '../warehouse/leases.ts';
+import { openAttempts, readCatalogRows } from './catalog-record.ts';
 import { fingerprint } from './fingerprint.ts';
 
-export type UserGradeDeps = { api: Pick<ReviewApi, 'userGrades'>; shop: Shop; db: Db; signal: AbortSignal };
+export type UserGradeDeps = {
+  api: Pick<ReviewApi, 'userGrades' | 'orders'>;
+  shop: Shop;
+  db: Db;
+  signal: AbortSignal;
+  /** Called when another process is syncing the grades. */
+  onWait?: ((wait: Wait) => void) | undefined;
+};
 
 /**
- * Brings the service's member grades in line with the shop's (spec, "User grades"). A grade has no code there, so its
- * link is kept; one whose link is lost is found by its name, and one that was renamed is renamed, not doubled.
+ * Brings the service's member grades in line with the shop's (spec, "User grades"). The service gives a
+ * grade no code, so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
+ *
+ * 1. List the grades at the service. A grade that was deleted there is created again, with a new id; the next run of the
+ *    orders pushes the orders with the old id again.
+ * 2. Create or change what is new or changed.
+ * 3. Clear the icon of a grade that has none in the shop any more.
+ * 4. Record what cannot be brought in line: grades deleted in the shop (none is deleted at the service), and icons that the
+ *    service does not clear.
  */
 export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
   const rows = await deps.shop.userGrades();
-  if (rows === undefined) return {};
+  if (rows === undefined) {
+    await resolveDeadLettersExcept(deps.db, 'user_grade', []);
+    return {};
+  }
+  const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
+  const shopCodes = rows.flatMap(({ row }) => row.code ?? []);
+  const isIconSelected = rows.some(({ row }) => 'icon_url' in row);
+  const attempt = openAttempts(deps.api);
   const counts: Counts = { user_grades: rows.length };
-  const letters: NewDeadLetter[] = [];
+  const notCleared: string[] = [];
+  const { db, signal } = deps;
   // Grades have no unique key at the service: two runs at once would both create what neither has found.
-  await withLocks(deps.db, ['user-grades'], async (db) => {
-    const links = await userGradeLinks(db);
-    let theirs: TheirGrade[] | undefined;
-    for (const raw of rows) {
-      deps.signal.throwIfAborted();
-      const read = readUserGrade(raw);
-      if ('fault' in read) {
-        letters.push({ kind: 'user_grade', key: raw.code || keyOf(raw), reason: read.fault, payload: raw });
-        continue;
-      }
-      const print = fingerprint(read.row);
-      if (links.get(read.row.code)?.fingerprint === print) continue;
-      theirs ??= await allGrades(deps);
-      try {
-        const id = await bringInLine(deps, read.row, links, theirs);
-        await saveUserGradeLink(db, { code: read.row.code, id, fingerprint: print });
-        links.set(read.row.code, { id, fingerprint: print });
+  const underLease = async (lease: NamedLease) => {
+    const links = await catalogLinks(db, 'user_grade');
+    const theirs = await allGrades(deps);
+    for (const [code, grade] of byCode) {
+      signal.throwIfAborted();
+      const hash = fingerprint(grade);
+      const link = links.get(code);
+      let current = theirs.find((one) => one.id === link?.id);
+      if (!current || link?.fingerprint !== hash) {
+        const synced = await attempt((options) =>
+          bringInLine(deps, grade, { current, theirs, taken: taken(links, shopCodes), options, lease }),
+        );
+        if ('failed' in synced) {
+          deadLetters.push({ kind: 'user_grade', key: code, reason: synced.failed, payload: grade });
+          continue;
+        }
+        current = synced.value;
+        const saved = { code, id: current.id, fingerprint: hash };
+        await saveCatalogLink(db, 'user_grade', saved);
+        links.set(code, saved);
         counts.user_grades_pushed = (counts.user_grades_pushed ?? 0) + 1;
-      } catch (error) {
-        if (!(error instanceof RefusedError)) throw error;
-        letters.push({ kind: 'user_grade', key: read.row.code, reason: error.message, payload: raw });
       }
+      const mustClear = isIconSelected && grade.iconUrl === undefined && (current.icon_url ?? '') !== '';
+      if (mustClear && !(await clearIcon(deps, attempt, current.id))) notCleared.push(code);
     }
-    for (const one of letters) await putDeadLetter(db, one);
-    const failing = letters.map((one) => one.key);
-    await resolveDeadLettersExcept(db, 'user_grade', failing);
-  });
+    for (const one of deadLetters) await putDeadLetter(db, one);
+    await resolveDeadLettersExcept(
+      db,
+      'user_grade',
+      deadLetters.map(({ key }) => key),
+    );
+    const idsAtService = theirs.map((one) => one.id);
+    const extra = await recordDifferences(db, 'user_grade', { shopCodes, idsAtService, notCleared });
+    if (extra.length > 0) counts.catalog_extra = extra.length;
+    if (notCleared.length > 0) counts.user_grades_not_clearable = notCleared.length;
+  };
+  const onWait = ({ owner, until }: { owner: string; until: Date }) =>
+    deps.onWait?.({ reason: `${owner} is syncing the member grades`, untilMs: until.getTime() });
+  await withLease(db, 'user-grades', underLease, { signal, onWait });
   return counts;
+}
+
+/** Ids of grades that a code of the shop is linked to. The link of a code that the shop has deleted does not count. */
+function taken(links: ReadonlyMap<string, CatalogLink>, shopCodes: readonly string[]): ReadonlySet<number> {
+  const inShop = new Set(shopCodes);
+  return new Set([...links.values()].filter(({ code }) => inShop.has(code)).map(({ id }) => id));
 }
 
 async function allGrades(deps: UserGradeDeps): Promise<TheirGrade[]> {
@@ -61,37 +103,37 @@ async function allGrades(deps: UserGradeDeps): Promise<TheirGrade[]> {
   return all;
 }
 
-/** By link, else by name among those that no other link holds; created only where neither finds one. */
-async function bringInLine(
-  deps: UserGradeDeps,
-  grade: UserGrade,
-  links: ReadonlyMap<string, { id: number }>,
-  theirs: TheirGrade[],
-): Promise<number> {
-  const linkedId = links.get(grade.code)?.id;
-  const taken = new Set([...links.values()].map((link) => link.id));
-  const found =
-    theirs.find((one) => one.id === linkedId) ?? theirs.find((one) => one.name === grade.name && !taken.has(one.id));
-  if (!found) return create(deps, grade, theirs, taken);
-  const patch = {
-    ...(found.name !== grade.name && { name: grade.name }),
-    ...(grade.iconUrl !== undefined && found.icon_url !== grade.iconUrl && { icon_url: grade.iconUrl }),
-  };
-  if (Object.keys(patch).length > 0) await deps.api.userGrades.update(found.id, patch);
-  return found.id;
+type AtService = {
+  current: TheirGrade | undefined;
+  theirs: TheirGrade[];
+  taken: ReadonlySet<number>;
+  options: CallOptions;
+  lease: NamedLease;
+};
+
+/** Updates the linked grade, else one of the same name that no other code is linked to; creates one where there is neither. */
+async function bringInLine(deps: UserGradeDeps, grade: UserGrade, at: AtService): Promise<TheirGrade> {
+  const found = at.current ?? at.theirs.find((one) => one.name === grade.name && !at.taken.has(one.id));
+  if (!found) return create(deps, grade, at);
+  const name = found.name === grade.name ? undefined : grade.name;
+  const iconUrl = found.icon_url === grade.iconUrl ? undefined : grade.iconUrl;
+  if (name !== undefined || iconUrl !== undefined) {
+    await deps.api.userGrades.update(found.id, { name, icon_url: iconUrl }, at.options);
+  }
+  return found;
 }
 
-/** After a lost answer the list tells whether the grade is there. */
+/** After a lost response the list shows whether the grade is there. */
 async function create(
   deps: UserGradeDeps,
   grade: UserGrade,
-  theirs: TheirGrade[],
-  taken: ReadonlySet<number>,
-): Promise<number> {
+  { theirs, taken, options, lease }: AtService,
+): Promise<TheirGrade> {
+  await lease.renew();
   try {
-    const created = await deps.api.userGrades.create({ name: grade.name, icon_url: grade.iconUrl });
+    const created = await deps.api.userGrades.create({ name: grade.name, icon_url: grade.iconUrl }, options);
     theirs.push(created);
-    return created.id;
+    return created;
   } catch (error) {
     if (!(error instanceof UnknownOutcomeError)) throw error;
     const known = new Set(theirs.map((one) => one.id));
@@ -99,6 +141,18 @@ async function create(
     const ours = all.find((one) => one.name === grade.name && !known.has(one.id) && !taken.has(one.id));
     if (!ours) throw error;
     theirs.push(ours);
-    return ours.id;
+    return ours;
   }
+}
+
+/**
+ * Sends an empty icon address. The spec does not show whether a service takes that as "no icon", so this reads the grade
+ * again.
+ */
+async function clearIcon(deps: UserGradeDeps, attempt: ReturnType<typeof openAttempts>, id: number): Promise<boolean> {
+  const cleared = await attempt(async (options) => {
+    await deps.api.userGrades.update(id, { icon_url: null }, options);
+    return deps.api.userGrades.get(id, options);
+  });
+  return 'value' in cleared && (cleared.value.icon_url ?? '') === '';
 }

@@ -1,9 +1,12 @@
-/** The kinds of column of the contract, each with the Postgres types that carry it. */
+/** The kinds of column of the contract, each with the database types that carry it. */
 const kinds = {
+  /** A code. Whole numbers and uuids are compared as such, so that their index serves, and become text. */
+  key: ['text', 'varchar', 'bpchar', 'citext', 'name', 'int8', 'int4', 'int2', 'uuid'],
   text: ['text', 'varchar', 'bpchar', 'citext', 'name'],
-  timestamptz: ['timestamptz'],
+  /** A date without zone is read in SHOP_TIME_ZONE. */
+  timestamptz: ['timestamptz', 'timestamp'],
   numeric: ['numeric', 'int8', 'int4', 'int2'],
-  integer: ['int4', 'int2'],
+  integer: ['int4', 'int2', 'int8'],
   bigint: ['int8', 'int4', 'int2'],
   jsonb: ['jsonb', 'json'],
 } as const;
@@ -11,7 +14,7 @@ const kinds = {
 export type ColumnKind = keyof typeof kinds;
 export type Column = Readonly<{ name: string; kind: ColumnKind; required: boolean }>;
 
-export type QueryName = 'orders' | 'order_lines' | 'categories' | 'user_grades';
+export type QueryName = 'orders' | 'order_lines' | 'changed_orders' | 'categories' | 'user_grades';
 
 const columns = (required: Record<string, ColumnKind>, optional: Record<string, ColumnKind>): readonly Column[] => [
   ...Object.entries(required).map(([name, kind]) => ({ name, kind, required: true })),
@@ -21,13 +24,13 @@ const columns = (required: Record<string, ColumnKind>, optional: Record<string, 
 /** CONTRACT, "Shop queries". */
 export const contract: Readonly<Record<QueryName, readonly Column[]>> = {
   orders: columns(
-    { code: 'text', created_at: 'timestamptz', updated_at: 'timestamptz', total_price: 'numeric' },
+    { code: 'key', created_at: 'timestamptz', updated_at: 'timestamptz', total_price: 'numeric' },
     {
-      user_code: 'text',
+      user_code: 'key',
       user_name: 'text',
       user_phone: 'text',
       user_email: 'text',
-      user_grade_code: 'text',
+      user_grade_code: 'key',
       store_name: 'text',
       order_device: 'text',
       mileage: 'integer',
@@ -35,10 +38,10 @@ export const contract: Readonly<Record<QueryName, readonly Column[]>> = {
     },
   ),
   order_lines: columns(
-    { order_code: 'text', line_code: 'text', price: 'numeric' },
+    { order_code: 'key', line_code: 'key', price: 'numeric' },
     {
       product_id: 'bigint',
-      product_code: 'text',
+      product_code: 'key',
       status: 'text',
       delivery_started_at: 'timestamptz',
       delivered_at: 'timestamptz',
@@ -47,16 +50,22 @@ export const contract: Readonly<Record<QueryName, readonly Column[]>> = {
       product_options: 'jsonb',
     },
   ),
-  categories: columns({ code: 'text', name: 'text' }, { parent_code: 'text', status: 'text' }),
-  user_grades: columns({ code: 'text', name: 'text' }, { icon_url: 'text' }),
+  changed_orders: columns({ code: 'key', changed_at: 'timestamptz' }, {}),
+  categories: columns({ code: 'key', name: 'text' }, { parent_code: 'key', status: 'text' }),
+  user_grades: columns({ code: 'key', name: 'text' }, { icon_url: 'text' }),
 };
 
 /**
- * What is wrong with a query's columns, a sentence each: missing, of a wrong type, or not of the contract.
+ * What is wrong with a query's columns, one sentence each: missing, of a wrong type, or not in the contract.
  *
- * @param found the query's columns with the names of their Postgres types.
+ * @param found the query's columns with the names of their database types.
+ * @param hasFeed whether there is a changed_orders.sql: then orders.sql needs no updated_at.
  */
-export function columnFaults(query: QueryName, found: readonly { name: string; type: string }[]): string[] {
+export function columnFaults(
+  query: QueryName,
+  found: readonly { name: string; type: string }[],
+  hasFeed = false,
+): string[] {
   const file = `${query}.sql`;
   const faults: string[] = [];
   for (const column of contract[query]) {
@@ -64,10 +73,13 @@ export function columnFaults(query: QueryName, found: readonly { name: string; t
     if (same.length > 1) faults.push(`${file}: column ${column.name} is there ${same.length} times; select it once`);
     const first = same[0];
     if (!first) {
-      if (column.required) faults.push(`${file}: column ${column.name} (${column.kind}) is missing; select it`);
+      const isReplaced = hasFeed && query === 'orders' && column.name === 'updated_at';
+      if (column.required && !isReplaced) {
+        faults.push(`${file}: column ${column.name} (${shownKind(column)}) is missing; ${missingHint(query, column)}`);
+      }
     } else if (!kinds[column.kind].some((type) => type === first.type)) {
       faults.push(
-        `${file}: column ${column.name} is of type ${first.type}, expected ${column.kind}; ${mend(column, first.type)}`,
+        `${file}: column ${column.name} is of type ${first.type}, expected ${shownKind(column)}; ${castHint(column, first.type)}`,
       );
     }
   }
@@ -82,11 +94,15 @@ export function columnFaults(query: QueryName, found: readonly { name: string; t
   return faults;
 }
 
-function mend(column: Column, type: string): string {
-  if (column.kind === 'timestamptz' && type === 'timestamp') {
-    return `say which zone it is in: ${column.name} at time zone 'Asia/Seoul'`;
-  }
+function castHint(column: Column, type: string): string {
   if (column.kind === 'timestamptz' && type === 'date')
-    return `cast it: ${column.name}::timestamp at time zone 'Asia/Seoul'`;
-  return `cast it: ${column.name}::${column.kind}`;
+    return `cast it: ${column.name}::timestamp; it is then midnight in SHOP_TIME_ZONE`;
+  return `cast it: ${column.name}::${shownKind(column)}`;
+}
+
+const shownKind = ({ kind }: Column) => (kind === 'key' ? 'text' : kind);
+
+function missingHint(query: QueryName, { name }: Column): string {
+  if (query === 'orders' && name === 'updated_at') return 'select it, or write changed_orders.sql';
+  return 'select it';
 }

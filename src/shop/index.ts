@@ -1,126 +1,191 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import pg from 'pg';
-import { describeError, ReviewSyncError, UsageError } from '../errors.ts';
-import { readSample, readShopFacts, type ShopFacts } from './checkup.ts';
+import { ReviewSyncError, UsageError } from '../base/errors.ts';
+import { type CatalogRow, readCatalog } from './catalog.ts';
 import type { QueryName } from './contract.ts';
+import { explainQueries, type QueryCost } from './explain-queries.ts';
 import {
-  type OrderSlice,
-  planOrderSlices,
+  findLinesFault,
+  type KeylessOrders,
+  type OrderPage,
+  type OrderPosition,
+  type OrderQueries,
+  type OrderRange,
   type RawOrder,
+  readChangePage,
   readKeylessOrders,
-  readOrderSlice,
+  readOrderPage,
+  readOrderSample,
   readOrders,
 } from './orders.ts';
-import type { RawRow } from './rows.ts';
-import { loadShopQuery } from './shop-query.ts';
+import { openPostgres } from './postgres.ts';
+import type { ShopFacts } from './postgres-facts.ts';
+import { hashOfQuery, loadShopQuery } from './queries.ts';
+import type { ShopQuery, ShopSession } from './session.ts';
 
-export type ShopOptions = { url: string; sqlDir: string; connections: number };
+/** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. */
+export type ShopOptions = { url: string; sqlDir: string; connections: number; timeZone?: string | undefined };
 
 export type Shop = {
-  planOrderSlices(range: Parameters<typeof planOrderSlices>[2]): ReturnType<typeof planOrderSlices>;
-  orderSlice(slice: OrderSlice): Promise<RawOrder[]>;
+  /**
+   * One page of the orders that changed since a position: from changed_orders.sql, or, where there is none, by `updated_at`
+   * of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent:
+   *
+   *     const page = await shop.changedSince(after, 50_000);
+   *     const orders = await shop.orders(page.keys.slice(0, 200).map(({ code }) => code));
+   *
+   * A feed whose statement takes longer than 30 s is read in shorter periods; then a page may have no key and a `next`.
+   *
+   * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
+   * @throws ReviewSyncError `shop-timeout` where even a minute of changes, or a page of orders.sql, takes longer than 30 s.
+   */
+  changedSince(after: OrderPosition, size: number): Promise<OrderPage>;
+  /** Whether there is a changed_orders.sql. */
+  hasFeed(): Promise<boolean>;
+  /**
+   * One page of a walk over all orders by creation or by code, or over a range of creations:
+   *
+   *     await shop.orderCodes({ axis: 'created', after: { at: from, code: '' }, before: to, size: 1000 })
+   *
+   * Walk on with `after: page.next` until that is absent. One statement of at most 30 s a page. By code it needs no more than
+   * the index by which orders are read; by creation it needs an index on created_at in a large shop.
+   */
+  orderCodes(range: OrderRange): Promise<OrderPage>;
+  /** The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes. */
   orders(codes: readonly string[]): Promise<RawOrder[]>;
-  keylessOrders(): Promise<RawRow[]>;
+  /**
+   * Rows whose code is null or blank, or whose date is null. Reads the whole of orders.sql: for once a day, not for each run.
+   *
+   * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
+   */
+  keylessOrders(): Promise<KeylessOrders>;
+  /** SHA-256 of what each query file says, without comments and spacing. Absent files are left out. */
+  queryHashes(): Promise<Partial<Record<QueryName, string>>>;
+  /** A sentence where no line belongs to any of the newest orders, although there are lines; else undefined. */
+  linesFault(): Promise<string | undefined>;
   /** Undefined where the file is absent: then that part is not synced. */
-  categories(): Promise<RawRow[] | undefined>;
-  userGrades(): Promise<RawRow[] | undefined>;
-  /** The database's clock, as its text in UTC. */
+  categories(): Promise<CatalogRow[] | undefined>;
+  userGrades(): Promise<CatalogRow[] | undefined>;
+  /** The database's clock: an instant in ISO 8601. */
   now(): Promise<string>;
   facts(): Promise<ShopFacts>;
-  /** Rows of a query, the newest of the orders; undefined where its file is absent. */
-  sample(name: QueryName, limit: number): Promise<RawRow[] | undefined>;
+  /** The newest and the oldest orders, read as a run reads them. */
+  orderSample(): Promise<{ orders: RawOrder[]; linesWithoutOrderCode: number }>;
+  /**
+   * Explains and times each statement of the order queries as a run sends it. The shop's tables are read, not changed.
+   *
+   * @returns without entries where orders.sql has no row.
+   */
+  queryCosts(): Promise<QueryCost[]>;
+  /** Three codes that are in more than one row of orders.sql. Reads the whole query. @throws ReviewSyncError `shop-timeout` */
+  repeatedCodes(): Promise<{ code: string; rows: number }[]>;
+  /** False where its file is absent. @throws UsageError for a query that does not keep to the contract. */
+  hasQuery(name: QueryName): Promise<boolean>;
+  /** Checks all shop queries. @throws UsageError where one is missing or does not keep to the contract. */
+  checkQueries(): Promise<void>;
   close(): Promise<void>;
 };
 
+/** The shortest period of changes that one statement is tried with, after longer ones took more than 30 s. */
+const leastSpanSeconds = 60;
+
 /**
- * Opens the shop's database, read-only: each reading is a transaction that sees one moment and may write nothing. The
- * queries are read and checked at their first use, and again when their files change.
+ * Opens the shop's database, read-only: each reading is a transaction that sees one moment and may write nothing. No
+ * statement runs longer than 30 s. The queries are read and checked at their first use, and again when their files change.
  *
  * Its verbs throw a UsageError for a query that does not keep to the contract, and a ReviewSyncError when the database
- * does not answer.
+ * does not answer. A row that the database cannot compute is not an error: it comes back with a fault.
  */
 export function openShop(options: ShopOptions): Shop {
-  const folder = resolve(options.sqlDir);
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.connections,
-    application_name: 'review-sync',
-    connectionTimeoutMillis: 15_000,
-    types: { getTypeParser: () => (text: string) => text },
-  });
-  pool.on('error', () => {});
+  const at = { folder: resolve(options.sqlDir), timeZone: options.timeZone };
+  const database = openPostgres({ ...options, timeZone: options.timeZone });
+  const load = (name: QueryName) => database.read((_session, check) => loadShopQuery(check, at, name));
 
-  async function reading<T>(read: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch((cause) => {
-      throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {
-        cause,
-        hint: 'See whether it is up and whether SHOP_DATABASE_URL is right.',
-      });
-    });
-    try {
-      await client.query("begin isolation level repeatable read read only; set local timezone to 'UTC'");
-      const result = await read(client);
-      await client.query('commit');
-      return result;
-    } catch (error) {
-      // The connection goes with the failed transaction; the next reading takes a fresh one.
-      await client.query('rollback').catch(() => {});
-      throw error;
-    } finally {
-      client.release();
-    }
-  }
-
-  const required = async (client: pg.ClientBase, name: 'orders' | 'order_lines'): Promise<string> => {
-    const query = await loadShopQuery(client, folder, name);
-    if (query) return query.sql;
-    throw new UsageError(`The shop query ${folder}/${name}.sql is missing`, {
+  const required = async (name: 'orders' | 'order_lines'): Promise<ShopQuery> => {
+    const query = await load(name);
+    if (query) return query;
+    throw new UsageError(`The shop query ${at.folder}/${name}.sql is missing`, {
       hint: 'Write it as in sql/shop, or point SHOP_SQL_DIR at the folder that holds it.',
     });
   };
-  const once = memoized(
-    () =>
-      reading(async (client) => ({
-        orders: await required(client, 'orders'),
-        lines: await required(client, 'order_lines'),
-      })),
-    () => versionOf(folder, ['orders', 'order_lines']),
+  const orderQueries = memoized(
+    async (): Promise<OrderQueries> => ({
+      orders: await required('orders'),
+      lines: await required('order_lines'),
+      feed: await load('changed_orders'),
+    }),
+    () => versionOf(at.folder, ['orders', 'order_lines', 'changed_orders']),
   );
-  const all = (name: 'categories' | 'user_grades') =>
-    reading(async (client) => {
-      const query = await loadShopQuery(client, folder, name);
-      return query && (await client.query<RawRow>(query.sql)).rows;
-    });
+
+  const ofOrders = async <T>(read: (session: ShopSession, queries: OrderQueries) => Promise<T>): Promise<T> => {
+    const queries = await orderQueries();
+    return database.read((session) => read(session, queries));
+  };
+  const now = () => database.read((session) => session.now());
+
+  async function changedSince(after: OrderPosition, size: number): Promise<OrderPage> {
+    const { feed } = await orderQueries();
+    if (feed === undefined)
+      return ofOrders((session, queries) => readOrderPage(session, queries, { axis: 'updated', after, size }));
+    const fromMs = Date.parse(after.at);
+    let spanSeconds = after.spanSeconds;
+    for (;;) {
+      const nowMs = spanSeconds === undefined ? Number.POSITIVE_INFINITY : Date.parse(await now());
+      const untilMs = spanSeconds === undefined ? Number.POSITIVE_INFINITY : fromMs + spanSeconds * 1000;
+      const until = untilMs >= nowMs ? {} : { until: new Date(untilMs).toISOString() };
+      try {
+        const page = await database.read((session) => readChangePage(session, feed, { after, size, ...until }));
+        if (page.next === undefined || spanSeconds === undefined) return page;
+        return { ...page, next: { ...page.next, spanSeconds: spanSeconds * 2 } };
+      } catch (error) {
+        if (!(error instanceof ReviewSyncError && error.code === 'shop-timeout')) throw error;
+        spanSeconds = Math.min(spanSeconds ?? Number.POSITIVE_INFINITY, (Date.parse(await now()) - fromMs) / 1000) / 2;
+        if (!(spanSeconds >= leastSpanSeconds)) throw error;
+      }
+    }
+  }
+  const queryNames = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'] as const;
+
+  const catalog = async (name: 'categories' | 'user_grades') => {
+    const query = await load(name);
+    return query && database.read((session) => readCatalog(session, query));
+  };
 
   return {
-    planOrderSlices: async (range) => {
-      const queries = await once();
-      return reading((client) => planOrderSlices(client, queries, range));
+    changedSince,
+    hasFeed: async () => (await orderQueries()).feed !== undefined,
+    orderCodes: (range) => ofOrders((session, queries) => readOrderPage(session, queries, range)),
+    orders: async (codes) =>
+      codes.length === 0 ? [] : ofOrders((session, queries) => readOrders(session, queries, codes)),
+    keylessOrders: () => ofOrders(readKeylessOrders),
+    async queryHashes() {
+      const hashes: Partial<Record<QueryName, string>> = {};
+      for (const name of queryNames) {
+        const hash = await hashOfQuery(at.folder, name, 'postgres');
+        if (hash !== undefined) hashes[name] = hash;
+      }
+      return hashes;
     },
-    orderSlice: async (slice) => {
-      const queries = await once();
-      return reading((client) => readOrderSlice(client, queries, slice));
+    linesFault: () => ofOrders(findLinesFault),
+    categories: () => catalog('categories'),
+    userGrades: () => catalog('user_grades'),
+    now,
+    facts: () => database.facts(),
+    orderSample: () => ofOrders(readOrderSample),
+    async queryCosts() {
+      const queries = await orderQueries();
+      const newest = await database.read((session) => session.codesByCreation(queries.orders, 'newest', 200));
+      if (newest.length === 0) return [];
+      return explainQueries((work, explained) => database.read(work, explained), queries, newest);
     },
-    orders: async (codes) => {
-      const queries = await once();
-      return codes.length === 0 ? [] : reading((client) => readOrders(client, queries, codes));
+    repeatedCodes: () => ofOrders((session, { orders }) => session.repeatedCodes(orders, 3)),
+    hasQuery: async (name) => (await load(name)) !== undefined,
+    async checkQueries() {
+      await orderQueries();
+      await load('categories');
+      await load('user_grades');
     },
-    keylessOrders: async () => {
-      const queries = await once();
-      return reading((client) => readKeylessOrders(client, queries));
-    },
-    categories: () => all('categories'),
-    userGrades: () => all('user_grades'),
-    now: () => reading(async (client) => (await client.query<{ now: string }>('select now()')).rows[0]?.now ?? ''),
-    facts: () => reading(readShopFacts),
-    sample: (name, limit) =>
-      reading(async (client) => {
-        await client.query("set local statement_timeout to '30s'; set local lock_timeout to '5s'");
-        const query = await loadShopQuery(client, folder, name);
-        return query && readSample(client, { name, sql: query.sql }, limit);
-      }),
-    close: () => pool.end(),
+    close: () => database.close(),
   };
 }
 

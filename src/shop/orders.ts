@@ -1,128 +1,190 @@
-import pg from 'pg';
+import { columnsOf } from './queries.ts';
+import { describeDataFault, notComputable, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
+import type { OrderKey, OrderPage, OrderPosition, OrderRange, ShopQuery, ShopSession, WalkedKey } from './session.ts';
 
-/** A place in the shop's orders, in the order of (moment, code). The moment is text with microseconds, in UTC. */
-export type OrderKey = Readonly<{ at: string; code: string }>;
+export type { OrderKey, OrderPage, OrderPosition, OrderRange } from './session.ts';
 
-/** Which date the orders are walked by: the last change, or the creation. */
-export type OrderAxis = 'updated' | 'created';
-
-/** The orders after one place (exclusive) up to another (inclusive). */
-export type OrderSlice = Readonly<{ axis: OrderAxis; after: OrderKey; upTo: OrderKey }>;
-
-/** `fault`: why its lines could not be read. */
+/**
+ * An order with its lines. `fault`: the order cannot be read, and why; it becomes a dead letter under its code, and `order`
+ * holds what could be read, at least the code.
+ */
 export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string };
 
-type Queries = { orders: string; lines: string };
+export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
 
-const column = { updated: 'q.updated_at', created: 'q.created_at' } as const;
-
-/** What cannot be ordered by time: such rows are found by `readKeylessOrders`. */
-const datable = 'isfinite(q.updated_at) and isfinite(q.created_at)';
+/** The beginning of every walk. */
+export const fromTheStart: OrderPosition = { at: '-infinity', code: '' };
 
 /**
- * Cuts what comes after `after` (and, where given, lies before `before`) into slices of `size` orders.
+ * One page of a walk over the orders. Where the database cannot compute the date of some order, the walk goes on by code:
+ * it then reads the dates by code, leaves out orders outside the range, and includes those whose date cannot be computed.
  *
- * @param after.code the empty text starts with the first order of that moment.
- * @returns with `now`, the shop's clock: a cursor beyond it would pass over what changes until then.
+ * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
  */
-export async function planOrderSlices(
-  client: pg.ClientBase,
-  queries: Queries,
-  range: { axis: OrderAxis; after: OrderKey; before?: string; size: number },
-): Promise<{ slices: OrderSlice[]; orders: number; now: string }> {
-  const at = column[range.axis];
-  const { rows } = await client.query<{ at: string; code: string; place: string }>(
-    `select at, code, place
-     from (
-       select ${at} as at, q.code as code, row_number() over walk as place, lead(q.code) over walk as following
-       from (${queries.orders}) q
-       where q.code is not null and ${datable} and (${at}, q.code) > ($1::timestamptz, $2) and ($3::timestamptz is null or ${at} < $3)
-       window walk as (order by ${at}, q.code)
-     ) numbered
-     where place % $4 = 0 or following is null
-     order by at, code`,
-    [range.after.at, range.after.code, range.before ?? null, range.size],
-  );
-  let after = range.after;
-  const slices = rows.map(({ at: end, code }) => {
-    const slice = { axis: range.axis, after, upTo: { at: end, code } };
-    after = slice.upTo;
-    return slice;
+export async function readOrderPage(
+  session: ShopSession,
+  { orders }: OrderQueries,
+  range: OrderRange,
+): Promise<OrderPage> {
+  const { axis, after, size } = range;
+  if (axis !== 'code' && after.byCode === undefined) {
+    const walked = await session.attempt(() => session.walk(orders, range));
+    if ('value' in walked) return pageByDate(walked.value, size);
+  }
+  const from = after.byCode ?? (axis === 'code' ? after.code : '');
+  const start: OrderPosition = { at: '-infinity', code: from };
+  const walked = await session.attempt(() => session.walk(orders, { axis: 'code', after: start, size }));
+  if ('dataFault' in walked) throw notComputable(orders, describeDataFault(walked.dataFault));
+  const codes = [...new Set(walked.value.map(({ code }) => code))];
+  const last = walked.value.length < size ? undefined : walked.value.at(-1)?.code;
+  if (axis === 'code') {
+    const next = last === undefined ? {} : { next: { at: '-infinity', code: last } };
+    return { keys: codes.map((code) => ({ at: '', code })), ...next, isByDate: false };
+  }
+  const name = axis === 'updated' ? 'updated_at' : 'created_at';
+  const dated = await readByKey(session, orders, 'code', codes, ['code', name]);
+  const [least, most] = [instantOf(after.at), instantOf(range.before ?? 'infinity')];
+  const keys = dated.flatMap(({ key, rows, fault }): OrderKey[] => {
+    if (fault !== undefined) return [{ at: '', code: key }];
+    const at = rows[0]?.[name] ?? undefined;
+    return at === undefined || instantOf(at) < least || instantOf(at) >= most ? [] : [{ at, code: key }];
   });
-  const [clock] = (await client.query<{ now: string }>('select now()')).rows;
-  return { slices, orders: Number(rows.at(-1)?.place ?? 0), now: clock?.now ?? '' };
+  return { keys, ...(last !== undefined && { next: { ...after, byCode: last } }), isByDate: false };
 }
 
-/** The orders of a slice with their lines, as they are now. */
-export async function readOrderSlice(client: pg.ClientBase, queries: Queries, slice: OrderSlice): Promise<RawOrder[]> {
-  const at = column[slice.axis];
-  const { rows } = await client.query<RawRow>(
-    `select q.* from (${queries.orders}) q
-     where q.code is not null and ${datable}
-       and (${at}, q.code) > ($1::timestamptz, $2) and (${at}, q.code) <= ($3::timestamptz, $4)
-     order by ${at}, q.code`,
-    [slice.after.at, slice.after.code, slice.upTo.at, slice.upTo.code],
-  );
-  return withLines(client, queries, rows);
+/**
+ * One page of changed_orders.sql: each code once, with its newest change of the page, the newest change last.
+ *
+ * @param until instant, exclusive: the end of the page also where it is not full.
+ */
+export async function readChangePage(
+  session: ShopSession,
+  feed: ShopQuery,
+  { after, size, until }: { after: OrderPosition; size: number; until?: string },
+): Promise<OrderPage> {
+  const read = await session.attempt(() => session.changes(feed, after, until, size));
+  if ('dataFault' in read) throw notComputable(feed, describeDataFault(read.dataFault));
+  const newest = new Map<string, OrderKey>();
+  for (const { at, code } of read.value) {
+    newest.delete(code);
+    newest.set(code, { at, code });
+  }
+  const page = { ...pageByDate(read.value, size), keys: [...newest.values()] };
+  return page.next === undefined && until !== undefined ? { ...page, next: { at: until, code: '' } } : page;
 }
 
-/** The orders of these codes with their lines, as they are now; those that are gone are left out. */
+function pageByDate(walked: readonly WalkedKey[], size: number): OrderPage {
+  const keys = walked.map(({ at, code }) => ({ at, code }));
+  const last = walked.at(-1);
+  if (last === undefined || walked.length < size) return { keys, isByDate: true };
+  if (!Number.isNaN(Date.parse(last.at))) return { keys, next: last, isByDate: true };
+  // A full page of dates before the year 1 or after 9999. The former come first in the walk, the latter last.
+  const isBefore = last.at.startsWith('year -') || last.at === 'year 1';
+  return isBefore ? { keys, next: { at: '0001-01-03T00:00:00Z', code: '' }, isByDate: true } : { keys, isByDate: true };
+}
+
+/** In milliseconds. Dates before the year 1 come before, other texts that are no date after all dates. */
+function instantOf(at: string): number {
+  const ms = Date.parse(at);
+  if (!Number.isNaN(ms)) return ms;
+  return at.startsWith('-') || at.startsWith('year -') ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The orders of these codes with their lines, as they are now; those that are gone are left out. Each order comes once,
+ * under the code that orders.sql gives it, and so do its lines, whatever their query writes.
+ */
 export async function readOrders(
-  client: pg.ClientBase,
-  queries: Queries,
+  session: ShopSession,
+  queries: OrderQueries,
   codes: readonly string[],
 ): Promise<RawOrder[]> {
-  const { rows } = await client.query<RawRow>(`select q.* from (${queries.orders}) q where q.code = any($1)`, [codes]);
-  return withLines(client, queries, rows);
+  const found = await readByKey(session, queries.orders, 'code', [...new Set(codes)]);
+  const orders = found.flatMap(({ key, rows: [order, ...more], fault }): RawOrder[] => {
+    if (fault !== undefined) return [{ order: { ...order, code: order?.code ?? key }, lines: [], fault }];
+    if (order === undefined) return [];
+    if (more.length === 0) return [{ order, lines: [] }];
+    return [
+      {
+        order,
+        lines: [],
+        fault: `orders.sql: code is there in ${more.length + 1} rows, expected one; a join may multiply rows`,
+      },
+    ];
+  });
+  const readable = orders.filter((one) => one.fault === undefined).map(({ order }) => order.code ?? '');
+  const lines = await readByKey(session, queries.lines, 'order_code', readable);
+  const byCode = new Map(lines.map((one) => [one.key, one]));
+  return orders.map((raw): RawOrder => {
+    const of = raw.fault === undefined ? byCode.get(raw.order.code ?? '') : undefined;
+    if (of === undefined) return raw;
+    if (of.fault !== undefined) return { order: raw.order, lines: [], fault: of.fault };
+    const sorted = of.rows.toSorted((a, b) => ((a.line_code ?? '') < (b.line_code ?? '') ? -1 : 1));
+    return { order: raw.order, lines: sorted.map((line) => ({ ...line, order_code: of.key })) };
+  });
 }
 
-/** Orders that no walk would ever meet, since a part of their key is null. */
-export async function readKeylessOrders(client: pg.ClientBase, queries: Queries): Promise<RawRow[]> {
-  const { rows } = await client.query<RawRow>(
-    `select q.* from (${queries.orders}) q
-     where q.code is null or (${datable}) is not true limit 1000`,
-  );
-  return rows;
+/** Rows that the check of orders without key gives at most. */
+const keylessAtMost = 1000;
+
+/**
+ * Rows whose code is null or blank, or whose date is null. `isComplete`: false where there may be more of them
+ * than the 1000 given.
+ */
+export type KeylessOrders = { rows: RawRow[]; isComplete: boolean };
+
+export async function readKeylessOrders(session: ShopSession, { orders, feed }: OrderQueries): Promise<KeylessOrders> {
+  const dates = feed === undefined ? ['created_at', 'updated_at'] : ['created_at'];
+  const given = (rows: RawRow[]) => ({ rows, isComplete: rows.length < keylessAtMost });
+  const whole = await session.attempt(() => session.keylessRows(orders, dates, columnsOf(orders), keylessAtMost));
+  if ('value' in whole) return given(whole.value);
+  const keys = await session.attempt(() => session.keylessRows(orders, dates, ['code', ...dates], keylessAtMost));
+  if ('value' in keys) return given(keys.value);
+  // The date of some order cannot be computed: the walk finds that order and reads it by code.
+  const codeless = await session.attempt(() => session.rowsWithout(orders, 'code', keylessAtMost));
+  if ('value' in codeless) return given(codeless.value);
+  throw notComputable(orders, describeDataFault(codeless.dataFault));
+}
+
+/** Orders looked at to see whether lines belong to orders at all. */
+const sampleSize = 200;
+
+/** The newest and the oldest orders with their lines. */
+export async function readOrderSample(
+  session: ShopSession,
+  queries: OrderQueries,
+): Promise<{ orders: RawOrder[]; linesWithoutOrderCode: number }> {
+  const codes: string[] = [];
+  for (const which of ['newest', 'oldest'] as const) {
+    const some = await session.attempt(() => session.codesByCreation(queries.orders, which, sampleSize));
+    if ('value' in some) codes.push(...some.value);
+    else {
+      const range = { axis: 'created', after: fromTheStart, size: sampleSize } as const;
+      codes.push(...(await readOrderPage(session, queries, range)).keys.map(({ code }) => code));
+    }
+  }
+  const orders = await readOrders(session, queries, codes);
+  const orphans = await session.attempt(() => session.rowsWithout(queries.lines, 'order_code', sampleSize));
+  return { orders, linesWithoutOrderCode: 'value' in orphans ? orphans.value.length : 0 };
 }
 
 /**
- * The orders with their lines. Where the query fails on some row's data (a number that is too large, say), each order is
- * read by itself, so that only the one at fault goes without.
+ * Whether lines belong to orders at all: undefined where they do, else a sentence. They do not where none of the newest
+ * orders has a line although order_lines.sql has rows: then its order_code is not the code of orders.sql.
  */
-async function withLines(client: pg.ClientBase, queries: Queries, orders: RawRow[]): Promise<RawOrder[]> {
-  const all = await tryLines(client, queries, orders);
-  if (!('fault' in all)) return all;
-  const each: RawOrder[] = [];
-  for (const order of orders) {
-    const [read] = [await tryLines(client, queries, [order])].flat();
-    each.push(read && 'order' in read ? read : { order, lines: [], fault: read?.fault ?? '' });
-  }
-  return each;
-}
-
-async function tryLines(
-  client: pg.ClientBase,
-  queries: Queries,
-  orders: RawRow[],
-): Promise<RawOrder[] | { fault: string }> {
-  await client.query('savepoint lines');
-  try {
-    return await readLines(client, queries, orders);
-  } catch (error) {
-    // Class 22 is about the data; anything else is no row's fault.
-    if (!(error instanceof pg.DatabaseError) || !error.code?.startsWith('22')) throw error;
-    await client.query('rollback to lines');
-    return { fault: `order_lines.sql: ${error.message}` };
-  }
-}
-
-async function readLines(client: pg.ClientBase, queries: Queries, orders: RawRow[]): Promise<RawOrder[]> {
-  const codes = orders.map((order) => order.code);
-  const { rows } = await client.query<RawRow>(
-    `select q.* from (${queries.lines}) q where q.order_code = any($1) order by q.order_code, q.line_code`,
-    [codes],
+export async function findLinesFault(session: ShopSession, queries: OrderQueries): Promise<string | undefined> {
+  const newest = await session.attempt(() => session.codesByCreation(queries.orders, 'newest', sampleSize));
+  // A row that cannot be computed is another fault, reported under its own key.
+  if ('dataFault' in newest || newest.value.length === 0) return undefined;
+  const lines = await session.attempt(() =>
+    session.rowsByKey(queries.lines, 'order_code', newest.value, ['order_code']),
   );
-  const byOrder = Map.groupBy(rows, (line) => line.order_code);
-  return orders.map((order) => ({ order, lines: byOrder.get(order.code ?? null) ?? [] }));
+  if ('dataFault' in lines || lines.value.length > 0) return undefined;
+  const some = await session.attempt(() => session.values(queries.lines, 'order_code', 1));
+  if ('dataFault' in some || some.value[0] === undefined) return undefined;
+  const shown = (code: string | undefined) => JSON.stringify(code?.slice(0, 40));
+  const [orders, code] = [newest.value.length, shown(newest.value[0])];
+  const none = orders === 1 ? 'The only order has no line' : `None of the newest ${orders} orders has a line`;
+  return `${none}, although order_lines.sql has rows: an order is called ${code} in orders.sql, and ${shown(some.value[0])} in order_lines.sql`;
 }

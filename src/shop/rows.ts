@@ -1,4 +1,9 @@
-/** Rows of the shop queries as they come: every value the database's own text, so that nothing is rounded. */
+import { shownValue } from '../base/mask.ts';
+
+/**
+ * A row of a shop query: every value the database's own text, so that nothing is rounded; a date is an instant in ISO 8601
+ * with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` where it is out of range.
+ */
 export type RawRow = Readonly<Record<string, string | null>>;
 
 export type OrderLine = Readonly<{
@@ -19,8 +24,8 @@ export type OrderLine = Readonly<{
 export type Order = Readonly<{
   code: string;
   createdAt: Date;
-  /** The shop's text with microseconds, in UTC. */
-  updatedAt: string;
+  /** ISO 8601 with microseconds, in UTC. A shop with a change feed need not have it. */
+  updatedAt: string | undefined;
   /** Decimal text. */
   totalPrice: string;
   userCode: string | undefined;
@@ -49,7 +54,7 @@ export function readOrder(raw: RawRow): Read<Order> {
   return checked(raw, (read) => ({
     code: read.required('code'),
     createdAt: read.moment('created_at', true),
-    updatedAt: read.momentText('updated_at'),
+    updatedAt: raw.updated_at === undefined ? undefined : read.momentText('updated_at'),
     totalPrice: read.money('total_price'),
     userCode: read.text('user_code'),
     userName: read.text('user_name'),
@@ -58,7 +63,7 @@ export function readOrder(raw: RawRow): Read<Order> {
     userGradeCode: read.text('user_grade_code'),
     storeName: read.text('store_name'),
     orderDevice: read.oneOf('order_device', ['pc', 'mobile']),
-    mileage: read.integer('mileage'),
+    mileage: read.integer('mileage', -2_147_483_648, 2_147_483_647),
     deletedAt: read.moment('deleted_at', false),
   }));
 }
@@ -109,7 +114,7 @@ function checked<T>(raw: RawRow, read: (reader: Reader) => T): Read<T> {
 }
 
 function product(read: Reader): { productId: number | undefined; productCode: string | undefined } {
-  const productId = read.integer('product_id');
+  const productId = read.integer('product_id', 1, Number.MAX_SAFE_INTEGER);
   const productCode = read.text('product_code');
   if (productId === undefined && productCode === undefined) {
     throw new Fault('product_id and product_code are both empty, expected one of them');
@@ -117,11 +122,16 @@ function product(read: Reader): { productId: number | undefined; productCode: st
   return { productId, productCode };
 }
 
+/** Its hundredths are still exact where the service keeps them as an integer or a float (spec, "Money object"). */
+const amountAtMost = 90_000_000_000_000;
+
 function reader(raw: RawRow) {
-  /** An empty text means the same as none: sent as a code it would name every record. */
+  /** Empty text means the same as null: sent as a code it would name every record. */
   const text = (name: string): string | undefined => {
     const value = raw[name];
-    return value === undefined || value === null || value.trim() === '' ? undefined : value;
+    if (value === undefined || value === null || value.trim() === '') return undefined;
+    if (!isStorable(value)) throw new Fault(`${name} holds a character that cannot be stored (${unstorable})`);
+    return value;
   };
   const required = (name: string): string => {
     const value = text(name);
@@ -129,9 +139,12 @@ function reader(raw: RawRow) {
       throw new Fault(`${name} is ${raw[name] === '' ? 'an empty text' : 'null'}, expected a value`);
     return value;
   };
-  const momentOf = (name: string, value: string): Date => {
-    const date = new Date(value.replace(' ', 'T').replace(/\+00$/, 'Z'));
-    if (Number.isNaN(date.getTime())) throw new Fault(`${name} is ${value}, expected a date of our era`);
+  const dateOf = (name: string, value: string): Date => {
+    // Date would also read `year 44` as some year of ours.
+    const date = new Date(/^\d{4}-\d\d-\d\dT/.test(value) ? value : Number.NaN);
+    if (Number.isNaN(date.getTime())) {
+      throw new Fault(`${name} is out of range (${shownValue(value)}), expected a date of the years 1 to 9999`);
+    }
     return date;
   };
   return {
@@ -140,41 +153,71 @@ function reader(raw: RawRow) {
     /** With the microseconds that a Date would cut. */
     momentText(name: string): string {
       const value = required(name);
-      momentOf(name, value);
+      dateOf(name, value);
       return value;
     },
     money(name: string): string {
       const value = required(name);
-      if (!/^-?\d+(\.\d+)?$/.test(value)) throw new Fault(`${name} is ${JSON.stringify(value)}, expected an amount`);
+      if (!/^-?\d+(\.\d+)?$/.test(value)) throw new Fault(`${name} is ${shownValue(value)}, expected an amount`);
+      if (Math.abs(Number(value)) > amountAtMost) {
+        throw new Fault(`${name} is ${shownValue(value)}, expected an amount of at most ${amountAtMost}`);
+      }
       return value;
     },
-    integer(name: string): number | undefined {
+    integer(name: string, least: number, most: number): number | undefined {
       const value = text(name);
       if (value === undefined) return undefined;
-      if (!Number.isSafeInteger(Number(value))) throw new Fault(`${name} is ${value}, expected a smaller whole number`);
-      return Number(value);
+      const number = Number(value);
+      if (!Number.isInteger(number) || number < least || number > most) {
+        throw new Fault(`${name} is ${shownValue(value)}, expected a whole number from ${least} to ${most}`);
+      }
+      return number;
     },
     moment<R extends boolean>(name: string, mustBe: R): R extends true ? Date : Date | undefined {
       const value = mustBe ? required(name) : text(name);
-      return (value === undefined ? undefined : momentOf(name, value)) as R extends true ? Date : Date | undefined;
+      return (value === undefined ? undefined : dateOf(name, value)) as R extends true ? Date : Date | undefined;
     },
     oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
       const value = text(name);
       const found = allowed.find((one) => one === value);
       if (value !== undefined && found === undefined) {
-        throw new Fault(`${name} is ${JSON.stringify(value)}, expected ${allowed.join(' or ')}`);
+        throw new Fault(`${name} is ${shownValue(value)}, expected ${allowed.join(' or ')}`);
       }
       return found;
     },
     options(name: string): Record<string, string> {
       const value = text(name);
-      const parsed: unknown = value === undefined ? {} : (JSON.parse(value) ?? {});
-      const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-      const entries = isObject ? Object.entries(parsed) : undefined;
-      if (!entries?.every((entry): entry is [string, string] => typeof entry[1] === 'string')) {
-        throw new Fault(`${name} is ${value?.slice(0, 80)}, expected an object of texts such as {"Size": "L"}`);
+      const expected = 'expected an object whose values are texts, such as {"Size": "L"}';
+      const parsed = value === undefined ? {} : (parsedJson(value) ?? {});
+      if (kindOf(parsed) !== 'an object') throw new Fault(`${name} is ${kindOf(parsed)}, ${expected}`);
+      const entries = Object.entries(parsed);
+      const other = entries.find(([, one]) => typeof one !== 'string');
+      if (other) throw new Fault(`${name} has a value that is ${kindOf(other[1])}, ${expected}`);
+      if (!entries.every(([key, one]) => isStorable(key) && isStorable(String(one)))) {
+        throw new Fault(`${name} holds a character that cannot be stored (${unstorable})`);
       }
       return Object.fromEntries(entries);
     },
   };
+}
+
+const unstorable = 'the character \\u0000, or half of a surrogate pair';
+
+/** Neither the warehouse nor most services can hold these. */
+const isStorable = (text: string) => !text.includes('\u0000') && text.isWellFormed();
+
+/** The value; text that is not JSON at all comes back as that text. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
 }

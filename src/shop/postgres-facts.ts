@@ -1,6 +1,4 @@
 import type pg from 'pg';
-import type { QueryName } from './contract.ts';
-import type { RawRow } from './rows.ts';
 
 export type ShopFacts = {
   version: string;
@@ -9,11 +7,19 @@ export type ShopFacts = {
   /** Tables that the user may write to, and the names of the first three. */
   writable: number;
   examples: string[];
+  /** Undefined over a Unix socket. A port other than that of the URL: a pooler or a forwarded port is in between. */
+  serverPort: number | undefined;
+  /** Time zone, date style and search path of a session, once for each different session that was seen. */
+  sessions: string[];
 };
+
+const session = `concat_ws(', ', current_setting('timezone'), current_setting('datestyle'), current_setting('search_path'))`;
 
 /** What the shop's database says of itself and of our rights in it. */
 export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
-  const { rows } = await client.query<Record<'version' | 'user' | 'super' | 'writable' | 'examples', string>>(`
+  const { rows } = await client.query<
+    Record<'version' | 'user' | 'super' | 'writable' | 'examples' | 'port' | 'session', string>
+  >(`
     with writable as (
       select c.oid::regclass::text as name
       from pg_class c
@@ -22,7 +28,7 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
         and has_schema_privilege(n.oid, 'usage')
         and has_table_privilege(c.oid, 'insert, update, delete, truncate')
     )
-    select current_setting('server_version') as version, current_user as user,
+    select inet_server_port() as port, ${session} as session, current_setting('server_version') as version, current_user as user,
       (select rolsuper from pg_roles where rolname = current_user)::text as super,
       (select count(*) from writable) as writable,
       (select to_json(array(select name from writable order by name limit 3))) as examples`);
@@ -34,15 +40,13 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
     isSuperuser: row.super === 'true',
     writable: Number(row.writable),
     examples: JSON.parse(row.examples),
+    serverPort: row.port === null ? undefined : Number(row.port),
+    sessions: [row.session],
   };
 }
 
-/** The newest rows where the query tells which those are, else any. */
-export async function readSample(
-  client: pg.ClientBase,
-  query: { name: QueryName; sql: string },
-  limit: number,
-): Promise<RawRow[]> {
-  const order = query.name === 'orders' ? 'order by q.updated_at desc nulls last' : '';
-  return (await client.query<RawRow>(`select q.* from (${query.sql}) q ${order} limit $1`, [limit])).rows;
+/** Time zone, date style and search path of the session. */
+export async function readSession(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ session: string }>(`select ${session} as session`);
+  return rows[0]?.session ?? '';
 }

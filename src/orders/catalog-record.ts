@@ -1,0 +1,56 @@
+import {
+  type CallOptions,
+  NotFoundError,
+  RefusedError,
+  type ReviewApi,
+  UnknownOutcomeError,
+} from '../review-api/index.ts';
+import type { CatalogRow } from '../shop/catalog.ts';
+import type { RawRow, Read } from '../shop/rows.ts';
+import { keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
+import { type Attempted, openServiceHealth } from './service-health.ts';
+
+/**
+ * Sends requests about one record of the catalog at a time. `failed`: only this record fails, because the service refuses
+ * it or always responds with an error.
+ *
+ * @throws the client's errors where the service itself fails.
+ */
+export function openAttempts(api: Pick<ReviewApi, 'orders'>) {
+  const health = openServiceHealth(api);
+  return async <T>(send: (options: CallOptions) => Promise<T>): Promise<Attempted<T>> => {
+    try {
+      return await health.ofRecord({ hasFailedBefore: false }).attempt(() => {}, send);
+    } catch (error) {
+      // An unknown outcome was looked up already: the record is not there. The next run looks again before it creates.
+      const isOfRecord = [RefusedError, NotFoundError, UnknownOutcomeError].some((kind) => error instanceof kind);
+      if (isOfRecord && error instanceof Error) return { failed: error.message };
+      throw error;
+    }
+  };
+}
+
+/**
+ * The rows of a catalog query that can be pushed, by code, and the others as dead letters. A code that is there twice is
+ * one dead letter: which of its rows is right is not known, and their order may change from run to run.
+ */
+export function readCatalogRows<T extends { code: string }>(
+  kind: 'category' | 'user_grade',
+  rows: readonly CatalogRow[],
+  read: (raw: RawRow) => Read<T>,
+): { byCode: Map<string, T>; deadLetters: NewDeadLetter[] } {
+  const byCode = new Map<string, T>();
+  const deadLetters: NewDeadLetter[] = [];
+  for (const [key, same] of Map.groupBy(rows, ({ row }) => row.code?.trim() || keyOf(row))) {
+    const [first] = same;
+    if (!first) continue;
+    const result = first.fault === undefined ? read(first.row) : { fault: first.fault };
+    const code = first.row.code?.trim() ? (first.row.code ?? key) : key;
+    if (same.length > 1) {
+      const reason = `code is there in ${same.length} rows, expected one; a join may multiply rows`;
+      deadLetters.push({ kind, key: code, reason, payload: same.map(({ row }) => row) });
+    } else if ('fault' in result) deadLetters.push({ kind, key: code, reason: result.fault, payload: first.row });
+    else byCode.set(result.row.code, result.row);
+  }
+  return { byCode, deadLetters };
+}

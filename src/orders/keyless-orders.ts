@@ -1,0 +1,37 @@
+import { ReviewSyncError } from '../base/errors.ts';
+import type { Shop } from '../shop/index.ts';
+import { putDeadLetter, resolveKeylessDeadLetters } from '../warehouse/dead-letters.ts';
+import type { Db } from '../warehouse/index.ts';
+import { orderDeadLetter } from './prepare-order.ts';
+
+/** `problem`: why it is unknown whether there are more, one sentence. */
+export type KeylessReport = { found: number; problem?: string };
+
+/**
+ * Looks for orders without code or date, which no run meets, and keeps them as dead letters; closes the dead letters of
+ * those that were corrected. Reads the whole of orders.sql in at most 30 s: for once a day.
+ */
+export async function keepKeylessOrders({ shop, db }: { shop: Shop; db: Db }): Promise<KeylessReport> {
+  const read = await shop.keylessOrders().catch((error: unknown) => {
+    if (error instanceof ReviewSyncError && error.code === 'shop-timeout') return undefined;
+    throw error;
+  });
+  if (read === undefined) {
+    return {
+      found: 0,
+      problem: 'It is unknown whether orders.sql has rows without code or date: looking took over 30 s',
+    };
+  }
+  const reason = 'code or date of the order is empty, expected a value';
+  const deadLetters = read.rows.map((row) => orderDeadLetter(row, reason));
+  for (const deadLetter of deadLetters) await putDeadLetter(db, deadLetter);
+  if (!read.isComplete) {
+    const problem = `orders.sql has more than ${read.rows.length} rows without code or date; only these were kept as dead letters`;
+    return { found: read.rows.length, problem };
+  }
+  await resolveKeylessDeadLetters(
+    db,
+    deadLetters.map((deadLetter) => deadLetter.key),
+  );
+  return { found: read.rows.length };
+}

@@ -1,0 +1,149 @@
+import {
+  NotFoundError,
+  type OrderBody,
+  type OrderDetail,
+  RefusedError,
+  ReviewApiError,
+  UnknownOutcomeError,
+} from '../review-api/index.ts';
+import { LeaseLostError } from '../warehouse/leases.ts';
+import type { OrderLink } from '../warehouse/order-links.ts';
+import type { LeasedOrder } from '../warehouse/order-store.ts';
+import { decideContact } from './contact-rule.ts';
+import { type DesiredOrder, fieldsToClear, requestBody } from './desired-order.ts';
+import { contactFields, type OptionalField } from './order-body.ts';
+import type { OrderDeps } from './push-order.ts';
+import type { FailureKind } from './retry-delay.ts';
+import { isSameCode } from './same-content.ts';
+import { type Attempted, type RequestLimits, refusalKind } from './service-health.ts';
+
+export type Posted =
+  /** `notCleared`: fields that the shop cleared and that the service cannot be made to clear. */
+  | { kind: 'accepted'; detail: OrderDetail; sent: OrderBody; notCleared: string[] }
+  /** The service refuses the order, or is up but fails on this order. */
+  | { kind: 'failed'; reason: string; failure: FailureKind };
+
+/**
+ * Creates or updates the order at the service (spec, "Create or update an order").
+ *
+ * 1. Decide whether this request may carry the contact (promise 7).
+ * 2. POST all fields that the shop has, and an empty value for those that it had before.
+ * 3. Where the service still shows a value that the shop does not have, clear that field too, and look again.
+ *
+ * @throws the client's errors when the service as a whole fails.
+ */
+export async function postOrder(deps: OrderDeps, desired: DesiredOrder, leased: LeasedOrder): Promise<Posted> {
+  const { link } = leased;
+  const withContact = await mayCarryContact(deps, desired, link);
+  const clear = fieldsToClear(desired, link.sentFields ?? []);
+  const first = await post(deps, leased, requestBody(desired, { withContact, clear }));
+  if (first.kind === 'accepted') return clearShown(deps, desired, leased, { ...first, notCleared: [] });
+  if (first.failure === 'transient' || clear.length === 0) return first;
+  // The service may refuse only the empty values: then the rest of the order is sent without them.
+  const second = await post(deps, leased, requestBody(desired, { withContact, clear: [] }));
+  return second.kind === 'accepted' ? { ...second, notCleared: clear } : first;
+}
+
+type Accepted = Extract<Posted, { kind: 'accepted' }>;
+
+async function post(deps: OrderDeps, leased: LeasedOrder, sent: OrderBody): Promise<Posted> {
+  deps.signal.throwIfAborted();
+  try {
+    const attempted = await sendWrite(deps, leased, (limits) => deps.api.orders.upsert(sent, limits));
+    if ('failed' in attempted) return { kind: 'failed', reason: attempted.failed, failure: 'transient' };
+    return { kind: 'accepted', detail: attempted.value, sent, notCleared: [] };
+  } catch (error) {
+    if (error instanceof RefusedError) return { kind: 'failed', reason: error.message, failure: refusalKind(error) };
+    throw error;
+  }
+}
+
+/**
+ * Sends a write about the order. The lease is checked right before each attempt. Where the outcome stays unknown the lease is
+ * kept: a process that is being stopped gives up waiting for a response, but the service may still carry the write out.
+ */
+export async function sendWrite<T>(
+  { store, requests }: Pick<OrderDeps, 'store' | 'requests'>,
+  leased: LeasedOrder,
+  request: (limits: RequestLimits) => Promise<T>,
+): Promise<Attempted<T>> {
+  try {
+    return await requests.attempt(() => store.assertLease(leased), request);
+  } catch (error) {
+    const isCutOff = !(
+      error instanceof ReviewApiError ||
+      error instanceof LeaseLostError ||
+      error instanceof TypeError
+    );
+    if (isCutOff || (error instanceof UnknownOutcomeError && mayBeUnderWay(error))) leased.isWriteUnderWay = true;
+    throw error;
+  }
+}
+
+/** Unlike 500 and 503, a gateway's 504 or a broken connection does not say whether the service is still at work. */
+export const mayBeUnderWay = ({ status }: UnknownOutcomeError): boolean => status !== 500 && status !== 503;
+
+async function mayCarryContact(deps: OrderDeps, desired: DesiredOrder, link: OrderLink): Promise<boolean> {
+  const decision = decideContact({
+    hash: desired.contactHash,
+    lastHash: link.contactHash,
+    lastWasSent: link.contactSent,
+    createdAt: desired.prepared.order.createdAt,
+    now: deps.now(),
+    maxAgeDays: deps.contactMaxAgeDays,
+    policy: deps.policy.contact,
+  });
+  if (decision !== 'repeat') return decision === 'send';
+  if (link.orderId === null) return false;
+  const there = await orderAtService(deps, link.orderId);
+  return 'value' in there && there.value !== undefined && isSameCode(there.value.code, link.orderCode);
+}
+
+/** The order, or undefined where the service has none of this id; `failed` where the service fails on this order alone. */
+export async function orderAtService(
+  { api, requests }: Pick<OrderDeps, 'api' | 'requests'>,
+  id: number,
+): Promise<Attempted<OrderDetail | undefined>> {
+  try {
+    return await requests.attempt(undefined, (limits) => api.orders.get(id, limits));
+  } catch (error) {
+    if (error instanceof NotFoundError) return { value: undefined };
+    throw error;
+  }
+}
+
+async function clearShown(
+  deps: OrderDeps,
+  desired: DesiredOrder,
+  leased: LeasedOrder,
+  accepted: Accepted,
+): Promise<Posted> {
+  const { link } = leased;
+  const before = shownWithoutShop(desired, accepted.detail);
+  const untried = before.filter((field) => accepted.sent[field] !== null);
+  if (untried.length === 0) return { ...accepted, notCleared: worthReporting(before, link) };
+  const cleared = Object.fromEntries(untried.map((field) => [field, null]));
+  const second = await post(deps, leased, { ...accepted.sent, ...cleared });
+  if (second.kind !== 'accepted') return { ...accepted, notCleared: worthReporting(before, link) };
+  return { ...second, notCleared: worthReporting(shownWithoutShop(desired, second.detail), link) };
+}
+
+/** Fields that the service shows with a value although the shop has none. */
+export function shownWithoutShop({ body }: DesiredOrder, detail: OrderDetail): OptionalField[] {
+  // Some services show the account where there is no name.
+  const name = detail.username === detail.user_code ? null : detail.username;
+  const shown = [
+    ['user_code', detail.user_code],
+    ['user_name', name],
+    ['user_phone', detail.phone],
+    ['user_email', detail.user_email],
+  ] as const;
+  return shown.flatMap(([field, value]) => (value && body[field] === undefined ? [field] : []));
+}
+
+/** A value that we did not send, and that reaches nobody, may be the service's own way to mark a guest. */
+function worthReporting(fields: readonly OptionalField[], link: OrderLink): string[] {
+  return fields.filter(
+    (field) => link.sentFields?.includes(field) || contactFields.some((contact) => contact === field),
+  );
+}

@@ -1,0 +1,163 @@
+import type { Counts } from '../base/counts.ts';
+import type { OrderBody } from '../review-api/index.ts';
+import type { NewDeadLetter } from '../warehouse/dead-letters.ts';
+import type { OrderLink } from '../warehouse/order-links.ts';
+import type { PushRecord } from '../warehouse/order-record.ts';
+import type { LeasedOrder } from '../warehouse/order-store.ts';
+import { type DesiredOrder, sentFieldsAfter } from './desired-order.ts';
+import type { LineLink } from './match-sub-orders.ts';
+import type { Posted } from './post-order.ts';
+import { lineKey } from './prepare-order.ts';
+import type { PushDeps, PushOutcome } from './push-order.ts';
+import { type FailureKind, lookForDoubleMs, retryDelayMs } from './retry-delay.ts';
+
+/** One attempt to bring an order in line with the shop: filled step by step, recorded as a whole. */
+export type PushAttempt = {
+  desired: DesiredOrder;
+  counts: Counts;
+  /** All links of the order's lines, as last written or about to be recorded; by line code. */
+  links: Map<string, LineLink>;
+  /** Line codes of the links to record, and of the links to delete. */
+  changed: Set<string>;
+  dropLinks: Set<string>;
+  /** Lines that became dead letters in this attempt: nothing more is sent about them. */
+  failedLines: Map<string, NewDeadLetter>;
+  /** How often each line was tried. */
+  tries: Map<string, number>;
+  /** Why the order as a whole is a dead letter. */
+  reasons: string[];
+  /** What kind of failure to retry; undefined: none. `transient` where there are both. */
+  failure: FailureKind | undefined;
+  /** Sub-orders stay whose lines vanished together with far more than usual. */
+  removalsHeld: boolean;
+};
+
+export function newAttempt(desired: DesiredOrder, leased: LeasedOrder): PushAttempt {
+  return {
+    desired,
+    counts: {},
+    links: new Map((leased.lines as LineLink[]).map((link) => [link.lineCode, link])),
+    changed: new Set(),
+    dropLinks: new Set(),
+    failedLines: new Map(),
+    tries: new Map(),
+    reasons: [],
+    failure: undefined,
+    removalsHeld: false,
+  };
+}
+
+export function count(attempt: PushAttempt, kind: string, more = 1): void {
+  if (more > 0) attempt.counts[kind] = (attempt.counts[kind] ?? 0) + more;
+}
+
+/** Notes what a request did for a line. */
+export function setLink(attempt: PushAttempt, link: LineLink): void {
+  attempt.links.set(link.lineCode, link);
+  attempt.changed.add(link.lineCode);
+  attempt.dropLinks.delete(link.lineCode);
+}
+
+/** Notes that a line has no sub-order: it was removed, or its creation was refused. */
+export function dropLink(attempt: PushAttempt, lineCode: string): void {
+  attempt.links.delete(lineCode);
+  attempt.changed.delete(lineCode);
+  attempt.dropLinks.add(lineCode);
+}
+
+/** Makes a line a dead letter. */
+export function failLine(
+  attempt: PushAttempt,
+  line: { lineCode: string; content?: unknown },
+  reason: string,
+  kind: FailureKind,
+): void {
+  const { code } = attempt.desired.prepared.order;
+  const { lineCode, content } = line;
+  const payload = { order_code: code, line_code: lineCode, content };
+  attempt.failedLines.set(lineCode, {
+    kind: 'order_line',
+    key: lineKey(code, lineCode),
+    order_code: code,
+    reason,
+    payload,
+  });
+  setFailure(attempt, kind);
+}
+
+/** Makes the order as a whole a dead letter. */
+export function failOrder(attempt: PushAttempt, reason: string, kind: FailureKind): void {
+  attempt.reasons.push(reason);
+  setFailure(attempt, kind);
+}
+
+function setFailure(attempt: PushAttempt, kind: FailureKind): void {
+  if (attempt.failure !== 'transient') attempt.failure = kind;
+}
+
+/**
+ * The outcome where the lease was lost: another process took the order over, and sees in the links what this process did.
+ * This process tries the order again later.
+ */
+export function lost({ now }: PushDeps, { orderCode }: LeasedOrder): PushOutcome {
+  return { kind: 'leased-elsewhere', lease: { orderCode, leasedBy: 'another process', leasedUntil: now() } };
+}
+
+/** What to record of an attempt that has ended. */
+export function recordOf(attempt: PushAttempt, { link }: LeasedOrder, posted: Posted): PushRecord {
+  const { desired } = attempt;
+  const { order, waiting } = desired.prepared;
+  const before = link.sentFields ?? [];
+  const isAccepted = posted.kind === 'accepted';
+  return {
+    orderId: isAccepted ? posted.detail.id : link.orderId,
+    fingerprint: desired.fingerprint,
+    ...retryOf(attempt, link),
+    removalsHeld: attempt.removalsHeld,
+    // A line that failed may have been changed all the same; a line that was not pushed stays as unsure as it was.
+    linesUnsure:
+      attempt.failure === 'transient' ||
+      (link.areLinesUnsure && !isAccepted) ||
+      (link.areLinesUnsure && waiting.length > 0),
+    contactHash: isAccepted ? desired.contactHash : link.contactHash,
+    contactSent: isAccepted ? isContactIn(posted.sent) : link.contactSent,
+    sentFields: isAccepted ? [...sentFieldsAfter(before, posted.sent), ...posted.notCleared] : before,
+    userGradeCode: order.userGradeCode,
+    userGradeId: desired.body.user_grade_id ?? undefined,
+    shopUpdatedAt: order.updatedAt ?? null,
+    orderedAt: order.createdAt,
+    lines: [...attempt.changed].flatMap((lineCode) => attempt.links.get(lineCode) ?? []),
+    dropLinks: [...attempt.dropLinks],
+    waiting,
+    deadLetters: deadLettersOf(attempt),
+  };
+}
+
+function retryOf({ desired, failure, links }: PushAttempt, link: OrderLink) {
+  const failedPushes = failure === undefined ? 0 : failedPushesAfter(desired, link);
+  const delaysMs = [
+    ...(failure === undefined ? [] : [retryDelayMs(failure, failedPushes)]),
+    ...([...links.values()].some((line) => line.wasSentAgain) ? [lookForDoubleMs] : []),
+  ];
+  return { failedPushes, retryAfterMs: delaysMs.length === 0 ? null : Math.min(...delaysMs) };
+}
+
+/** How many pushes in a row have failed if this one fails too. A change of the order in the shop begins a new row. */
+export const failedPushesAfter = (desired: DesiredOrder, link: OrderLink): number =>
+  link.fingerprint === desired.fingerprint ? link.failedPushes + 1 : 1;
+
+/**
+ * An accepted request without contact means that the service has no contact from us, whatever an earlier order of this code
+ * had: the service may have deleted the order, and created it again with this request.
+ */
+const isContactIn = ({ user_email: email, user_phone: phone }: OrderBody) =>
+  typeof email === 'string' || typeof phone === 'string';
+
+function deadLettersOf({ desired, reasons, failedLines }: PushAttempt): NewDeadLetter[] {
+  const { order, lines, faulty } = desired.prepared;
+  const { code } = order;
+  const ofLines = [...faulty.map(({ lineCode: _, ...deadLetter }) => deadLetter), ...failedLines.values()];
+  if (reasons.length === 0) return ofLines;
+  const payload = { order, lines };
+  return [{ kind: 'order', key: code, order_code: code, reason: reasons.join('; '), payload }, ...ofLines];
+}

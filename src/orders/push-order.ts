@@ -1,0 +1,212 @@
+import type { Counts } from '../base/counts.ts';
+import { describeError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { ReviewApi, Wait } from '../review-api/index.ts';
+import { isAboutData } from '../warehouse/batch.ts';
+import { LeaseLostError } from '../warehouse/leases.ts';
+import type { OtherLease } from '../warehouse/order-links.ts';
+import type { LeasedOrder, OrderStore } from '../warehouse/order-store.ts';
+import { applySubOrders } from './apply-sub-orders.ts';
+import { type DesiredOrder, desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { diffSubOrders, type SubOrderDiff } from './diff-sub-orders.ts';
+import { type Posted, postOrder } from './post-order.ts';
+import type { PreparedOrder } from './prepare-order.ts';
+import {
+  count,
+  failedPushesAfter,
+  failOrder,
+  lost,
+  newAttempt,
+  type PushAttempt,
+  recordOf,
+  setLink,
+} from './push-attempt.ts';
+import { emptiesOrder, heldRemovalsReason } from './removal-guard.ts';
+import { removeOrder } from './remove-order.ts';
+import { retryDelayMs } from './retry-delay.ts';
+import type { RecordRequests, ServiceHealth } from './service-health.ts';
+
+export type PushDeps = {
+  api: Pick<ReviewApi, 'orders' | 'subOrders'>;
+  store: OrderStore;
+  service: ServiceHealth;
+  log: Logger;
+  signal: AbortSignal;
+  now: () => Date;
+  /** The service's ids of the shop's member grades. */
+  gradeIds: ReadonlyMap<string, number>;
+  contactMaxAgeDays: number;
+  policy: PushPolicy;
+  /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
+  deletes: 'off' | 'send';
+  /** Whether removals of the slice are held back, because far more vanished than usual. */
+  holdsRemovals: boolean;
+  /** How long to wait before looking what became of a request whose response was lost, in milliseconds. */
+  settleMs: number;
+  /** Called when orders wait for another process. */
+  onWait?: ((wait: Wait) => void) | undefined;
+  /** The order as it is in the shop at this moment; undefined where the shop does not have it, or it cannot be read. */
+  readAgain(code: string): Promise<PreparedOrder | undefined>;
+};
+
+/** What the functions that push one order need: also the requests of this push. */
+export type OrderDeps = PushDeps & { requests: RecordRequests };
+
+export type PushOutcome =
+  | { kind: 'ended'; counts: Counts }
+  /** Another process is pushing this order: try again later. */
+  | { kind: 'leased-elsewhere'; lease: OtherLease };
+
+/**
+ * Brings one order at the service in line with the shop (spec, "Orders" and "Sub-orders").
+ *
+ * 1. Take the lease: from here on no other process pushes this order.
+ * 2. Read the order again if somebody pushed it since it was read.
+ * 3. Stop if the last push sent the order as it is in the shop; delete it at the service if the shop did.
+ * 4. POST the order.
+ * 5. Match its sub-orders with the shop's lines.
+ * 6. Write down, under the lease, which sub-orders are taken over and which are about to be created.
+ * 7. Change, remove and create sub-orders. After a lost response look again, from 4.
+ * 8. Record all of it in one transaction, which gives the lease back.
+ *
+ * Two processes may run it at the same time, and it may be killed at any step.
+ *
+ * @param readAt the warehouse's clock just before the order was read from the shop.
+ * @throws when a system fails: the client's errors, the database's. A failure of this order is a dead letter: what the
+ *   service refuses or fails on, a value that the warehouse refuses, and an unexpected error of this program.
+ */
+export async function pushOrder(deps: PushDeps, given: PreparedOrder, readAt: Date): Promise<PushOutcome> {
+  const leased = await deps.store.lease(given.order.code);
+  if ('leasedBy' in leased) return { kind: 'leased-elsewhere', lease: leased };
+  using _heartbeat = keepLease(deps, leased);
+  let wasSent = false;
+  let desired: DesiredOrder | undefined;
+  try {
+    const isStale = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
+    const prepared = isStale ? await deps.readAgain(given.order.code) : given;
+    desired = prepared && desiredOrder(prepared, deps.gradeIds);
+    if (!desired || isUnchanged(desired, leased.link, deps.policy)) {
+      await deps.store.release(leased, { wasSent });
+      return { kind: 'ended', counts: desired ? { orders_unchanged: 1 } : {} };
+    }
+    if (desired.prepared.order.deletedAt && deps.deletes === 'off') {
+      await deps.store.release(leased, { wasSent });
+      return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
+    }
+    wasSent = true;
+    const requests = deps.service.ofRecord({ hasFailedBefore: leased.link.failures > 0 });
+    if (desired.prepared.order.deletedAt) return await removeOrder({ ...deps, requests }, leased, desired);
+    return await upsertOrder({ ...deps, requests }, leased, newAttempt(desired, leased));
+  } catch (error) {
+    if (desired && isOfThisOrder(error)) return failUnexpectedly(deps, leased, desired, error);
+    // Ignore a release that fails: it is repeated, and at last the lease runs out by itself.
+    await deps.store.release(leased, { wasSent }).catch(() => {});
+    if (error instanceof LeaseLostError) return lost(deps, leased);
+    throw error;
+  }
+}
+
+/** Steps 4 to 8. */
+async function upsertOrder(deps: OrderDeps, leased: LeasedOrder, attempt: PushAttempt): Promise<PushOutcome> {
+  for (;;) {
+    const posted = await postOrder(deps, attempt.desired, leased);
+    if (posted.kind !== 'accepted') {
+      failOrder(attempt, posted.reason, posted.failure);
+      count(attempt, 'orders_failed');
+      return record(deps, leased, attempt, posted);
+    }
+
+    const diff = difference(deps, leased, attempt, posted);
+    if (!(await deps.store.saveLines(leased, { lines: diff.links, dropLinks: diff.dropLinks })))
+      return lost(deps, leased);
+    for (const lineCode of diff.dropLinks) attempt.links.delete(lineCode);
+    for (const link of diff.links) attempt.links.set(link.lineCode, link);
+    count(attempt, 'sub_orders_added', diff.found);
+
+    if ((await applySubOrders(deps, leased, attempt, posted.detail, diff)) === 'again') continue;
+    if (leased.link.isRetryDue) forgetSentAgain(leased, attempt);
+    if (posted.notCleared.length > 0) failOrder(attempt, notClearedReason(posted.notCleared), 'permanent');
+    count(attempt, 'orders_pushed');
+    return record(deps, leased, attempt, posted);
+  }
+}
+
+/**
+ * What to send about the sub-orders. Lines that wait, that cannot be read or that failed keep theirs unchanged; removals
+ * that look like an accident are held back (promise 6), and stay so until the lines are back or `--allow-removals` is given.
+ */
+function difference(
+  deps: PushDeps,
+  leased: LeasedOrder,
+  attempt: PushAttempt,
+  { detail }: Extract<Posted, { kind: 'accepted' }>,
+): SubOrderDiff {
+  const { prepared } = attempt.desired;
+  attempt.reasons = [];
+  const untouched = new Set([...prepared.waiting, ...prepared.faulty].map((line) => line.lineCode));
+  for (const lineCode of attempt.failedLines.keys()) untouched.add(lineCode);
+  const lines = prepared.lines.filter((line) => !untouched.has(line.lineCode));
+  const diff = diffSubOrders(detail.sub_orders, lines, [...attempt.links.values()], untouched, {
+    areLinesUnsure: leased.link.areLinesUnsure,
+  });
+  const isEmptied = emptiesOrder(prepared);
+  const looksLikeAccident = deps.holdsRemovals || isEmptied || leased.link.removalsHeld;
+  attempt.removalsHeld = deps.policy.removals === 'usual' && looksLikeAccident && diff.remove.length > 0;
+  if (!attempt.removalsHeld) return diff;
+  attempt.reasons = [heldRemovalsReason(diff.remove.length, { isEmptied })];
+  return { ...diff, remove: [] };
+}
+
+/** The second look for a double has taken place: no third one is needed, unless a double could not be removed. */
+function forgetSentAgain({ lines }: LeasedOrder, attempt: PushAttempt): void {
+  for (const { lineCode, subOrderId, wasSentAgain } of lines) {
+    const link = attempt.failedLines.has(lineCode) ? undefined : attempt.links.get(lineCode);
+    if (link && wasSentAgain && subOrderId !== null) setLink(attempt, { ...link, wasSentAgain: false });
+  }
+}
+
+async function record(deps: PushDeps, leased: LeasedOrder, attempt: PushAttempt, posted: Posted): Promise<PushOutcome> {
+  if (attempt.failedLines.size > 0) attempt.counts.lines_failed = attempt.failedLines.size;
+  if (!(await deps.store.record(leased, recordOf(attempt, leased, posted)))) return lost(deps, leased);
+  return { kind: 'ended', counts: attempt.counts };
+}
+
+/**
+ * Whether the error is this order's alone: a value that the warehouse refuses, or an error of this program, such as an
+ * argument that the client refuses. The other orders go on.
+ */
+const isOfThisOrder = (error: unknown): error is Error =>
+  isAboutData(error) || error instanceof TypeError || error instanceof RangeError;
+
+/** Makes the order a dead letter, and logs the error with its stack: somebody has to look at it. */
+async function failUnexpectedly(
+  deps: PushDeps,
+  leased: LeasedOrder,
+  desired: DesiredOrder,
+  error: Error,
+): Promise<PushOutcome> {
+  const { order } = desired.prepared;
+  deps.log.error({ order: order.code, error, stack: error.stack }, 'unexpected error while pushing an order');
+  // The database's message may quote the value.
+  const what = isAboutData(error) ? 'the warehouse refuses one of its values' : describeError(error);
+  const reason = `the order cannot be sent or recorded: ${what}`;
+  const failedPushes = failedPushesAfter(desired, leased.link);
+  await deps.store.recordError(leased, {
+    fingerprint: desired.fingerprint,
+    failedPushes,
+    retryAfterMs: retryDelayMs('permanent', failedPushes),
+    deadLetter: { kind: 'order', key: order.code, order_code: order.code, reason, payload: { order } },
+  });
+  return { kind: 'ended', counts: { orders_failed: 1 } };
+}
+
+/** Renews the lease for as long as the push lasts: its requests may wait long for a slot. A frozen process renews nothing. */
+function keepLease({ store }: PushDeps, leased: LeasedOrder): Disposable {
+  // Ignore a renewal that fails: the check before each write sees that the lease is old.
+  const renew = () => void store.renew(leased).catch(() => {});
+  const timer = setInterval(renew, store.leaseMs / 10);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+const notClearedReason = (fields: readonly string[]) =>
+  `the service keeps ${fields.join(', ')} although the shop has none and an empty value was sent; clear it there by hand`;

@@ -1,0 +1,236 @@
+import { addCounts, type Counts } from '../base/counts.ts';
+import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import type { Shop } from '../shop/index.ts';
+import type { RawOrder } from '../shop/orders.ts';
+import {
+  forgetFingerprints,
+  type NewDeadLetter,
+  putDeadLetter,
+  resolveOrderDeadLetters,
+} from '../warehouse/dead-letters.ts';
+import type { Db } from '../warehouse/index.ts';
+import { productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
+import { type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
+import { forgetWaiting, resolveUnchanged } from '../warehouse/order-revisits.ts';
+import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { orderDeadLetter, type PreparedOrder, prepareOrder } from './prepare-order.ts';
+import type { PushDeps } from './push-order.ts';
+import { pushOrders } from './push-orders.ts';
+import { heldDeletionReason, isUnusual } from './removal-guard.ts';
+import { openServiceHealth, type Patience } from './service-health.ts';
+
+/**
+ * Which orders to push. `plannedAt`: the orders did not change, but are read again for another reason; an order that was
+ * pushed since that moment is left out.
+ */
+export type OrderStep = { codes: string[]; plannedAt?: string } & PushPolicy;
+
+/** Orders read and compared at a time. */
+const ordersPerSlice = 200;
+
+export type SliceDeps = Omit<PushDeps, 'gradeIds' | 'policy' | 'holdsRemovals' | 'readAgain' | 'service'> & {
+  shop: Shop;
+  db: Db;
+  /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
+  deletes: 'off' | 'send';
+  patience?: Patience;
+};
+
+/**
+ * Pushes the orders of one step as they are in the shop now, 200 at a time.
+ *
+ * @throws when the service, the shop or the warehouse fails; what was pushed until then stays pushed.
+ */
+export async function pushStep(deps: SliceDeps, step: OrderStep): Promise<Counts> {
+  const counts: Counts[] = [];
+  let timeout: ReviewSyncError | undefined;
+  for (let at = 0; at < step.codes.length; at += ordersPerSlice) {
+    deps.signal.throwIfAborted();
+    try {
+      counts.push(await pushSlice(deps, { ...step, codes: step.codes.slice(at, at + ordersPerSlice) }));
+    } catch (error) {
+      // One order may be too much for the shop's query: those of the other slices go on.
+      if (!(error instanceof ReviewSyncError && error.code === 'shop-timeout')) throw error;
+      timeout ??= error;
+    }
+  }
+  if (timeout) throw timeout;
+  return addCounts(counts);
+}
+
+/**
+ * 1. Read the orders and what is remembered of them.
+ * 2. Keep orders that cannot be read as dead letters; leave out those that are unchanged or gone, and deleted ones unless
+ *    ORDER_DELETES=send.
+ * 3. Hold removals and deletions back when far more vanished than usual.
+ * 4. Push the others side by side, and those that another process is pushing once it has finished.
+ */
+async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
+  const { db, shop } = deps;
+  const policy: PushPolicy = { contact: step.contact, removals: step.removals };
+  const readAt = await warehouseNow(db);
+  const raws = await shop.orders(step.codes);
+  await requireLines(shop, raws);
+  const { orders, deadLetters } = await prepareAll(db, raws);
+  await keepDeadLetters(db, deadLetters);
+  await forgetVanished(db, step.codes, raws);
+
+  const links = await orderLinks(
+    db,
+    orders.map(({ order }) => order.code),
+  );
+  const gradeIds = await userGradeIds(db);
+  const { plannedAt } = step;
+  const isRevisit = plannedAt !== undefined;
+  const due = isRevisit ? notPushedSince(new Date(plannedAt), orders, links) : orders;
+  const sorted = sort(deps, due, links, { gradeIds, policy });
+  await closeUnchanged(db, sorted, gradeIds);
+  const heldDeletions = await holdDeletions(deps, sorted.deleted, links.size, policy);
+
+  const push: PushDeps = {
+    ...deps,
+    gradeIds,
+    policy,
+    service: openServiceHealth(deps.api, deps.patience),
+    holdsRemovals: await isUnusualSlice(db, sorted.changed),
+    readAgain: async (code) => (await prepareAll(db, await shop.orders([code]))).orders[0],
+  };
+  const pushed = await pushOrders(push, [...sorted.changed, ...(heldDeletions > 0 ? [] : sorted.deleted)], readAt);
+  const read = isRevisit ? { orders_revisited: raws.length } : { orders: raws.length };
+  const unchanged = isRevisit ? {} : { orders_unchanged: sorted.unchanged.length };
+  const failed = { orders_failed: deadLetters.length + heldDeletions, orders_deleted_kept: sorted.ignored.length };
+  return addCounts([read, unchanged, failed, ...pushed]);
+}
+
+/**
+ * Where not one order of a slice has a line, the lines may be written under other codes than the orders: then nothing may
+ * be pushed as if it were complete.
+ */
+async function requireLines(shop: Shop, raws: readonly RawOrder[]): Promise<void> {
+  const readable = raws.filter((raw) => raw.fault === undefined);
+  if (readable.length === 0 || readable.some((raw) => raw.lines.length > 0)) return;
+  const fault = await shop.linesFault();
+  if (fault !== undefined) throw new IncompleteError(fault, { hint: 'npx review-sync doctor shows the queries.' });
+}
+
+/** Once what is wrong with these orders is corrected they are pushed again, and the push closes their dead letters. */
+async function keepDeadLetters(db: Db, deadLetters: readonly NewDeadLetter[]): Promise<void> {
+  for (const deadLetter of deadLetters) await putDeadLetter(db, deadLetter);
+  await forgetFingerprints(
+    db,
+    deadLetters.flatMap((deadLetter) => deadLetter.order_code ?? []),
+  );
+}
+
+/** Orders to read again that no slice of the same run has pushed since the run was planned. */
+function notPushedSince(
+  at: Date,
+  orders: readonly PreparedOrder[],
+  links: ReadonlyMap<string, OrderLink>,
+): PreparedOrder[] {
+  return orders.filter(({ order }) => (links.get(order.code)?.pushedAt ?? 0) < at);
+}
+
+type Sorted = {
+  changed: PreparedOrder[];
+  unchanged: PreparedOrder[];
+  /** To be deleted at the service. */
+  deleted: PreparedOrder[];
+  /** Deleted in the shop; they stay at the service, or were never there. */
+  ignored: PreparedOrder[];
+};
+
+function sort(
+  { deletes }: SliceDeps,
+  orders: readonly PreparedOrder[],
+  links: ReadonlyMap<string, OrderLink>,
+  { gradeIds, policy }: { gradeIds: ReadonlyMap<string, number>; policy: PushPolicy },
+): Sorted {
+  const sorted: Sorted = { changed: [], unchanged: [], deleted: [], ignored: [] };
+  for (const one of orders) {
+    const link = links.get(one.order.code);
+    if (one.order.deletedAt) sorted[link && deletes === 'send' ? 'deleted' : 'ignored'].push(one);
+    else sorted[isUnchanged(desiredOrder(one, gradeIds), link, policy) ? 'unchanged' : 'changed'].push(one);
+  }
+  return sorted;
+}
+
+/** Unchanged orders, and those that are deleted in the shop and stay at the service, have nothing left to correct. */
+async function closeUnchanged(
+  db: Db,
+  { unchanged, ignored }: Sorted,
+  gradeIds: ReadonlyMap<string, number>,
+): Promise<void> {
+  await resolveUnchanged(
+    db,
+    unchanged.map((one) => ({
+      order_code: one.order.code,
+      fingerprint: desiredOrder(one, gradeIds).fingerprint,
+    })),
+  );
+  const deleted = ignored.map(({ order }) => order.code);
+  await resolveOrderDeadLetters(db, deleted);
+  await forgetWaiting(db, deleted);
+}
+
+/** Orders that were asked for by code and that the shop does not have any more: nothing of them can fail or wait. */
+async function forgetVanished(db: Db, codes: readonly string[], raws: readonly RawOrder[]): Promise<void> {
+  const found = new Set(raws.map((raw) => raw.order.code));
+  const vanished = codes.filter((code) => !found.has(code));
+  await resolveOrderDeadLetters(db, vanished);
+  await forgetWaiting(db, vanished);
+}
+
+/** Gives how many deletions are held back because far more orders were deleted than usual. */
+async function holdDeletions(
+  { db }: SliceDeps,
+  deleted: readonly PreparedOrder[],
+  pushed: number,
+  { removals }: PushPolicy,
+): Promise<number> {
+  if (removals === 'all' || !isUnusual({ pushed, vanished: deleted.length })) return 0;
+  const reason = heldDeletionReason(deleted.length);
+  await keepDeadLetters(
+    db,
+    deleted.map(({ order }) =>
+      orderDeadLetter({ code: order.code, deleted_at: order.deletedAt?.toISOString() ?? null }, reason),
+    ),
+  );
+  return deleted.length;
+}
+
+async function isUnusualSlice(db: Db, changed: readonly PreparedOrder[]): Promise<boolean> {
+  const links = await orderLines(
+    db,
+    changed.map(({ order }) => order.code),
+  );
+  let [pushed, vanished] = [0, 0];
+  for (const { order, lines, waiting, faulty } of changed) {
+    const codes = new Set([...lines, ...waiting, ...faulty].map((line) => line.lineCode));
+    const linked = (links.get(order.code) ?? []).filter((link) => link.subOrderId !== null);
+    pushed += linked.length;
+    // Where lines only got new codes, others take their place.
+    vanished += Math.max(
+      0,
+      Math.min(linked.filter((link) => !codes.has(link.lineCode)).length, linked.length - codes.size),
+    );
+  }
+  return isUnusual({ pushed, vanished });
+}
+
+/** The rows checked against the contract, with the product ids that are known so far. */
+export async function prepareAll(
+  db: Db,
+  raws: readonly RawOrder[],
+): Promise<{ orders: PreparedOrder[]; deadLetters: NewDeadLetter[] }> {
+  const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
+  const products = await productIds(db, [...new Set(codes.filter((code) => typeof code === 'string'))]);
+  const orders: PreparedOrder[] = [];
+  const deadLetters: NewDeadLetter[] = [];
+  for (const raw of raws) {
+    const prepared = prepareOrder(raw, products);
+    if ('order' in prepared) orders.push(prepared);
+    else deadLetters.push(prepared);
+  }
+  return { orders, deadLetters };
+}

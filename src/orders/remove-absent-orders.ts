@@ -1,0 +1,148 @@
+import type { Counts } from '../base/counts.ts';
+import { describeError, IncompleteError } from '../base/errors.ts';
+import type { Second } from '../base/time/span.ts';
+import { NotFoundError, type OrderDetail, RefusedError } from '../review-api/index.ts';
+import {
+  type AbsentDay,
+  absentDays,
+  forgetAbsentOrders,
+  isEverythingAbsent,
+  keepAbsentOrder,
+  pruneAbsentOrders,
+} from '../warehouse/absent-orders.ts';
+import { LeaseLostError } from '../warehouse/leases.ts';
+import type { PushPolicy } from './desired-order.ts';
+import { orderAtService, sendWrite } from './post-order.ts';
+import type { SliceDeps } from './push-slice.ts';
+import { isUnusual } from './removal-guard.ts';
+import { whyKept } from './remove-order.ts';
+import { type Attempted, openServiceHealth, type RecordRequests } from './service-health.ts';
+
+/** Hours between the first absence of an order and the one after which it is deleted at the service. */
+const waitHours = 24;
+
+/**
+ * Ends a rescan: deletes orders at the service that the shop no longer shows, and forgets absent orders with which nothing
+ * is left to do. Nothing is deleted unless ORDER_DELETES=send, nor where far more orders vanished than usual, of one day
+ * of creation or of all days together (promise 6).
+ *
+ * @param runId of the rescan: only orders that it missed itself are deleted.
+ * @param options.before the oldest creation that the rescan reads.
+ * @throws IncompleteError where deletions were held back or could not be carried out.
+ */
+export async function removeAbsentOrders(
+  deps: SliceDeps,
+  runId: string,
+  options: { before: Second; removals: PushPolicy['removals'] },
+): Promise<Counts> {
+  const { db, deletes } = deps;
+  const days = deletes === 'send' ? await absentDays(db, runId, waitHours) : [];
+  // A shop of few orders whose table was truncated: what is gone is all there was.
+  const isEverything = days.length > 0 && (await isEverythingAbsent(db, runId, options.before));
+  const isHeld = options.removals === 'usual' ? heldDays(days, isEverything) : () => false;
+  const service = openServiceHealth(deps.api, deps.patience);
+  const counts = { orders_deleted: 0, orders_deleted_kept: 0 };
+  const [failures, held]: [string[], string[]] = [[], []];
+  for (const day of days) {
+    if (isHeld(day)) {
+      held.push(...day.due);
+      continue;
+    }
+    for (const code of day.due) {
+      deps.signal.throwIfAborted();
+      const outcome = await removeAbsentOrder(deps, service.ofRecord({ hasFailedBefore: false }), code);
+      if (outcome.kind === 'failed') failures.push(`${code} (${outcome.reason})`);
+      if (outcome.kind === 'kept') await keepAbsentOrder(db, code, outcome.reason);
+      else if (outcome.kind !== 'failed') await forgetAbsentOrders(db, [code]);
+      if (outcome.kind === 'deleted') counts.orders_deleted += 1;
+      if (outcome.kind === 'kept') counts.orders_deleted_kept += 1;
+    }
+  }
+  await pruneAbsentOrders(db, options.before, deletes);
+  const problems = [...heldProblem(held, days), ...failureProblem(failures)];
+  if (problems.length > 0) throw new IncompleteError(problems.join('. '));
+  return counts;
+}
+
+function heldDays(days: readonly AbsentDay[], isEverything: boolean): (day: AbsentDay) => boolean {
+  const sum = (count: (day: AbsentDay) => number) => days.reduce((total, day) => total + count(day), 0);
+  const isUnusualTogether = isUnusual({ pushed: sum((day) => day.known), vanished: sum((day) => day.absent) });
+  return (day) => isEverything || isUnusualTogether || isUnusual({ pushed: day.known, vanished: day.absent });
+}
+
+function heldProblem(held: readonly string[], days: readonly AbsentDay[]): string[] {
+  if (held.length === 0) return [];
+  const absent = days.reduce((total, day) => total + day.absent, 0);
+  return [
+    `${absent.toLocaleString('en')} pushed orders are gone from the shop, far more than usual; ${held.length.toLocaleString('en')} of them were not deleted at the service. If that is right, run: npx review-sync sync reconcile --allow-removals`,
+  ];
+}
+
+function failureProblem(failures: readonly string[]): string[] {
+  const [first] = failures;
+  if (first === undefined) return [];
+  const more = failures.length > 1 ? ` and ${failures.length - 1} more` : '';
+  return [
+    `Orders that are gone from the shop could not be deleted at the service: ${first}${more}. The next rescan tries again`,
+  ];
+}
+
+type Removal =
+  | { kind: 'deleted' }
+  /** The shop shows the order again, or somebody pushed it. */
+  | { kind: 'returned' }
+  | { kind: 'kept'; reason: string }
+  | { kind: 'failed'; reason: string };
+
+/** Deletes one order under its lease, unless the shop shows it again at that moment. */
+async function removeAbsentOrder(deps: SliceDeps, requests: RecordRequests, code: string): Promise<Removal> {
+  const leased = await deps.store.lease(code);
+  if ('leasedBy' in leased) return { kind: 'failed', reason: `${leased.leasedBy} is pushing it` };
+  let wasSent = false;
+  const giveBack = async (removal: Removal): Promise<Removal> => {
+    await deps.store.release(leased, { wasSent });
+    return removal;
+  };
+  try {
+    if ((await deps.shop.orders([code])).length > 0) return await giveBack({ kind: 'returned' });
+    const found = await atService(deps, requests, code, leased.link.orderId);
+    if ('failed' in found) return await giveBack({ kind: 'failed', reason: found.failed });
+    const detail = found.value;
+    const reason = detail && (await whyKept(deps, detail, code));
+    if (reason !== undefined) return await giveBack({ kind: 'kept', reason });
+    if (detail) {
+      wasSent = true;
+      const removed = await sendWrite({ store: deps.store, requests }, leased, (limits) =>
+        deps.api.orders.remove(detail.id, limits),
+      );
+      if ('failed' in removed) return await giveBack({ kind: 'failed', reason: removed.failed });
+    }
+    if (!(await deps.store.forget(leased))) return { kind: 'failed', reason: 'another process took it over' };
+    deps.log.info(
+      { order: code, orderId: detail?.id },
+      'deleted the order at the service: the shop no longer shows it',
+    );
+    return { kind: 'deleted' };
+  } catch (error) {
+    // Ignore a release that fails: the lease runs out by itself.
+    await deps.store.release(leased, { wasSent }).catch(() => {});
+    if (!(error instanceof RefusedError || error instanceof LeaseLostError)) throw error;
+    return { kind: 'failed', reason: describeError(error) };
+  }
+}
+
+/** The order as the service has it; undefined where it does not. Where no id is known, it is looked for by its code. */
+async function atService(
+  deps: SliceDeps,
+  requests: RecordRequests,
+  code: string,
+  id: number | null,
+): Promise<Attempted<OrderDetail | undefined>> {
+  if (id !== null) return orderAtService({ api: deps.api, requests }, id);
+  try {
+    return await requests.attempt(undefined, (limits) => deps.api.orders.getByCode(code, limits));
+  } catch (error) {
+    if (error instanceof NotFoundError) return { value: undefined };
+    throw error;
+  }
+}

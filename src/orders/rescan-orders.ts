@@ -1,0 +1,235 @@
+import { addCounts, type Counts } from '../base/counts.ts';
+import { isoOf, type Second } from '../base/time/span.ts';
+import type { Shop } from '../shop/index.ts';
+import type { RawOrder } from '../shop/orders.ts';
+import {
+  absentOrders,
+  forgetAbsentOrders,
+  type KnownOrder,
+  knownOrders,
+  noteAbsentOrders,
+} from '../warehouse/absent-orders.ts';
+import { readCursor } from '../warehouse/cursors.ts';
+import type { Db } from '../warehouse/index.ts';
+import { userGradeIds, warehouseNow } from '../warehouse/links.ts';
+import { noteMissedOrders, ordersPushedForOtherReasons } from '../warehouse/missed-orders.ts';
+import { type OrderLink, orderLinks } from '../warehouse/order-links.ts';
+import { changedShopQueries, recordShopQueries } from '../warehouse/shop-queries.ts';
+import type { CreationRange } from './backfill-orders.ts';
+import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { missingInShop } from './missing-in-shop.ts';
+import { ordersByCreation } from './orders-by-creation.ts';
+import type { PreparedOrder } from './prepare-order.ts';
+import { prepareAll, pushStep, type SliceDeps } from './push-slice.ts';
+
+/**
+ * A part of a rescan.
+ *
+ * - `created`: reads the orders created in the span again. Without an end: all from its start on.
+ * - `absent`: reads those orders again that were absent before and are older than the rescan reads.
+ * - `keyless`: looks for rows that no walk meets.
+ */
+export type RescanStep =
+  | { kind: 'created'; start: Second; end?: Second }
+  | { kind: 'absent'; before: Second }
+  | { kind: 'keyless' };
+
+/** `start`: the oldest creation that the rescan reads; undefined: it reads no orders. */
+export type RescanPlan = { start: Second | undefined; steps: RescanStep[] };
+
+const daySeconds = 86_400;
+
+/**
+ * The steps of a rescan: one for each day of creation (UTC) of the last `days` days, then what was absent before, then
+ * the check for rows without key. None before the first `sync orders` has ended: nothing was missed yet, and where orders
+ * are not synced on purpose, no rescan may push them.
+ *
+ * @param days ORDER_RESCAN_DAYS. 0: the orders are not read again.
+ */
+export async function planRescan({ shop, db }: { shop: Shop; db: Db }, days: number): Promise<RescanPlan> {
+  if ((await readCursor(db, 'orders')) === undefined) return { start: undefined, steps: [] };
+  await recordShopQueries(db, await shop.queryHashes());
+  const keyless: RescanStep = { kind: 'keyless' };
+  if (days === 0) return { start: undefined, steps: [keyless] };
+  const today = Math.floor(Date.parse(await shop.now()) / 1000 / daySeconds) * daySeconds;
+  const start = today - Math.ceil(days) * daySeconds;
+  const first = await shop.orderCodes({ axis: 'created', after: { at: isoOf(start), code: '' }, size: 1 });
+  // Where the database cannot compute some date, each span costs a walk over all orders.
+  const spans = first.isByDate ? Math.ceil(days) : 0;
+  const created = Array.from({ length: spans }, (_, day): RescanStep => {
+    return { kind: 'created', start: start + day * daySeconds, end: start + (day + 1) * daySeconds };
+  });
+  const last: RescanStep = { kind: 'created', start: start + spans * daySeconds };
+  return { start, steps: [...created, last, { kind: 'absent', before: start }, keyless] };
+}
+
+export type RescanDeps = SliceDeps & {
+  runId: string;
+  /** ORDER_OVERLAP_MINUTES. */
+  lookbackMinutes: number;
+  removals: PushPolicy['removals'];
+};
+
+/**
+ * Reads the orders created in a span again.
+ *
+ * 1. Read a page of orders, and what is remembered of them. An unchanged order costs no request.
+ * 2. Take note of the changed ones that the incremental runs have passed over.
+ * 3. Push the changed ones.
+ * 4. After the last page, take note of pushed orders of the span that the shop does not show, and forget the absence of
+ *    those that it shows again.
+ *
+ * May be run again after a crash, and twice at once.
+ */
+export async function rescanSpan(deps: RescanDeps, range: CreationRange): Promise<Counts> {
+  const { db, shop, signal } = deps;
+  const seen = new Set<string>();
+  const counts: Counts[] = [];
+  const gradeIds = await userGradeIds(db);
+  for await (const raws of ordersByCreation(shop, range)) {
+    signal.throwIfAborted();
+    for (const { order } of raws) if (order.code) seen.add(order.code);
+    counts.push(await rescanPage(deps, raws, gradeIds));
+  }
+  counts.push(await lookForAbsent(deps, range, seen));
+  return addCounts(counts);
+}
+
+async function rescanPage(
+  deps: RescanDeps,
+  raws: readonly RawOrder[],
+  gradeIds: ReadonlyMap<string, number>,
+): Promise<Counts> {
+  const { db } = deps;
+  const policy: PushPolicy = { contact: 'young', removals: deps.removals };
+  const plannedAt = (await warehouseNow(db)).toISOString();
+  const { orders, deadLetters } = await prepareAll(db, raws);
+  const links = await orderLinks(
+    db,
+    orders.map(({ order }) => order.code),
+  );
+  const due = orders.filter((one) => isDue(deps, one, links.get(one.order.code), { gradeIds, policy }));
+  const read: Counts = { orders: raws.length, orders_unchanged: orders.length - due.length };
+  const codes = [...due.map(({ order }) => order.code), ...deadLetters.flatMap((one) => one.order_code ?? [])];
+  if (codes.length === 0) return read;
+  const missed = await missedOrders(deps, due, links);
+  await noteMissedOrders(db, deps.runId, missed);
+  const { orders_revisited: _, ...pushed } = await pushStep(deps, { codes, plannedAt, ...policy });
+  return addCounts([read, { orders_missed: missed.length }, pushed]);
+}
+
+function isDue(
+  { deletes }: RescanDeps,
+  one: PreparedOrder,
+  link: OrderLink | undefined,
+  { gradeIds, policy }: { gradeIds: ReadonlyMap<string, number>; policy: PushPolicy },
+): boolean {
+  if (one.order.deletedAt) return deletes === 'send' && link !== undefined;
+  return !isUnchanged(desiredOrder(one, gradeIds), link, policy);
+}
+
+/**
+ * Of the orders to push, those whose change the incremental runs have passed over. Left out: orders that are pushed for
+ * another reason, orders last read by another version of the shop queries, and changes that the next incremental run finds.
+ */
+async function missedOrders(
+  deps: RescanDeps,
+  due: readonly PreparedOrder[],
+  links: ReadonlyMap<string, OrderLink>,
+): Promise<string[]> {
+  const { db } = deps;
+  const otherwise = await ordersPushedForOtherReasons(
+    db,
+    due.map(({ order }) => order.code),
+  );
+  const changes = (await changedShopQueries(db)).map(({ changedAt }) => changedAt.getTime());
+  const queriesChangedAt = Math.max(0, ...changes);
+  const candidates = due.filter(({ order }) => {
+    const link = links.get(order.code);
+    if (otherwise.has(order.code)) return false;
+    if (link === undefined) return true;
+    const pushedAt = link.pushedAt?.getTime() ?? 0;
+    // A deletion that was tried before and could not be carried out was not missed.
+    if (order.deletedAt) return pushedAt < order.deletedAt.getTime();
+    return link.fingerprint !== null && !link.isRetryDue && pushedAt > queriesChangedAt;
+  });
+  const codes = candidates.map(({ order }) => order.code);
+  const stillToCome = await foundByNextRun(deps, codes);
+  return codes.filter((code) => !stillToCome.has(code));
+}
+
+/** Changes read in one statement, and how many of such pages at most. */
+const [changesAtOnce, pagesAtMost] = [5000, 20];
+
+/** Those of the orders that the next incremental run finds changed. */
+async function foundByNextRun(
+  { db, shop, lookbackMinutes }: RescanDeps,
+  codes: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const cursor = await readCursor(db, 'orders');
+  if (!cursor || codes.length === 0) return new Set(codes);
+  const wanted = new Set(codes);
+  const found = new Set<string>();
+  const from = new Date(Math.floor(Date.parse(cursor.at)) - lookbackMinutes * 60_000).toISOString();
+  let page = await shop.changedSince({ at: from, code: '' }, changesAtOnce);
+  for (let pages = 1; ; pages += 1) {
+    for (const { code } of page.keys) if (wanted.has(code)) found.add(code);
+    if (page.next === undefined || found.size === wanted.size) return found;
+    // The incremental runs are far behind: nobody knows what they would find.
+    if (pages === pagesAtMost) return wanted;
+    page = await shop.changedSince(page.next, changesAtOnce);
+  }
+}
+
+async function lookForAbsent(
+  { db, shop, runId, signal }: RescanDeps,
+  range: CreationRange,
+  seen: ReadonlySet<string>,
+): Promise<Counts> {
+  let absent = 0;
+  for await (const known of knownOrders(db, range)) {
+    signal.throwIfAborted();
+    const missing = await missingInShop(
+      shop,
+      known.filter(({ code }) => !seen.has(code)),
+    );
+    await noteAbsentOrders(db, runId, missing);
+    absent += missing.length;
+  }
+  await forgetReturned({ db, shop }, await absentOrders(db, range), seen);
+  return { orders_absent: absent };
+}
+
+/** Orders looked up in the shop at a time. */
+const lookedUpAtOnce = 1000;
+
+/** Reads orders again that were absent before and are older than the rescan reads. */
+export async function rescanAbsent({ db, shop, runId }: RescanDeps, before: Second): Promise<Counts> {
+  const absent = await absentOrders(db, { start: undefined, end: before });
+  const still = await forgetReturned({ db, shop }, absent, new Set());
+  await noteAbsentOrders(db, runId, still);
+  return { orders_absent: still.length };
+}
+
+/** Forgets the absence of orders that the shop shows again. Gives those that are still absent. */
+async function forgetReturned(
+  { db, shop }: { db: Db; shop: Pick<Shop, 'orders'> },
+  absent: readonly KnownOrder[],
+  seen: ReadonlySet<string>,
+): Promise<KnownOrder[]> {
+  const still: KnownOrder[] = [];
+  for (let at = 0; at < absent.length; at += lookedUpAtOnce) {
+    const some = absent.slice(at, at + lookedUpAtOnce);
+    const missing = await missingInShop(
+      shop,
+      some.filter(({ code }) => !seen.has(code)),
+    );
+    const codes = new Set(missing.map(({ code }) => code));
+    await forgetAbsentOrders(
+      db,
+      some.map(({ code }) => code).filter((code) => !codes.has(code)),
+    );
+    still.push(...missing);
+  }
+  return still;
+}

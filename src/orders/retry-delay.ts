@@ -1,0 +1,22 @@
+/** Whether waiting may help: `transient`, a 500, a 403, a lost response; `permanent`, the service refused the record. */
+export type FailureKind = 'transient' | 'permanent';
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+/**
+ * How long after a failed push an order is pushed again although the shop did not change it, in milliseconds. The service may
+ * have been corrected meanwhile.
+ *
+ * - `transient`: by the next run; if that fails too after 10 minutes, then 20, 40 and so on up to a day.
+ * - `permanent`: after a day.
+ *
+ * @param failedPushes pushes of the order that failed one after the other, this one included.
+ */
+export function retryDelayMs(kind: FailureKind, failedPushes: number): number {
+  if (kind === 'permanent') return dayMs;
+  return failedPushes <= 1 ? 0 : Math.min(dayMs, 10 * minuteMs * 2 ** (failedPushes - 2));
+}
+
+/** When to look for a second sub-order where a creation was sent twice, in milliseconds: the first may still be carried out. */
+export const lookForDoubleMs = 60 * minuteMs;

@@ -1,0 +1,68 @@
+import { offsetOf } from '../base/time/span.ts';
+
+/**
+ * Dates without zone. A local date is text such as `2026-11-01T01:30:00.000004`; an instant is the same with a `Z`, in
+ * UTC. Microseconds are kept: the cursor of the orders needs them.
+ */
+
+/**
+ * The instant of a local date in the zone. Of an hour that daylight saving repeats it takes the first pass. A time that
+ * the clocks skip is read with the offset before the change. Text that is not a date comes back unchanged.
+ */
+export function instantOfLocal(local: string, zone: string): string {
+  const [seconds, fraction] = split(local);
+  if (Number.isNaN(seconds)) return local;
+  const day = 86_400;
+  const before = offsetSeconds(seconds - day, zone);
+  const after = offsetSeconds(seconds + day, zone);
+  const isRight = (offset: number) => offsetSeconds(seconds - offset, zone) === offset;
+  return written(seconds - (!isRight(before) && isRight(after) ? after : before), `${fraction}Z`);
+}
+
+/** The local date of an instant in the zone. Text that is not a date, such as `-infinity`, comes back unchanged. */
+export function localOfInstant(instant: string, zone: string): string {
+  const [seconds, fraction] = split(instant);
+  return Number.isNaN(seconds) ? instant : written(seconds + offsetSeconds(seconds, zone), fraction);
+}
+
+/**
+ * The earliest local date that anything at or after the instant can carry. Before clocks go back this is earlier than the
+ * local date of the instant: the hour that follows repeats local times that were there already.
+ */
+export function earliestLocalFrom(instant: string, zone: string): string {
+  const [seconds, fraction] = split(instant);
+  if (Number.isNaN(seconds)) return instant;
+  const now = offsetSeconds(seconds, zone);
+  const threeHours = 10_800;
+  const drop = now - offsetSeconds(seconds + threeHours, zone);
+  if (drop <= 0) return written(seconds + now, fraction);
+  const change = changeBetween(seconds, seconds + threeHours, zone);
+  return seconds + drop <= change ? written(seconds + now, fraction) : written(change + now - drop, '.000000');
+}
+
+/** The first second at which the offset differs from the one at `from`. */
+function changeBetween(from: number, to: number, zone: string): number {
+  const first = offsetSeconds(from, zone);
+  let [same, changed] = [from, to];
+  while (changed - same > 1) {
+    const middle = Math.floor((same + changed) / 2);
+    if (offsetSeconds(middle, zone) === first) same = middle;
+    else changed = middle;
+  }
+  return changed;
+}
+
+/** Whole seconds since 1970, reading the text as UTC, and the fraction with its point. */
+function split(text: string): [seconds: number, fraction: string] {
+  const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(?:Z|\+00(?::00)?)?$/.exec(text);
+  if (!match) return [Number.NaN, ''];
+  return [Date.parse(`${match[1]}T${match[2]}Z`) / 1000, match[3] ?? '.000000'];
+}
+
+const written = (seconds: number, fraction: string) =>
+  `${new Date(seconds * 1000).toISOString().slice(0, 19)}${fraction}`;
+
+function offsetSeconds(at: number, zone: string): number {
+  const [, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)$/.exec(offsetOf(at, zone)) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60);
+}

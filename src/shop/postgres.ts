@@ -1,0 +1,123 @@
+import pg from 'pg';
+import { describeError, ReviewSyncError } from '../base/errors.ts';
+import { surviveLostConnections } from '../base/lost-connections.ts';
+import { readSession, readShopFacts, type ShopFacts } from './postgres-facts.ts';
+import { isTimeout, statementSeconds, timeoutError } from './postgres-fault.ts';
+import { postgresSession } from './postgres-session.ts';
+import type { FoundColumn, QueryCheck } from './queries.ts';
+import type { ExplainedStatement, ShopSession } from './session.ts';
+
+export type ShopDatabase = {
+  /**
+   * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
+   * queries may rely on them.
+   *
+   * A statement is cancelled after 30 s, or earlier where the database's own settings say so.
+   *
+   * @throws ReviewSyncError where the database cannot be reached, breaks the connection, or a statement takes too long.
+   */
+  read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>, explained?: ExplainedStatement[]): Promise<T>;
+  facts(): Promise<ShopFacts>;
+  close(): Promise<void>;
+};
+
+/** @param options.timeZone zone of dates without zone (SHOP_TIME_ZONE). */
+export function openPostgres(options: {
+  url: string;
+  connections: number;
+  timeZone: string | undefined;
+}): ShopDatabase {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections,
+    application_name: 'review-sync',
+    connectionTimeoutMillis: 15_000,
+    keepAlive: true,
+    types: { getTypeParser: () => (text: string) => text },
+  });
+  surviveLostConnections(pool);
+
+  async function inTransaction<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch((cause) => {
+      throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {
+        cause,
+        hint: 'See whether it is up and whether SHOP_DATABASE_URL is right.',
+      });
+    });
+    // A connection that broke in the middle must not go back to the pool.
+    let isBroken = false;
+    const onError = () => {
+      isBroken = true;
+    };
+    client.on('error', onError);
+    try {
+      await beginBounded(client);
+      const result = await work(client);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch(onError);
+      throw isTimeout(error) ? timeoutError('the shop database', error) : error;
+    } finally {
+      client.off('error', onError);
+      client.release(isBroken);
+    }
+  }
+
+  return {
+    read: (work, explained) =>
+      inTransaction((client) => work(postgresSession(client, options.timeZone, explained), queryCheck(client))),
+    async facts() {
+      const facts = await inTransaction(readShopFacts);
+      // A pooler may give each transaction another connection.
+      for (let n = 0; n < 3; n += 1) facts.sessions.push(await inTransaction(readSession));
+      return { ...facts, sessions: [...new Set(facts.sessions)] };
+    },
+    close: () => pool.end(),
+  };
+}
+
+/**
+ * Utility statements only: an expression would make each new connection read some hundred pages of catalogs. A time limit
+ * that the database or the user has of its own holds where it is shorter.
+ */
+async function beginBounded(client: pg.ClientBase): Promise<void> {
+  await client.query(`begin isolation level repeatable read read only; set local lock_timeout to '5s'`);
+  const { rows } = await client.query<{ statement_timeout: string }>('show statement_timeout');
+  const own = secondsOf(rows[0]?.statement_timeout ?? '0');
+  if (own === 0 || own > statementSeconds) await client.query(`set local statement_timeout to '${statementSeconds}s'`);
+}
+
+/** A duration as Postgres shows a setting: `0`, `500ms`, `30s`, `2min`, `1h`, `1d`. */
+function secondsOf(setting: string): number {
+  const [, number, unit = 'ms'] = /^(\d+)([a-z]+)?$/.exec(setting) ?? [];
+  const seconds: Readonly<Record<string, number>> = { ms: 0.001, s: 1, min: 60, h: 3600, d: 86_400 };
+  return Number(number) * (seconds[unit] ?? Number.NaN);
+}
+
+function queryCheck(client: pg.ClientBase): QueryCheck {
+  const before = 'select * from ';
+  return {
+    dialect: 'postgres',
+    dateParameter: (read) => `($1::${read === 'instant' ? 'timestamptz' : 'timestamp'})`,
+    async describe(body, hasParameter) {
+      const { fields } = await client.query(`${before}${body} w limit 0`, hasParameter ? [null] : []);
+      const { rows } = await client.query<{ oid: string; name: string; type: string }>(
+        `select t.oid, t.typname as name, format('%I.%I', n.nspname, t.typname) as type
+         from pg_type t join pg_namespace n on n.oid = t.typnamespace where t.oid = any($1::oid[])`,
+        [fields.map((field) => field.dataTypeID)],
+      );
+      const types = new Map(rows.map((row) => [Number(row.oid), row]));
+      return fields.map(({ name, dataTypeID }): FoundColumn => {
+        const { name: typeName, type } = types.get(dataTypeID) ?? { name: `oid ${dataTypeID}`, type: 'text' };
+        const read = typeName === 'timestamptz' ? 'instant' : typeName === 'timestamp' ? 'local date' : 'text';
+        return { name, typeName, type, read };
+      });
+    },
+    positionOf(error) {
+      if (!(error instanceof pg.DatabaseError) || error.position === undefined) return undefined;
+      return Number(error.position) - 1 - before.length;
+    },
+    isWithheld: (error) => error instanceof pg.DatabaseError && error.code === '42501',
+  };
+}

@@ -1,0 +1,93 @@
+import { ReviewSyncError } from '../base/errors.ts';
+import { columnsOf } from './queries.ts';
+import type { RawRow } from './rows.ts';
+import type { DataFault, ShopQuery, ShopSession } from './session.ts';
+
+/** What the database gave for one key. `fault`: why its rows cannot be read; `rows` then hold what could be read. */
+export type FoundRows = { key: string; rows: RawRow[]; fault?: string };
+
+/** Keys read at a time. */
+const keysAtOnce = 500;
+
+/** Keys that fail for no column of theirs, before any other key was read: then the query fails whatever the key is. */
+const unexplainedAtMost = 5;
+
+/**
+ * Reads the rows of these keys so that one bad row costs only its own key: in bulk; where the database fails on some row's
+ * data, half of the keys at a time, down to the single key, whose columns are then read one by one.
+ *
+ * @returns one entry a key, in the order of `keys`; without rows where there are none.
+ * @throws ReviewSyncError where no single key is to blame, because the query fails on every key for another reason.
+ */
+export async function readByKey(
+  session: ShopSession,
+  query: ShopQuery,
+  key: string,
+  keys: readonly string[],
+  columns: readonly string[] = columnsOf(query),
+): Promise<FoundRows[]> {
+  const suspects = new Set<string>();
+  let unexplained = 0;
+  let isAnyRead = false;
+
+  async function read(some: readonly string[]): Promise<FoundRows[]> {
+    const all = await session.attempt(() => session.rowsByKey(query, key, some, columns));
+    if ('value' in all) {
+      isAnyRead = true;
+      const byPlace = Map.groupBy(all.value, ({ place }) => place);
+      return some.map((one, place) => ({ key: one, rows: (byPlace.get(place) ?? []).map(({ row }) => row) }));
+    }
+    const [single] = some;
+    if (some.length === 1 && single !== undefined) return [await readSingle(single, all.dataFault)];
+    const middle = Math.ceil(some.length / 2);
+    return [...(await read(some.slice(0, middle))), ...(await read(some.slice(middle)))];
+  }
+
+  /** Names the columns that fail, and gives the others: first without those that failed for other keys. */
+  async function readSingle(one: string, dataFault: DataFault): Promise<FoundRows> {
+    const without = (left: readonly string[]) =>
+      session.attempt(async () => (await session.rowsByKey(query, key, [one], left)).map(({ row }) => row));
+    const failing: string[] = [];
+    for (const column of [...suspects]) if ('dataFault' in (await without([column]))) failing.push(column);
+    const others = async () => {
+      const left = columns.filter((column) => !failing.includes(column));
+      return left.length > 0 ? without(left) : { dataFault };
+    };
+    let rest = await others();
+    if ('dataFault' in rest) {
+      for (const column of columns) {
+        if (!failing.includes(column) && 'dataFault' in (await without([column]))) failing.push(column);
+      }
+      rest = await others();
+    }
+    // Where every column fails, it is the row: a condition or a join of the query fails on it.
+    if (failing.length === columns.length) failing.length = 0;
+    for (const column of failing) suspects.add(column);
+    if (failing.length === 0) unexplained += 1;
+    if (keys.length > 1 && unexplained === Math.min(keys.length, unexplainedAtMost) && !isAnyRead) {
+      throw notComputable(query, describeDataFault(dataFault));
+    }
+    return {
+      key: one,
+      rows: 'value' in rest ? rest.value : [],
+      fault: `${query.name}.sql: ${failing.length > 0 ? failing.join(', ') : 'a row'} cannot be read: ${describeDataFault(dataFault)}`,
+    };
+  }
+
+  const found: FoundRows[] = [];
+  for (let at = 0; at < keys.length; at += keysAtOnce) found.push(...(await read(keys.slice(at, at + keysAtOnce))));
+  return found;
+}
+
+export const describeDataFault = ({ what, sqlState }: DataFault): string => `${what} (SQLSTATE ${sqlState})`;
+
+/** The error of a query that fails as a whole, so that nothing of it can be read. */
+export function notComputable(query: ShopQuery, why: string): ReviewSyncError {
+  return new ReviewSyncError(
+    'shop-query',
+    `${query.name}.sql cannot be computed, and no single row can be named: ${why}`,
+    {
+      hint: 'One of its conditions or joins fails on some row: write it so that it gives null or false for such a row.',
+    },
+  );
+}
