@@ -1,51 +1,46 @@
 import pLimit from 'p-limit';
-import { type DayRange, secondsOf } from '../day-range.ts';
-import type { Second, Span } from '../span.ts';
+import { type DayRange, secondsOf } from '../base/time/day-range.ts';
+import { intersection, type Span } from '../base/time/span.ts';
 import { coveredSpans } from '../warehouse/export-windows.ts';
-import { reviewSpans } from './bounds.ts';
-import { captureOverview, type Overview, type OverviewDeps } from './capture-overview.ts';
-import { fetchPage, limitsOf, type PageDeps } from './page.ts';
-import { planWindows } from './plan-windows.ts';
-import type { Window } from './window.ts';
+import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
+import { planWindows, type Window } from './read/window.ts';
+import { type BoundsDeps, captureOverview, findFirst, type Overview, reviewSpans } from './review-bounds.ts';
 
 /**
  * The windows of a backfill, on the created axis.
  *
- * @param resume.since windows whose reading began at or after this moment are not read again: the backfill goes on
- *   where it was interrupted. The epoch leaves out all that was ever read (`--gaps`).
+ * @param resume.since spans whose reading began at or after this moment are not read again: the backfill goes on where it
+ *   was interrupted. The epoch leaves out all that was ever read (`--gaps`).
  * @throws UsageError for a range that is none.
  */
 export async function planBackfillReviews(
-  deps: OverviewDeps,
+  deps: BoundsDeps,
   range: DayRange,
-  resume: { timeZone: string; since: Date },
+  resume: { since: Date },
 ): Promise<Window[]> {
   const covered = await coveredSpans(deps.db, 'created', { since: resume.since });
-  const spans = spansOf(range, resume.timeZone, await captureOverview(deps));
+  const captured = await captureOverview(deps);
+  const overview = range.from === undefined ? await findFirst(deps, captured) : captured;
+  const spans = spansOf(range, deps, overview);
   return spans.flatMap((span) => planWindows(span, covered)).map((span) => ({ axis: 'created', span }));
 }
 
-/** The spans of a range of days; where the range is open, within the bounds of the service's reviews. */
-export function spansOf(range: DayRange, zone: string, overview: Overview): Span[] {
-  const { start, end } = secondsOf(range, zone);
-  const { bounds, serviceNow } = overview;
-  if (start !== undefined && end !== undefined) return [{ start, end }];
-  if (!bounds) return [];
-  if (start !== undefined) return cutOff(reviewSpans({ bounds: { ...bounds, first: start }, serviceNow }), start);
-  if (end !== undefined) return end > bounds.first ? [{ start: bounds.first, end }] : [];
-  return reviewSpans(overview);
-}
-
-/** A range may begin after the service's last review: then one second of it is looked at. */
-function cutOff(spans: readonly Span[], start: Second): Span[] {
-  const after = spans.map((span) => ({ start: Math.max(start, span.start), end: span.end }));
-  const left = after.filter((span) => span.end > span.start);
-  return left.length > 0 ? left : [{ start, end: start + 1 }];
+/** The spans of a range of days, within the plausible dates; where the range is open, up to the bounds of the reviews. */
+export function spansOf(range: DayRange, at: { timeZone: string; plausible: Span }, overview: Overview): Span[] {
+  const { start, end } = secondsOf(range, at.timeZone);
+  const { bounds } = overview;
+  if (start === undefined && end === undefined) return reviewSpans(overview);
+  // A range may begin after the last review: then one second of it is looked at.
+  const last = bounds && Math.max(bounds.last + 1, (start ?? bounds.first) + 1);
+  const [from, to] = [start ?? bounds?.first, end ?? last];
+  if (from === undefined || to === undefined || to <= from) return [];
+  const span = intersection({ start: from, end: to }, at.plausible);
+  return span ? [span] : [];
 }
 
 export type Estimate = {
   requests: number;
-  /** The service tells no more than thirty pages, or none: there may be more to read. */
+  /** The service names no more than thirty pages, or none: there may be more to read. */
   atLeast: boolean;
 };
 
@@ -54,8 +49,8 @@ export async function estimateRequests(deps: PageDeps, windows: readonly Window[
   const limit = pLimit(8);
   const cap = limitsOf(deps).pages;
   const first = await Promise.all(windows.map((window) => limit(() => fetchPage(deps, window, 1))));
-  // Pages overlap in the second that ends each, and the last of a window is seldom full.
-  const costs = first.map(({ lastPage = 1 }) => (lastPage > 1 ? Math.ceil(lastPage * 1.01) : 1));
+  // Pages overlap in the second that ends each, and the last of a span is seldom full.
+  const costs = first.map(({ lastPage = 1 }) => (lastPage > 1 ? Math.ceil(lastPage * 1.05) : 1));
   const atLeast = first.some(({ lastPage, ids }) => (lastPage ?? (ids.length > 0 ? cap : 1)) === cap);
   return { requests: costs.reduce((sum, cost) => sum + cost, 0), atLeast };
 }

@@ -1,6 +1,6 @@
 import { NotFoundError, type ReviewApi } from '../review-api/index.ts';
 import { compareOne, type Difference } from '../warehouse/compare-reviews.ts';
-import { lettersOf } from '../warehouse/dead-letters.ts';
+import { deadLettersOf } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { type Mark, marksOf, type Row, reviewRow, type WindowOf, windowsOf } from '../warehouse/one-review.ts';
 
@@ -11,14 +11,14 @@ export type ReviewExplanation = {
   warehouse: Row | undefined;
   /** Windows of the coverage ledger that hold its dates, the newest reading first. */
   windows: WindowOf[];
-  letters: Awaited<ReturnType<typeof lettersOf>>;
+  deadLetters: Awaited<ReturnType<typeof deadLettersOf>>;
   /** When it came late, or was missed. */
   marks: Mark[];
   /** Empty where both agree. Fields that only one of the two shows are left out. */
   differences: Difference[];
 };
 
-/** The life of one review: what the service answers, what the warehouse holds, and which windows should have held it. */
+/** The life of one review: what the service shows, what the warehouse holds, and which windows should have held it. */
 export async function explainReview(
   deps: { reviews: Pick<ReviewApi['reviews'], 'getRaw'>; warehouse: Warehouse },
   id: number,
@@ -38,9 +38,9 @@ export async function explainReview(
     service: service?.item,
     warehouse,
     windows: await windowsOf(db, dates),
-    letters: await lettersOf(db, 'review', String(id)),
+    deadLetters: await deadLettersOf(db, 'review', String(id)),
     marks: await marksOf(db, id),
-    differences: service ? await compareOne(deps.warehouse, service.rawBody, true) : [],
+    differences: service ? await compareOne(deps.warehouse, service.rawBody) : [],
   };
 }
 

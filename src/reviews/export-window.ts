@@ -1,108 +1,138 @@
-import type { Counts } from '../counts.ts';
-import { IncompleteError } from '../errors.ts';
-import { gaps, type Span } from '../span.ts';
-import { noteAbsent } from '../warehouse/absent-reviews.ts';
-import { coveredSpans, revokeWindows } from '../warehouse/export-windows.ts';
+import type { Counts } from '../base/counts.ts';
+import { IncompleteError } from '../base/errors.ts';
+import { gaps, intersection, type Span, secondOf } from '../base/time/span.ts';
+import { absentIn } from '../warehouse/absent-reviews.ts';
+import { coveredSpans, enterSpans } from '../warehouse/export-windows.ts';
 import type { Warehouse } from '../warehouse/index.ts';
+import { heldVersions, type LateCandidates, ledgerNow } from '../warehouse/lateness.ts';
+import { openGap } from '../warehouse/open-gaps.ts';
 import { learnProducts } from '../warehouse/products.ts';
-import { type LedgerEntry, landPage } from '../warehouse/reviews.ts';
-import type { Part } from './part.ts';
-import { readSpan } from './read-span.ts';
-import type { ReadDeps, Sink } from './span-run.ts';
-import { type Window, windowLimits } from './window.ts';
+import { landPage } from '../warehouse/reviews.ts';
+import type { Page } from './read/list-page.ts';
+import { type Hole, type Proven, type ReadDeps, readWindow } from './read/read-window.ts';
+import type { Window } from './read/window.ts';
 
-export type ExportDeps = ReadDeps & { warehouse: Warehouse };
+export type ExportDeps = ReadDeps & { warehouse: Warehouse; now: () => Date };
 
 export type Export = {
   runId: string;
-  /** When the run began: what it has read since then is not read again. */
-  since: Date;
   window: Window;
-  /** What is dated before this moment and was not in the warehouse came late. */
-  lateBefore?: Date | undefined;
+  /** Take note of what was shown only after its own date had been proven. */
+  findLate?: boolean;
   /** Take note of what the warehouse holds of the window and the service did not show. */
   findAbsent?: boolean;
 };
 
-const kinds = ['inserted', 'updated', 'unchanged', 'refused', 'late'] as const;
+/** Seconds before the reading began that count as not yet proven: what is written just then may not be listed yet. */
+const justNow = 60;
 
 /**
- * Brings all reviews of a window into the warehouse. Each page and what it completes in the ledger commit together, so
- * that an interrupted export goes on behind the last page.
+ * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
+ * proven, together with what its reading found absent or late. A retry reads what this run has not yet proven.
  *
- * @throws IncompleteError telling what could not be completed, and why.
+ * @throws IncompleteError naming what could not be read or proven. It is an open gap by then, and everything else of the
+ *   window is in the warehouse and in the ledger.
  */
 export async function exportWindow(deps: ExportDeps, work: Export): Promise<Counts> {
-  const { runId, since, window } = work;
-  const counts = { windows: 0, requests: 0, reviews: 0, inserted: 0, updated: 0, unchanged: 0, refused: 0, late: 0 };
-  const rows = new WeakMap<object, { windowId: number | undefined; pages: number }>();
-  /** Requests of parts that completed nothing: they count with the part that does. */
-  const owed = new WeakMap<object, number>();
+  const { runId, window } = work;
   const { db } = deps.warehouse;
-
-  const land: Sink['land'] = async (part, lane) => {
-    await learnProducts(
-      deps.warehouse,
-      part.pages.flatMap((page) => page.products),
-    );
-    let row = rows.get(lane);
-    // A window is at most thirty pages (CONTRACT, "Words"); what goes on behind them is the next one.
-    if (!row || row.pages + part.pages.length > windowLimits.pages) {
-      counts.windows += part.complete ? 1 : 0;
-      row = { windowId: undefined, pages: 0 };
-    }
-    const entry = {
-      runId,
-      axis: window.axis,
-      startedAt: part.startedAt,
-      lateBefore: work.lateBefore,
-      windowId: row.windowId,
-    };
-    const requests = part.requests + (owed.get(lane) ?? 0);
-    owed.set(lane, part.complete ? 0 : requests);
-    const landed = await landPart(deps.warehouse, { ...part, requests }, entry);
-    for (const kind of kinds) counts[kind] += landed[kind];
-    counts.requests += part.requests;
-    counts.reviews += part.complete ? part.reviews : 0;
-    if (part.complete) rows.set(lane, { windowId: landed.windowId, pages: row.pages + part.pages.length });
-    else rows.delete(lane);
-    if (work.findAbsent && part.complete) await noteAbsent(db, runId, part.complete, part.ids);
+  const counts = {
+    windows: 1,
+    spans: 0,
+    requests: 0,
+    reviews: 0,
+    inserted: 0,
+    updated: 0,
+    unchanged: 0,
+    refused: 0,
+    late: 0,
   };
+  const ledger = await ledgerNow(db);
+  const late = work.findLate && !ledger.isEmpty ? lateFinder(deps.warehouse, ledger.at) : undefined;
 
-  const revoke = (span: Span) => revokeWindows(db, { runId, axis: window.axis, span });
+  async function land(page: Page): Promise<boolean> {
+    await late?.look(page);
+    await learnProducts(deps.warehouse, page.products);
+    const landed = await landPage(deps.warehouse, page);
+    for (const kind of ['inserted', 'updated', 'unchanged', 'refused'] as const) counts[kind] += landed[kind];
+    return landed.refused === 0;
+  }
 
-  const unreachable: string[] = [];
-  for (const span of gaps(window.span, await coveredSpans(db, window.axis, { runId, since }))) {
-    unreachable.push(...(await readSpan(deps, { axis: window.axis, span }, { land, revoke })));
+  async function enter(proven: Proven): Promise<string | undefined> {
+    // What is written after the first request was sent may not have been shown: it must not be taken for read.
+    const past = { start: Number.NEGATIVE_INFINITY, end: secondOf(proven.startedAt) - justNow };
+    const spans = proven.spans.flatMap((span) => intersection(span, past) ?? []);
+    const implausible = work.findAbsent ? await tooFew(deps.warehouse, spans, proven) : undefined;
+    if (implausible !== undefined) return implausible;
+    const { ids, pages, reviews, requests, startedAt } = proven;
+    const figures = { pages, reviews, requests, startedAt };
+    const entry = { runId, axis: window.axis, spans, ids, findAbsent: work.findAbsent === true, late: late?.take(ids) };
+    const found = await enterSpans(db, { ...entry, ...figures });
+    counts.late += found;
+    return undefined;
   }
-  if (unreachable.length > 0) {
-    throw new IncompleteError(unreachable.join('. '), {
-      hint: 'What could be read, and everything else of the period, is in the warehouse.',
-    });
+
+  const beganAt = secondOf(deps.now());
+  const left = gaps(window.span, await coveredSpans(db, window.axis, { runId }));
+  const read = await readWindow(deps, window, { land, enter }, left);
+  counts.spans = read.spans;
+  counts.requests = read.requests;
+  counts.reviews = read.reviews;
+  // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads it.
+  for (const { span, kind, reason } of read.holes) {
+    const past = intersection(span, { start: Number.NEGATIVE_INFINITY, end: beganAt - justNow });
+    if (past) await openGap(db, { axis: window.axis, span: past, kind, reason });
   }
+  // A record that could not be written is a dead letter, which makes the run incomplete by itself.
+  const holes = read.holes.filter((hole) => hole.kind !== 'unwritten');
+  if (holes.length > 0) throw incomplete(holes);
   return counts;
 }
 
-const emptyPage = { rawBody: Buffer.from('[]'), count: 0 };
+/** The reviews that a reading brings and the warehouse did not hold, looked up before each page lands. */
+function lateFinder(warehouse: Warehouse, before: Date) {
+  const found = new Map<number, 'inserted' | 'updated'>();
+  return {
+    async look(page: Page): Promise<void> {
+      const ids = page.ids.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
+      const held = await heldVersions(warehouse.db, ids);
+      for (const [index, text] of page.ids.entries()) {
+        const [id, updated] = [Number(text), page.check.dates[index]?.updated_at];
+        const before = held.get(id);
+        if (before === undefined) found.set(id, 'inserted');
+        else if (updated !== undefined && updated > before.getTime()) found.set(id, 'updated');
+      }
+    },
+    take(ids: ReadonlySet<string>): LateCandidates {
+      const candidates = { inserted: [] as number[], updated: [] as number[], before };
+      for (const [id, kind] of found) if (ids.has(String(id))) candidates[kind].push(id);
+      return candidates;
+    },
+  };
+}
 
-type Given = Omit<LedgerEntry, 'complete' | 'pages' | 'reviews' | 'requests'>;
+/** So many reviews missing from one span are not believed unless at least as many were shown. */
+const fewAbsent = 20;
 
-/** What was read is landed even where nothing is complete: it is true, only the ledger may not say "all". */
-async function landPart(warehouse: Warehouse, part: Part, given: Given) {
-  const sum = { inserted: 0, updated: 0, unchanged: 0, refused: 0, late: 0 };
-  const bodies =
-    part.pages.length > 0
-      ? part.pages.map(({ rawBody, ids, isPlain }) => ({ rawBody, count: ids.length, isPlain }))
-      : [emptyPage];
-  let windowId: number | undefined;
-  for (const [index, body] of bodies.entries()) {
-    // The ledger follows with the last page, when all others are there.
-    const isLast = index === bodies.length - 1;
-    const complete = isLast ? part.complete : undefined;
-    const { reviews, requests } = part;
-    const landed = await landPage(warehouse, body, { ...given, complete, pages: part.pages.length, reviews, requests });
-    for (const kind of kinds) sum[kind] += landed[kind];
-    windowId = landed.windowId;
+async function tooFew(warehouse: Warehouse, spans: readonly Span[], proven: Proven): Promise<string | undefined> {
+  let absent = 0;
+  for (const span of spans) {
+    const missing = await absentIn(warehouse.db, span, proven.ids);
+    absent += missing.length;
   }
-  return { ...sum, windowId };
+  const shown = proven.reviews;
+  if (absent < fewAbsent || absent <= shown) return undefined;
+  return tooFewReason(shown, shown + absent);
+}
+
+export const tooFewReason = (shown: number, held: number) =>
+  `The service shows ${shown.toLocaleString('en')} of ${held.toLocaleString('en')} reviews that the warehouse holds: too few to believe that the others were deleted, so none was marked`;
+
+function incomplete(holes: readonly Hole[]): IncompleteError {
+  const first = new Map(holes.toReversed().map((hole) => [hole.kind, hole.reason]));
+  const more = holes.length - first.size;
+  const reasons = [...first.values()].reverse().join('. ');
+  return new IncompleteError(more > 0 ? `${reasons}. ${more} more spans cannot be read for such reasons` : reasons, {
+    hint: 'Everything else of the period is in the warehouse. Later runs try these spans again; npx review-sync status lists them.',
+  });
 }

@@ -1,57 +1,65 @@
-import type { Counts } from '../counts.ts';
-import { IncompleteError } from '../errors.ts';
-import { parseInstant, type Second } from '../span.ts';
-import { absentOf } from '../warehouse/absent-reviews.ts';
-import { readCursor } from '../warehouse/cursors.ts';
-import { coveredSpans, revokeRun, windowTotals } from '../warehouse/export-windows.ts';
-import { allSpans } from './bounds.ts';
-import { captureOverview, type OverviewDeps } from './capture-overview.ts';
-import { type ConfirmDeps, confirmGone, markGone } from './confirm-gone.ts';
-import { planWindows } from './plan-windows.ts';
-import type { Window } from './window.ts';
+import type { Counts } from '../base/counts.ts';
+import { IncompleteError } from '../base/errors.ts';
+import { countMissedBy, suspects } from '../warehouse/absent-reviews.ts';
+import { coveredSpans, windowTotals } from '../warehouse/export-windows.ts';
+import { dueGaps, gapsProblem } from '../warehouse/open-gaps.ts';
+import { pruneHistory } from '../warehouse/prune-history.ts';
+import { confirmDeleted } from './confirm-deleted.ts';
+import { planWindows, type Window } from './read/window.ts';
+import { allSpans, type BoundsDeps, captureOverview } from './review-bounds.ts';
 
-export type ReconcilePlan = {
-  windows: Window[];
-  /** What is dated before and only found now, the incremental runs have missed. Seconds since 1970. */
-  lateBefore: Second | undefined;
-};
+const dayMs = 86_400_000;
 
 /**
- * What to read again, on the created axis: the newest `recentDays` each time, and all that no reconcile has read for
- * `allDays`. So a review that the service showed late is brought in, and one that is gone is found.
+ * What to read again: on the created axis the newest `recentDays` each time, and all that no reconcile has read for
+ * `allDays`; and every open gap. So a review that the service showed late is brought in, and one that is gone is found.
  */
 export async function planReconcile(
-  deps: OverviewDeps,
-  options: { job: string; recentDays: number; allDays: number; overlapMinutes: number },
-): Promise<ReconcilePlan> {
+  deps: BoundsDeps,
+  options: { job: string; recentDays: number; allDays: number },
+): Promise<Window[]> {
   const overview = await captureOverview(deps);
-  const recently = overview.serviceNow - options.recentDays * 86_400;
-  const since = new Date(deps.now().getTime() - options.allDays * 86_400_000);
+  const recently = Math.min(overview.serviceNow, deps.now().getTime() / 1000) - options.recentDays * 86_400;
+  const since = new Date(deps.now().getTime() - options.allDays * dayMs);
   const covered = await coveredSpans(deps.db, 'created', { since, job: options.job });
   const older = covered
     .map(({ start, end }) => ({ start, end: Math.min(end, recently) }))
     .filter((s) => s.end > s.start);
-  const spans = await allSpans(deps.db, overview);
-  const windows = spans.flatMap((span) => planWindows(span, older)).map((span) => ({ axis: 'created' as const, span }));
-  const cursor = await readCursor(deps.db, 'reviews');
-  const watermark = cursor && parseInstant(cursor.at);
-  return { windows, lateBefore: watermark === undefined ? undefined : watermark - options.overlapMinutes * 60 };
+  const spans = await allSpans(deps.db, overview, deps.plausible);
+  const windows = spans.flatMap((span) => planWindows(span, older)).map((span): Window => ({ axis: 'created', span }));
+  const open = await dueGaps(deps.db, undefined);
+  const updated = open.filter((gap) => gap.axis === 'updated').flatMap((gap) => planWindows(gap.span));
+  const planned = windows.map((window) => window.span);
+  const created = open.filter((gap) => gap.axis === 'created').flatMap((gap) => planWindows(gap.span, planned));
+  return [
+    ...windows,
+    ...created.map((span): Window => ({ axis: 'created', span })),
+    ...updated.map((span): Window => ({ axis: 'updated', span })),
+  ];
 }
 
 /**
- * Marks what is gone, after every window of the run was read.
+ * Marks what is gone, and shortens the history. Called even where windows failed: what the others missed is asked about.
  *
- * @throws IncompleteError, with nothing marked, where the service is not to be believed.
+ * @throws IncompleteError where reviews could not be asked about, gaps are open, or the service is not to be believed; what
+ *   was found out until then is written.
  */
-export async function concludeReconcile(deps: ConfirmDeps, runId: string): Promise<Counts> {
-  const absent = await absentOf(deps.db, runId);
-  if (absent.length === 0) return {};
-  const { reviews: shown } = await windowTotals(deps.db, runId);
-  const confirmed = await confirmGone(deps, { absent, shown }).catch(async (error: unknown) => {
-    // What such a service showed completes nothing: the next run reads it all again.
-    if (error instanceof IncompleteError) await revokeRun(deps.db, runId);
-    throw error;
-  });
-  await markGone(deps, confirmed.gone);
+export async function concludeReconcile(
+  deps: BoundsDeps & Parameters<typeof confirmDeleted>[0],
+  runId: string,
+  options: { allDays: number },
+): Promise<Counts> {
+  const { db } = deps;
+  await pruneHistory(db, deps.now(), options.allDays);
+  const { reviews: shown } = await windowTotals(db, runId);
+  const missed = { absent: await suspects(db), missed: await countMissedBy(db, runId), shown };
+  const confirmed = await confirmDeleted(deps, missed, { mark: true });
+  const { unknown, reason = '' } = confirmed;
+  const problems = [
+    unknown.length > 0 &&
+      `${unknown.length.toLocaleString('en')} reviews may be gone and could not be asked about: ${reason}. The next reconcile asks again`,
+    await gapsProblem(db),
+  ].filter((problem) => typeof problem === 'string');
+  if (problems.length > 0) throw new IncompleteError(problems.join('. '));
   return { deleted: confirmed.gone.length, unlisted: confirmed.unlisted.length };
 }

@@ -1,57 +1,85 @@
 import pLimit from 'p-limit';
-import type { Counts } from '../counts.ts';
-import { describeError } from '../errors.ts';
-import { NotFoundError, RefusedError, type ReviewApi } from '../review-api/index.ts';
-import { type Second, type Span, secondOf } from '../span.ts';
+import type { Counts } from '../base/counts.ts';
+import { describeError } from '../base/errors.ts';
+import { type Second, type Span, secondOf } from '../base/time/span.ts';
+import { NotFoundError, RefusedError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
+import { plausibleSpan } from '../warehouse/check-page.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { notHeld } from '../warehouse/one-review.ts';
+import { type Change, notHeld } from '../warehouse/one-review.ts';
 import { learnProducts } from '../warehouse/products.ts';
-import { landOne, landPage, nothingComplete } from '../warehouse/reviews.ts';
-import { readSpan } from './read-span.ts';
-import type { ReadDeps } from './span-run.ts';
+import { landOne, landPage } from '../warehouse/reviews.ts';
+import { type ReadDeps, readWindow } from './read/read-window.ts';
 
 export type RefreshDeps = ReadDeps & { reviews: Pick<ReviewApi['reviews'], 'page' | 'getRaw'>; warehouse: Warehouse };
 
-/** A review that is said to have changed; `precise`: the date is told to the millisecond. */
-export type Hint = { id: number; updatedAt: Date | undefined; precise: boolean };
+/** A record that could not be read now. `error.status` is set where the service responded to this very request. */
+export type Failed = { id: number; error: ReviewApiError };
 
-export type Refreshed = { counts: Counts; refused: { id: number; reason: string }[] };
+/** `refused`: no attempt will read these. `failed`: a later attempt may. All others are in the warehouse, or gone. */
+export type Refreshed = { counts: Counts; refused: { id: number; reason: string }[]; failed: Failed[] };
 
 /** Updates that are no farther apart are read in one span. */
 const apartSeconds = 30;
 /** What was changed within one span, at the most: far less than a window may be long. */
 const longestSeconds = 86_400;
 const requestsAtATime = 8;
+/** One review costs no more than this where the service fails on it, so that the others do not wait. */
+const giveUpAfterMs = 30_000;
+/** After so many failures in a row the service itself is at fault: the rest is not asked for now. */
+const failuresInARow = 8;
 
 /**
- * Brings in what is said to have changed. First from the list, by the dates told: a hundred at a time, and a list shows
- * more fields than a single review. What is not listed there (it changed again, it is hidden) is read by its id. What
- * the warehouse holds in this version or a newer one costs no request.
+ * Brings in what is said to have changed.
  *
- * @throws the client's errors where the service does not answer; running it again does no harm.
+ * 1. What the warehouse holds in this version or a newer one costs no request.
+ * 2. The others are read from the list by their dates: a hundred at a time, and a list shows more fields than a single review.
+ * 3. What is not listed there (it changed again, it is hidden) is read by its id, each for itself.
+ *
+ * @throws what is not an error of the service, such as the database's; running it again does no harm.
  */
-export async function refreshReviews(deps: RefreshDeps, hints: readonly Hint[]): Promise<Refreshed> {
-  const wanted = await notHeld(deps.warehouse.db, hints);
-  const counts = { hints: hints.length, held: hints.length - wanted.length, gone: 0, ...noneLanded };
-  const missing = new Map(wanted.map((hint) => [String(hint.id), hint.id]));
-  for (const span of spansOf(wanted)) addTo(counts, await fromList(deps, span, missing));
+export async function refreshReviews(deps: RefreshDeps, changes: readonly Change[]): Promise<Refreshed> {
+  const wanted = await notHeld(deps.warehouse.db, changes);
+  const counts = { changes: changes.length, held: changes.length - wanted.length, gone: 0, ...noneLanded };
+  const missing = new Map(wanted.map((change) => [String(change.id), change.id]));
+  for (const span of spansOf(wanted)) {
+    try {
+      // A list that cannot be read says nothing about a review: each is requested by its id.
+      if (!(await fromList(deps, span, missing, counts))) break;
+    } catch (error) {
+      if (!(error instanceof ReviewApiError)) throw error;
+      break;
+    }
+  }
   const refused: Refreshed['refused'] = [];
+  const failed: Failed[] = [];
   const limit = pLimit(requestsAtATime);
+  let failures = 0;
+  let last: ReviewApiError | undefined;
   const byId = async (id: number) => {
     deps.signal.throwIfAborted();
+    if (last && failures >= failuresInARow) {
+      failed.push({ id, error: last });
+      return;
+    }
     try {
-      const { rawBody, item } = await deps.reviews.getRaw(id);
+      const { rawBody, item, requestedAt } = await deps.reviews.getRaw(id, { giveUpAfterMs });
+      failures = 0;
       await learnProducts(deps.warehouse, [{ product_id: item.product_id, product_code: item.product_code }]);
-      addTo(counts, await landOne(deps.warehouse, rawBody));
+      addTo(counts, await landOne(deps.warehouse, rawBody, deps.plausible ?? plausibleSpan(requestedAt)));
     } catch (error) {
+      if (!(error instanceof ReviewApiError)) throw error;
       if (error instanceof NotFoundError) counts.gone += 1;
       else if (error instanceof RefusedError) refused.push({ id, reason: describeError(error) });
-      else throw error;
+      else {
+        failures += 1;
+        last = error;
+        failed.push({ id, error });
+      }
     }
   };
   const ends = await Promise.allSettled([...missing.values()].map((id) => limit(() => byId(id))));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return { counts, refused };
+  return { counts, refused, failed };
 }
 
 const noneLanded = { inserted: 0, updated: 0, refused: 0 };
@@ -60,30 +88,34 @@ function addTo(counts: typeof noneLanded, landed: typeof noneLanded): void {
   for (const kind of ['inserted', 'updated', 'refused'] as const) counts[kind] += landed[kind];
 }
 
-/** Lands the pages of the span that show any of the missing, and takes those off the list. */
-async function fromList(deps: RefreshDeps, span: Span, missing: Map<string, number>) {
-  const counts = { ...noneLanded };
-  await readSpan(
+/** Lands the pages of the span that show any of the missing, and takes those off the list. False: not all of it was read. */
+async function fromList(
+  deps: RefreshDeps,
+  span: Span,
+  missing: Map<string, number>,
+  counts: typeof noneLanded,
+): Promise<boolean> {
+  const { holes } = await readWindow(
     deps,
     { axis: 'updated', span },
     {
-      async land({ pages }) {
-        for (const { rawBody, ids, products } of pages) {
-          if (!ids.some((id) => missing.has(id))) continue;
-          await learnProducts(deps.warehouse, products);
-          addTo(counts, await landPage(deps.warehouse, { rawBody, count: ids.length }, nothingComplete));
-          for (const id of ids) missing.delete(id);
-        }
+      async land(page) {
+        if (!page.ids.some((id) => missing.has(id))) return true;
+        await learnProducts(deps.warehouse, page.products);
+        addTo(counts, await landPage(deps.warehouse, page));
+        for (const id of page.ids) missing.delete(id);
+        return true;
       },
-      revoke: async () => {},
+      // Nothing is claimed: what no list shows is read by its id.
+      enter: async () => undefined,
     },
   );
-  return counts;
+  return holes.length === 0;
 }
 
-/** Spans that hold all the dates told, the second after each included; dates that lie close share one. */
-function spansOf(hints: readonly Hint[]): Span[] {
-  const seconds = hints.flatMap(({ updatedAt }) => (updatedAt ? [secondOf(updatedAt)] : [])).sort((a, b) => a - b);
+/** Spans that contain the dates of all changes. Dates at most `apartSeconds` apart share a span. */
+function spansOf(changes: readonly Change[]): Span[] {
+  const seconds = changes.flatMap(({ updatedAt }) => (updatedAt ? [secondOf(updatedAt)] : [])).sort((a, b) => a - b);
   const spans: { start: Second; end: Second }[] = [];
   for (const second of seconds) {
     const last = spans.at(-1);

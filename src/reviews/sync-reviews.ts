@@ -1,86 +1,100 @@
-import { ReviewSyncError } from '../errors.ts';
-import { isoOf, parseInstant, type Second } from '../span.ts';
-import { advanceCursor, readCursor } from '../warehouse/cursors.ts';
+import { gaps, isoOf, parseInstant, type Second, type Span, secondOf } from '../base/time/span.ts';
+import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/cursors.ts';
+import { coveredSpans } from '../warehouse/export-windows.ts';
 import type { Db } from '../warehouse/index.ts';
-import { reviewSpans } from './bounds.ts';
-import { captureOverview, type Overview, type OverviewDeps } from './capture-overview.ts';
-import { fetchPage, type PageDeps } from './page.ts';
-import { planWindows } from './plan-windows.ts';
-import type { Window } from './window.ts';
+import { dueGaps, openGap, openGaps, settleUnwrittenGaps } from '../warehouse/open-gaps.ts';
+import { planWindows, type Window } from './read/window.ts';
+import { type BoundsDeps, captureOverview, findFirst, newestOf, reviewSpans } from './review-bounds.ts';
 
 const day = 86_400;
-/** The watermark stays at least this far behind the service's clock, in seconds. */
+/** The watermark stays at least this far behind both clocks, in seconds. */
 const lag = 60;
 /** A watermark older than this is no clock that is off, but a service where nothing happens. */
 const quietDays = 30;
 
 export type SyncPlan = {
   windows: Window[];
-  /** The service's clock when the run began. */
+  /** The earlier of the service's clock and ours when the run began. */
   readTo: Second;
   /** How far the next run may rely on this one. */
   nextWatermark: Second;
-  /** The watermark when the run began. */
-  lateBefore: Second | undefined;
 };
 
 /**
  * The windows of an incremental run: on the updated axis from the watermark minus an overlap to a day ahead, so that it
- * does not matter whether the clock that dates reviews is the one that the service tells. Without a watermark,
- * everything: on the created axis, where an import of years does not lie on one day.
+ * does not matter whether the `Date` header comes from the clock that dates reviews; and the open gaps that are due.
+ * Without a watermark, everything: on the created axis, where an import of years does not lie on one day.
+ *
+ * @param options.allGaps also those that were tried a short while ago.
  */
 export async function planSyncReviews(
-  deps: OverviewDeps & PageDeps,
-  options: { overlapMinutes: number },
+  deps: BoundsDeps,
+  options: { overlapMinutes: number; allGaps: boolean },
 ): Promise<SyncPlan> {
   const overview = await captureOverview(deps);
-  const { serviceNow } = overview;
-  const newest = await newestUpdate(deps, serviceNow);
-  const { nextWatermark } = newest;
-  const cursor = await readCursor(deps.db, 'reviews');
-  const watermark = cursor === undefined ? undefined : parseInstant(cursor.at);
-  const over = (axis: Window['axis'], spans: Window['span'][]) => spans.map((span) => ({ axis, span }));
+  const now = secondOf(deps.now());
+  // A clock that is ahead for one response must not move the watermark into the future: it would stay there.
+  const readTo = Math.min(overview.serviceNow, now);
+  const nextWatermark = await newestUpdate(deps, { readTo, end: Math.max(overview.serviceNow, now) + day });
+  await pullBackCursor(deps.db, deps.now());
+  const watermark = parseInstant((await readCursor(deps.db, 'reviews'))?.at ?? '');
+  await settleUnwrittenGaps(deps.db);
+  const again = await dueGaps(deps.db, options.allGaps ? undefined : deps.now());
+  const gapWindows = again.flatMap(({ axis, span }) => planWindows(span).map((one) => ({ axis, span: one })));
   if (watermark === undefined) {
     // What is written from now on is found on the updated axis by the next run.
-    const spans = reviewSpans({ ...overview, bounds: upTo(newest, overview.bounds) }).flatMap((span) =>
-      planWindows(span),
-    );
-    return { windows: over('created', spans), readTo: serviceNow, nextWatermark, lateBefore: undefined };
+    const spans = reviewSpans(await findFirst(deps, overview)).flatMap((span) => planWindows(span));
+    return { windows: spans.map((span) => ({ axis: 'created', span })), readTo, nextWatermark };
   }
-  const start = Math.min(watermark, serviceNow) - options.overlapMinutes * 60;
-  const windows = over('updated', planWindows({ start, end: serviceNow + day }));
-  return { windows, readTo: serviceNow, nextWatermark, lateBefore: watermark };
+  const start = Math.min(watermark, readTo) - options.overlapMinutes * 60;
+  const end = Math.max(overview.serviceNow, now) + day;
+  // A gap is read when it is due, not by every run whose overlap it lies in.
+  const known = (await openGaps(deps.db)).filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
+  const windows = planWindows({ start, end }, known).map((span): Window => ({ axis: 'updated', span }));
+  return { windows: [...windows, ...gapWindows], readTo, nextWatermark };
 }
 
 /**
  * The newest update that the service shows as the run begins, not the time: the clock that dates reviews may be hours
- * behind the one that the service tells, and what is edited while a long run goes on must be found by the next.
+ * behind the `Date` header, and what is edited while a long run goes on must be found by the next.
  */
-async function newestUpdate(deps: PageDeps, serviceNow: Second): Promise<NewestUpdate> {
-  const latest = serviceNow - lag;
-  const span = { start: latest - quietDays * day, end: serviceNow + day };
-  const { seconds } = await fetchPage(deps, { axis: 'updated', span, desc: true }, 1, 1);
-  const seen = seconds.filter((second) => second !== undefined);
-  return { nextWatermark: Math.min(latest, Math.max(span.start, ...seen)), isAnyListed: seconds.length > 0 };
+async function newestUpdate(deps: BoundsDeps, { readTo, end }: { readTo: Second; end: Second }): Promise<Second> {
+  const latest = readTo - lag;
+  const span = { start: Math.max(latest - quietDays * day, end - 44 * day), end };
+  const seen = await newestOf(deps, 'updated', span);
+  return Math.min(latest, Math.max(latest - quietDays * day, seen ?? 0));
 }
 
-type NewestUpdate = { nextWatermark: Second; isAnyListed: boolean };
+/** What `concludeSyncReviews` needs of the plan. */
+export type SyncState = Pick<SyncPlan, 'windows' | 'readTo' | 'nextWatermark'>;
 
 /**
- * The bounds to read up to the watermark: an overview may be hours old, and what was written since then would be behind
- * the next run already.
+ * Moves the watermark when every window of the run has ended. What the run could not prove is an open gap first, so that one
+ * window that cannot be read delays no other: later runs read the gap again.
  *
- * @throws ReviewSyncError where the overview tells of no review, but there is one.
+ * @param failure why windows failed, for the gaps that no window has explained itself.
  */
-function upTo({ nextWatermark, isAnyListed }: NewestUpdate, bounds: Overview['bounds']): Overview['bounds'] {
-  if (bounds) return isAnyListed ? { ...bounds, last: Math.max(bounds.last, nextWatermark) } : bounds;
-  if (!isAnyListed) return undefined;
-  throw new ReviewSyncError('overview', 'GET /v1/reviews/overview tells of no review, but GET /v1/reviews lists some', {
-    hint: 'Run it again: the overview may be made anew just now.',
-  });
+export async function concludeSyncReviews(db: Db, runId: string, state: SyncState, failure: string): Promise<void> {
+  await openFailedGaps(db, runId, state, failure);
+  await advanceCursor(db, 'reviews', { at: isoOf(state.nextWatermark), readTo: isoOf(state.readTo) });
 }
 
-/** Moves the watermark; only after every window of the run is in the warehouse. */
-export async function concludeSyncReviews(db: Db, plan: Pick<SyncPlan, 'readTo' | 'nextWatermark'>): Promise<void> {
-  await advanceCursor(db, 'reviews', { at: isoOf(plan.nextWatermark), readTo: isoOf(plan.readTo) });
+/** Enters what a run was to read and did not prove as open gaps. */
+export async function openFailedGaps(
+  db: Db,
+  runId: string,
+  { windows, readTo }: Pick<SyncState, 'windows' | 'readTo'>,
+  reason: string,
+): Promise<void> {
+  const known = await openGaps(db);
+  for (const axis of ['created', 'updated'] as const) {
+    const explained = known.filter((gap) => gap.axis === axis).map((gap) => gap.span);
+    const covered = [...(await coveredSpans(db, axis, { runId })), ...explained];
+    // The last minute counts as not yet proven, and the next run reads it anyway.
+    const wanted = windows.filter((one) => one.axis === axis).map(({ span }) => upTo(span, readTo - lag));
+    for (const span of wanted.flatMap((one) => gaps(one, covered)))
+      await openGap(db, { axis, span, kind: 'failed', reason });
+  }
 }
+
+const upTo = ({ start, end }: Span, second: Second): Span => ({ start, end: Math.max(start, Math.min(end, second)) });

@@ -1,37 +1,39 @@
 import pLimit from 'p-limit';
-import type { DayRange } from '../day-range.ts';
-import { IncompleteError } from '../errors.ts';
+import { IncompleteError } from '../base/errors.ts';
+import type { DayRange } from '../base/time/day-range.ts';
+import { dayOf, type Second, type Span } from '../base/time/span.ts';
 import type { ReviewApi } from '../review-api/index.ts';
-import { dayOf, type Second, type Span } from '../span.ts';
 import { type Absent, absentIn } from '../warehouse/absent-reviews.ts';
-import { comparePage, countByMonth, type Difference } from '../warehouse/compare-reviews.ts';
+import { comparePage, countByMonth, type Difference, databaseNow } from '../warehouse/compare-reviews.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { landPage, nothingComplete } from '../warehouse/reviews.ts';
+import { landPage } from '../warehouse/reviews.ts';
 import { spansOf } from './backfill-reviews.ts';
-import { allSpans } from './bounds.ts';
-import { captureOverview } from './capture-overview.ts';
-import { confirmGone, markGone } from './confirm-gone.ts';
-import { planWindows } from './plan-windows.ts';
-import { readSpan } from './read-span.ts';
-import type { ReadDeps } from './span-run.ts';
+import { confirmDeleted } from './confirm-deleted.ts';
+import { type ReadDeps, readWindow } from './read/read-window.ts';
+import { planWindows } from './read/window.ts';
+import { allSpans, captureOverview, findFirst } from './review-bounds.ts';
 
 export type VerifyDeps = ReadDeps & {
   reviews: Pick<ReviewApi['reviews'], 'page' | 'getRaw' | 'overview'>;
   warehouse: Warehouse;
   now: () => Date;
+  /** The dates that a review may have, in seconds. */
+  plausible: Span;
   onProgress(windows: number, of: number): void;
 };
-
-/** `extra`: in the warehouse, and the service says it is gone. Months are those of created_at in the service's zone. */
-export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; month: string };
 
 type MonthRow = { month: string; service: number; warehouse: number; missing: number; stale: number; extra: number };
 
 export type Verification = {
   months: MonthRow[];
+  /** All differences. */
+  differing: number;
+  /** The first of them, at most `listedAtMost`. */
   differences: Found[];
   /** Absent from the lists, but known to the service by their id: hidden, perhaps. No difference. */
   unlisted: number;
+  /** Of these, how many `repair` leaves: the warehouse cannot hold them, or holds a newer version. */
+  unrepairable: number;
   repaired: boolean;
   /** Why the verification is not to be relied upon. */
   problems: string[];
@@ -51,11 +53,23 @@ export async function verifyReviews(
   options: { repair: boolean },
 ): Promise<Verification> {
   const { warehouse, timeZone } = deps;
-  const overview = await captureOverview({ reviews: deps.reviews, db: warehouse.db, now: deps.now });
+  const captured = await captureOverview({ ...deps, db: warehouse.db });
+  const overview = range.from === undefined ? await findFirst(deps, captured) : captured;
   const isOpen = range.from === undefined && range.to === undefined;
-  const spans = isOpen ? await allSpans(warehouse.db, overview) : spansOf(range, timeZone, overview);
+  const spans = isOpen ? await allSpans(warehouse.db, overview, deps.plausible) : spansOf(range, deps, overview);
   const windows = spans.flatMap((span) => planWindows(span));
-  const work: Work = { deps, repair: options.repair, service: new Map(), found: [], absent: [], problems: [] };
+  const since = await databaseNow(warehouse.db);
+  const found = openTally();
+  const work: Work = {
+    deps,
+    since,
+    repair: options.repair,
+    service: new Map(),
+    found,
+    missed: 0,
+    absent: [],
+    problems: [],
+  };
   let done = 0;
   const limit = pLimit(windowsAtATime);
   await Promise.all(
@@ -68,80 +82,97 @@ export async function verifyReviews(
     ),
   );
   const unlisted = await settleAbsent(work);
+  const unrepairable = found.kinds.refused + found.kinds.reverted;
   return {
     months: monthsOf(work, await countByMonth(warehouse.db, spans, timeZone)),
-    differences: work.found,
+    differing: found.total,
+    differences: found.listed,
     unlisted,
-    repaired: options.repair && work.problems.length === 0 && work.found.every((one) => one.kind !== 'refused'),
+    unrepairable,
+    repaired: options.repair && work.problems.length === 0 && unrepairable === 0,
     problems: work.problems,
   };
 }
 
 type Work = {
   deps: VerifyDeps;
+  /** When the verification began, by the database's clock. */
+  since: Date;
   repair: boolean;
   /** Reviews of the service by month. */
   service: Map<string, number>;
-  found: Found[];
+  found: DifferenceTally;
+  /** Reviews of the warehouse that no list showed: how many, and the first `askedAtMost` of them. */
+  missed: number;
   absent: Absent[];
   problems: string[];
 };
 
+/** Reviews without a list that one verification asks about by id, so that its memory and its requests stay bounded. */
+const askedAtMost = 20_000;
+
 async function verifyWindow(work: Work, span: Span): Promise<void> {
   const { deps } = work;
   const { warehouse } = deps;
-  const met = new Map<string, Second | undefined>();
+  const seen = new Map<string, Second | undefined>();
   const found = new Map<string, Difference>();
-  const told = await readSpan(
+  const { holes } = await readWindow(
     deps,
     { axis: 'created', span },
     {
-      async land(part) {
-        for (const page of part.pages) {
-          for (const [index, id] of page.ids.entries()) met.set(id, page.seconds[index]);
-          const raw = { rawBody: page.rawBody, count: page.ids.length };
-          const differences = await comparePage(warehouse, raw);
-          for (const one of differences) found.set(String(one.id), one);
-          if (work.repair && differences.length > 0) await landPage(warehouse, raw, nothingComplete);
-        }
-        if (part.complete) work.absent.push(...(await absentIn(warehouse.db, part.complete, part.ids)));
+      async land(page) {
+        for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
+        const differences = await comparePage(warehouse, page, work.since);
+        for (const one of differences) found.set(String(one.id), one);
+        if (work.repair && differences.length > 0) await landPage(warehouse, page);
+        return true;
       },
-      revoke: async ({ start, end }) => {
-        work.absent = work.absent.filter(({ createdAt: at }) => +at < start * 1000 || +at >= end * 1000);
+      async enter(proven) {
+        for (const one of proven.spans) {
+          const absent = await absentIn(warehouse.db, one, proven.ids);
+          work.missed += absent.length;
+          work.absent.push(...absent.slice(0, askedAtMost - work.absent.length));
+        }
+        return undefined;
       },
     },
   );
-  work.problems.push(...told);
+  work.problems.push(...holes.map((hole) => hole.reason));
   const isWithin = (second: Second | undefined) => second === undefined || (second >= span.start && second < span.end);
-  for (const second of met.values()) {
+  for (const second of seen.values()) {
     if (isWithin(second)) add(work.service, monthOf(work, second));
   }
   for (const [id, one] of found) {
-    const second = met.get(id);
-    if (isWithin(second)) work.found.push({ ...one, month: monthOf(work, second) });
+    const second = seen.get(id);
+    if (isWithin(second)) addDifference(work.found, { ...one, month: monthOf(work, second) });
   }
 }
 
 /** Asks about what the lists did not show. Gives how many the service knows nevertheless. */
 async function settleAbsent(work: Work): Promise<number> {
-  const { deps, absent } = work;
+  const { deps, absent, missed } = work;
   const { db } = deps.warehouse;
-  const missed = new Set(work.found.filter((one) => one.kind === 'missing').map((one) => one.id));
   const shown = [...work.service.values()].reduce((sum, n) => sum + n, 0);
   const extra = (review: Absent) => {
     const second = Math.floor(review.createdAt.getTime() / 1000);
-    work.found.push({ id: review.id, kind: 'extra', fields: [], month: monthOf(work, second) });
+    addDifference(work.found, { id: review.id, kind: 'extra', fields: [], month: monthOf(work, second) });
   };
-  const unknown = absent.filter((review) => !missed.has(review.id));
   try {
-    const confirmed = await confirmGone({ ...deps, db }, { absent: unknown, shown });
-    for (const review of unknown) if (confirmed.gone.includes(review.id)) extra(review);
-    if (work.repair) await markGone({ db, now: deps.now }, confirmed.gone);
+    const confirmed = await confirmDeleted({ ...deps, db }, { absent, missed, shown }, { mark: work.repair });
+    const gone = new Set(confirmed.gone);
+    if (confirmed.unknown.length > 0) {
+      work.problems.push(`${confirmed.unknown.length} reviews could not be asked about: ${confirmed.reason ?? ''}`);
+    }
+    if (missed > absent.length) {
+      const [all, asked] = [missed, absent.length].map((n) => n.toLocaleString('en'));
+      work.problems.push(`${all} reviews are in no list, and only ${asked} were asked about: verify a shorter range`);
+    }
+    for (const review of absent) if (gone.has(review.id)) extra(review);
     return confirmed.unlisted.length;
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
     work.problems.push(error.message);
-    for (const review of unknown) extra(review);
+    for (const review of absent) extra(review);
     return 0;
   }
 }
@@ -150,17 +181,44 @@ const monthOf = (work: Work, second: Second | undefined) =>
   second === undefined ? 'no date' : dayOf(second, work.deps.timeZone).slice(0, 7);
 
 function monthsOf(work: Work, warehouse: ReadonlyMap<string, number>): MonthRow[] {
-  const months = [...new Set([...work.service.keys(), ...warehouse.keys(), ...work.found.map((one) => one.month)])];
-  return months.sort().map((month) => {
-    const count = (...kinds: Found['kind'][]) =>
-      work.found.filter((one) => one.month === month && kinds.includes(one.kind)).length;
+  const months = new Set([...work.service.keys(), ...warehouse.keys(), ...work.found.months.keys()]);
+  return [...months].sort().map((month) => {
+    const kinds = work.found.months.get(month);
     return {
-      ...{ month, service: work.service.get(month) ?? 0, warehouse: warehouse.get(month) ?? 0 },
-      ...{ missing: count('missing', 'refused'), stale: count('stale'), extra: count('extra') },
+      month,
+      service: work.service.get(month) ?? 0,
+      warehouse: warehouse.get(month) ?? 0,
+      missing: (kinds?.missing ?? 0) + (kinds?.refused ?? 0),
+      stale: (kinds?.stale ?? 0) + (kinds?.reverted ?? 0),
+      extra: kinds?.extra ?? 0,
     };
   });
 }
 
 function add(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/** `extra`: in the warehouse, and the service says it is gone. Months are those of created_at in the service's zone. */
+export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; month: string };
+
+export type KindCounts = Record<Found['kind'], number>;
+
+/** All differences as counts, and the first of them one by one: a warehouse that lacks everything has a million. */
+export type DifferenceTally = { total: number; listed: Found[]; months: Map<string, KindCounts>; kinds: KindCounts };
+
+/** Differences that a verification lists one by one; it counts all. */
+export const listedAtMost = 1000;
+
+const noCounts = (): KindCounts => ({ missing: 0, stale: 0, reverted: 0, refused: 0, extra: 0 });
+
+export const openTally = (): DifferenceTally => ({ total: 0, listed: [], months: new Map(), kinds: noCounts() });
+
+export function addDifference(tally: DifferenceTally, one: Found): void {
+  tally.total += 1;
+  if (tally.listed.length < listedAtMost) tally.listed.push(one);
+  const month = tally.months.get(one.month) ?? noCounts();
+  month[one.kind] += 1;
+  tally.months.set(one.month, month);
+  tally.kinds[one.kind] += 1;
 }

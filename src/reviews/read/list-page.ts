@@ -1,0 +1,178 @@
+import { type LocalPeriod, localPeriod, type Second, type Span } from '../../base/time/span.ts';
+import { NotFoundError, RefusedError, type ReviewApi, type ReviewFilters } from '../../review-api/index.ts';
+import { checkPage, isRecord, type PageCheck, plausibleSpan, usableId } from '../../warehouse/check-page.ts';
+import { splitRecords } from '../../warehouse/record-text.ts';
+import { type Axis, windowLimits } from './window.ts';
+
+export type PageDeps = {
+  reviews: Pick<ReviewApi['reviews'], 'page'>;
+  /** The zone in which the service reads dates without offset. */
+  timeZone: string;
+  signal: AbortSignal;
+  /** The dates that a review may have, in seconds. Default: 2000 to tomorrow. */
+  plausible?: Span;
+  /** The service's limits; other ones are for tests. */
+  limits?: Limits;
+  /** Counts the requests of what is being read. */
+  meter?: { requests: number };
+  /** See `CallOptions`: a limit for requests on which the service fails. */
+  giveUpAfterMs?: number | undefined;
+};
+
+export type Limits = Readonly<{ pages: number; pageSize: number }>;
+
+/** What to list: a span of an axis, narrowed where the span alone holds too much. */
+export type PageQuery = Readonly<{
+  axis: Axis;
+  span: Span;
+  score?: NonNullable<ReviewFilters['score']>;
+  photo?: boolean;
+  productId?: number;
+  /** From the other end. */
+  desc?: boolean;
+}>;
+
+export type Product = { product_id: number; product_code: string };
+
+/** One response of the list. It shows the service at one moment, so nothing shifts within it. */
+export type Page = {
+  /** JSON in UTF-8. */
+  rawBody: Buffer;
+  check: PageCheck;
+  /** One per record; its text where it has no usable id. */
+  ids: string[];
+  /** One per record: the second of its date on the axis; undefined where the record has no date that can be read. */
+  seconds: (Second | undefined)[];
+  /** A date that was not asked for, in a page that casts doubt on how the service reads the request's dates. */
+  outOfRange: Second | undefined;
+  /** The products that its records name; a code may be empty. */
+  products: readonly Product[];
+  lastPage: number | undefined;
+  requestedAt: Date;
+};
+
+export const limitsOf = (deps: PageDeps): Limits => deps.limits ?? windowLimits;
+
+/** Requests one page (spec, "List reviews"). Every request for a list is made, and counted, here. */
+export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, limit?: number): Promise<Page> {
+  deps.signal.throwIfAborted();
+  const { axis, span, desc, productId, ...filters } = query;
+  const period = localPeriod(span, deps.timeZone);
+  const params = {
+    ...filters,
+    product_id: productId,
+    start_datetime: period.start,
+    end_datetime: period.end,
+    date_updated_at: axis === 'updated',
+    date_order_desc: desc,
+    limit: limit ?? limitsOf(deps).pageSize,
+  };
+  if (deps.meter) deps.meter.requests += 1;
+  const { items, ...response } = await deps.reviews.page(params, page, { giveUpAfterMs: deps.giveUpAfterMs });
+  const check = checkPage(items, deps.plausible ?? plausibleSpan(response.requestedAt));
+  const shown = check.dates.map((dates) => secondOf(dates[`${axis}_at`]));
+  const isAsked = (second: Second) => second >= period.first && second <= period.last;
+  // Only what is needed later is kept: whole records would stay in memory until the page has landed.
+  return {
+    ...response,
+    check,
+    ids: idsOf(items, response.rawBody),
+    seconds: shown.map((second) => (second !== undefined && isAsked(second) ? second : undefined)),
+    outOfRange: findOutOfRange(shown, period),
+    products: productsOf(items),
+  };
+}
+
+/** The first page. An empty list is requested twice: one that is empty for a moment would be taken for the end of the data. */
+export async function fetchFirstPage(deps: PageDeps, query: PageQuery): Promise<Page> {
+  const page = await fetchPage(deps, query, 1);
+  return page.ids.length > 0 ? page : fetchPage(deps, query, 1);
+}
+
+/** Page `number` of a list that may have become shorter; undefined where the service says 404. */
+export async function pageIfAny(deps: PageDeps, query: PageQuery, number: number): Promise<Page | undefined> {
+  try {
+    return await fetchPage(deps, query, number);
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Page `number`, which may lie behind the end; undefined where there is none. A service may refuse such a page: it is requested
+ * twice, since a single refusal may have any other reason.
+ *
+ * @param before the page before it, where that is known: a full one is not taken for the last.
+ */
+export async function pageBehind(
+  deps: PageDeps,
+  query: PageQuery,
+  number: number,
+  before: Page | undefined,
+): Promise<Page | undefined> {
+  const mayBeLast = before === undefined || before.ids.length < limitsOf(deps).pageSize;
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
+    try {
+      return await fetchPage(deps, query, number);
+    } catch (error) {
+      const isRefused = error instanceof NotFoundError || (mayBeLast && error instanceof RefusedError);
+      if (!isRefused) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** No two zones differ by more than 26 hours. */
+const zonesApart = 26 * 3600;
+
+/**
+ * A single date far from what was asked for is a fault of that record, which is taken as one without a date. A date that
+ * another time zone would explain, or a page of which more than half was not asked for, is a fault of the request's dates.
+ */
+function findOutOfRange(shown: readonly (Second | undefined)[], { first, last }: LocalPeriod): Second | undefined {
+  const outside = shown.filter((second) => second !== undefined && (second < first || second > last));
+  const near = outside.find(
+    (second) => second !== undefined && second >= first - zonesApart && second <= last + zonesApart,
+  );
+  return near ?? (outside.length > shown.length / 2 ? outside[0] : undefined);
+}
+
+/** Whether the dates go upwards. Records without a date do not count: wherever they stand, they are on the page. */
+export function isSorted(seconds: readonly (Second | undefined)[]): boolean {
+  let before = Number.NEGATIVE_INFINITY;
+  for (const second of seconds) {
+    if (second === undefined) continue;
+    if (second < before) return false;
+    before = second;
+  }
+  return true;
+}
+
+/**
+ * The number of records: the last page where a page holds one record. Undefined where that number may be a cap (up to the
+ * greatest page), and where the service gives more than the one record asked for.
+ */
+export async function totalOf(deps: PageDeps, query: PageQuery): Promise<number | undefined> {
+  const { lastPage, ids } = await fetchPage(deps, query, 1, 1);
+  return ids.length === 1 && lastPage !== undefined && lastPage > limitsOf(deps).pages ? lastPage : undefined;
+}
+
+/** Ids; the JSON text for a record without a usable id (it becomes a dead letter), so that it differs from other records. */
+function idsOf(items: readonly unknown[], rawBody: Buffer): string[] {
+  const ids = items.map(usableId);
+  const texts = ids.includes(undefined) ? splitRecords(rawBody).map(String) : [];
+  return ids.map((id, index) => (id === undefined ? (texts[index] ?? '') : String(id)));
+}
+
+function productsOf(items: readonly unknown[]): Product[] {
+  const codes = new Map<number, string>();
+  for (const item of items) {
+    if (!isRecord(item) || !Number.isSafeInteger(item.product_id)) continue;
+    codes.set(item.product_id as number, typeof item.product_code === 'string' ? item.product_code : '');
+  }
+  return [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
+}
+
+const secondOf = (milliseconds: number | undefined): Second | undefined =>
+  milliseconds === undefined ? undefined : Math.floor(milliseconds / 1000);

@@ -1,0 +1,186 @@
+import { isoOf, type Span, shortestEnd } from '../../base/time/span.ts';
+import { type PageQuery, totalOf } from './list-page.ts';
+import { type AllPages, readPages } from './read-pages.ts';
+import type { Reading } from './reading.ts';
+import type { Axis } from './window.ts';
+
+/**
+ * - `complete`: everything was read, and the span is proven.
+ * - `halves`: more than thirty pages, to be read in two parts.
+ * - `unreachable`: no query can reach all of it; the reason is a sentence.
+ */
+export type Exhausted =
+  | { kind: 'complete' }
+  | { kind: 'halves'; halves: [Span, Span] }
+  | { kind: 'unreachable'; hole: { kind: 'unreachable' | 'out-of-range'; reason: string } };
+
+/** Zero is "reviews without rating" (spec, "List reviews"). */
+const scores = [5, 4, 3, 2, 1, 0] as const;
+/** Readings of the whole moment, where it changed meanwhile. */
+const attemptsAtMost = 3;
+/** Products requested one by one where no other filter separates the records. */
+const productsAtMost = 5000;
+
+/**
+ * Reads a span that cannot be walked, because its list is not sorted or one second fills a page:
+ *
+ * 1. all pages by their numbers, until two readings agree. That is enough up to thirty pages.
+ * 2. A longer span is halved.
+ * 3. The shortest span that can be asked for is read by score,
+ * 4. each score that still overflows from both ends, until they meet;
+ * 5. where they do not, photo reviews alone, then product by product, until the service's own count is reached.
+ *
+ * Every page lands, whether or not the span turns out complete.
+ */
+export async function readExhaustively(reading: Reading): Promise<Exhausted> {
+  const { deps, axis, span } = reading;
+  const query: PageQuery = { axis, span };
+  const work: Work = { reading, query, seen: new Set(), changed: false };
+  const whole = await read(work, query, { once: true });
+  const stray = whole.pages.find((page) => page.outOfRange !== undefined)?.outOfRange;
+  if (stray !== undefined) {
+    const reason = outOfRangeReason(axis, span, stray, deps.timeZone);
+    return { kind: 'unreachable', hole: { kind: 'out-of-range', reason } };
+  }
+  if (whole.settled && !whole.overflow) return { kind: 'complete' };
+  const halves = halvesOf(span, deps.timeZone);
+  if (halves) return { kind: 'halves', halves };
+  if (await readByFilters(work, whole)) return { kind: 'complete' };
+  const reason = unreachableReason(axis, span, work.seen.size, await totalOf(deps, query));
+  return { kind: 'unreachable', hole: { kind: 'unreachable', reason } };
+}
+
+/** The span in two; undefined where it is the shortest that can be asked for. */
+export function halvesOf({ start, end }: Span, zone: string): [Span, Span] | undefined {
+  const middle = start + Math.floor((end - start) / 2);
+  const at = middle > start ? shortestEnd(middle - 1, zone) : middle;
+  if (at > start && at < end)
+    return [
+      { start, end: at },
+      { start: at, end },
+    ];
+  const first = shortestEnd(start, zone);
+  return first < end
+    ? [
+        { start, end: first },
+        { start: first, end },
+      ]
+    : undefined;
+}
+
+type Work = {
+  reading: Reading;
+  query: PageQuery;
+  /** Every id that any of the readings showed. */
+  seen: Set<string>;
+  /** Whether something was added or deleted meanwhile. */
+  changed: boolean;
+};
+
+async function readByFilters(work: Work, first: AllPages): Promise<boolean> {
+  let whole = first;
+  for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
+    // What was deleted since the first reading would look as if no score had it.
+    if (attempt > 1) whole = await read(work, work.query, { once: true });
+    work.changed = false;
+    if (await readScores(work, whole)) return true;
+    if (!work.changed) break;
+  }
+  return false;
+}
+
+async function readScores(work: Work, whole: AllPages): Promise<boolean> {
+  const { query } = work;
+  const before = await totalOf(work.reading.deps, query);
+  const seen = new Set<string>();
+  let areAllComplete = true;
+  for (const score of scores) {
+    const part = await readScore(work, { ...query, score });
+    for (const id of part.ids) seen.add(id);
+    areAllComplete &&= part.isComplete;
+  }
+  const after = await totalOf(work.reading.deps, query);
+  // A score that no filter knows is in none of the parts, but may be at one end of the whole.
+  const ends = [...whole.ids];
+  if (areAllComplete && after === undefined)
+    ends.push(...(await read(work, { ...query, desc: true }, { once: true })).ids);
+  const isMissed = ends.some((id) => !seen.has(id)) || (after !== undefined && seen.size < after);
+  work.changed ||= before !== after || (areAllComplete && isMissed);
+  return areAllComplete && !isMissed;
+}
+
+type Part = { ids: Set<string>; isComplete: boolean };
+
+async function readScore(work: Work, query: PageQuery): Promise<Part> {
+  const up = await read(work, query);
+  if (up.settled && !up.overflow) return { ids: up.all, isComplete: true };
+  const down = await read(work, { ...query, desc: true });
+  const both = new Set([...up.all, ...down.all]);
+  if (up.settled && down.settled && meet(up.ids, down.ids)) return { ids: both, isComplete: true };
+
+  const products = [...up.pages, ...down.pages].flatMap((page) => page.products.map((one) => one.product_id));
+  return readFiltered(work, query, { both, products: new Set(products) });
+}
+
+/**
+ * Reads by the remaining filters. No filter is certain to cover every record, so the result is complete only where the
+ * service counts as many records as were seen, before and after alike: otherwise something was deleted meanwhile.
+ */
+async function readFiltered(
+  work: Work,
+  query: PageQuery,
+  { both, products }: { both: Set<string>; products: ReadonlySet<number> },
+): Promise<Part> {
+  const { deps } = work.reading;
+  const total = await totalOf(deps, query);
+  const seen = new Set<string>();
+  const isReached = () => total !== undefined && seen.size >= total;
+  const filters: Partial<PageQuery>[] = total === undefined ? [] : [{}, { desc: true }];
+  filters.push({ photo: true }, { photo: true, desc: true });
+  for (const productId of [...products].slice(0, productsAtMost)) filters.push({ productId });
+  for (const filter of filters) {
+    if (isReached()) break;
+    const part = await read(work, { ...query, ...filter });
+    for (const id of part.all) seen.add(id);
+    if (!part.overflow || filter.productId === undefined) continue;
+    const end = await read(work, { ...query, ...filter, desc: true });
+    for (const id of end.all) seen.add(id);
+  }
+  const after = total === undefined ? undefined : await totalOf(deps, query);
+  work.changed ||= after !== total;
+  return {
+    ids: new Set([...both, ...seen]),
+    isComplete: total !== undefined && seen.size === total && after === total,
+  };
+}
+
+async function read({ reading, seen }: Work, query: PageQuery, options?: { once: boolean }): Promise<AllPages> {
+  const all = await readPages(reading.deps, query, options);
+  for (const page of all.pages) await reading.take(page);
+  for (const id of all.all) seen.add(id);
+  return all;
+}
+
+/**
+ * Whether a list read upwards and downwards is whole: what both showed is the end of each, in opposite order. A service
+ * that sorts records of one date alike both ways does not pass.
+ */
+export function meet(up: readonly string[], down: readonly string[]): boolean {
+  const above = new Set(down);
+  const common = up.filter((id) => above.has(id)).length;
+  if (common === 0) return false;
+  const tail = up.slice(-common);
+  return down.slice(-common).every((id, index) => id === tail[common - 1 - index]);
+}
+
+const spanText = ({ start, end }: Span) => (end === start + 1 ? isoOf(start) : `${isoOf(start)} to ${isoOf(end)}`);
+
+function unreachableReason(axis: Axis, span: Span, read: number, total: number | undefined): string {
+  const held = total === undefined ? 'more reviews' : `${total.toLocaleString('en')} reviews, more`;
+  return `The service holds ${held} ${axis} at ${spanText(span)} than any query can reach (${read.toLocaleString('en')} were read)`;
+}
+
+/** Why a span whose pages show other dates than it was asked for is not taken for read. */
+export function outOfRangeReason(axis: Axis, span: Span, shown: number, timeZone: string): string {
+  return `The service shows a review of ${isoOf(shown)} where ${spanText(span)} (${axis}) was asked for: REVIEW_API_TIME_ZONE, ${timeZone}, may not be the zone in which it reads dates`;
+}

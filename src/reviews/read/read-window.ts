@@ -1,0 +1,213 @@
+import type { LimitFunction } from 'p-limit';
+import { describeError } from '../../base/errors.ts';
+import { gaps, isoOf, type Span } from '../../base/time/span.ts';
+import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../review-api/index.ts';
+import type { PageDeps } from './list-page.ts';
+import { prove } from './prove-span.ts';
+import { halvesOf, outOfRangeReason, readExhaustively } from './read-exhaustively.ts';
+import { beginReading, type Land, type Reading, type Todo, writtenSpans } from './reading.ts';
+import { walk } from './walk.ts';
+import type { Window } from './window.ts';
+
+export type ReadDeps = PageDeps & {
+  /** Slots of this process: spans that are read at a time, over all windows. */
+  slots: LimitFunction;
+};
+
+/** A span that was read to its end and proven. */
+export type Proven = {
+  /** The span, without the periods of pages with records that could not be written. */
+  spans: readonly Span[];
+  /** Every id that was shown, also around the span. */
+  ids: ReadonlySet<string>;
+  /** Different reviews dated within `spans`. */
+  reviews: number;
+  pages: number;
+  requests: number;
+  /** When its first request was sent. */
+  startedAt: Date;
+};
+
+export type HoleKind = 'unreachable' | 'out-of-range' | 'refused' | 'implausible' | 'unwritten';
+
+/** A span that cannot be called read, and why: a sentence. */
+export type Hole = { span: Span; kind: HoleKind; reason: string };
+
+export type Sink = {
+  /** Lands a page: its reviews are true whether or not the span is proven. */
+  land: Land;
+  /** Enters a proven span, once. Gives a sentence where it must not count as read after all. */
+  enter(proven: Proven): Promise<string | undefined>;
+};
+
+export type WindowRead = { holes: Hole[]; requests: number; reviews: number; spans: number };
+
+/** Other errors (the database's, an authentication that failed) after which no further span of the window is begun. */
+const errorsAtMost = 3;
+/** Failed requests, and no page since the first of them, after which the service counts as down. 7: a span, its halves and quarters. */
+const failuresAtMost = 7;
+/**
+ * Spans that are halved because the service refuses them, or fails on them. One second in 44 days takes 22 halvings. A refusal
+ * takes one request. A failure takes the waits of the client: two minutes for the first, `giveUpAfterMs` for each further.
+ */
+const halvingsAtMost = { refused: 50, failed: 24 };
+const giveUpAfterMs = 5000;
+
+/**
+ * Reads every review of a window, whatever is added, changed or deleted meanwhile: what stood throughout is read.
+ *
+ * 1. The window is the first span to read. As many spans are read at a time as there are slots.
+ * 2. `walk` reads a span from first page to first page. Each page lands as it comes.
+ * 3. The walk leaves parts of the span to other readings, which begin at once: the later pieces of a split, a second that
+ *    fills a page, what lies behind page 29.
+ * 4. A full second, and a span whose list is not sorted, is read by page numbers, score, both ends and product.
+ * 5. A span that was read is proven by the service's own count, then entered. What is not proven is read by page numbers.
+ * 6. A span that the service refuses or fails on is halved, so that only the obstacle becomes a hole. What else cannot be
+ *    read is a hole, and so are the pages of which a record could not be written. Everything else is read all the same.
+ *
+ * @param spans the parts of the window that are to be read.
+ * @returns the holes.
+ * @throws the client's errors where the service is down, and the sink's, when every span that was begun has ended.
+ */
+export async function readWindow(
+  deps: ReadDeps,
+  window: Window,
+  sink: Sink,
+  spans: readonly Span[] = [window.span],
+): Promise<WindowRead> {
+  const { axis } = window;
+  const result: WindowRead = { holes: [], requests: 0, reviews: 0, spans: 0 };
+  const errors: unknown[] = [];
+  const halvings = { refused: 0, failed: 0 };
+  const obstacles: { span: Span; error: unknown }[] = [];
+  let failures = 0;
+  let hasRespondedSince = false;
+  const running: Promise<void>[] = [];
+
+  const begin = (todos: readonly Todo[]) => {
+    running.push(...todos.map((todo) => deps.slots(() => readOne(todo))));
+  };
+  const land: Land = (page) => {
+    hasRespondedSince = true;
+    return sink.land(page);
+  };
+
+  async function readOne({ span, how }: Todo): Promise<void> {
+    if (errors.length >= errorsAtMost) return;
+    const limited = halvings.failed > 0 ? { ...deps, giveUpAfterMs } : deps;
+    const reading = beginReading(limited, axis, span, { land, begin });
+    try {
+      await (how === 'walk' ? walkOne(reading) : readByPages(reading));
+    } catch (error) {
+      halve({ span: reading.span, how }, error);
+    } finally {
+      // The reading may have reported a page that could not land already.
+      await reading.landed().catch((error: unknown) => !errors.includes(error) && errors.push(error));
+      result.requests += reading.deps.meter.requests;
+    }
+  }
+
+  async function walkOne(reading: Reading): Promise<void> {
+    const walked = await walk(reading);
+    const { span } = reading;
+    if (span.end <= span.start) return;
+    if (walked.kind === 'outOfRange') {
+      const reason = outOfRangeReason(axis, span, walked.second, deps.timeZone);
+      result.holes.push({ span, kind: 'out-of-range', reason });
+    } else if (walked.kind === 'read' && (await prove(reading, walked))) {
+      await enter(reading);
+    } else {
+      begin([{ span, how: 'pages' }]);
+    }
+  }
+
+  async function readByPages(reading: Reading): Promise<void> {
+    const outcome = await readExhaustively(reading);
+    switch (outcome.kind) {
+      case 'complete':
+        return enter(reading);
+      case 'halves':
+        return begin(outcome.halves.map((span) => ({ span, how: 'pages' })));
+      case 'unreachable':
+        result.holes.push({ span: reading.span, ...outcome.hole });
+        return;
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  function halve({ span, how }: Todo, error: unknown): void {
+    const kind = obstacleOf(error);
+    if (kind === 'failed') {
+      if (failures === 0) hasRespondedSince = false;
+      failures += 1;
+    }
+    const isDown = failures >= failuresAtMost && !hasRespondedSince;
+    if (kind === undefined || isDown || errors.length > 0) {
+      errors.push(error);
+      return;
+    }
+    halvings[kind] += 1;
+    const halves = halvings[kind] > halvingsAtMost[kind] ? undefined : halvesOf(span, deps.timeZone);
+    if (halves) begin(halves.map((half) => ({ span: half, how })));
+    else obstacles.push({ span, error });
+  }
+
+  async function enter(reading: Reading): Promise<void> {
+    await reading.landed();
+    const { span, seen, pages } = reading;
+    const written = writtenSpans(reading);
+    for (const one of gaps(span, written))
+      result.holes.push({ span: one, kind: 'unwritten', reason: unwrittenReason(one) });
+    if (written.length === 0) return;
+    const reviews = countWithin(reading, written);
+    const { requests } = reading.deps.meter;
+    const startedAt = reading.startedAt ?? new Date(0);
+    const reason = await sink.enter({ spans: written, ids: new Set(seen.keys()), reviews, pages, requests, startedAt });
+    if (reason !== undefined) {
+      result.holes.push({ span, kind: 'implausible', reason });
+      return;
+    }
+    result.spans += 1;
+    result.reviews += reviews;
+  }
+
+  begin(spans.map((span) => ({ span, how: 'walk' })));
+  // Readings add others to the end of the list while the loop goes through it.
+  for (const one of running) await one;
+  if (errors.length > 0) throw errors[0];
+  for (const { span, error } of joined(obstacles)) {
+    const reason = `The reviews ${axis} from ${isoOf(span.start)} to ${isoOf(span.end)} cannot be read: ${describeError(error)}`;
+    result.holes.push({ span, kind: 'refused', reason });
+  }
+  return result;
+}
+
+/** The obstacles, neighbours as one. */
+function joined<Obstacle extends { span: Span }>(obstacles: readonly Obstacle[]): Obstacle[] {
+  const all: Obstacle[] = [];
+  for (const one of obstacles.toSorted((a, b) => a.span.start - b.span.start)) {
+    const last = all.at(-1);
+    if (last?.span.end !== one.span.start) all.push(one);
+    else all[all.length - 1] = { ...last, span: { start: last.span.start, end: one.span.end } };
+  }
+  return all;
+}
+
+/** Whether an error may be one of this request alone: refused with a 4xx status, or failed with a 5xx status or a malformed body. */
+function obstacleOf(error: unknown): 'refused' | 'failed' | undefined {
+  if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
+  const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
+  return isFailure && error.status !== undefined ? 'failed' : undefined;
+}
+
+const unwrittenReason = ({ start, end }: Span) =>
+  `Among the reviews from ${isoOf(start)} to ${isoOf(end)} are some that could not be written: see npx review-sync dead-letters`;
+
+function countWithin({ seen }: Reading, spans: readonly Span[]): number {
+  let count = 0;
+  for (const second of seen.values()) {
+    if (second !== undefined && spans.some((span) => second >= span.start && second < span.end)) count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,159 @@
+import { ReviewSyncError } from '../base/errors.ts';
+import {
+  dayAfter,
+  intersection,
+  isoOf,
+  parseInstant,
+  type Second,
+  type Span,
+  secondOf,
+  startOfDay,
+} from '../base/time/span.ts';
+import { RefusedError, type ReviewApi } from '../review-api/index.ts';
+import { heldBounds } from '../warehouse/absent-reviews.ts';
+import type { Db } from '../warehouse/index.ts';
+import { recordOverview } from '../warehouse/overview.ts';
+import { fetchPage, type PageDeps } from './read/list-page.ts';
+import { type Axis, planWindows, windowLimits } from './read/window.ts';
+
+export type BoundsDeps = PageDeps & {
+  reviews: Pick<ReviewApi['reviews'], 'overview' | 'page'>;
+  db: Db;
+  now: () => Date;
+  /** Plausible dates: nothing outside them widens a plan. */
+  plausible: Span;
+};
+
+export type Overview = {
+  /** Creation of the oldest and the newest review, within the plausible dates; undefined while there is none. */
+  bounds: { first: Second; last: Second } | undefined;
+  /** Whether the overview names an implausible first date: `bounds.first` is then the first plausible second. */
+  isFirstHidden: boolean;
+  /** Creation dates outside the plausible ones that the overview names. */
+  outliers: Second[];
+  /** The service's own clock, which may differ from ours. */
+  serviceNow: Second;
+};
+
+/** Plausible dates: from the first second of a year in the zone to the end of tomorrow. */
+export function plausibleDates(fromYear: number, zone: string, now: Date): Span {
+  const day = `${String(fromYear).padStart(4, '0')}-01-01`;
+  return { start: startOfDay(day, zone) ?? 0, end: dayAfter(secondOf(now), zone, 2) };
+}
+
+/**
+ * Requests the overview (spec, "Review overview") and keeps its bounds in the warehouse, within the plausible dates.
+ *
+ * The overview may be hours old. So the newest review that the list shows counts too: otherwise a reading up to the
+ * overview's end would miss what was written since.
+ *
+ * @throws ReviewSyncError where the overview names no review, but the list shows one.
+ */
+export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
+  const overview = await deps.reviews.overview();
+  const capturedAt = deps.now();
+  const newest = await newestCreated(deps);
+  const named = [overview.first_review_created_at, overview.last_review_created_at].map((text) =>
+    text === null ? undefined : parseInstant(text),
+  );
+  const [first, last] = named;
+  const { start, end } = deps.plausible;
+  const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
+  let bounds: Overview['bounds'];
+  if (first !== undefined && last !== undefined) {
+    const sorted = [first, last, ...(newest === undefined ? [] : [newest])].map(clamp).sort((a, b) => a - b);
+    bounds = { first: sorted[0] ?? start, last: sorted.at(-1) ?? start };
+  } else if (newest !== undefined) {
+    throw new ReviewSyncError('overview', 'GET /v1/reviews/overview names no review, but GET /v1/reviews lists some', {
+      hint: 'Run it again: the service may be computing the overview just now.',
+    });
+  }
+  const iso = (second: Second | undefined) => (second === undefined ? null : isoOf(second));
+  await recordOverview(deps.db, { capturedAt, first: iso(bounds?.first), last: iso(bounds?.last) });
+  return {
+    bounds,
+    isFirstHidden: first !== undefined && first < start,
+    outliers: named.filter((second) => second !== undefined && clamp(second) !== second) as Second[],
+    serviceNow: secondOf(overview.serviceNow ?? capturedAt),
+  };
+}
+
+/** Windows that `findFirst` asks for at a time. */
+const searchedAtATime = 8;
+
+/**
+ * The overview with the creation of the first plausible review where an implausible one hides it: the window of the first review
+ * that the list shows. A window without a review costs one request, at most 220 from 2000 on, and is asked for by this search only.
+ */
+export async function findFirst(deps: PageDeps, overview: Overview): Promise<Overview> {
+  const { bounds } = overview;
+  if (!overview.isFirstHidden || !bounds) return overview;
+  const windows = planWindows({ start: bounds.first, end: bounds.last + 1 });
+  for (let from = 0; from < windows.length; from += searchedAtATime) {
+    const some = windows.slice(from, from + searchedAtATime);
+    const areEmpty = await Promise.all(some.map((span) => isEmpty(deps, span)));
+    const found = some[areEmpty.indexOf(false)];
+    if (found) return { ...overview, isFirstHidden: false, bounds: { first: found.start, last: bounds.last } };
+  }
+  return overview;
+}
+
+async function isEmpty(deps: PageDeps, span: Span): Promise<boolean> {
+  try {
+    const { ids } = await fetchPage(deps, { axis: 'created', span }, 1, 1);
+    return ids.length === 0;
+  } catch (error) {
+    // What the service refuses is read, and reported, by the run itself.
+    if (error instanceof RefusedError) return false;
+    throw error;
+  }
+}
+
+/** Creation of the newest review of the last weeks, by the list; undefined where it shows none. */
+async function newestCreated(deps: BoundsDeps): Promise<Second | undefined> {
+  const end = deps.plausible.end;
+  return newestOf(deps, 'created', { start: end - windowLimits.seconds, end });
+}
+
+/**
+ * Date of the newest review of the span, by the list; undefined where the list shows none. One moment that the service
+ * refuses must not stop a run: then only the last two days of the span are looked at.
+ */
+export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<Second | undefined> {
+  for (const start of [span.start, span.end - 2 * 86_400]) {
+    try {
+      const { seconds } = await fetchPage(deps, { axis, span: { start, end: span.end }, desc: true }, 1, 1);
+      return seconds.find((second) => second !== undefined);
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * The spans in which the service has reviews. Each implausible date is a span of its own, so that its review becomes a dead
+ * letter.
+ */
+export function reviewSpans({ bounds, outliers }: Pick<Overview, 'bounds' | 'outliers'>): Span[] {
+  // A day to each side: zones of the distant past differ by odd minutes.
+  const around = outliers.map((second) => ({ start: second - 86_400, end: second + 86_400 }));
+  return bounds ? [{ start: bounds.first, end: bounds.last + 1 }, ...around] : around;
+}
+
+/**
+ * The same, and where the warehouse has reviews beyond: those that are gone from the service lie there, too. Where the first
+ * date is hidden, the first review of the warehouse counts.
+ */
+export async function allSpans(db: Db, overview: Overview, plausible: Span): Promise<Span[]> {
+  const held = await heldBounds(db);
+  const { bounds, isFirstHidden } = overview;
+  const span = held && intersection({ start: secondOf(held.first), end: secondOf(held.last) + 1 }, plausible);
+  if (!span) return reviewSpans(overview);
+  const [first, last] = [span.start, span.end - 1];
+  const named = isFirstHidden ? first : (bounds?.first ?? first);
+  return reviewSpans({
+    ...overview,
+    bounds: { first: Math.min(first, named), last: Math.max(last, bounds?.last ?? last) },
+  });
+}
