@@ -1,29 +1,22 @@
 import { setMaxListeners } from 'node:events';
-import { Pool } from 'undici';
-import { type Categories, categories } from './categories.ts';
-import { requireId } from './check.ts';
-import { defaultTimeouts, type Timeouts } from './exchange.ts';
-import { openGate, type Wait } from './gate.ts';
-import { type ClientLog, silentLog } from './log.ts';
-import { type Orders, orders } from './orders.ts';
-import { defaultRetryLimits, type RetryLimits } from './retry-policy.ts';
-import { type Reviews, reviews } from './reviews.ts';
-import { type SubOrders, subOrders } from './sub-orders.ts';
-import { openTransport } from './transport.ts';
-import { type UserGrades, userGrades } from './user-grades.ts';
-import { type ExchangeFacts, openWire } from './wire.ts';
+import type { Pool } from 'undici';
+import { openAttempt, type RequestFacts } from './http/attempt.ts';
+import { openGate, type Wait } from './http/gate.ts';
+import { type ClientLog, silentLog } from './http/log.ts';
+import { defaultRetryLimits, type RetryLimits } from './http/retry-policy.ts';
+import { defaultMaxBodyBytes, defaultTimeouts, type Timeouts } from './http/send-request.ts';
+import { openTransport } from './http/transport.ts';
+import { type Categories, categories } from './resources/categories.ts';
+import { requireId } from './resources/check.ts';
+import { type Orders, orders } from './resources/orders.ts';
+import { type Reviews, reviews } from './resources/reviews.ts';
+import { type SubOrders, subOrders } from './resources/sub-orders.ts';
+import { type UserGrades, userGrades } from './resources/user-grades.ts';
 
-export type {
-  Category,
-  CategoryBody,
-  CategoryListAllParams,
-  CategoryListParams,
-  CategoryPatch,
-} from './categories.ts';
 export {
   AuthenticationError,
   LimitedError,
-  MalformedAnswerError,
+  MalformedResponseError,
   NotFoundError,
   PageLimitError,
   RefusedError,
@@ -31,16 +24,25 @@ export {
   UnavailableError,
   UnknownOutcomeError,
 } from './errors.ts';
-export type { Timeouts } from './exchange.ts';
-export type { Wait } from './gate.ts';
-export type { ClientLog } from './log.ts';
-export type { MoneyAmount, OrderDetail, OrderListItem, SubOrder } from './order-shapes.ts';
-export type { OrderBody, OrderListAllParams, OrderListParams, OrderPatch } from './orders.ts';
-export type { Page } from './pages.ts';
-export { openRateLimit, type RateLimitOptions } from './rate-limit.ts';
-export type { RetryLimits } from './retry-policy.ts';
-export type { ReviewFilters, ReviewListAllParams, ReviewListParams, ReviewPeriod } from './review-list.ts';
-export type { ReviewBody, ReviewOptionInput, ReviewPatch, ReviewPatchByCode } from './review-params.ts';
+export type { RequestFacts } from './http/attempt.ts';
+export type { CallOptions } from './http/call.ts';
+export type { Wait } from './http/gate.ts';
+export type { ClientLog } from './http/log.ts';
+export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
+export type { RetryLimits } from './http/retry-policy.ts';
+export type { Timeouts } from './http/send-request.ts';
+export type {
+  Category,
+  CategoryBody,
+  CategoryListAllParams,
+  CategoryListParams,
+  CategoryPatch,
+} from './resources/categories.ts';
+export type { MoneyAmount, OrderDetail, OrderListItem, SubOrder } from './resources/order-shapes.ts';
+export type { OrderBody, OrderListAllParams, OrderListParams, OrderPatch } from './resources/orders.ts';
+export type { Page } from './resources/pages.ts';
+export type { ReviewFilters, ReviewListAllParams, ReviewListParams, ReviewPeriod } from './resources/review-list.ts';
+export type { ReviewBody, ReviewOptionInput, ReviewPatch, ReviewPatchByCode } from './resources/review-params.ts';
 export type {
   Review,
   ReviewImage,
@@ -48,50 +50,51 @@ export type {
   ReviewOptionDefault,
   ReviewOptionV2,
   ReviewVideo,
-} from './review-shapes.ts';
-export type { RawReview, RawReviewPage, ReviewOverview } from './reviews.ts';
-export type { SubOrderBody, SubOrderPatch } from './sub-orders.ts';
+} from './resources/review-shapes.ts';
+export type { RawReview, RawReviewPage, ReviewOverview } from './resources/reviews.ts';
+export type { SubOrderBody, SubOrderPatch } from './resources/sub-orders.ts';
 export type {
   UserGrade,
   UserGradeBody,
   UserGradeListAllParams,
   UserGradeListParams,
   UserGradePatch,
-} from './user-grades.ts';
-export type { ExchangeFacts } from './wire.ts';
+} from './resources/user-grades.ts';
 
 export type ReviewApiOptions = {
-  /** May carry a path prefix; a trailing slash is tolerated. */
+  /** `http(s)://host[:port][/prefix]`, with or without a trailing slash. */
   baseUrl: string;
   clientId: string;
   clientSecret: string;
   /** Requests in flight; default 8. */
   concurrency?: number | undefined;
-  /** Called before each request: the requests per second shared by all workers, see `openRateLimit`. */
+  /** Called before each request; resolves when the request may be sent. `openRateLimit` makes one. Default: no ceiling. */
   acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
   /** Default: silent. */
   log?: ClientLog | undefined;
-  /** Milliseconds; default 10 s to connect, 60 s for the head of an answer, 60 s for its body. */
+  /** Milliseconds; default 10 s to connect, 60 s for the head of a response, 60 s for its body. */
   timeouts?: Partial<Timeouts> | undefined;
-  /** Default: about two minutes of waiting for one request, then an error. */
+  /** The largest body of a response, in bytes; default 64 MiB. A larger one is a `MalformedResponseError`. */
+  maxBodyBytes?: number | undefined;
+  /** Default: 14 attempts and about two minutes of waiting for one request, then an error. */
   retry?: Partial<RetryLimits> | undefined;
-  /** Told each time something waits (promise 8). `untilMs` is milliseconds since 1970. */
+  /** Called for each wait, with its reason and its end in milliseconds since 1970. */
   onWait?: ((wait: Wait) => void) | undefined;
-  /** Told of each request, repeats included: for metrics. */
-  onExchange?: ((exchange: ExchangeFacts) => void) | undefined;
-  /** Ends everything, requests in flight too. */
+  /** Called after each request, retries included: for metrics. */
+  onRequestEnd?: ((request: RequestFacts) => void) | undefined;
+  /** Ends all calls, requests in flight included. */
   signal?: AbortSignal | undefined;
   /** The wall clock, in milliseconds since 1970. */
   now?: (() => number) | undefined;
 };
 
-/** Counts since the client was opened. `waitedMs` adds up over requests that waited side by side. */
+/** Counts since the client was opened. `waitedMs` is a sum over all requests, so it may exceed the time that passed. */
 export type ReviewApiStats = { requests: number; retries: number; waits: number; waitedMs: number };
 
 /**
- * Every operation of the service. Any of them, beyond what its own description says, may throw a TypeError before
- * anything is sent (an input that the service would read otherwise), a `ReviewApiError` (see errors.ts), or the reason
- * for which the client was closed or aborted.
+ * Every operation of the service. Besides the errors that its description names, any operation may throw a `TypeError` before
+ * anything is sent (a parameter that the service would misread), another `ReviewApiError`, or the reason why the client was
+ * closed or aborted.
  */
 export type ReviewApi = AsyncDisposable & {
   orders: Orders;
@@ -100,20 +103,24 @@ export type ReviewApi = AsyncDisposable & {
   userGrades: UserGrades;
   reviews: Reviews;
   /**
-   * Obtains a token where none is held (spec, 'Authentication'); other calls do so by themselves.
+   * Requests a token, unless there is one already (spec, 'Authentication'). Other calls do this themselves; call it to
+   * find out early whether the credentials are right.
    *
-   * @throws AuthenticationError where client id and secret are not accepted.
+   * @throws AuthenticationError where the service does not accept client id and secret.
    */
   authenticate(): Promise<void>;
   stats(): ReviewApiStats;
-  /** Ends waits and repeats, lets requests in flight finish, closes the connections. */
+  /** Ends waits and retries, lets requests in flight finish, then closes the connections. */
   close(): Promise<void>;
 };
 
 /**
- * Opens the only speaker to the review service. Nothing is sent before the first call.
+ * Opens a client of the review service. Nothing is sent before the first call.
  *
- * @throws TypeError for a base address that is none, credentials that are empty, or a concurrency below 1.
+ * @throws TypeError for a base address that is not valid, empty credentials, or a concurrency below 1.
+ * @example
+ * await using api = openReviewApi({ baseUrl: 'https://reviews.example.com', clientId, clientSecret });
+ * const { first_review_created_at } = await api.reviews.overview();
  */
 export function openReviewApi(options: ReviewApiOptions): ReviewApi {
   const base = baseOf(options.baseUrl);
@@ -127,14 +134,13 @@ export function openReviewApi(options: ReviewApiOptions): ReviewApi {
   const stopped = AbortSignal.any([aborted, closing.signal]);
   setMaxListeners(0, aborted, stopped);
   const stats: ReviewApiStats = { requests: 0, retries: 0, waits: 0, waitedMs: 0 };
-  const pool = new Pool(base.origin, {
-    connections: concurrency,
-    connect: { timeout: timeouts.connectMs },
-    pipelining: 1,
-    allowH2: false,
-  });
+  let opened: Promise<Pool> | undefined;
+  const pool = () => {
+    opened ??= openPool(base.origin, concurrency, timeouts, options.maxBodyBytes ?? defaultMaxBodyBytes);
+    return opened;
+  };
 
-  const tellWait = (wait: Wait) => {
+  const reportWait = (wait: Wait) => {
     stats.waits += 1;
     options.onWait?.(wait);
   };
@@ -142,32 +148,45 @@ export function openReviewApi(options: ReviewApiOptions): ReviewApi {
     now,
     onHold(wait) {
       log.warn({ until: new Date(wait.untilMs) }, wait.reason);
-      tellWait(wait);
+      reportWait(wait);
     },
   });
-  const wire = openWire({
-    ...{ pool, gate, timeouts, now, stopped, aborted, pathPrefix: base.pathname, log },
+  const attempt = openAttempt({
+    pool,
+    pathPrefix: base.pathname,
+    gate,
     acquire: options.acquire ?? (async () => {}),
-    onExchange: options.onExchange,
-    onRequest: () => {
+    timeouts,
+    log,
+    now,
+    stopped,
+    aborted,
+    onRequestStart: () => {
       stats.requests += 1;
     },
+    onRequestEnd: options.onRequestEnd,
   });
   const { send, tokens } = openTransport({
-    ...{ wire, gate, now, stopped, limits: { ...defaultRetryLimits, ...options.retry } },
-    ...{ concurrency, clientId: options.clientId, clientSecret: options.clientSecret },
+    attempt,
+    gate,
+    concurrency,
+    clientId: options.clientId,
+    clientSecret: options.clientSecret,
+    limits: { ...defaultRetryLimits, ...options.retry },
+    now,
+    stopped,
     onRetry(wait, delayMs) {
       stats.retries += 1;
       stats.waitedMs += delayMs;
-      log.info({ until: new Date(wait.untilMs) }, `waiting to repeat ${wait.reason}`);
-      tellWait(wait);
+      log.info({ until: new Date(wait.untilMs) }, `waiting to retry ${wait.reason}`);
+      reportWait(wait);
     },
   });
 
   let closed: Promise<void> | undefined;
   const close = () => {
     closing.abort(new Error('the client of the review service was closed'));
-    closed ??= pool.close();
+    closed ??= opened?.then((pool) => pool.close()) ?? Promise.resolve();
     return closed;
   };
   return {
@@ -185,7 +204,19 @@ export function openReviewApi(options: ReviewApiOptions): ReviewApi {
   };
 }
 
-/** A secret is not quoted, however wrong it is. */
+/** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
+async function openPool(origin: string, connections: number, timeouts: Timeouts, maxBodyBytes: number): Promise<Pool> {
+  const { Pool } = await import('undici');
+  return new Pool(origin, {
+    connections,
+    connect: { timeout: timeouts.connectMs },
+    pipelining: 1,
+    maxResponseSize: maxBodyBytes,
+    allowH2: false,
+  });
+}
+
+/** The message does not quote the value: it may be a secret. */
 function requireGiven(value: string, name: string): void {
   if (typeof value !== 'string' || value === '') throw new TypeError(`expected a ${name} that is not empty`);
 }

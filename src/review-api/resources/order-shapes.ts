@@ -1,6 +1,6 @@
-import { asArray, asInteger, asIntegerOrNull, asObject, asText, asTextOrNull, textsOf } from './answer.ts';
+import { asArray, asInteger, asIntegerOrNull, asObject, asText, asTextOrNull, textsOf } from '../http/response-body.ts';
 
-/** An amount as the service tells it. Whether `cents` are hundredths or whole units depends on the currency (FACTS). */
+/** An amount. Whether `cents` are hundredths or whole units depends on the currency (FACTS). */
 export type MoneyAmount = { cents: number; currency_iso: string };
 
 /** A money object, or null where there is none. */
@@ -13,14 +13,14 @@ export function asMoneyOrNull(value: unknown, what: string): MoneyAmount | null 
   };
 }
 
-/** Option name to option value. An empty one is seen as `[]` in the wild. */
+/** Option name to option value. Services send `[]` where there are no options. */
 export function asOptions(value: unknown, what: string): Record<string, string> {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return {};
   const options = Object.entries(asObject(value, what));
   return Object.fromEntries(options.map(([key, option]) => [key, asTextOrNull(option, `${what}.${key}`) ?? '']));
 }
 
-/** A sub-order inside an order's detail. `reviews_count` is null where it is not told: then it must not be taken for 0. */
+/** A sub-order in the detail of an order. `reviews_count` is null where the service does not send it: it may not be 0 then. */
 export type SubOrder = {
   id: number;
   product_id: number;
@@ -37,7 +37,7 @@ export type SubOrder = {
   reviews_count: number | null;
 };
 
-/** The detail of an order; also what its creation answers with. Fields beyond these are kept as they came. */
+/** The detail of an order, also returned when it is created. Fields beyond these are kept unchanged. */
 export type OrderDetail = {
   id: number;
   code: string;

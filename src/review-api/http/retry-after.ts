@@ -6,7 +6,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   const value = header?.trim();
   if (!value) return undefined;
   if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
-  // Date.parse reads '-5' and '1e9' as years: only what begins like a date of RFC 9110 counts.
+  // Date.parse reads '-5' and '1e9' as years, so only a text that begins like a date of RFC 9110 is parsed.
   if (!/^[A-Za-z]{3}/.test(value)) return undefined;
   const at = Date.parse(value);
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);

@@ -1,19 +1,19 @@
-import { pause } from './pause.ts';
+import { sleep } from '../../base/timeout.ts';
 
-/** Told once for each wait that stops requests: `untilMs` is milliseconds since 1970. */
+/** A wait that stops requests. `untilMs` is milliseconds since 1970. */
 export type Wait = { untilMs: number; reason: string };
 
 export type Gate = {
-  /** Lets no request start for so many milliseconds from now. Never shortens an earlier hold. */
+  /** Lets no request start for this many milliseconds from now. Never shortens an earlier hold. */
   hold(holdMs: number, reason: string): void;
   isHeld(): boolean;
   /** Resolves when requests may start. */
   pass(signal: AbortSignal): Promise<void>;
 };
 
-/** One gate for all requests of a client: a limit met by one is obeyed by all. */
+/** One gate for all requests of a client: a `Retry-After` of one response holds all requests. `onHold` is called once per hold. */
 export function openGate(options: { now: () => number; onHold: (wait: Wait) => void }): Gate {
-  // A monotonic clock: when the wall clock is set back, a gate must not stay shut for as long.
+  // A monotonic clock: a wall clock that is set back must not keep the gate closed.
   const clock = () => performance.now();
   let openAt = 0;
   return {
@@ -25,7 +25,7 @@ export function openGate(options: { now: () => number; onHold: (wait: Wait) => v
     isHeld: () => openAt > clock(),
     async pass(signal) {
       signal.throwIfAborted();
-      while (openAt > clock()) await pause(Math.ceil(openAt - clock()), signal);
+      while (openAt > clock()) await sleep(Math.ceil(openAt - clock()), signal);
     },
   };
 }

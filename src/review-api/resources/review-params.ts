@@ -1,6 +1,6 @@
-import type { Params } from './call.ts';
+import type { Params } from '../http/call.ts';
+import { optionPairs } from '../http/encode.ts';
 import { requireCode, requireId, requireScore } from './check.ts';
-import { optionPairs } from './encode.ts';
 
 /** Fields of a review (spec, 'Create or update a review'). Dates are ISO 8601, significant to the second. */
 export type ReviewFields = {
@@ -8,18 +8,18 @@ export type ReviewFields = {
   product_id?: number | undefined;
   /** The shop's; may be left out where `product_id` is given. */
   product_code?: string | undefined;
-  /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back otherwise. */
+  /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back split elsewhere. */
   product_options?: Readonly<Record<string, string>> | undefined;
   /** Writing time. */
   created_at?: string | undefined;
   /** Without HTML tags. */
   message?: string | undefined;
-  /** 1 to 5; left out, the review has no rating; null takes the rating away (update by id only). */
+  /** 1 to 5. Left out: no rating. Null removes the rating (update by id only). */
   score?: number | null | undefined;
   /** The author's account in the shop; to be given for members. */
   user_code?: string | undefined;
   user_name?: string | undefined;
-  /** At most 4; stored later, so not in the answer. */
+  /** At most 4. The service stores them later, so the response lacks them. */
   image_urls?: readonly string[] | undefined;
   /** Sent as 1 or 0; default displayed. */
   display?: boolean | undefined;
@@ -40,20 +40,20 @@ export type ReviewOptionInput = {
 export type ReviewBody = Omit<ReviewFields, 'score'> & {
   /** The shop's unique identifier of the review. */
   code?: string | undefined;
-  /** 1 to 5; left out, the review has no rating. */
+  /** 1 to 5. Left out: no rating. */
   score?: number | undefined;
   /** Social origin address. */
   review_source_url?: string | undefined;
   tag_name?: string | undefined;
 };
 
-/** What an update by id may change. What is left out stays as it is. */
+/** Fields to change, by id. A field that is left out stays unchanged. */
 export type ReviewPatch = ReviewFields;
 
-/** What an update by code may change: no options of the product, and a rating cannot be taken away. */
+/** Fields to change, by code. Product options cannot be changed and a rating cannot be removed this way. */
 export type ReviewPatchByCode = Omit<ReviewFields, 'score' | 'product_options'> & { score?: number | undefined };
 
-/** A review's fields as parameters. @throws TypeError for what the service would refuse or read otherwise. */
+/** Fields of a review as parameters. @throws TypeError for a value that the service would refuse or misread. */
 export function reviewParams({ product_options, display, options, ...fields }: ReviewFields): Params {
   if ((fields.image_urls?.length ?? 0) > 4) throw new TypeError('expected at most 4 image_urls');
   if (fields.score !== undefined && fields.score !== null) requireScore(fields.score);
@@ -63,12 +63,12 @@ export function reviewParams({ product_options, display, options, ...fields }: R
     ...fields,
     product_options: optionPairs(product_options),
     display: display === undefined ? undefined : display ? 1 : 0,
-    // The field that all items have goes first: a reader of the form begins a new item at the first repeated field.
+    // A parser of the form begins a new item at the first repeated field, so the field that all items have comes first.
     options: options?.map(({ review_option_type_id, ...rest }) => ({ review_option_type_id, ...rest })),
   };
 }
 
-/** Of an update. A form has no words for an empty list, nor for no options: it would change nothing, unsaid. */
+/** Parameters of an update. A form cannot express an empty list, so the service would silently change nothing. */
 export function reviewPatchParams(patch: ReviewPatch): Params {
   for (const name of ['image_urls', 'options'] as const) {
     if (patch[name]?.length === 0) throw new TypeError(`expected ${name} with items: a list cannot be emptied`);

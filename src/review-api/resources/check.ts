@@ -1,6 +1,6 @@
-/** Refuses, before anything is sent, an input that would mean something else to the service. All throw a `TypeError`. */
+/** Checks of parameters that the service would misread. All throw a `TypeError` before anything is sent. */
 
-/** An empty code lists, or deletes, something else: the same path serves collections (FACTS). */
+/** With an empty code the request would list or delete something else: the same path serves the collection (FACTS). */
 export function requireCode(code: string, what = 'code'): string {
   if (typeof code !== 'string' || code.trim() === '') {
     throw new TypeError(`expected a ${what} that is not empty, got ${JSON.stringify(code)}`);
@@ -8,12 +8,12 @@ export function requireCode(code: string, what = 'code'): string {
   return code;
 }
 
-/** A filter that is empty would be read as none: the whole list instead of a part of it. */
+/** The service ignores an empty filter and returns the whole list. */
 export function optionalText(text: string | undefined, what: string): string | undefined {
   return text === undefined ? undefined : requireCode(text, what);
 }
 
-/** An id can stand in a path. */
+/** An id is part of a path, so it must be a positive integer. */
 export function requireId(id: number, what = 'id'): number {
   if (Number.isSafeInteger(id) && id >= 1) return id;
   const got = typeof id === 'string' ? JSON.stringify(id) : String(id);
@@ -24,10 +24,10 @@ export function optionalId(id: number | undefined, what: string): number | undef
   return id === undefined ? undefined : requireId(id, what);
 }
 
-/** Amounts are decimal text, in whole units of the currency, so that no float loses a cent. */
+/** Amounts are decimal text in whole units of the currency: floating point would lose cents. */
 export function requireAmount(amount: string, what: string): string {
   if (typeof amount !== 'string' || !/^-?\d+(\.\d+)?$/.test(amount)) {
-    throw new TypeError(`expected ${what} as decimal text such as "12.50", got ${JSON.stringify(amount)}`);
+    throw new TypeError(`expected ${what} as decimal text such as "12.50", got ${lengthOf(amount)}`);
   }
   return amount;
 }
@@ -57,20 +57,25 @@ export function requirePage(page: number, most = Number.MAX_SAFE_INTEGER): numbe
   return page;
 }
 
-/** A calendar day as the spec writes it; its first second, in milliseconds since 1970, as if its zone were UTC. */
+/** A calendar day `yyyy-mm-dd`. @returns its first second, in milliseconds since 1970, as if its zone were UTC. */
 export function requireDay(day: string, what: string): number {
   return localMs(day, /^\d{4}-\d\d-\d\d$/, `${what} as yyyy-mm-dd`);
 }
 
-/** A local time as the spec writes it, in milliseconds since 1970, as if its zone were UTC. */
+/** A local time `yyyy-mm-dd hh:mm:ss`. @returns milliseconds since 1970, as if its zone were UTC. */
 export function requireDateTime(time: string, what: string): number {
   return localMs(time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, `${what} as yyyy-mm-dd hh:mm:ss`);
 }
 
-/** The engine reads 30 February as 1 March: what is not written as it came is no date. */
+/** `Date.parse` reads 30 February as 1 March, so the date is formatted again and compared. */
 function localMs(text: string, form: RegExp, what: string): number {
   const iso = typeof text === 'string' && form.test(text) ? text.replace(' ', 'T') : '';
   const ms = Date.parse(iso.includes('T') ? `${iso}Z` : iso);
   if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(iso)) return ms;
-  throw new TypeError(`expected ${what}, got ${JSON.stringify(text)}`);
+  throw new TypeError(`expected ${what}, got ${lengthOf(text)}`);
+}
+
+/** Length or type of the value, never its content: a wrong column may hold a customer's data. */
+function lengthOf(value: unknown): string {
+  return typeof value === 'string' ? `a text of ${value.length} characters` : typeof value;
 }

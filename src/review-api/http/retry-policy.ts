@@ -1,20 +1,20 @@
-/** Why an attempt brought no answer that can be used, and that another may mend. */
+/** Why an attempt led to no usable response. Another attempt may. */
 export type Failure =
-  /** The connection never stood: nothing was sent. `hopeless`: no later attempt will do better (a bad certificate). */
-  | { kind: 'unsent'; hopeless: boolean }
-  /** It was sent, or part of it, and no whole answer came. */
+  /** No connection was made: nothing was sent. `permanent`: no later attempt will succeed (an invalid certificate). */
+  | { kind: 'unsent'; permanent: boolean }
+  /** The request was sent, or part of it, and no whole response came. */
   | { kind: 'lost' }
   /** 429: not done, too many requests. */
   | { kind: 'limited'; retryAfterMs: number | undefined }
-  /** 5xx or 408: done or not, the status does not say. */
+  /** 5xx or 408: the status does not say whether the service carried the request out. */
   | { kind: 'failed'; retryAfterMs: number | undefined }
-  /** A success by its status, with a body that is not what was asked for. */
+  /** A success by its status, with a body that is not what the request returns. */
   | { kind: 'malformed' };
 
 export type RetryLimits = {
   /** Attempts in all, the first included. */
   attempts: number;
-  /** Attempts in all where answers are malformed. */
+  /** Attempts in all where responses are malformed. */
   malformedAttempts: number;
   /** Backoff: a random wait up to `baseDelayMs × 2^(attempt − 1)`, at most `maxDelayMs`. */
   baseDelayMs: number;
@@ -35,41 +35,48 @@ export const defaultRetryLimits: RetryLimits = {
   totalWaitMs: 120_000,
 };
 
-/** `holdMs`: for so long no request of this client should start, since the service asked everybody to slow down. */
+/** `holdMs`: how long no request of this client should start, because the service asked for fewer requests. */
 export type Step = { holdMs: number } & (
   | { action: 'repeat'; delayMs: number }
   | { action: 'give-up' }
   | { action: 'unknown-outcome' }
 );
 
-export type Attempt = {
+export type AttemptState = {
   /** 1 for the first. */
   number: number;
   /** Waited so far for this request, in milliseconds. */
   waitedMs: number;
+  /** Time spent so far on failed attempts and the waits after them, without those of a 429, in milliseconds. */
+  spentMs?: number;
+  /** Limit of `spentMs`; see `CallOptions`. */
+  giveUpAfterMs?: number | undefined;
   /** Whether sending it twice does no harm. */
   repeatable: boolean;
   /** From 0 to below 1. */
   random: number;
 };
 
-/** What to do after a failed attempt. */
-export function nextStep(failure: Failure, attempt: Attempt, limits: RetryLimits): Step {
+/** What to do after a failed attempt. Pure: the caller passes the random number. */
+export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryLimits): Step {
   const backoffMs = Math.round(attempt.random * backoffCeilingMs(attempt.number, limits));
-  const named = 'retryAfterMs' in failure ? failure.retryAfterMs : undefined;
-  const namedMs = named === undefined ? 0 : Math.min(named, limits.maxRetryAfterMs);
-  const holdMs = failure.kind === 'limited' && namedMs === 0 ? backoffMs : namedMs;
+  const asked = 'retryAfterMs' in failure ? failure.retryAfterMs : undefined;
+  const askedMs = asked === undefined ? 0 : Math.min(asked, limits.maxRetryAfterMs);
+  const holdMs = failure.kind === 'limited' && askedMs === 0 ? backoffMs : askedMs;
 
-  if (!attempt.repeatable && mayBeDone(failure)) return { action: 'unknown-outcome', holdMs };
-  if (failure.kind === 'unsent' && failure.hopeless) return { action: 'give-up', holdMs };
+  if (!attempt.repeatable && mayBeCarriedOut(failure)) return { action: 'unknown-outcome', holdMs };
+  if (failure.kind === 'unsent' && failure.permanent) return { action: 'give-up', holdMs };
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
   if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up', holdMs };
-  // The jitter on top of a named wait keeps those who were told the same second from coming back together.
-  return { action: 'repeat', delayMs: namedMs + backoffMs, holdMs };
+  // Jitter on top of `Retry-After` spreads clients that were given the same second.
+  const delayMs = askedMs + backoffMs;
+  const { spentMs = 0, giveUpAfterMs = Number.POSITIVE_INFINITY } = attempt;
+  if (failure.kind !== 'limited' && spentMs + delayMs > giveUpAfterMs) return { action: 'give-up', holdMs };
+  return { action: 'repeat', delayMs, holdMs };
 }
 
 /** Whether the service may have carried out the write, so that sending it again could do it twice. */
-function mayBeDone(failure: Failure): boolean {
+function mayBeCarriedOut(failure: Failure): boolean {
   switch (failure.kind) {
     case 'unsent':
     case 'limited':

@@ -1,23 +1,27 @@
-import { asInteger, asObject, asText, parseJson, ShapeError } from './answer.ts';
-import type { Answer, Call } from './call.ts';
+import type { Call, HttpResponse } from './call.ts';
+import { asInteger, asObject, asText, parseJson, ShapeError } from './response-body.ts';
 
 export type Token = { readonly value: string; readonly renewAtMs: number; accepted: boolean };
 
 export type Tokens = {
-  /** A token to send, obtained if need be, by one caller for all. `refused`: the one the caller was just refused with. */
+  /**
+   * The token to send. One request obtains it for all callers.
+   *
+   * @param refused the token that the service just refused: it is renewed, unless another caller already has.
+   */
   take(refused?: Token): Promise<Token>;
-  /** The value last obtained, to be masked wherever it could show. */
+  /** The value last obtained, for masking. */
   current(): string | undefined;
 };
 
-/** Keeps one token for all callers. `obtain` asks the service for a new one. */
+/** Keeps one token for all callers. `obtain` requests a new one from the service. */
 export function openTokens(obtain: () => Promise<Token>, now: () => number): Tokens {
   let current: Token | undefined;
   let pending: Promise<Token> | undefined;
   return {
     current: () => current?.value,
     async take(refused) {
-      // A token other than the refused one was renewed by somebody else meanwhile: no second renewal.
+      // Another caller has renewed the refused token already.
       if (current && current !== refused && now() < current.renewAtMs) return current;
       pending ??= obtain()
         .then((token) => {
@@ -32,7 +36,7 @@ export function openTokens(obtain: () => Promise<Token>, now: () => number): Tok
   };
 }
 
-/** The request of spec, 'Authentication', 1. Two tokens do no more harm than one: it may be repeated. */
+/** The token request (spec, 'Authentication', 1). Repeatable: a second token does no harm. */
 export function tokenCall(clientId: string, clientSecret: string): Call {
   return {
     method: 'POST',
@@ -41,15 +45,15 @@ export function tokenCall(clientId: string, clientSecret: string): Call {
   };
 }
 
-/** A token's life is not specified; where `expires_in` (seconds) is told, it is renewed at nine tenths of it. */
-export function readToken(answer: Answer): Token {
-  const body = asObject(parseJson(answer), 'the token answer');
+/** The spec gives tokens no lifetime. Where the response has `expires_in` (seconds), the token is renewed at 90 % of it. */
+export function readToken(response: HttpResponse): Token {
+  const body = asObject(parseJson(response), 'the token response');
   const value = asText(body.access_token, 'access_token');
   if (value === '') throw new ShapeError('expected text as access_token, got none');
-  return { value, renewAtMs: answer.requestedAt.getTime() + lifeMs(body.expires_in) * 0.9, accepted: false };
+  return { value, renewAtMs: response.requestedAt.getTime() + lifetimeMs(body.expires_in) * 0.9, accepted: false };
 }
 
-function lifeMs(expiresIn: unknown): number {
+function lifetimeMs(expiresIn: unknown): number {
   try {
     const seconds = asInteger(expiresIn, 'expires_in');
     return seconds > 0 ? seconds * 1000 : Number.POSITIVE_INFINITY;

@@ -1,8 +1,9 @@
-import type { Answer } from './call.ts';
+import { isUtf8 } from 'node:buffer';
+import type { HttpResponse } from './call.ts';
 
 /**
- * An answer with a success status that is not what was asked for. Internal: the transport turns it into a repeat or
- * a `MalformedAnswerError`. Says what was found by kind only, since the content may hold customers' data.
+ * A response with a success status whose body is not what the request returns. Internal: the transport turns it into a retry
+ * or a `MalformedResponseError`. The message names the kind of value only, since the value may be a customer's data.
  */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
@@ -10,27 +11,38 @@ export class ShapeError extends Error {
 
 export type JsonObject = Record<string, unknown>;
 
-/** A body as text, without a byte order mark, with which no JSON would be parsed. */
-export function textOf(bytes: Buffer): string {
-  const text = bytes.toString();
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+/** A body without a byte order mark, which `JSON.parse` refuses. */
+export const withoutByteOrderMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+
+/** A body as text. */
+export const textOf = (bytes: Buffer): string => withoutByteOrderMark(bytes).toString();
+
+/**
+ * The body as JSON. The message of the parser quotes the body, so it is dropped.
+ *
+ * @throws ShapeError where the body is no JSON, or not in UTF-8: decoding would change the text silently.
+ */
+export function parseJson(response: HttpResponse): unknown {
+  if (!isUtf8(response.bytes)) throw new ShapeError('expected JSON in UTF-8, got other bytes');
+  return parseAnyJson(response);
 }
 
-/** The body as JSON. The parser's own message quotes the body, so it is not kept. */
-export function parseJson(answer: Answer): unknown {
-  const text = textOf(answer.bytes);
+/** As `parseJson`, with U+FFFD for bytes that are not UTF-8: for callers that keep the bytes and check each record. */
+export function parseAnyJson(response: HttpResponse): unknown {
+  const text = textOf(response.bytes);
   try {
     return JSON.parse(text);
   } catch {
     const found = text.trim() === '' ? 'an empty body' : text.trimStart().startsWith('<') ? 'HTML' : 'text';
-    throw new ShapeError(`expected JSON, got ${found} with status ${answer.status}`);
+    throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
   }
 }
 
-/** Answers whose body says nothing (updates and deletes). */
-export const nothing = (): void => undefined;
+/** Reads nothing: the body of an update or delete has no meaning. */
+export const ignoreBody = (): void => undefined;
 
-/** Whether a record asked for by code is that record: a service may trim codes or ignore their case, no more. */
+/** Checks that a record requested by code has that code. A service may trim codes and ignore their case. */
 export function requireSameCode(theirs: unknown, ours: string): void {
   if (asText(theirs, 'code').trim().toLowerCase() !== ours.trim().toLowerCase()) {
     throw new ShapeError('expected the record with this code, got another one');
@@ -47,7 +59,7 @@ export function asArray(value: unknown, what: string): unknown[] {
   return value;
 }
 
-/** An integer, or the same as text: ids are seen both ways in the wild. */
+/** An integer, or an integer as text: services send ids both ways. */
 export function asInteger(value: unknown, what: string): number {
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw expected('an integer', what, value);
@@ -58,7 +70,7 @@ export function asIntegerOrNull(value: unknown, what: string): number | null {
   return value === null || value === undefined ? null : asInteger(value, what);
 }
 
-/** Text; a number is taken as text, since codes are seen both ways. */
+/** Text, or a number as text: services send codes both ways. */
 export function asText(value: unknown, what: string): string {
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string') throw expected('text', what, value);
@@ -70,7 +82,7 @@ export function asTextOrNull(value: unknown, what: string): string | null {
   return value === null || value === undefined ? null : asText(value, what);
 }
 
-/** True or false, also as 1 or 0, as inputs have it; null where the field is null or absent. */
+/** True or false, also as 1 or 0; null where the field is null or absent. */
 export function asBooleanOrNull(value: unknown, what: string): boolean | null {
   if (value === null || value === undefined) return null;
   if (value === true || value === 1) return true;

@@ -1,20 +1,20 @@
+import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
 import {
   asInteger,
   asIntegerOrNull,
   asObject,
   asText,
-  nothing,
+  ignoreBody,
   parseJson,
   requireSameCode,
   textsOf,
-} from './answer.ts';
-import type { Answer, Send } from './call.ts';
+} from '../http/response-body.ts';
 import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
 import { allPages, type Page, readPage } from './pages.ts';
 
 const path = '/v1/categories';
 
-/** A category (spec, 'Category'). Dates are ISO 8601 with offset; fields beyond these are kept as they came. */
+/** A category (spec, 'Category'). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
 export type Category = {
   id: number;
   /** The shop's. */
@@ -30,7 +30,7 @@ export type Category = {
   updated_at: string | null;
 };
 
-/** Body of `POST /v1/categories`. The parent is named by id or by code; its id goes as text (spec). */
+/** Body of `POST /v1/categories`. The parent is given by id, as text (spec), or by code. */
 export type CategoryBody = {
   code: string;
   name: string;
@@ -39,8 +39,13 @@ export type CategoryBody = {
   status?: 'visible' | 'hidden' | undefined;
 };
 
-/** What an update may change. What is left out stays as it is. */
-export type CategoryPatch = { [Field in Exclude<keyof CategoryBody, 'parent_category_code'>]?: CategoryBody[Field] };
+/**
+ * Fields to change. A field that is left out stays unchanged. A null parent is sent as an empty value; the spec does not
+ * say whether that removes the parent, so read the category again.
+ */
+export type CategoryPatch = Omit<Partial<CategoryBody>, 'parent_category_code' | 'parent_category_id'> & {
+  parent_category_id?: string | null | undefined;
+};
 
 /** Page size, 1 to 100, default 100. */
 export type CategoryListAllParams = { limit?: number | undefined };
@@ -55,7 +60,7 @@ export function categories(send: Send) {
   const api = {
     /** One page of the categories (spec, 'Categories', List). */
     async list({ limit = 100, page = 1 }: CategoryListParams = {}): Promise<Page<Category>> {
-      // Page 1 is what comes without saying so: a service without the parameter is asked only as specified.
+      // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
       const params = { limit: requireLimit(limit), page: requirePage(page) === 1 ? undefined : page };
       return send({ method: 'GET', path, params }, readPage(asCategory));
     },
@@ -63,55 +68,56 @@ export function categories(send: Send) {
     /**
      * All pages of the categories, one request each.
      *
-     * @throws MalformedAnswerError where the service knows no pages, and has more categories than one page holds.
+     * @throws MalformedResponseError where the service ignores the page parameter and has more categories than one page holds.
      */
     listAll({ limit = 100 }: CategoryListAllParams = {}): AsyncGenerator<Page<Category>, void, undefined> {
       return allPages(path, limit, (page) => api.list({ limit, page }));
     },
 
     /** A category by the service's id (spec, 'Categories', Get by id). @throws NotFoundError */
-    async get(id: number): Promise<Category> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}` }, readCategory);
+    async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<Category> {
+      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, readCategory);
     },
 
     /** A category by the shop's code (spec, 'Categories', Get by code). @throws NotFoundError */
     async getByCode(code: string): Promise<Category> {
-      return send({ method: 'GET', path, params: { code: requireCode(code) } }, (answer) => {
-        const category = readCategory(answer);
+      return send({ method: 'GET', path, params: { code: requireCode(code) } }, (response) => {
+        const category = readCategory(response);
         requireSameCode(category.code, code);
         return category;
       });
     },
 
-    /** Creates the category or updates the one with this code (spec, 'Categories', Create or update): twice is no harm. */
-    async upsert(body: CategoryBody): Promise<Category> {
+    /** Creates the category, or updates the category with this code (spec, 'Categories', Create or update). Safe to repeat. */
+    async upsert(body: CategoryBody, { giveUpAfterMs }: CallOptions = {}): Promise<Category> {
       requireCode(body.code);
-      return send({ method: 'POST', path, params: body }, readCategory);
+      return send({ method: 'POST', path, params: body, giveUpAfterMs }, readCategory);
     },
 
-    /** Changes the fields given, the code too (spec, 'Categories', Update by id). @throws NotFoundError */
-    async update(id: number, patch: CategoryPatch): Promise<void> {
-      return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params: checked(patch) }, nothing);
+    /** Changes these fields, the code included (spec, 'Categories', Update by id). @throws NotFoundError */
+    async update(id: number, patch: CategoryPatch, { giveUpAfterMs }: CallOptions = {}): Promise<void> {
+      const params = checked(patch);
+      return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params, giveUpAfterMs }, ignoreBody);
     },
 
-    /** Changes the fields given of the category with this code (spec, Update by code). @throws NotFoundError */
+    /** Changes these fields of the category with this code (spec, Update by code). @throws NotFoundError */
     async updateByCode(code: string, patch: Omit<CategoryPatch, 'code'>): Promise<void> {
-      return send({ method: 'PATCH', path, params: { ...patch, code: requireCode(code) } }, nothing);
+      return send({ method: 'PATCH', path, params: { ...patch, code: requireCode(code) } }, ignoreBody);
     },
 
-    /** As `update`, by PUT: the fields stand in the address (spec, 'Update by PUT'). */
+    /** As `update`, by PUT (spec, 'Update by PUT'). The fields are part of the address. */
     async put(id: number, patch: CategoryPatch): Promise<void> {
-      return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: checked(patch) }, nothing);
+      return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: checked(patch) }, ignoreBody);
     },
 
-    /** Deletes it (spec, 'Categories', Delete). One that is gone already is success. */
+    /** Deletes a category (spec, 'Categories', Delete). One that does not exist is a success. */
     async remove(id: number): Promise<void> {
-      return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, absentIsFine: true }, nothing);
+      return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, notFoundIsSuccess: true }, ignoreBody);
     },
 
     /** As `remove`. */
     async removeByCode(code: string): Promise<void> {
-      return send({ method: 'DELETE', path, params: { code: requireCode(code) }, absentIsFine: true }, nothing);
+      return send({ method: 'DELETE', path, params: { code: requireCode(code) }, notFoundIsSuccess: true }, ignoreBody);
     },
   };
   return api;
@@ -122,7 +128,7 @@ function checked(patch: CategoryPatch): CategoryPatch {
   return patch;
 }
 
-const readCategory = (answer: Answer) => asCategory(parseJson(answer));
+const readCategory = (response: HttpResponse) => asCategory(parseJson(response));
 
 function asCategory(value: unknown): Category {
   const category = asObject(value, 'a category');

@@ -1,11 +1,11 @@
-import { asInteger, asObject, asText, nothing, parseJson, textsOf } from './answer.ts';
-import type { Answer, Send } from './call.ts';
+import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
+import { asInteger, asObject, asText, ignoreBody, parseJson, textsOf } from '../http/response-body.ts';
 import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
 import { allPages, type Page, readPage } from './pages.ts';
 
 const path = '/v1/user_grades';
 
-/** A member grade (spec, 'User grade'). Dates are ISO 8601 with offset; fields beyond these are kept as they came. */
+/** A member grade (spec, 'User grade'). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
 export type UserGrade = {
   id: number;
   name: string;
@@ -17,8 +17,11 @@ export type UserGrade = {
 /** Body of `POST /v1/user_grades`. The icon is 20 pixels wide or high. */
 export type UserGradeBody = { name: string; icon_url?: string | undefined };
 
-/** What an update may change. What is left out stays as it is. */
-export type UserGradePatch = { name?: string | undefined; icon_url?: string | undefined };
+/**
+ * Fields to change. A field that is left out stays unchanged. A null icon is sent as an empty value; the spec does not say
+ * whether that removes the icon, so read the grade again.
+ */
+export type UserGradePatch = { name?: string | undefined; icon_url?: string | null | undefined };
 
 /** Page size, 1 to 100, default 100. */
 export type UserGradeListAllParams = { limit?: number | undefined };
@@ -28,7 +31,7 @@ export type UserGradeListParams = UserGradeListAllParams & { page?: number | und
 
 export type UserGrades = ReturnType<typeof userGrades>;
 
-/** Member grades (spec, 'User grades'). They have no code, so they are named by the service's id only. */
+/** Member grades (spec, 'User grades'). They have no code, only the service's id. */
 export function userGrades(send: Send) {
   const api = {
     /** One page of the grades (spec, 'User grades', List). */
@@ -43,35 +46,35 @@ export function userGrades(send: Send) {
     },
 
     /** A grade (spec, 'User grades', Get). @throws NotFoundError */
-    async get(id: number): Promise<UserGrade> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}` }, readUserGrade);
+    async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<UserGrade> {
+      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, readUserGrade);
     },
 
     /**
-     * Adds a grade (spec, 'User grades', Create), anew each time, so it is never repeated blindly.
+     * Adds a grade (spec, 'User grades', Create). Each request adds one, so the client never repeats it after a lost response.
      *
-     * @throws UnknownOutcomeError when the answer is lost: look for the name in the list.
+     * @throws UnknownOutcomeError when the response is lost: look for the name in the list.
      */
-    async create(body: UserGradeBody): Promise<UserGrade> {
+    async create(body: UserGradeBody, { giveUpAfterMs }: CallOptions = {}): Promise<UserGrade> {
       requireCode(body.name, 'name');
-      return send({ method: 'POST', path, params: body, repeatable: false }, readUserGrade);
+      return send({ method: 'POST', path, params: body, repeatable: false, giveUpAfterMs }, readUserGrade);
     },
 
-    /** Changes the fields given (spec, 'User grades', Update). @throws NotFoundError */
-    async update(id: number, patch: UserGradePatch): Promise<void> {
+    /** Changes these fields (spec, 'User grades', Update). @throws NotFoundError */
+    async update(id: number, patch: UserGradePatch, { giveUpAfterMs }: CallOptions = {}): Promise<void> {
       if (patch.name !== undefined) requireCode(patch.name, 'name');
-      return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params: patch }, nothing);
+      return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params: patch, giveUpAfterMs }, ignoreBody);
     },
 
-    /** Deletes it (spec, 'User grades', Delete). One that is gone already is success. */
+    /** Deletes a grade (spec, 'User grades', Delete). One that does not exist is a success. */
     async remove(id: number): Promise<void> {
-      return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, absentIsFine: true }, nothing);
+      return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, notFoundIsSuccess: true }, ignoreBody);
     },
   };
   return api;
 }
 
-const readUserGrade = (answer: Answer) => asUserGrade(parseJson(answer));
+const readUserGrade = (response: HttpResponse) => asUserGrade(parseJson(response));
 
 function asUserGrade(value: unknown): UserGrade {
   const grade = asObject(value, 'a user grade');

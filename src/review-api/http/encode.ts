@@ -17,7 +17,7 @@ function* pairs(params: Params): Generator<[string, string]> {
   }
 }
 
-/** A reader of `name[][field]` begins a new item at the first repeated field: items must begin with one they all have. */
+/** A parser of `name[][field]` begins a new item at the first repeated field, so all items must begin with the same field. */
 function* itemPairs(name: string, item: string | Readonly<Record<string, string | number | undefined>>) {
   if (typeof item === 'string') {
     yield [`${name}[]`, item] as [string, string];
@@ -28,12 +28,12 @@ function* itemPairs(name: string, item: string | Readonly<Record<string, string 
   }
 }
 
-/** `%20` for a space is read alike in a query and in a form; `+` is not everywhere. */
+/** A space is `%20`, which queries and forms both read; not every server reads `+`. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll('%5B', '[').replaceAll('%5D', ']');
 }
 
-/** Options as the service takes them, `<key>:<value>` each. */
+/** Options in the format of the service, `<key>:<value>` each. */
 export function optionPairs(options: Readonly<Record<string, string>> | undefined): string[] | undefined {
   return options && Object.entries(options).map(([key, value]) => `${key}:${value}`);
 }

@@ -1,4 +1,4 @@
-import type { Params } from './call.ts';
+import type { Params } from '../http/call.ts';
 import {
   optionalId,
   optionalText,
@@ -31,7 +31,7 @@ export type ReviewPeriod =
       end_date?: undefined;
     };
 
-/** What of the period to list, all of which must hold, and in which order (spec, 'List reviews'). */
+/** Filters, all of which must match, and the order of the list (spec, 'List reviews'). */
 export type ReviewFilters = {
   /** The service's product id. */
   product_id?: number | undefined;
@@ -62,7 +62,7 @@ export type ReviewListAllParams = ReviewFilters & ReviewPeriod & { limit?: numbe
 /** What to list, and which page of it: `page` from 1, the default, to 30. */
 export type ReviewListParams = ReviewListAllParams & { page?: number | undefined };
 
-/** The query of a list. @throws TypeError for a value that the service would read otherwise, or not at all. */
+/** The query of a list. @throws TypeError for a value that the service would misread or ignore. */
 export function listQuery(params: ReviewListAllParams, page: number): Params {
   requireForms(params);
   const flag = (isSet: boolean | undefined) => (isSet ? 1 : undefined);
@@ -90,18 +90,18 @@ export function listQuery(params: ReviewListAllParams, page: number): Params {
 }
 
 /**
- * Refuses a period that ends before it starts, or that is over 45 days from its first to its last second by the
- * calendar: what spans a change of clocks may be an hour less. `nowMs`: milliseconds since 1970, for a start alone.
+ * Checks that a period ends after it starts and has at most 45 days by the calendar.
  *
- * @throws TypeError, so that nothing is sent.
+ * @param nowMs milliseconds since 1970; the end of a period without an end depends on it.
+ * @throws TypeError before anything is sent.
  */
 export function requirePeriod(period: ReviewPeriod, nowMs: number): void {
   const { start, end } = requireForms(period);
   if (start === undefined) return;
   if (end !== undefined && end < start) throw new TypeError('expected a period that starts before it ends');
-  // The end of the request day in the zone where that day is the earliest: the service's own ends no sooner.
-  const westOfAllMs = nowMs - 12 * 3_600_000;
-  const lengthMs = (end ?? Math.floor(westOfAllMs / dayMs) * dayMs + lastSecondMs) - start;
+  // The service ends such a period with the request day in its zone. West of all zones, that day ends first.
+  const westernmostMs = nowMs - 12 * 3_600_000;
+  const lengthMs = (end ?? Math.floor(westernmostMs / dayMs) * dayMs + lastSecondMs) - start;
   if (lengthMs <= reviewListLimits.days * dayMs) return;
   throw new TypeError(
     `expected a period of at most ${reviewListLimits.days} days, got ${(lengthMs / dayMs).toFixed(2)}: read it in parts`,

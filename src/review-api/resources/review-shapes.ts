@@ -7,7 +7,7 @@ import {
   integersOf,
   type JsonObject,
   textsOf,
-} from './answer.ts';
+} from '../http/response-body.ts';
 import { asOptions } from './order-shapes.ts';
 
 const imageAddresses = ['url', 'gallery_url', 'portrait_url', 'thumbnail_url'] as const;
@@ -36,12 +36,12 @@ export type ReviewOptionDefault = {
 /** The same in shops on the v2 additional-information model. */
 export type ReviewOptionV2 = ReviewOptionDefault & { option_type_name: string | null; value_text: string | null };
 
-/** Either form; `'value_text' in option` tells which. */
+/** Either form; `'value_text' in option` distinguishes them. */
 export type ReviewOption = ReviewOptionDefault | ReviewOptionV2;
 
 /**
- * A review (spec, 'Review'). Dates are ISO 8601 with offset, to the millisecond. What is absent is null, a list that is
- * absent is empty; fields beyond these are kept as they came.
+ * A review (spec, 'Review'). Dates are ISO 8601 with offset, to the millisecond. An absent field is null, an
+ * absent list is empty. Fields beyond these are kept unchanged.
  */
 export type Review = {
   id: number;
@@ -73,7 +73,7 @@ export type Review = {
   plus_likes_count: number | null;
   /** In lists. */
   comments_count: number | null;
-  /** Null in lists, where they are not told. Their fields are not specified. */
+  /** Null in lists, which do not have them. The spec does not describe their fields. */
   comments: JsonObject[] | null;
   /** An open set: `brand_pc`, `sms` were seen. */
   source: string | null;

@@ -1,0 +1,115 @@
+import pLimit from 'p-limit';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import { sleep, withTimeout } from '../../base/timeout.ts';
+
+/**
+ * Where requests are counted. All processes with the same store share the ceiling. `redis`: an ioredis client. `postgres`: a
+ * pg pool, with an existing table (key varchar(255) primary key, points integer not null default 0, expire bigint).
+ */
+export type RateLimitStore = { redis: object } | { postgres: object; schema: string; table: string } | 'memory';
+
+export type RateLimitOptions = {
+  /** Of all processes that share the store. May be a fraction: 0.5 is one request in two seconds. */
+  requestsPerSecond: number;
+  store: RateLimitStore;
+  /** Called when the store does not respond. Until it does, this process counts its own requests. */
+  onStoreError?: ((error: unknown) => void) | undefined;
+};
+
+const storeTimeoutMs = 5_000;
+
+/**
+ * Opens a ceiling of requests per second. The returned function resolves when one more request may start; pass it to
+ * `openReviewApi` as `acquire`.
+ *
+ * Requests of one process keep their order. They are spread over the window of the store, one slot after the other: neither
+ * the start of a window nor the border between two windows sees a burst.
+ *
+ * @throws TypeError for a number that is not above 0.
+ * @example
+ * const acquire = openRateLimit({ requestsPerSecond: 20, store: { redis } });
+ * const api = openReviewApi({ baseUrl, clientId, clientSecret, acquire });
+ */
+export function openRateLimit(options: RateLimitOptions): (signal?: AbortSignal) => Promise<void> {
+  const window = windowOf(options.requestsPerSecond);
+  let limiters: ReturnType<typeof openLimiters> | undefined;
+  const spacingMs = (window.duration * 1000) / window.points;
+  const never = new AbortController().signal;
+  const turn = pLimit(1);
+  let nextAt = Number.NEGATIVE_INFINITY;
+
+  return (signal = never) =>
+    turn(async () => {
+      for (;;) {
+        signal.throwIfAborted();
+        limiters ??= openLimiters(options.store, window);
+        const { shared, local } = await limiters;
+        const ticket = await take(shared, local, options.onStoreError);
+        if (ticket.consumedPoints > window.points) {
+          // A random delay: of all that wait for the next window, none is always the last.
+          await sleep(ticket.msBeforeNext + Math.random() * spacingMs, signal);
+          continue;
+        }
+        const now = performance.now();
+        const sinceBorderMs = window.duration * 1000 - ticket.msBeforeNext;
+        const slotAt = now + (ticket.consumedPoints - 1) * spacingMs - sinceBorderMs;
+        // One slot makes up for a timer that fired late. A pause is not made up for: no burst follows it.
+        nextAt = Math.max(nextAt, now - spacingMs) + spacingMs;
+        const delayMs = Math.max(slotAt, nextAt) - now;
+        if (delayMs >= 1) await sleep(delayMs, signal);
+        return;
+      }
+    });
+}
+
+/** Redis takes whole seconds and whole points only, so a fraction needs a longer window. */
+function windowOf(requestsPerSecond: number): { points: number; duration: number; keyPrefix: string } {
+  if (!Number.isFinite(requestsPerSecond) || requestsPerSecond <= 0) {
+    throw new TypeError(`expected requestsPerSecond above 0, got ${requestsPerSecond}`);
+  }
+  const keyPrefix = 'review-api';
+  if (Number.isInteger(requestsPerSecond)) return { points: requestsPerSecond, duration: 1, keyPrefix };
+  if (requestsPerSecond >= 0.2) return { points: Math.floor(requestsPerSecond * 10), duration: 10, keyPrefix };
+  return { points: 1, duration: Math.ceil(1 / requestsPerSecond), keyPrefix };
+}
+
+/** Loads the library with the first request: without a ceiling it is never needed. */
+async function openLimiters(
+  store: RateLimitStore,
+  window: ReturnType<typeof windowOf>,
+): Promise<{ shared: RateLimiterAbstract; local: RateLimiterAbstract }> {
+  const { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis } = await import('rate-limiter-flexible');
+  const local = new RateLimiterMemory(window);
+  if (store === 'memory') return { shared: new RateLimiterMemory(window), local };
+  if ('redis' in store) return { shared: new RateLimiterRedis({ ...window, storeClient: store.redis }), local };
+  const { postgres: storeClient, schema: schemaName, table: tableName } = store;
+  // The limiter updates a single row, so nothing expires.
+  const table = { schemaName, tableName, tableCreated: true, clearExpiredByTimeout: false };
+  return { shared: new RateLimiterPostgres({ ...window, ...table, storeClient, storeType: 'pool' }), local };
+}
+
+type Ticket = { consumedPoints: number; msBeforeNext: number };
+
+/** Counts one request. The library rejects with the count, not with an error, when the window is full. */
+async function take(
+  shared: RateLimiterAbstract,
+  local: RateLimiterAbstract,
+  onStoreError: RateLimitOptions['onStoreError'],
+): Promise<Ticket> {
+  const timeoutError = () => new Error(`the store of the rate limit did not respond within ${storeTimeoutMs} ms`);
+  try {
+    return await withTimeout(count(shared), storeTimeoutMs, timeoutError);
+  } catch (error) {
+    onStoreError?.(error);
+    return count(local);
+  }
+}
+
+async function count(limiter: RateLimiterAbstract): Promise<Ticket> {
+  try {
+    return await limiter.consume('requests');
+  } catch (refused) {
+    if (refused instanceof Error) throw refused;
+    return refused as Ticket;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Call, CallOptions, Send } from '../http/call.ts';
+import { optionPairs } from '../http/encode.ts';
+import { asInteger, asObject, ignoreBody, parseJson } from '../http/response-body.ts';
+import { requireAmount, requireId } from './check.ts';
+
+/** Fields of a new sub-order (spec, 'Sub-orders'). Dates are ISO 8601. */
+export type SubOrderBody = {
+  /** The service's product id. */
+  product_id: number;
+  /** Decimal text in whole units of the currency: "12.50". */
+  price: string;
+  delivery_started_at?: string | undefined;
+  delivered_at?: string | undefined;
+  /** An open set: `paid`, `delivery_started`, `delivery_finished` were seen. */
+  status?: string | undefined;
+  /** Shipping invoice number. */
+  invoice?: string | undefined;
+  delivery_service?: string | undefined;
+  /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back split elsewhere. */
+  product_options?: Readonly<Record<string, string>> | undefined;
+};
+
+/**
+ * Fields to change. `null` is sent as an empty value. The spec shows no way to remove all options: `null` is sent as one
+ * empty `product_options[]`, and only reading the order again shows whether the service applied it.
+ */
+export type SubOrderPatch = {
+  [Field in keyof SubOrderBody]?: SubOrderBody[Field] | (Field extends Clearable ? null : never) | undefined;
+};
+
+type Clearable = 'product_options' | 'status' | 'delivery_started_at' | 'delivered_at' | 'invoice' | 'delivery_service';
+
+export type SubOrders = ReturnType<typeof subOrders>;
+
+/** Sub-orders (spec, 'Sub-orders'): one purchased product each. They are read with their order. */
+export function subOrders(send: Send) {
+  return {
+    /**
+     * Adds a sub-order (spec, 'Add a sub-order'). Each request adds one, so the client never repeats it after a lost
+     * response. Of the response only the id is specified; other fields are kept unchanged.
+     *
+     * @throws UnknownOutcomeError when the response is lost: read the order to find out.
+     * @throws NotFoundError where there is no such order.
+     */
+    async create(orderId: number, body: SubOrderBody, options: CallOptions = {}): Promise<{ id: number }> {
+      const call: Call = {
+        method: 'POST',
+        path: pathOf(orderId),
+        params: params(body),
+        repeatable: false,
+        ...options,
+      };
+      return send(call, (response) => {
+        const created = asObject(parseJson(response), 'a sub-order');
+        return { ...created, id: asInteger(created.id, 'id') };
+      });
+    },
+
+    /** Changes these fields, by PUT, the only method in the spec (spec, 'Change a sub-order'). @throws NotFoundError */
+    async update(orderId: number, subOrderId: number, patch: SubOrderPatch, options: CallOptions = {}): Promise<void> {
+      const path = pathOf(orderId, subOrderId);
+      return send({ method: 'PUT', path, params: params(patch), ...options }, ignoreBody);
+    },
+
+    /** Deletes a sub-order (spec, 'Delete a sub-order'). One that does not exist is a success. */
+    async remove(orderId: number, subOrderId: number, options: CallOptions = {}): Promise<void> {
+      const path = pathOf(orderId, subOrderId);
+      return send({ method: 'DELETE', path, notFoundIsSuccess: true, ...options }, ignoreBody);
+    },
+  };
+}
+
+function pathOf(orderId: number, subOrderId?: number): string {
+  const collection = `/v1/orders/${requireId(orderId, 'order id')}/sub_orders`;
+  return subOrderId === undefined ? collection : `${collection}/${requireId(subOrderId, 'sub-order id')}`;
+}
+
+function params({ product_options, ...fields }: SubOrderPatch) {
+  if (fields.price !== undefined) requireAmount(fields.price, 'price');
+  if (fields.product_id !== undefined) requireId(fields.product_id, 'product id');
+  return { ...fields, product_options: product_options === null ? [''] : optionPairs(product_options) };
+}
