@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { isoOf, type Span } from '../span.ts';
+import { isoOf, type Span } from '../base/time/span.ts';
 import type { Db } from './index.ts';
 
 /** Takes note of reviews created in the span (its end left out) that are here and not among `ids`. */
@@ -30,15 +30,21 @@ function absentFrom({ start, end }: Span, ids: ReadonlySet<string>, columns: Ret
       and r.id <> all(${known}::bigint[])`;
 }
 
-/** What the run has missed. */
-export async function absentOf(db: Db, runId: string): Promise<Absent[]> {
+/** Every review that is suspected gone, whichever run missed it: one that could not be asked about is asked about again. */
+export async function suspects(db: Db): Promise<Absent[]> {
   const { rows } = await sql<Absent>`
     select r.id, r.created_at as "createdAt"
     from sync.absent_reviews a
     join warehouse.reviews r on r.id = a.review_id and r.deleted_at is null
-    where a.run_id = ${runId}
     order by r.id`.execute(db);
   return rows;
+}
+
+/** How many the run has missed. */
+export async function countMissedBy(db: Db, runId: string): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from sync.absent_reviews where run_id = ${runId}`.execute(db);
+  return rows[0]?.n ?? 0;
 }
 
 export async function countAbsent(db: Db): Promise<number> {
@@ -50,10 +56,13 @@ export async function forgetAbsent(db: Db, ids: readonly number[]): Promise<void
   await sql`delete from sync.absent_reviews where review_id = any(${ids})`.execute(db);
 }
 
-/** Marks a review that the service says is gone. */
+/** Marks a review that the service says is gone, and suspects it no longer. */
 export async function markDeleted(db: Db, id: number, at: Date): Promise<void> {
-  await sql`update warehouse.reviews set deleted_at = ${at} where id = ${id} and deleted_at is null`.execute(db);
-  await forgetAbsent(db, [id]);
+  await sql`
+    with marked as (
+      update warehouse.reviews set deleted_at = ${at} where id = ${id} and deleted_at is null
+    )
+    delete from sync.absent_reviews where review_id = ${id}`.execute(db);
 }
 
 /** The newest reviews that are here and not among `ids`, a few. */

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { ReviewSyncError } from '../errors.ts';
+import { ReviewSyncError } from '../base/errors.ts';
 import type { Warehouse } from './index.ts';
 
 export type BiOptions = { timeZone: string };
 
 /**
- * What the views of `bi` need beside the migrations: the zone in which they cut days, and the role that may read them.
+ * Sets what the views of `bi` need besides the migrations: the zone in which days begin, and the role that may read them.
  *
  * @returns whether the role `bi_reader` can read them; false where it is missing and this user may not create it.
  * @throws ReviewSyncError where Postgres does not know the zone.

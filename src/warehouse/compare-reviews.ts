@@ -1,42 +1,88 @@
 import { sql } from 'kysely';
-import { isoOf, type Span } from '../span.ts';
+import { isoOf, type Span } from '../base/time/span.ts';
+import { usableId } from './check-page.ts';
 import type { Db, Warehouse } from './index.ts';
-import { isErrorOfTheData, itemsOf, type RawPage } from './reviews.ts';
+import { originalField, splitRecords, storableRecord } from './record-text.ts';
+import { alwaysKnownFields } from './review-columns.ts';
+import { isErrorOfTheData, type RawPage } from './reviews.ts';
 
-/** `refused`: the warehouse cannot hold it, as it is. */
-export type Difference = { id: number | null; kind: 'missing' | 'stale' | 'refused'; fields: string[] };
+/**
+ * `missing`: the warehouse lacks the review. `stale`: it holds other values. `reverted`: it holds a newer version than the
+ * service shows. `refused`: it cannot hold the review as it is.
+ */
+export type Difference = {
+  id: number | null;
+  kind: 'missing' | 'stale' | 'reverted' | 'refused';
+  fields: string[];
+};
+
+type Rules = {
+  /** Fields that the response has. */
+  fields: readonly string[];
+  /** Only fields that both have count. */
+  onlyCommon?: boolean;
+  /** A newer version that landed since this moment of the database's clock is no difference. */
+  since?: Date | undefined;
+};
 
 /**
  * Which reviews of a page the warehouse lacks or holds otherwise. A page that cannot be compared as a whole is compared
- * one by one.
+ * record by record.
+ *
+ * @param since when the comparison began, by the database's clock (`databaseNow`).
  */
-export async function comparePage(warehouse: Warehouse, page: RawPage): Promise<Difference[]> {
-  try {
-    return await compare(warehouse, page.rawBody);
-  } catch (error) {
-    if (!isErrorOfTheData(error)) throw error;
+export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
+  const { fields, faults } = page.check;
+  const rules = { fields, since };
+  if (faults.length === 0) {
+    try {
+      return await compare(warehouse, page.rawBody, rules);
+    } catch (error) {
+      if (!isErrorOfTheData(error)) throw error;
+    }
   }
+  const faulty = new Set(faults.map(({ index }) => index));
   const found: Difference[] = [];
-  for (const item of itemsOf(page.rawBody.toString())) found.push(...(await compareOne(warehouse, item)));
+  for (const [index, record] of splitRecords(page.rawBody).entries()) {
+    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, rules)));
+  }
   return found;
 }
 
-/** The same for the JSON of a review alone, of which, `onlyCommon`, only the fields count that both have. */
-export async function compareOne(warehouse: Warehouse, json: string, onlyCommon = false): Promise<Difference[]> {
+/** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
+export function compareOne(warehouse: Warehouse, record: Buffer): Promise<Difference[]> {
+  return compareRecord(warehouse, record, { fields: [], onlyCommon: true });
+}
+
+async function compareRecord(warehouse: Warehouse, record: Buffer, rules: Rules): Promise<Difference[]> {
+  const storable = storableRecord(record);
+  if (storable === undefined) return [refused(record)];
   try {
-    return await compare(warehouse, `[${json}]`, onlyCommon);
+    return await compare(warehouse, `[${storable}]`, rules);
   } catch (error) {
     if (!isErrorOfTheData(error)) throw error;
-    const item: unknown = JSON.parse(json);
-    const id = typeof item === 'object' && item !== null && 'id' in item ? Number(item.id) : Number.NaN;
-    return [{ id: Number.isSafeInteger(id) ? id : null, kind: 'refused', fields: [] }];
+    return [refused(record)];
   }
 }
 
-async function compare(warehouse: Warehouse, body: Buffer | string, onlyCommon = false): Promise<Difference[]> {
+const refused = (record: Buffer): Difference => ({
+  id: usableId(JSON.parse(record.toString())) ?? null,
+  kind: 'refused',
+  fields: [],
+});
+
+async function compare(warehouse: Warehouse, body: Buffer | string, rules: Rules): Promise<Difference[]> {
+  const known = [...alwaysKnownFields, ...rules.fields, originalField];
+  const values = [body, rules.onlyCommon ?? false, known, rules.since ?? null];
   const text = warehouse.statements.compareReviews;
-  const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values: [body, onlyCommon] });
+  const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values });
   return rows as Difference[];
+}
+
+/** The database's clock, by which `synced_at` is written. */
+export async function databaseNow(db: Db): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  return rows[0]?.now ?? new Date(0);
 }
 
 /** Reviews created in the spans (ends left out) that are not marked deleted, by calendar month in the zone. */

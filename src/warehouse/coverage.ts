@@ -10,7 +10,7 @@ export type MonthCoverage = {
   firstHole: string | null;
 };
 
-/** By calendar month in the zone, between the bounds that the service's overview told last. */
+/** By calendar month in the zone, between the bounds of the newest overview. */
 export async function coverageByMonth(db: Db, timeZone: string): Promise<MonthCoverage[]> {
   const { rows } = await sql<MonthCoverage>`
     select to_char(day, 'YYYY-MM') as month, count(*)::integer as days,
@@ -69,11 +69,13 @@ const days = (timeZone: string) => sql`
     ) as known
   ),
   held as (
-    select date_trunc('day', created_at at time zone ${timeZone}) as day, count(*)::integer as reviews
-    from warehouse.reviews where deleted_at is null group by 1
+    -- Kept by triggers: counting the reviews themselves takes two seconds a million.
+    select day::timestamp as day, sum(reviews)::integer as reviews from sync.review_day_changes group by 1
   ),
   bounds as (
-    select first_review_created_at as first, last_review_created_at as last
+    -- One review of the year 1 or 9999 must not make a month of each year between.
+    select greatest(first_review_created_at, '2000-01-01T00:00:00Z') as first,
+      least(last_review_created_at, now() + interval '1 day') as last
     from warehouse.review_overview
     where first_review_created_at is not null
     order by captured_at desc

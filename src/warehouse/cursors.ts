@@ -36,6 +36,23 @@ export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise
   `.execute(db);
 }
 
+/**
+ * Moves a cursor of reviews that lies beyond `latest` back to it: a clock that was wrong once had moved it there, and
+ * `advanceCursor` alone would leave it.
+ */
+export async function pullBackCursor(db: Db, latest: Date): Promise<void> {
+  const to = latest.toISOString();
+  await sql`
+    update sync.cursors
+    set position = position || jsonb_strip_nulls(jsonb_build_object(
+      'at', case when (position ->> 'at')::timestamptz > ${to}::timestamptz then ${to}::text end,
+      'readTo', case when (position ->> 'readTo')::timestamptz > ${to}::timestamptz then ${to}::text end
+    ))
+    where flow = 'reviews'
+      and ((position ->> 'at')::timestamptz > ${to}::timestamptz or (position ->> 'readTo')::timestamptz > ${to}::timestamptz)
+  `.execute(db);
+}
+
 /** Forgets the cursor: the next run begins from the beginning. */
 export async function dropCursor(db: Db, flow: Flow): Promise<void> {
   await db.deleteFrom('sync.cursors').where('flow', '=', flow).execute();

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
+import { mask, privateTextsOf } from '../base/mask.ts';
 import type { Db } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
 
@@ -7,21 +8,27 @@ export type NewDeadLetter = {
   kind: DeadLetterKind;
   /** The record's key; for a record that has none, `keyOf` of the record. */
   key: string;
+  /** The order that the record is or belongs to. */
+  order_code?: string | undefined;
   reason: string;
   payload: unknown;
 };
 
-/** Keeps a record that could not be synced. One that is already open counts another attempt and takes the new reason. */
-export async function putDeadLetter(db: Db, letter: NewDeadLetter): Promise<void> {
+/** The reason without values of the customer's columns (promise 9): the service may quote what it was sent. */
+export const maskedReason = ({ reason, payload }: NewDeadLetter) => mask(reason, privateTextsOf(payload));
+
+/** Stores a record that could not be synced. An open dead letter of the record gets the new reason and counts another attempt. */
+export async function putDeadLetter(db: Db, deadLetter: NewDeadLetter): Promise<void> {
   await sql`
-    insert into sync.dead_letters as kept (kind, key, reason, payload)
-    values (${letter.kind}, ${letter.key}, ${letter.reason}, ${storable(letter.payload)}::jsonb)
+    insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
+    values (${deadLetter.kind}, ${deadLetter.key}, ${deadLetter.order_code ?? null}, ${maskedReason(deadLetter)}, ${asStorableJson(deadLetter.payload)}::jsonb)
     on conflict (kind, key) where resolved_at is null do update
-    set reason = excluded.reason, payload = excluded.payload, attempts = kept.attempts + 1, last_failed_at = now()
+    set reason = excluded.reason, payload = excluded.payload, order_code = excluded.order_code,
+      attempts = kept.attempts + 1, last_failed_at = now(), checked_at = now()
   `.execute(db);
 }
 
-/** Closes the open letters of these records: they went through. Gives the number that was open. */
+/** Closes the open dead letters of these records, which were synced. @returns how many were open. */
 export async function resolveDeadLetters(db: Db, kind: DeadLetterKind, keys: readonly string[]): Promise<number> {
   if (keys.length === 0) return 0;
   const result = await db
@@ -43,7 +50,7 @@ export type DeadLetterGroup = {
   lastFailedAt: Date;
 };
 
-/** The open letters by kind and reason, the most frequent first. */
+/** Open dead letters by kind and reason, the most frequent first. */
 export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   const rows = await db
     .selectFrom('sync.dead_letters')
@@ -72,7 +79,7 @@ export async function countOpenDeadLetters(db: Db, kinds: readonly DeadLetterKin
   return row.count;
 }
 
-/** A stable key for a record that has none of its own. */
+/** A stable key for a record without a key. */
 export function keyOf(record: unknown): string {
   return `sha256:${createHash('sha256')
     .update(JSON.stringify(record) ?? '')
@@ -81,55 +88,33 @@ export function keyOf(record: unknown): string {
 }
 
 /**
- * jsonb cannot hold the character NUL or half a surrogate pair, which is often the very reason why the record is here.
- * JSON.stringify escapes just these.
+ * A value as JSON that jsonb accepts: NUL and lone surrogates, which jsonb refuses, become the six characters of their escape.
  */
-function storable(payload: unknown): string {
+export function asStorableJson(payload: unknown): string {
   const json = JSON.stringify(payload) ?? 'null';
+  // Hardly any text has such an escape, and the pattern costs as much as the rest of recording an order.
+  if (!json.includes('\\u')) return json;
   return json.replaceAll(/(?<!\\)((?:\\\\)*)\\(u(?:0000|d[89a-f][0-9a-f]{2}))/g, '$1\\\\$2');
 }
 
-/** Closes the letters of orders that went through and of all their lines, but of those that fail still. */
-export async function resolveOrderLetters(
-  db: Db,
-  orderCodes: readonly string[],
-  failingLines: readonly string[],
-): Promise<void> {
+/** Closes the open dead letters of these orders and of their lines. */
+export async function resolveOrderDeadLetters(db: Db, orderCodes: readonly string[]): Promise<void> {
   if (orderCodes.length === 0) return;
   await sql`
     update sync.dead_letters set resolved_at = now()
-    where resolved_at is null
-      and (
-        (kind = 'order' and key = any(${orderCodes}))
-        or (kind = 'order_line' and payload ->> 'order_code' = any(${orderCodes}) and key <> all(${failingLines}))
-      )
-  `.execute(db);
+    where resolved_at is null and order_code = any(${orderCodes})`.execute(db);
 }
 
-/** Codes of the orders that have an open letter, their own or a line's, the oldest first. */
-export async function openOrderLetters(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ code: string }>`
-    select ${letterOrderCode} as code
-    from sync.dead_letters
-    where kind in ('order', 'order_line') and resolved_at is null
-    group by 1
-    order by min(first_failed_at), 1`.execute(db);
-  return rows.map((row) => row.code);
-}
-
-/** Codes of the orders that these letters are about. */
+/** Codes of the orders of these dead letters. */
 export async function orderCodesOf(db: Db, ids: readonly number[]): Promise<string[]> {
   const { rows } = await sql<{ code: string }>`
-    select distinct ${letterOrderCode} as code
-    from sync.dead_letters
-    where kind in ('order', 'order_line') and id = any(${ids})`.execute(db);
+    select distinct order_code as code from sync.dead_letters where order_code is not null and id = any(${ids})`.execute(
+    db,
+  );
   return rows.map((row) => row.code);
 }
 
-/** An order's letter has the code as its key; a line's tells it in its payload. */
-const letterOrderCode = sql`case kind when 'order' then key else payload ->> 'order_code' end`;
-
-/** Closes the open letters of a kind that was synced as a whole, but for those that failed again. */
+/** Closes the open dead letters of a kind that was synced as a whole, except for the keys that failed again. */
 export async function resolveDeadLettersExcept(
   db: Db,
   kind: DeadLetterKind,
@@ -141,8 +126,8 @@ export async function resolveDeadLettersExcept(
   `.execute(db);
 }
 
-/** Closes the letters of orders without a code that are no longer found so. */
-export async function resolveKeylessLetters(db: Db, stillFound: readonly string[]): Promise<void> {
+/** Closes the dead letters of orders without a code, except for those that the shop still has. */
+export async function resolveKeylessDeadLetters(db: Db, stillFound: readonly string[]): Promise<void> {
   await sql`
     update sync.dead_letters set resolved_at = now()
     where kind = 'order' and resolved_at is null and starts_with(key, 'sha256:') and key <> all(${stillFound})
@@ -161,7 +146,7 @@ export type DeadLetter = {
   resolvedAt: Date | null;
 };
 
-/** Letters by id, or the open ones of a kind, or all open ones; the oldest first. */
+/** Dead letters by id, or the open ones of a kind, or all open ones; the oldest first. */
 export function findDeadLetters(
   db: Db,
   which: { ids?: readonly number[]; kind?: DeadLetterKind; reason?: string; limit?: number },
@@ -172,31 +157,26 @@ export function findDeadLetters(
     .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
     .orderBy('id')
     .limit(which.limit ?? 100_000);
-  if (which.ids) query = query.where('id', 'in', which.ids);
+  if (which.ids) query = query.where(sql<boolean>`id = any(${which.ids})`);
   else query = query.where('resolved_at', 'is', null);
   if (which.kind) query = query.where('kind', '=', which.kind);
   if (which.reason !== undefined) query = query.where('reason', '=', which.reason);
   return query.execute();
 }
 
-/** The letters of one order and of its lines, open and resolved, the oldest first. */
-export async function lettersOfOrder(db: Db, orderCode: string): Promise<Omit<DeadLetter, 'payload'>[]> {
+/** The dead letters of one order and of its lines, open and resolved, the oldest first. */
+export async function deadLettersOfOrder(db: Db, orderCode: string): Promise<Omit<DeadLetter, 'payload'>[]> {
   return db
     .selectFrom('sync.dead_letters')
     .select(['id', 'kind', 'key', 'reason', 'attempts'])
     .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
-    .where((eb) =>
-      eb.or([
-        eb('kind', '=', 'order').and('key', '=', orderCode),
-        eb('kind', '=', 'order_line').and(sql<boolean>`starts_with(key, ${`${orderCode}/`})`),
-      ]),
-    )
+    .where((eb) => eb.or([eb('order_code', '=', orderCode), eb('kind', '=', 'order').and('key', '=', orderCode)]))
     .orderBy('id')
     .execute();
 }
 
-/** The letters of one record, open and resolved, the oldest first. */
-export function lettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Omit<DeadLetter, 'payload'>[]> {
+/** The dead letters of one record, open and resolved, the oldest first. */
+export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Omit<DeadLetter, 'payload'>[]> {
   return db
     .selectFrom('sync.dead_letters')
     .select(['id', 'kind', 'key', 'reason', 'attempts'])
@@ -207,26 +187,23 @@ export function lettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Om
     .execute();
 }
 
-/** Closes open letters unsynced, because somebody said so. Gives how many were open. */
+/** Closes open dead letters without syncing them. @returns how many were open. */
 export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
-  const result = await db
-    .updateTable('sync.dead_letters')
-    .set({ resolved_at: sql`now()` })
-    .where('id', 'in', ids)
-    .where('resolved_at', 'is', null)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+  const { numAffectedRows = 0n } = await sql`
+    update sync.dead_letters set resolved_at = now() where id = any(${ids}) and resolved_at is null`.execute(db);
+  return Number(numAffectedRows);
 }
 
-/** Lets the orders of open letters be tried again although nothing about them has changed. */
+/** Forgets the fingerprints of these orders, so that the next run pushes them although they have not changed. */
 export async function forgetFingerprints(db: Db, orderCodes: readonly string[]): Promise<void> {
   if (orderCodes.length === 0) return;
-  await db.updateTable('sync.order_links').set({ fingerprint: null }).where('order_code', 'in', orderCodes).execute();
+  await db
+    .updateTable('sync.order_links')
+    .set({ fingerprint: null, retry_at: null })
+    .where('order_code', 'in', orderCodes)
+    .execute();
 }
 
-/** How a run tells that records wait as dead letters. */
-export const lettersProblem = (open: number) =>
+/** The error of a run that left dead letters. */
+export const deadLettersProblem = (open: number) =>
   `${open} records could not be synced; see them with: npx review-sync dead-letters`;
-
-/** Whether a run was incomplete for that alone. */
-export const isAboutLetters = (problem: string | null) => /^\d+ records could not be synced; see/.test(problem ?? '');

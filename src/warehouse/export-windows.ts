@@ -1,13 +1,15 @@
 import { sql } from 'kysely';
-import { isoOf, type Span, secondOf } from '../span.ts';
-import type { Db } from './index.ts';
+import { isoOf, type Span, secondOf } from '../base/time/span.ts';
+import { noteAbsent } from './absent-reviews.ts';
+import { type Db, inTransaction } from './index.ts';
+import { type LateCandidates, noteLate } from './lateness.ts';
+import { closeGaps } from './open-gaps.ts';
 import type { Axis } from './schema.ts';
 
 /**
- * The spans of the axis that were read completely, joined where they touch. The last second of a span may go on in the
- * one after it.
+ * The spans of the axis that were read completely, joined where they touch, in ascending order.
  *
- * @param by.since only windows whose reading began at or after this moment count; without it, all.
+ * @param by.since only spans whose reading began at or after this moment count; without it, all.
  * @param by.runId only those of this run.
  * @param by.job only those of runs of this job.
  */
@@ -29,23 +31,49 @@ export async function coveredSpans(
   return rows.map((row) => ({ start: secondOf(row.start_at), end: secondOf(row.end_at) }));
 }
 
-/** Takes back what the run entered within the span: it turned out not to be complete. */
-export async function revokeWindows(db: Db, window: { runId: string; axis: Axis; span: Span }): Promise<void> {
-  await db
-    .deleteFrom('sync.export_windows')
-    .where('run_id', '=', window.runId)
-    .where('axis', '=', window.axis)
-    .where('start_at', '>=', new Date(isoOf(window.span.start)))
-    .where('end_at', '<=', new Date(isoOf(window.span.end)))
-    .execute();
+/** A span that was proven, and what its reading found. */
+export type Entry = {
+  runId: string;
+  axis: Axis;
+  /** Proven seconds. */
+  spans: readonly Span[];
+  /** Every id that the reading showed. */
+  ids: ReadonlySet<string>;
+  pages: number;
+  reviews: number;
+  requests: number;
+  startedAt: Date;
+  /** Take note of reviews that are here, dated within the spans, and were not shown. Created axis only. */
+  findAbsent: boolean;
+  /** What the reading brought that may have come late; undefined where that is not looked for. */
+  late: LateCandidates | undefined;
+};
+
+/**
+ * Enters proven spans into the ledger, in one transaction with the reviews found absent, the late ones, and the open gaps
+ * that this closes: whatever dies, either all of it is there or the span is read again.
+ *
+ * @returns how many reviews came late.
+ */
+export async function enterSpans(db: Db, entry: Entry): Promise<number> {
+  return inTransaction(db, async (trx) => {
+    const late = entry.late ? await noteLate(trx, entry.runId, entry.late) : 0;
+    for (const [index, span] of entry.spans.entries()) {
+      // The figures are those of the whole reading: they stand with its first span.
+      const { pages, reviews, requests } = index === 0 ? entry : { pages: 0, reviews: 0, requests: 0 };
+      await sql`
+        insert into sync.export_windows
+          (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+        values (${entry.runId}, ${entry.axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests},
+          ${entry.startedAt}, clock_timestamp())`.execute(trx);
+      if (entry.findAbsent) await noteAbsent(trx, entry.runId, span, entry.ids);
+      await closeGaps(trx, entry.axis, span);
+    }
+    return late;
+  });
 }
 
-/** Takes back all that the run entered. */
-export async function revokeRun(db: Db, runId: string): Promise<void> {
-  await db.deleteFrom('sync.export_windows').where('run_id', '=', runId).execute();
-}
-
-/** What the windows of one run have brought so far. */
+/** What the spans of one run have brought so far. */
 export async function windowTotals(
   db: Db,
   runId: string,
@@ -59,4 +87,31 @@ export async function windowTotals(
       sql<number>`coalesce(sum(requests), 0)::bigint`.as('requests'),
     ])
     .executeTakeFirstOrThrow();
+}
+
+/**
+ * Joins neighbouring and overlapping spans that were entered before `before` into one row each. A joined row counts as read
+ * when the oldest of its parts was.
+ */
+export async function joinOldSpans(db: Db, before: Date): Promise<void> {
+  await sql`
+    with old as (
+      delete from sync.export_windows where finished_at < ${before} and end_at > start_at returning *
+    ),
+    marked as (
+      select *, start_at > max(end_at) over (
+        partition by axis order by start_at, end_at rows between unbounded preceding and 1 preceding
+      ) as is_apart
+      from old
+    ),
+    numbered as (
+      select *, count(*) filter (where is_apart) over (partition by axis order by start_at, end_at) as island
+      from marked
+    )
+    insert into sync.export_windows
+      (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+    select 'joined', axis, min(start_at), max(end_at), sum(pages), sum(reviews), sum(requests),
+      min(started_at), max(finished_at)
+    from numbered
+    group by axis, island`.execute(db);
 }

@@ -2,53 +2,55 @@ import { readFile } from 'node:fs/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import pg from 'pg';
-import { packagePath } from '../package-root.ts';
+import { surviveLostConnections } from '../base/lost-connections.ts';
+import { packagePath } from '../base/package-path.ts';
+import { withSearchPath } from '../base/search-path.ts';
+import { withReviewColumns } from './review-columns.ts';
 import type { Database } from './schema.ts';
 
-/** The warehouse or a transaction in it: functions that write take it first, so that rows and cursor share one. */
+/** The warehouse or a transaction in it. It is the first parameter of functions that write, so that rows and cursor can share one. */
 export type Db = Kysely<Database>;
 
 export type Warehouse = {
   readonly db: Db;
-  /** The pool below `db`, for what Kysely does not know: advisory locks, the rate limiter's table. */
+  /** The pool of `db`, for the rate limiter, which does not use Kysely. */
   readonly pool: pg.Pool;
   readonly statements: Statements;
-  /** Pages that land at a time: more than the server has cores for only wait for each other. */
+  /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
   readonly landings: LimitFunction;
-  /** Product ids by code that this process has entered already: what is known costs no statement. */
+  /** Product ids by code that this process has stored already: they need no statement. */
   readonly knownProducts: Map<string, number>;
   close(): Promise<void>;
 };
 
-/** The big statements of sql/warehouse/statements/, one a file. */
+/** Statements of sql/warehouse/statements/, one per file. */
 export type Statements = Readonly<
   Record<'landReviews' | 'compareReviews' | 'learnProducts' | 'openBiToReaders', string>
 >;
 
 export type WarehouseOptions = {
   url: string;
-  /** Connections at the most. Each order in flight holds one while it is being pushed. */
+  /** Maximum number of connections. */
   connections: number;
 };
 
-/** Opens the warehouse. Nothing is connected yet: the first statement does that. */
+/** Opens the warehouse. The first statement connects. */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString: withSearchPath(options.url, 'pg_catalog'),
     max: options.connections,
     application_name: 'review-sync',
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     types: { getTypeParser: typeParser },
   });
-  // A connection that breaks while idle is replaced; the next statement tells if the server is really gone.
-  pool.on('error', () => {});
+  surviveLostConnections(pool);
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
   return {
     db,
     pool,
     statements: {
-      landReviews: await statement('land_reviews'),
+      landReviews: withReviewColumns(await statement('land_reviews')),
       compareReviews: await statement('compare_reviews'),
       learnProducts: await statement('learn_products'),
       openBiToReaders: await statement('open_bi_to_readers'),
@@ -60,8 +62,8 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
 }
 
 /**
- * Runs `work` in a transaction, again where Postgres ended it for a deadlock: two windows may land the same reviews in
- * different orders, over the created and over the updated axis.
+ * Runs `work` in a transaction, and repeats it after a deadlock: a window of the created axis and one of the updated axis may land
+ * the same reviews in a different order.
  */
 export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -75,9 +77,11 @@ export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): P
 
 export const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === '40P01';
 
-const statement = (name: string) => readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
+/** The text of a statement of sql/warehouse/statements/. */
+export const statement = (name: string) =>
+  readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
 
-/** Ids fit a JavaScript number; pg's default of text would make every comparison of ids a trap. */
+/** Reads bigint as number: ids fit, and pg's default of text would break comparisons of ids. */
 function typeParser(oid: number, format?: 'text' | 'binary') {
   if (oid === pg.types.builtins.INT8 && format !== 'binary') return Number;
   return pg.types.getTypeParser(oid, format as 'text');

@@ -1,49 +1,97 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { type Migration, Migrator } from 'kysely/migration';
-import { ReviewSyncError } from '../errors.ts';
-import { packagePath } from '../package-root.ts';
+import pg from 'pg';
+import { ReviewSyncError } from '../base/errors.ts';
+import { packagePath } from '../base/package-path.ts';
 import type { Db } from './index.ts';
 
-const bookkeeping = {
-  migrationTableSchema: 'review_sync_migrations',
-  migrationTableName: 'applied',
-  migrationLockTableName: 'lock',
-};
+const folder = packagePath('sql', 'warehouse');
 
 /**
- * Brings the warehouse up to sql/warehouse/NNNN_*.sql, each file once, all in one transaction under a lock: two
- * machines may call it at the same time. There is no way back: what was added stays.
+ * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the same time.
+ * Migrations only go forward.
  *
- * @param upTo the file to end with, as an earlier version of this program did; default: the last.
- * @returns the names of the files applied now.
+ * @param upTo the last file to apply, for tests of upgrades; default: all.
+ * @returns the names of the files that were applied.
  * @throws ReviewSyncError naming the file that failed; then nothing was applied.
  */
 export async function migrateWarehouse(db: Db, upTo?: string): Promise<string[]> {
-  const all = migrator(db);
-  const { error, results } = await (upTo === undefined ? all.migrateToLatest() : all.migrateTo(upTo));
-  if (error !== undefined) {
-    const failed = results?.find((result) => result.status === 'Error');
-    const where = failed ? `sql/warehouse/${failed.migrationName}.sql failed` : 'the migrations could not be run';
-    throw new ReviewSyncError('migration', `The warehouse could not be migrated: ${where}`, {
-      cause: error,
-      hint: 'Nothing was changed. The user of WAREHOUSE_DATABASE_URL must be allowed to create schemas.',
+  try {
+    await createBookkeeping(db);
+    return await db.transaction().execute(async (trx) => {
+      // A lock on a table of our own: an advisory lock could be held by any role of the database.
+      await sql`lock table review_sync_migrations.lock in exclusive mode`.execute(trx);
+      const unknown = await unknownMigrations(trx);
+      if (unknown.length > 0) throw migrationError(`${unknown.join(', ')} belongs to a newer version of this program`);
+      const pending = (await pendingMigrations(trx)).filter((name) => upTo === undefined || name <= upTo);
+      for (const name of pending) await applyFile(trx, name);
+      return pending;
     });
+  } catch (cause) {
+    throw cause instanceof ReviewSyncError ? cause : migrationError('the migrations could not be run', cause);
   }
-  return (results ?? []).map((result) => result.migrationName);
 }
 
-/** The files not applied yet; empty when the schema is up to date. Changes nothing. */
+async function applyFile(trx: Db, name: string): Promise<void> {
+  const text = await readFile(join(folder, `${name}.sql`), 'utf8');
+  await sql
+    .raw(text)
+    .execute(trx)
+    .catch((cause) => {
+      throw migrationError(`sql/warehouse/${name}.sql failed`, cause);
+    });
+  await sql`
+    insert into review_sync_migrations.applied (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(
+    trx,
+  );
+}
+
+function migrationError(where: string, cause?: unknown): ReviewSyncError {
+  return new ReviewSyncError('migration', `The warehouse could not be migrated: ${where}`, {
+    cause,
+    hint: 'Nothing was changed. The user of WAREHOUSE_DATABASE_URL must be allowed to create schemas.',
+  });
+}
+
+/** SQLSTATEs of two sessions that create the same object at the same time, even with `if not exists`. */
+const createdMeanwhile = ['23505', '42P06', '42P07'];
+
+async function createBookkeeping(db: Db): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { rows } = await sql<{ there: boolean }>`
+      select to_regclass('review_sync_migrations.applied') is not null
+        and to_regclass('review_sync_migrations.lock') is not null as there`.execute(db);
+    if (rows[0]?.there) return;
+    try {
+      await sql
+        .raw(`create schema if not exists review_sync_migrations;
+          create table if not exists review_sync_migrations.applied (
+            name varchar(255) not null primary key,
+            timestamp varchar(255) not null
+          );
+          create table if not exists review_sync_migrations.lock (
+            id varchar(255) not null primary key,
+            is_locked integer not null default 0
+          )`)
+        .execute(db);
+    } catch (error) {
+      const isRace = error instanceof pg.DatabaseError && createdMeanwhile.includes(error.code ?? '');
+      if (!isRace || attempt === 5) throw error;
+    }
+  }
+}
+
+/** Migrations that are not applied yet. Changes nothing. */
 export async function pendingMigrations(db: Db): Promise<string[]> {
   const applied = new Set(await appliedMigrations(db));
-  return Object.keys(await migrationFiles()).filter((file) => !applied.has(file));
+  return (await migrationNames()).filter((name) => !applied.has(name));
 }
 
-/** What was applied by a newer version of this program than this one. Changes nothing. */
+/** Migrations that a newer version of this program applied. Changes nothing. */
 export async function unknownMigrations(db: Db): Promise<string[]> {
-  const files = await migrationFiles();
-  return (await appliedMigrations(db)).filter((name) => !(name in files));
+  const names = await migrationNames();
+  return (await appliedMigrations(db)).filter((name) => !names.includes(name));
 }
 
 async function appliedMigrations(db: Db): Promise<string[]> {
@@ -56,17 +104,7 @@ async function appliedMigrations(db: Db): Promise<string[]> {
   return applied.rows.map((row) => row.name);
 }
 
-function migrator(db: Db): Migrator {
-  return new Migrator({ db, provider: { getMigrations: migrationFiles }, ...bookkeeping });
-}
-
-async function migrationFiles(): Promise<Record<string, Migration>> {
-  const folder = packagePath('sql', 'warehouse');
+async function migrationNames(): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => /^\d{4}_.*\.sql$/.test(file)).sort();
-  return Object.fromEntries(
-    files.map((file) => [
-      file.replace(/\.sql$/, ''),
-      { up: async (db) => void (await sql.raw(await readFile(join(folder, file), 'utf8')).execute(db)) },
-    ]),
-  );
+  return files.map((file) => file.replace(/\.sql$/, ''));
 }

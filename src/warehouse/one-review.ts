@@ -44,15 +44,16 @@ export async function marksOf(db: Db, id: number): Promise<Mark[]> {
   return rows;
 }
 
-type Hint = { id: number; updatedAt: Date | undefined; precise: boolean };
+/** A review that is said to have changed. `precise`: the date has milliseconds. */
+export type Change = { id: number; updatedAt: Date | undefined; precise: boolean };
 
-/** Those of the hints of which the warehouse does not hold this version or a newer one. */
-export async function notHeld<T extends Hint>(db: Db, hints: readonly T[]): Promise<T[]> {
+/** Those of the changes of which the warehouse does not hold this version or a newer one. */
+export async function notHeld<T extends Change>(db: Db, changes: readonly T[]): Promise<T[]> {
   const { rows } = await sql<{ id: number; updated_at: Date }>`
     select id, updated_at from warehouse.reviews
-    where id = any(${hints.map((hint) => hint.id)}::bigint[]) and deleted_at is null`.execute(db);
+    where id = any(${changes.map((change) => change.id)}::bigint[]) and deleted_at is null`.execute(db);
   const held = new Map(rows.map((row) => [row.id, row.updated_at.getTime()]));
-  return hints.filter(({ id, updatedAt, precise }) => {
+  return changes.filter(({ id, updatedAt, precise }) => {
     const at = held.get(id);
     // A date to the second may stand for any moment of it.
     return at === undefined || !updatedAt || at < updatedAt.getTime() + (precise ? 0 : 1000);

@@ -2,7 +2,7 @@ import type { Db } from './index.ts';
 
 export type OverviewCapture = { capturedAt: Date; first: string | null; last: string | null };
 
-/** Keeps what the service's overview said (ISO 8601 with offset, or null while it has no review). */
+/** Stores a capture of the service's overview (ISO 8601 with offset, or null while the service has no review). */
 export async function recordOverview(db: Db, capture: OverviewCapture): Promise<void> {
   await db
     .insertInto('warehouse.review_overview')

@@ -11,7 +11,7 @@ export type ProductRating = {
   receivedAt: Date;
 };
 
-/** Keeps the newest summary of each product: a summary carries no date, so the one that came last counts. */
+/** Stores the newest summary of each product. Summaries have no date, so the last one received counts. */
 export async function putProductRatings(db: Db, ratings: readonly ProductRating[]): Promise<void> {
   if (ratings.length === 0) return;
   await sql`

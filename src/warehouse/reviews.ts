@@ -1,141 +1,96 @@
 import { CompiledQuery, sql } from 'kysely';
-import { isoOf, type Span } from '../span.ts';
-import { keyOf, type NewDeadLetter, putDeadLetter } from './dead-letters.ts';
+import { describeError } from '../base/errors.ts';
+import type { Span } from '../base/time/span.ts';
+import { checkPage, isRecord, type PageCheck } from './check-page.ts';
+import { keyOf, putDeadLetter } from './dead-letters.ts';
 import { type Db, inTransaction, isDeadlock, type Statements, type Warehouse } from './index.ts';
-import type { Axis } from './schema.ts';
+import { originalField, printed, splitRecords, storableRecord, withField } from './record-text.ts';
 
-/** `late`: of those inserted and updated, how many should have been there already. */
-export type Landed = { inserted: number; updated: number; unchanged: number; refused: number; late: number };
+/** Numbers of reviews. */
+export type Landed = { inserted: number; updated: number; unchanged: number; refused: number };
 
-/** What a page completes, for the coverage ledger. */
-export type LedgerEntry = {
-  runId: string;
-  axis: Axis;
-  /** Row of the ledger that goes on; without it, a new one begins. */
-  windowId?: number | undefined;
-  /** Undefined where nothing is complete yet: then only the reviews land. */
-  complete: Span | undefined;
-  pages: number;
-  reviews: number;
-  requests: number;
-  startedAt: Date;
-  /** What is dated before this moment and was not here yet counts as late. */
-  lateBefore?: Date | undefined;
-};
+/** A response body in UTF-8, known to be a JSON array, and the check of its records. */
+export type RawPage = { rawBody: Buffer; check: PageCheck };
 
-const decoder = new TextDecoder();
-
-type Values = readonly unknown[];
-type Row = { inserted: number; updated: number; late: number; window_id: number | null };
-
-/** A response body in UTF-8, known to be a JSON array of so many records; `isPlain`: they have `plainFields` alone. */
-export type RawPage = { rawBody: Buffer; count: number; isPlain?: boolean };
+type Row = { inserted: number; updated: number };
 
 /**
- * Lands a page and enters what it completes into the ledger, both or neither. What the statement refuses as a whole is taken row by row, and only the rows at fault become
- * dead letters.
+ * Lands a page.
  *
- * @returns also the ledger's row, to be extended by the next page of the same span.
+ * 1. A page without faults goes to Postgres as one statement, as it came.
+ * 2. A page with faults, or one that the statement refuses, is taken record by record in one transaction.
+ * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land.
+ *
+ * @throws the database's errors other than those of the data: nothing landed then.
  */
-export async function landPage(
-  warehouse: Warehouse,
-  { rawBody, count, isPlain = false }: RawPage,
-  entry: LedgerEntry,
-): Promise<Landed & { windowId: number | undefined }> {
-  const values = valuesOf(entry);
-  for (let attempt = 1; ; attempt += 1) {
+export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage): Promise<Landed> {
+  for (let attempt = 1; check.faults.length === 0; attempt += 1) {
     try {
       // Named, so that a connection plans this long statement once: planning takes as long as a page of rows.
       const text = warehouse.statements.landReviews;
       const { rows } = await warehouse.landings(() =>
-        warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, ...values, isPlain] }),
+        warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, namesOf(check)] }),
       );
-      return { ...landedOf(rows[0] as Row, count), windowId: rows[0].window_id ?? undefined };
+      return landedOf(rows[0] as Row, check.count);
     } catch (error) {
       if (isErrorOfTheData(error)) break;
       if (!isDeadlock(error) || attempt === 5) throw error;
     }
   }
-  return inTransaction(warehouse.db, async (trx) => {
-    const landed = await landRowByRow(trx, warehouse.statements, itemsOf(decoder.decode(rawBody)), entry);
-    const { window_id } = await land(trx, warehouse.statements, '[]', values);
-    return { ...landed, windowId: window_id ?? undefined };
-  });
+  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, splitRecords(rawBody), check));
 }
-
-/** For what lands without an entry in the ledger. */
-export const nothingComplete: LedgerEntry = {
-  ...{ runId: '', complete: undefined, pages: 0, reviews: 0, requests: 0, startedAt: new Date(0) },
-  axis: 'created',
-};
 
 /**
- * Lands a review that was read by its id. It shows fewer fields than one of a list (spec, "Review"): `user_id` stays as it
- * is here, and `comments_count` is counted.
+ * Lands a review that was read by its id. Such a response has `comments` where a list has `comments_count` (spec, "Review"):
+ * they are counted.
+ *
+ * @param rawBody the response body.
+ * @param plausible the dates that a review may have, in seconds.
  */
-export function landOne(warehouse: Warehouse, rawBody: string): Promise<Landed> {
-  return inTransaction(warehouse.db, async (trx) => {
-    const whole = await attempt(trx, async () => {
-      const { rows } = await sql<{ body: string }>`
-        select (
-          jsonb_strip_nulls(jsonb_build_object('user_id', kept.user_id, 'comments_count',
-            case jsonb_typeof(item.body -> 'comments') when 'array' then jsonb_array_length(item.body -> 'comments') end
-          )) || item.body
-        )::text as body
-        from (select ${rawBody}::jsonb as body) item
-        left join warehouse.reviews kept on kept.id = (item.body ->> 'id')::bigint`.execute(trx);
-      return rows[0]?.body ?? rawBody;
-    });
-    return landRowByRow(trx, warehouse.statements, [whole instanceof Error ? rawBody : whole], undefined);
-  });
+export function landOne(warehouse: Warehouse, rawBody: Buffer, plausible: Span): Promise<Landed> {
+  const item: unknown = JSON.parse(rawBody.toString());
+  const comments = isRecord(item) && !('comments_count' in item) ? item.comments : undefined;
+  const check = checkPage([item], plausible);
+  let record = rawBody;
+  if (Array.isArray(comments)) {
+    check.fields.push('comments_count');
+    record = Buffer.from(withField(rawBody.toString('latin1'), 'comments_count', String(comments.length)), 'latin1');
+  }
+  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, [record], check));
 }
 
-async function landRowByRow(
+async function landRecords(
   trx: Db,
   statements: Statements,
-  texts: readonly string[],
-  entry: LedgerEntry | undefined,
+  records: readonly Buffer[],
+  check: PageCheck,
 ): Promise<Landed> {
-  const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0, late: 0 };
-  const values = valuesOf(entry && { ...entry, windowId: undefined, complete: undefined });
-  for (const text of texts) {
-    const one = await attempt(trx, () => land(trx, statements, `[${text}]`, values));
-    if (one instanceof Error) {
-      const letter = refusal(text, one);
-      const put = await attempt(trx, () => putDeadLetter(trx, letter));
-      // What jsonb cannot hold in any form is kept as the text it came as.
-      if (put instanceof Error) await putDeadLetter(trx, { ...letter, payload: text });
+  const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
+  const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
+  for (const [index, bytes] of records.entries()) {
+    const record = storableRecord(bytes);
+    const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
+    const one = fault ?? (await attempt(trx, () => land(trx, statements, `[${record}]`, check)));
+    if (typeof one === 'string' || one instanceof Error) {
+      await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
       sum.refused += 1;
-    } else {
-      const landed = landedOf(one, 1);
-      for (const kind of ['inserted', 'updated', 'unchanged', 'late'] as const) sum[kind] += landed[kind];
+      continue;
     }
+    const landed = landedOf(one, 1);
+    for (const kind of ['inserted', 'updated', 'unchanged'] as const) sum[kind] += landed[kind];
   }
   return sum;
 }
 
-function landedOf({ inserted, updated, late }: Row, count: number): Landed {
-  return { inserted, updated, late, unchanged: count - inserted - updated, refused: 0 };
+function landedOf({ inserted, updated }: Row, count: number): Landed {
+  return { inserted, updated, unchanged: count - inserted - updated, refused: 0 };
 }
 
-function valuesOf(entry: LedgerEntry | undefined): Values {
-  const { complete } = entry ?? {};
-  return [
-    complete ? (entry?.windowId ?? null) : null,
-    entry?.runId ?? null,
-    entry?.axis ?? null,
-    complete ? isoOf(complete.start) : null,
-    complete ? isoOf(complete.end) : null,
-    entry?.reviews ?? 0,
-    entry?.requests ?? 0,
-    entry?.startedAt ?? null,
-    entry?.pages ?? 0,
-    entry?.lateBefore ?? null,
-  ];
-}
+/** A review that holds nothing odd any more shows it by lacking `originalField`. */
+const namesOf = (check: PageCheck): string[] => [...check.fields, originalField];
 
-async function land(trx: Db, statements: Statements, rawBody: string, values: Values): Promise<Row> {
-  const { rows } = await trx.executeQuery<Row>(CompiledQuery.raw(statements.landReviews, [rawBody, ...values, false]));
+async function land(trx: Db, statements: Statements, body: string, check: PageCheck): Promise<Row> {
+  const { rows } = await trx.executeQuery<Row>(CompiledQuery.raw(statements.landReviews, [body, namesOf(check)]));
   const row = rows[0];
   if (!row) throw new Error('land_reviews.sql gave no row');
   return row;
@@ -160,52 +115,40 @@ export function isErrorOfTheData(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 }
 
-/** The items of a valid JSON array as they came: parsed and printed again, numbers would lose digits. */
-export function itemsOf(json: string): string[] {
-  const items: string[] = [];
-  let depth = 0;
-  let from = json.indexOf('[') + 1;
-  for (let at = from - 1; at < json.length; at += 1) {
-    const char = json[at];
-    if (char === '"') {
-      for (at += 1; json[at] !== '"'; at += 1) if (json[at] === '\\') at += 1;
-    } else if (char === '[' || char === '{') depth += 1;
-    else if (char === ']' || char === '}') depth -= 1;
-    if ((char === ',' && depth === 1) || (char === ']' && depth === 0)) {
-      const item = json.slice(from, at).trim();
-      if (item !== '') items.push(item);
-      from = at + 1;
-    }
-  }
-  return items;
-}
-
-function refusal(text: string, error: Error): NewDeadLetter {
+/** Keeps a record that cannot be held: as JSON, else as text; in base64 too where its bytes are no UTF-8. */
+async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<void> {
+  const record = storableRecord(bytes);
+  const text = bytes.toString();
   const item: unknown = JSON.parse(text);
-  return {
+  const json = printed(item) === undefined ? text : item;
+  const deadLetter = {
     kind: 'review',
-    key: letterKey(item, text),
-    reason: `the warehouse refused the review: ${error.message}`.slice(0, 1000),
-    payload: isPrintable(item) ? item : text,
-  };
+    key: (await idTextOf(trx, record)) ?? idOf(item) ?? keyOf(text),
+    reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
+    payload: record === undefined ? { review: json, base64: bytes.toString('base64') } : json,
+  } as const;
+  const put = await attempt(trx, () => putDeadLetter(trx, deadLetter));
+  // What jsonb cannot hold in any form is kept as the text it came as.
+  if (put instanceof Error) await putDeadLetter(trx, { ...deadLetter, payload: text });
 }
 
-/** What is nested tens of thousands deep can be parsed, but not printed. */
-function isPrintable(item: unknown): boolean {
-  try {
-    return JSON.stringify(item) !== undefined;
-  } catch {
-    return false;
-  }
+/** The id with all its digits, which a JavaScript number may lack. */
+async function idTextOf(trx: Db, record: string | undefined): Promise<string | undefined> {
+  if (record === undefined) return undefined;
+  const found = await attempt(trx, async () => {
+    const { rows } = await sql<{ id: string | null }>`select ${record}::jsonb ->> 'id' as id`.execute(trx);
+    return rows[0]?.id ?? undefined;
+  });
+  return found instanceof Error ? undefined : usableKey(found);
 }
 
-function letterKey(item: unknown, text: string): string {
-  const key = String(idOf(item) ?? '');
-  const isUsable = key !== '' && key.length <= 100 && key.isWellFormed() && !key.includes('\u0000');
-  return isUsable ? key : keyOf(text);
+function idOf(item: unknown): string | undefined {
+  const id = isRecord(item) ? item.id : undefined;
+  return typeof id === 'number' || typeof id === 'string' ? usableKey(String(id)) : undefined;
 }
 
-function idOf(item: unknown): string | number | undefined {
-  const id = typeof item === 'object' && item !== null && 'id' in item ? item.id : undefined;
-  return typeof id === 'number' || typeof id === 'string' ? id : undefined;
+function usableKey(key: string | undefined): string | undefined {
+  const isUsable =
+    key !== undefined && key !== '' && key.length <= 100 && key.isWellFormed() && !key.includes('\u0000');
+  return isUsable ? key : undefined;
 }

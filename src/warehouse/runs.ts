@@ -1,48 +1,53 @@
 import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import type { RunOutcome } from './schema.ts';
+import type { RunOutcome, RunReason } from './schema.ts';
 
 export type Run = {
   id: string;
   job: string;
+  /** What the run is about, where runs of the same key continue each other: `backfill-reviews_2024-01-01_last`. */
+  key: string | null;
   trigger: 'schedule' | 'command';
   startedAt: Date;
   finishedAt: Date | null;
   outcome: RunOutcome | null;
+  /** Why an incomplete run is incomplete; for people, `error` says it in full. */
+  reason: RunReason | null;
   counts: Record<string, number>;
   error: string | null;
 };
 
+type NewRun = Pick<Run, 'id' | 'job' | 'trigger' | 'startedAt'> & { key?: string | undefined };
+
 /**
- * Begins a run; true also where it was begun already (its job is run again after a crash). One that ended incomplete
- * and is begun again keeps its start: it goes on where it stopped. What it did before is no longer told, as in its counts.
+ * Records that a run begins. After a crash the row exists already and keeps its start.
  *
- * @returns false when a scheduled run of the same job is still going, and this one must not start on top of it.
+ * @returns false when a scheduled run of the same job has not ended: this one must not start.
  */
-export async function beginRun(db: Db, run: Pick<Run, 'id' | 'job' | 'trigger' | 'startedAt'>): Promise<boolean> {
+export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
   try {
     await sql`
-      with told_anew as (
-        delete from sync.run_parts
-        where run_id = (select id from sync.runs where id = ${run.id} and finished_at is not null)
-      )
-      insert into sync.runs as known (id, job, trigger, started_at)
-      values (${run.id}, ${run.job}, ${run.trigger}, ${run.startedAt})
-      on conflict (id) do update set
-        finished_at = null, outcome = null, error = null, counts = '{}',
-        started_at = case when known.outcome = 'done' then excluded.started_at else known.started_at end
+      insert into sync.runs as known (id, job, key, trigger, started_at)
+      values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt})
+      on conflict (id) do update set finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
       where known.finished_at is not null
     `.execute(db);
     return true;
   } catch (error) {
-    const isOneTooMany = error instanceof Error && 'constraint' in error && error.constraint === oneScheduled;
-    if (isOneTooMany) return false;
+    const isSecond = error instanceof Error && 'constraint' in error && error.constraint === oneScheduled;
+    if (isSecond) return false;
     throw error;
   }
 }
 const oneScheduled = 'runs_one_scheduled_at_a_time';
 
-export type RunEnd = { finishedAt: Date; outcome: RunOutcome; counts: Record<string, number>; error?: string };
+export type RunEnd = {
+  finishedAt: Date;
+  outcome: RunOutcome;
+  counts: Record<string, number>;
+  reason?: RunReason;
+  error?: string;
+};
 
 export async function finishRun(db: Db, id: string, end: RunEnd): Promise<void> {
   await db
@@ -51,18 +56,68 @@ export async function finishRun(db: Db, id: string, end: RunEnd): Promise<void> 
       finished_at: end.finishedAt,
       outcome: end.outcome,
       counts: JSON.stringify(end.counts),
+      reason: end.reason ?? null,
       error: end.error ?? null,
     })
     .where('id', '=', id)
     .execute();
 }
 
-/** Runs of the job that have not ended, the oldest first: going on, or left behind by a queue that lost them. */
-export function openRuns(db: Db, job: string): Promise<Run[]> {
-  return runs(db).where('job', '=', job).where('finished_at', 'is', null).orderBy('started_at').execute();
+/** A run continues an unfinished run of the same key up to this age: older reads may be outdated. */
+const continuedWithinMs = 7 * 86_400_000;
+
+/**
+ * Since when runs of this key have done the same work. The next run of its key continues a backfill that was interrupted or that
+ * had failed steps, and does not read again what was read since this moment.
+ *
+ * It is the start of the oldest run of the key within the last seven days that began after the newest complete one. A run is
+ * complete when it ends `done`, or `incomplete` for another reason than failed steps: the next run then reads everything again.
+ *
+ * @returns undefined when there is nothing to continue. The calling run counts too, once it has begun.
+ */
+export async function unfinishedSince(db: Db, key: string, now: Date): Promise<Date | undefined> {
+  const { rows } = await sql<{ since: Date | null }>`
+    select min(started_at) as since
+    from sync.runs
+    where key = ${key}
+      and started_at >= ${new Date(now.getTime() - continuedWithinMs)}
+      and started_at > coalesce((
+        select max(started_at) from sync.runs
+        where key = ${key}
+          and (outcome = 'done' or (outcome = 'incomplete' and reason is distinct from 'steps-failed'))
+      ), '-infinity')`.execute(db);
+  return rows[0]?.since ?? undefined;
 }
 
-/** The newest runs, one list over all jobs; those that are going on first, however long ago they began. */
+/** Records that a run failed. Does nothing where the run has ended already. */
+export async function failRun(db: Db, id: string, end: { finishedAt: Date; error: string }): Promise<void> {
+  await db
+    .updateTable('sync.runs')
+    .set({ finished_at: end.finishedAt, outcome: 'failed', counts: '{}', error: end.error })
+    .where('id', '=', id)
+    .where('finished_at', 'is', null)
+    .execute();
+}
+
+/**
+ * Records that a run was abandoned: its job is no longer in the queue. Does nothing where the run has ended already: it may have
+ * ended between the read of its row and the look at its job.
+ */
+export async function abandonRun(db: Db, id: string, finishedAt: Date): Promise<void> {
+  await db
+    .updateTable('sync.runs')
+    .set({ finished_at: finishedAt, outcome: 'abandoned' })
+    .where('id', '=', id)
+    .where('finished_at', 'is', null)
+    .execute();
+}
+
+/** Runs that have not ended, the oldest first: running, or lost by the queue. */
+export function openRuns(db: Db): Promise<Run[]> {
+  return runs(db).where('finished_at', 'is', null).orderBy('started_at').execute();
+}
+
+/** The newest runs of all jobs; running ones come first, however long ago they began. */
 export function lastRuns(db: Db, limit: number): Promise<Run[]> {
   return runs(db).orderBy(sql`finished_at is null`, 'desc').orderBy('started_at', 'desc').limit(limit).execute();
 }
@@ -84,13 +139,13 @@ export function findRun(db: Db, id: string): Promise<Run | undefined> {
 const runs = (db: Db) =>
   db
     .selectFrom('sync.runs')
-    .select(['id', 'job', 'trigger', 'started_at as startedAt', 'finished_at as finishedAt'])
-    .select(['outcome', 'counts', 'error']);
+    .select(['id', 'job', 'key', 'trigger', 'started_at as startedAt', 'finished_at as finishedAt'])
+    .select(['outcome', 'reason', 'counts', 'error']);
 
-/** How far behind a flow was, in seconds, just before a run of it ended well. */
+/** The lag of a flow in seconds, just before a run of it ended `done`. */
 export type LagPoint = { job: string; at: Date; seconds: number };
 
-/** The lag of the incremental flows over time: from the start of one good run to the end of the next. */
+/** The lag of the incremental flows over time: from the start of a run that ended `done` to the end of the next one. */
 export async function lagHistory(db: Db, since: Date): Promise<LagPoint[]> {
   const { rows } = await sql<LagPoint>`
     select job, finished_at as at, seconds

@@ -8,6 +8,8 @@ export type Database = {
   'sync.dead_letters': DeadLetters;
   'sync.order_links': OrderLinks;
   'sync.sub_order_links': SubOrderLinks;
+  'sync.waiting_lines': WaitingLines;
+  'sync.leases': Leases;
   'sync.product_links': ProductLinks;
   'sync.user_grade_links': UserGradeLinks;
   'sync.category_links': CategoryLinks;
@@ -23,13 +25,18 @@ type Cursors = { flow: 'orders' | 'reviews'; position: Json; updated_at: Moment 
 
 export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
 
+/** Why a run is incomplete. Where several reasons apply, the first of this list. */
+export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
+
 type Runs = {
   id: string;
   job: string;
+  key: string | null;
   trigger: 'schedule' | 'command';
   started_at: Date;
   finished_at: ColumnType<Date | null, undefined, Date>;
   outcome: ColumnType<RunOutcome | null, undefined, RunOutcome>;
+  reason: ColumnType<RunReason | null, undefined, RunReason | null>;
   counts: ColumnType<Record<string, number>, undefined, string>;
   error: ColumnType<string | null, undefined, string | null>;
 };
@@ -61,13 +68,26 @@ type DeadLetters = {
   first_failed_at: Moment;
   last_failed_at: Moment;
   resolved_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  order_code: string | null;
+  checked_at: Moment;
 };
 
 type OrderLinks = {
   order_code: string;
   order_id: number | null;
-  with_contact: boolean;
   fingerprint: string | null;
+  failures: Generated<number>;
+  failed_pushes: Generated<number>;
+  retry_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  lines_unsure: boolean;
+  removals_held: Generated<boolean>;
+  contact_hash: string | null;
+  contact_sent: Generated<boolean>;
+  sent_fields: string[] | null;
+  user_grade_code: string | null;
+  user_grade_id: number | null;
+  lease_owner: string | null;
+  lease_expires_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
   shop_updated_at: ColumnType<Date | null, string | null | undefined, string | null>;
   first_pushed_at: Moment;
   pushed_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
@@ -79,9 +99,12 @@ type SubOrderLinks = {
   sub_order_id: number | null;
   content: ColumnType<unknown, string, string>;
   ids_before: ColumnType<number[] | null, string | null, string | null>;
+  was_sent_again: Generated<boolean>;
   linked_at: Moment;
 };
 
+type WaitingLines = { order_code: string; line_code: string; product_code: string; waiting_since: Moment };
+type Leases = { key: string; owner: string; expires_at: Date };
 type ProductLinks = { product_code: string; product_id: number; linked_at: Moment };
 type UserGradeLinks = { user_grade_code: string; user_grade_id: number; fingerprint: string; linked_at: Moment };
 type CategoryLinks = { category_code: string; category_id: number; fingerprint: string; linked_at: Moment };

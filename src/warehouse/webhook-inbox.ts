@@ -3,7 +3,7 @@ import { type Db, inTransaction } from './index.ts';
 
 export type Waiting = { id: number; receivedAt: Date; body: string; attempts: number };
 
-/** Keeps the body of a webhook; when this returns, it is durable. Gives its number. */
+/** Stores the body of a webhook durably. @returns its id. */
 export async function putWebhook(db: Db, body: string, brandIds: readonly number[]): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     insert into sync.webhook_inbox (body, size, brand_ids)
@@ -12,11 +12,11 @@ export async function putWebhook(db: Db, body: string, brandIds: readonly number
   return rows[0]?.id ?? 0;
 }
 
-/** Bytes of bodies that are applied at once. */
+/** Limit of the bodies that are applied together, in bytes. */
 const bytesAtATime = 16 * 1024 * 1024;
 
 /**
- * Takes what is due, the oldest first, for so many seconds: nobody else takes it meanwhile, and after a crash somebody does.
+ * Takes the webhooks that are due, the oldest first, under a lease: no other process takes them before it expires.
  */
 export function takeWebhooks(db: Db, leaseSeconds: number): Promise<Waiting[]> {
   return inTransaction(db, async (trx) => {
@@ -41,18 +41,35 @@ export function takeWebhooks(db: Db, leaseSeconds: number): Promise<Waiting[]> {
   });
 }
 
-/** Done: what came is kept no longer than it is of use, the fact that it came for a week. */
-export async function finishWebhooks(db: Db, ids: readonly number[]): Promise<void> {
-  await sql`
-    update sync.webhook_inbox set applied_at = now(), body = null, last_error = null where id = any(${ids})
-  `.execute(db);
-  await sql`
-    delete from sync.webhook_inbox where id in (
-      select id from sync.webhook_inbox where applied_at < now() - interval '7 days' limit 1000
-    )`.execute(db);
+/** Events to try again, as a new webhook. `seconds`: the wait from now. */
+export type Leftover = {
+  body: string;
+  brandIds: readonly number[];
+  attempts: number;
+  seconds: number;
+  error: string;
+  receivedAt: Date;
+};
+
+/**
+ * Closes webhooks and stores their leftovers as new ones, in one transaction. Bodies of closed webhooks are deleted at once, their
+ * rows after a week.
+ */
+export async function finishWebhooks(db: Db, ids: readonly number[], leftovers: readonly Leftover[]): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    for (const { body, brandIds, attempts, seconds, error, receivedAt } of leftovers) {
+      await sql`
+        insert into sync.webhook_inbox (received_at, body, size, brand_ids, attempts, due_at, last_error)
+        values (${receivedAt}, ${body}, ${Buffer.byteLength(body)}, ${brandIds}::bigint[], ${attempts},
+          now() + ${seconds} * interval '1 second', ${error.slice(0, 1000)})`.execute(trx);
+    }
+    await sql`
+      update sync.webhook_inbox set applied_at = now(), body = null, last_error = null where id = any(${ids})
+    `.execute(trx);
+  });
 }
 
-/** Not now: to be tried again in so many seconds. */
+/** Postpones webhooks by this many seconds. */
 export async function postponeWebhooks(
   db: Db,
   ids: readonly number[],
@@ -64,14 +81,14 @@ export async function postponeWebhooks(
     where id = any(${ids}) and applied_at is null`.execute(db);
 }
 
-/** The brands of which webhooks came within the last week. */
+/** The brands of the webhooks of the last week. */
 export async function brandsSeen(db: Db): Promise<number[]> {
   const { rows } = await sql<{ brand: number }>`
     select distinct unnest(brand_ids)::bigint as brand from sync.webhook_inbox order by 1`.execute(db);
   return rows.map((row) => row.brand);
 }
 
-/** `waiting`: not applied yet; `oldestAt`: since when. */
+/** `waiting`: webhooks that are not applied yet; `oldestAt`: when the oldest of them was received. */
 export type InboxState = {
   waiting: number;
   oldestAt: Date | null;

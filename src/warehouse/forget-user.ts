@@ -1,0 +1,96 @@
+import { sql } from 'kysely';
+import type { Db } from './index.ts';
+
+/** Numbers of rows with data of one customer. `contacts`: orders with a hash of e-mail address and phone number. */
+export type UserTraces = {
+  reviews: number;
+  deadLetters: number;
+  webhooks: number;
+  orderLines: number;
+  contacts: number;
+};
+
+export type User = {
+  /** The customer's login at the shop, `user_code`. */
+  code: string;
+  /** Further orders of the customer, beside those that reviews and dead letters name. */
+  orders: readonly string[];
+};
+
+/** Counts the rows with data of a customer. Changes nothing. */
+export async function countTraces(db: Db, user: User): Promise<UserTraces> {
+  const { rows } = await sql<UserTraces>`
+    with ${ownOrders(user)}
+    select
+      (select count(*)::integer from warehouse.reviews where ${isOwnReview(user)}) as reviews,
+      (select count(*)::integer from sync.dead_letters where ${isOwnDeadLetter(user)}) as "deadLetters",
+      (select count(*)::integer from sync.webhook_inbox where ${isOwnWebhook(user)}) as webhooks,
+      (select count(*)::integer from sync.sub_order_links
+        where order_code in (select code from own) and ${hasPersonalContent}) as "orderLines",
+      (select count(*)::integer from sync.order_links
+        where order_code in (select code from own) and ${hasContactHash}) as contacts`.execute(db);
+  return rows[0] ?? { reviews: 0, deadLetters: 0, webhooks: 0, orderLines: 0, contacts: 0 };
+}
+
+/**
+ * Masks the data of a customer, in one transaction: reviews lose author, text, media and order; dead letters and waiting
+ * webhooks lose their record and are closed; order lines lose chosen options and parcel number; orders lose the hash of e-mail
+ * address and phone number. Ratings, dates, products and links stay: without the links orders would be pushed a second time.
+ *
+ * @returns the numbers of rows that were masked.
+ */
+export function maskTraces(db: Db, user: User): Promise<UserTraces> {
+  return db.transaction().execute(async (trx) => {
+    const traces = await countTraces(trx, user);
+    // First, while reviews and dead letters still name the customer's orders.
+    await sql`
+      with ${ownOrders(user)}
+      update sync.sub_order_links
+      set content = content || '{"product_options": {}, "invoice": null}'
+      where order_code in (select code from own) and ${hasPersonalContent}`.execute(trx);
+    await sql`
+      with ${ownOrders(user)}
+      update sync.order_links
+      set contact_hash = case when contact_sent then null else ${withheld} end
+      where order_code in (select code from own) and ${hasContactHash}`.execute(trx);
+    await sql`
+      with ${ownOrders(user)}
+      update sync.dead_letters set reason = 'forgotten', payload = 'null', resolved_at = coalesce(resolved_at, now())
+      where ${isOwnDeadLetter(user)}`.execute(trx);
+    await sql`
+      update sync.webhook_inbox set body = null, last_error = null, applied_at = coalesce(applied_at, now())
+      where ${isOwnWebhook(user)}`.execute(trx);
+    await sql`
+      update warehouse.reviews
+      set user_id = null, user_code = null, user_name = null, message = null, code = null, order_code = null,
+        sub_order_code = null, product_options = null, images = null, videos = null, options = null, extra = '{}'
+      where ${isOwnReview(user)}`.execute(trx);
+    return traces;
+  });
+}
+
+const ownOrders = ({ code, orders }: User) => sql`own as (
+  select order_code as code from warehouse.reviews where user_code = ${code} and order_code is not null
+  union
+  select order_code from sync.dead_letters where order_code is not null and ${names(code)}
+  union
+  select unnest(${orders}::text[])
+)`;
+
+const isOwnReview = ({ code }: User) => sql`user_code = ${code}`;
+
+/** A text anywhere in the record that is the code and nothing else. */
+const names = (code: string) =>
+  sql`jsonb_path_exists(payload, '$.** ? (@ == $code)', jsonb_build_object('code', ${code}::text))`;
+
+const isOwnDeadLetter = ({ code }: User) =>
+  sql`reason <> 'forgotten' and (${names(code)} or order_code in (select code from own))`;
+
+const isOwnWebhook = ({ code }: User) => sql`strpos(body, to_json(${code}::text)::text) > 0`;
+
+const hasPersonalContent = sql`(content -> 'product_options' <> '{}' or content ->> 'invoice' is not null)`;
+
+/** In place of the hash where the contact was withheld: the contact rule withholds it from now on whatever it is. */
+const withheld = 'withheld by 0.1';
+
+const hasContactHash = sql`contact_hash is not null and contact_hash <> ${withheld}`;

@@ -1,0 +1,63 @@
+import { maskedReason, type NewDeadLetter } from './dead-letters.ts';
+import type { LineLink } from './order-links.ts';
+
+/** Links to write, and line codes of links to delete. */
+export type LineChange = { lines: readonly LineLink[]; dropLinks: readonly string[] };
+
+/** The outcome of a push, recorded as a whole. */
+export type PushRecord = LineChange & {
+  orderId: number | null;
+  fingerprint: string | null;
+  contactHash: string | null;
+  contactSent: boolean;
+  sentFields: readonly string[];
+  failedPushes: number;
+  /** When to push the order again although the shop did not change it; null: never. */
+  retryAfterMs: number | null;
+  removalsHeld: boolean;
+  linesUnsure: boolean;
+  userGradeCode: string | undefined;
+  userGradeId: number | undefined;
+  /** The shop's text. */
+  shopUpdatedAt: string | null;
+  orderedAt: Date;
+  /** Lines that wait for a product id. */
+  waiting: readonly { lineCode: string; productCode: string }[];
+  deadLetters: readonly NewDeadLetter[];
+};
+
+/** The columns of `drop_links` and `lines` in save_order_lines.sql and record_orders.sql. */
+export function lineColumns({ lines, dropLinks }: LineChange) {
+  return {
+    lines: lines.map(({ lineCode, subOrderId, content, idsBefore, wasSentAgain }) => ({
+      line_code: lineCode,
+      sub_order_id: subOrderId,
+      content,
+      ids_before: idsBefore,
+      was_sent_again: wasSentAgain,
+    })),
+    drop_links: dropLinks,
+  };
+}
+
+/** The columns of one order in record_orders.sql. */
+export function recordColumns(push: PushRecord) {
+  return {
+    ...lineColumns(push),
+    order_id: push.orderId,
+    fingerprint: push.fingerprint,
+    contact_hash: push.contactHash,
+    contact_sent: push.contactSent,
+    sent_fields: push.sentFields,
+    failed_pushes: push.failedPushes,
+    retry_after_ms: push.retryAfterMs,
+    removals_held: push.removalsHeld,
+    lines_unsure: push.linesUnsure,
+    user_grade_code: push.userGradeCode,
+    user_grade_id: push.userGradeId,
+    shop_updated_at: push.shopUpdatedAt,
+    ordered_at: push.orderedAt,
+    waiting: push.waiting.map(({ lineCode, productCode }) => ({ line_code: lineCode, product_code: productCode })),
+    dead_letters: push.deadLetters.map((deadLetter) => ({ ...deadLetter, reason: maskedReason(deadLetter) })),
+  };
+}

@@ -1,0 +1,47 @@
+import { sql } from 'kysely';
+import type { Db } from './index.ts';
+
+/** The shop queries that say what an order is. changed_orders.sql only says when to look. */
+const files = ['orders', 'order_lines'] as const;
+
+/**
+ * Records which queries a run reads orders by. A query that differs from that of the run before is marked as changed.
+ *
+ * @param hashes SHA-256 of each query, by file without `.sql`.
+ */
+export async function recordShopQueries(db: Db, hashes: Readonly<Record<string, string>>): Promise<void> {
+  const rows = files.flatMap((file) => (hashes[file] === undefined ? [] : { file, hash: hashes[file] }));
+  await sql`
+    insert into sync.shop_queries as known (file, hash)
+    select file, hash from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as g (file text, hash text)
+    on conflict (file) do update set hash = excluded.hash, seen_at = now(),
+      changed_at = case when known.hash = excluded.hash then known.changed_at else now() end`.execute(db);
+}
+
+/** Records that all orders were read again since: none is left that an earlier query read. */
+export async function settleShopQueries(db: Db, since: Date): Promise<void> {
+  await sql`update sync.shop_queries set changed_at = null where changed_at <= ${since}`.execute(db);
+}
+
+export type ChangedQuery = { file: string; changedAt: Date };
+
+/** Queries that changed, while orders that an earlier query read may still stand at the service as it showed them. */
+export async function changedShopQueries(db: Db): Promise<ChangedQuery[]> {
+  const { rows } = await sql<ChangedQuery>`
+    select file, changed_at as "changedAt" from sync.shop_queries
+    where changed_at is not null and exists (select from sync.order_links)
+    order by file`.execute(db);
+  return rows;
+}
+
+/** What that means and what to do; undefined where no query changed. */
+export function changedQueriesNote(changed: readonly ChangedQuery[]): { what: string; hint: string } | undefined {
+  if (changed.length === 0) return undefined;
+  const names = changed.map(({ file }) => `${file}.sql`).join(' and ');
+  const at = new Date(Math.max(...changed.map(({ changedAt }) => changedAt.getTime())));
+  const when = at.toISOString().slice(0, 16).replace('T', ' ');
+  return {
+    what: `${names} changed on ${when} UTC: orders pushed before were read by the query before it`,
+    hint: 'npx review-sync backfill orders reads them all again, and sends what differs; sync reconcile does the young ones by itself',
+  };
+}
