@@ -1,8 +1,7 @@
-import type { Attention } from '../attention.ts';
-import { durationText } from '../duration.ts';
-import { describeError } from '../errors.ts';
-import type { Logger } from '../log.ts';
-import { type Alert, enterAlerts, forgetAlert, markTold } from '../warehouse/alerts.ts';
+import { describeError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { durationText } from '../base/time/duration.ts';
+import { type Alert, enterAlerts, forgetAlert, markPosted } from '../warehouse/alerts.ts';
 import type { Db } from '../warehouse/index.ts';
 
 export type AlertDeps = {
@@ -13,21 +12,24 @@ export type AlertDeps = {
   post(text: string): Promise<void>;
 };
 
+/** An issue as an alert posts it. `key` identifies the issue. */
+export type AlertIssue = { key: string; what: string; hint: string; isUrgent: boolean };
+
 /**
- * Tells what went wrong since it was last looked, once, and what recovered, once; whichever process looks. A process that
- * dies between a message and its record may send that one again.
+ * Posts each new urgent issue once, and its recovery once, across all processes. A process that dies between a message and its
+ * record may post that message again.
  */
-export async function checkAlerts(deps: AlertDeps, attention: readonly Attention[]): Promise<void> {
+export async function checkAlerts(deps: AlertDeps, issues: readonly AlertIssue[]): Promise<void> {
   const { db, now } = deps;
-  const wrong = attention.flatMap(({ key, isUrgent, what, mend }) =>
-    isUrgent ? [{ key, message: `${what}\n→ ${mend}` }] : [],
+  const urgent = issues.flatMap(({ key, isUrgent, what, hint }) =>
+    isUrgent ? [{ key, message: `${what}\n→ ${hint}` }] : [],
   );
   await db.transaction().execute(async (trx) => {
-    const untold = await enterAlerts(trx, wrong, now());
-    for (const alert of untold?.raised ?? []) {
-      if (await sent(deps, `review-sync: ${alert.message}`, alert)) await markTold(trx, alert.key, now());
+    const due = await enterAlerts(trx, urgent, now());
+    for (const alert of due?.raised ?? []) {
+      if (await sent(deps, `review-sync: ${alert.message}`, alert)) await markPosted(trx, alert.key, now());
     }
-    for (const alert of untold?.recovered ?? []) {
+    for (const alert of due?.recovered ?? []) {
       const seconds = (now().getTime() - alert.raisedAt.getTime()) / 1000;
       const [first = ''] = alert.message.split('\n');
       const text = `review-sync: recovered after ${durationText(seconds)}: ${first}`;

@@ -1,22 +1,21 @@
 import Fastify, { type FastifyInstance } from 'fastify';
-import { ReviewSyncError } from '../errors.ts';
-import type { Logger } from '../log.ts';
+import { describeError, ReviewSyncError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { health } from './health.ts';
 import { type MetricsOptions, metricsRoute } from './metrics-route.ts';
 import { type StatusOptions, statusRoutes } from './status-routes.ts';
+import { openTokenThrottle } from './token-throttle.ts';
 import { type WebhookOptions, webhookRoute } from './webhook-route.ts';
 
 export type ServerOptions = {
   host: string;
   port: number;
-  /** Addresses of proxies whose `X-Forwarded-For` is believed. */
-  trustedProxies: readonly string[];
   warehouse: Warehouse;
   log: Logger;
-  /** Undefined: no webhook is accepted. */
+  /** Undefined: webhooks are not accepted. */
   webhooks: WebhookOptions | undefined;
-  /** Undefined: there are no metrics. */
+  /** Undefined: there is no /metrics. */
   metrics: MetricsOptions | undefined;
   /** Undefined: there is no status page. */
   status: StatusOptions | undefined;
@@ -25,40 +24,43 @@ export type ServerOptions = {
 export type RunningServer = { url: string; close(): Promise<void> };
 
 /**
- * Listens for what the service tells, and for those who ask how it goes.
+ * Starts the HTTP server: webhooks, status page, metrics, health.
  *
  * @throws ReviewSyncError where it cannot listen.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const app = Fastify({
     forceCloseConnections: 'idle',
-    bodyLimit: 16 * 1024 * 1024,
-    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    bodyLimit: 64 * 1024,
     requestTimeout: 60_000,
+    // Longer than any WEBHOOK_SECRET: the router's own error message quotes the path.
+    routerOptions: { maxParamLength: 1000 },
+    frameworkErrors: (_error, _request, reply) => void reply.callNotFound(),
   });
   const { warehouse, log, webhooks, metrics, status } = options;
-  answerErrors(app, log);
+  handleErrors(app, log);
   health(app, warehouse);
-  if (metrics) metricsRoute(app, metrics);
+  const throttle = openTokenThrottle(log);
+  if (metrics) metricsRoute(app, metrics, throttle);
   if (webhooks) webhookRoute(app, webhooks);
-  if (status) statusRoutes(app, status);
+  if (status) statusRoutes(app, status, throttle);
   try {
     const url = await app.listen({ host: options.host, port: options.port });
     return { url, close: () => app.close() };
   } catch (error) {
     await app.close();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = describeError(error);
     throw new ReviewSyncError('listen', `Cannot listen on ${options.host}:${options.port}: ${reason}`, {
       hint: 'Set HOST and PORT to an address of this machine and a port that is free.',
     });
   }
 }
 
-/** Errors in a word; addresses are not logged, for one holds the secret. */
-function answerErrors(app: FastifyInstance, log: Logger): void {
+/** Short error bodies. Logs the route and not the path, which may hold the webhook secret. */
+function handleErrors(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? 503;
-    if (status >= 500) log.warn({ route: request.routeOptions.url, error: error.message }, 'a request failed');
+    if (status >= 500) log.warn({ route: request.routeOptions.url, error: describeError(error) }, 'a request failed');
     if (status === 503) reply.header('retry-after', '5');
     return reply.status(status).send({ error: status >= 500 ? 'not available, try again' : error.message });
   });

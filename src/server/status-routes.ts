@@ -1,50 +1,75 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { attentionOf } from '../attention.ts';
-import { describeWithAdvice } from '../errors.ts';
+import { issuesOf } from '../app/issues.ts';
+import type { StatusReport } from '../app/status-report.ts';
+import { describeWithHint } from '../base/errors.ts';
 import type { Queues } from '../queue/index.ts';
-import type { StatusReport } from '../status-report.ts';
 import { coverageByDay } from '../warehouse/coverage.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { lagHistory } from '../warehouse/runs.ts';
-import { createBoard } from './board.ts';
+import { createBullBoardRoutes } from './bull-board.ts';
 import { script, statusPage } from './page/page.ts';
 import { style } from './page/style.ts';
-import { troublePage } from './page/trouble.ts';
-import { isKnown } from './token.ts';
+import { unavailablePage } from './page/unavailable.ts';
+import { hasCredentials, hasToken } from './token.ts';
+import type { TokenThrottle } from './token-throttle.ts';
 
 export type StatusOptions = {
-  /** Who shows it may see and act. */
+  /** Needed to see the page and to use its buttons. */
   token: string;
   timeZone: string;
   warehouse: Warehouse;
   queues: Queues;
   report(): Promise<StatusReport>;
-  /** The open letters of this kind and reason: tries them again, or closes them. Says what was done. */
-  act(what: 'retry' | 'discard', kind: string, reason: string): Promise<string>;
+  /** Retries or discards the open dead letters of this kind and reason. */
+  act(what: 'retry' | 'discard', kind: string, reason: string): Promise<{ done: Done; count: number }>;
 };
+
+/** What a button did. `queued`: a worker will retry them. */
+export type Done = 'discarded' | 'retried' | 'queued';
+
+const notices: Readonly<Record<Done, (count: number) => string>> = {
+  discarded: (count) => `${count} were discarded.`,
+  retried: (count) => `${count} were retried.`,
+  queued: (count) => `A worker will retry ${count} as soon as it is free.`,
+};
+
+/** The notice that the address names. The text is ours: an address cannot bring its own. */
+function noticeOf(query: URLSearchParams): string | undefined {
+  const sentence = Object.entries(notices).find(([done]) => done === query.get('done'))?.[1];
+  const count = query.get('count') ?? '';
+  return sentence && /^\d{1,9}$/.test(count) ? sentence(Number(count)) : undefined;
+}
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const policy = `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`;
 
+/** Keeps Bull Board from loading fonts of another host. Some of its styles are inline. */
+const boardPolicy =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; object-src 'none'";
+
 /**
- * `GET /`: the status page. `POST /dead-letters`: its buttons. `GET /queues`: Bull Board, to look at only. All behind the
- * token: as the password of HTTP's own log-in, whatever the user, or as a bearer.
+ * `GET /`: the status page. `POST /dead-letters`: its buttons. `GET /queues`: Bull Board, read-only. All need the token: as a
+ * bearer token, or as the password of HTTP Basic with any user.
  */
-export function statusRoutes(parent: FastifyInstance, options: StatusOptions): void {
+export function statusRoutes(parent: FastifyInstance, options: StatusOptions, throttle: TokenThrottle): void {
   parent.register(async (app) => {
     app.addHook('onRequest', async (request, reply) => {
-      if (!isKnown(request, options.token)) return challenge(reply);
-      // A browser sends the password along whoever asks: only our own page may act.
-      if (request.method !== 'GET' && !isOwn(request)) return reply.status(403).send({ error: 'not from this page' });
+      if (!hasToken(request, options.token)) {
+        if (hasCredentials(request) && !(await throttle.wrongToken('the status page'))) return reply.status(429).send();
+        return challenge(reply);
+      }
+      // A browser sends the password with requests of foreign pages too. Only our own page may change something.
+      if (request.method !== 'GET' && !isSameOrigin(request))
+        return reply.status(403).send({ error: 'not from this page' });
       return undefined;
     });
     app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
       done(null, new URLSearchParams(String(body))),
     );
-    app.get('/', { errorHandler: showTrouble }, async (request, reply) => {
+    app.get('/', { errorHandler: sendUnavailable }, async (request, reply) => {
       const query = new URLSearchParams(request.url.split('?')[1]);
-      return send(reply, await view(options, Number(query.get('year')), query.get('done') ?? undefined));
+      return send(reply, await view(options, Number(query.get('year')), noticeOf(query)));
     });
     app.post('/dead-letters', async (request, reply) => {
       const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
@@ -52,28 +77,33 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions): v
       if ((what !== 'retry' && what !== 'discard') || kind === null || reason === null) {
         return reply.status(422).send({ error: 'expected do (retry or discard), kind and reason' });
       }
-      const done = await options.act(what, kind, reason);
-      // So that reloading the page does not do it again.
-      return reply.redirect(`/?done=${encodeURIComponent(done)}`, 303);
+      const { done, count } = await options.act(what, kind, reason);
+      // A redirect, so that reloading the page does not repeat the action.
+      return reply.redirect(`/?done=${done}&count=${count}`, 303);
     });
-    await createBoard(app, options.queues, '/queues');
+    await app.register(async (board) => {
+      board.addHook('onSend', async (_request, reply) => void reply.header('content-security-policy', boardPolicy));
+      await createBullBoardRoutes(board, options.queues, '/queues');
+    });
   });
 }
 
 function challenge(reply: FastifyReply): FastifyReply {
-  const words = 'The password is STATUS_TOKEN; the user may be anything.';
-  return reply.status(401).header('www-authenticate', 'Basic realm="review-sync", charset="UTF-8"').send(words);
+  const text = 'The password is STATUS_TOKEN; the user may be anything.';
+  return reply.status(401).header('www-authenticate', 'Basic realm="review-sync", charset="UTF-8"').send(text);
 }
 
-function isOwn({ headers }: FastifyRequest): boolean {
+function isSameOrigin({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
-  return headers.origin === undefined || new URL(headers.origin).host === headers.host;
+  const { origin } = headers;
+  // A page that hides its origin sends `null`, as one in a sandbox does.
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === headers.host);
 }
 
-/** The database's own words: they name no customer, and whoever reads them has shown the token. */
-function showTrouble(error: Error, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return send(reply.status(503).header('retry-after', '15'), troublePage(describeWithAdvice(error)));
+/** Shows the error of the database: it names no customer, and the reader has the token. */
+function sendUnavailable(error: Error, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return send(reply.status(503).header('retry-after', '15'), unavailablePage(describeWithHint(error)));
 }
 
 async function view(options: StatusOptions, wanted: number, notice: string | undefined): Promise<string> {
@@ -83,14 +113,17 @@ async function view(options: StatusOptions, wanted: number, notice: string | und
   const year = years.includes(wanted) ? wanted : (years[0] ?? 0);
   const days = await coverageByDay(warehouse.db, timeZone, year);
   const lag = await lagHistory(warehouse.db, new Date(report.at.getTime() - 86_400_000));
-  return statusPage({ report, attention: attentionOf(report), timeZone, years, year, days, lag, notice });
+  return statusPage({ report, issues: issuesOf(report), timeZone, years, year, days, lag, notice });
 }
 
 function send(reply: FastifyReply, page: string): FastifyReply {
-  return reply
-    .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', policy)
-    .header('referrer-policy', 'no-referrer')
-    .header('cache-control', 'no-store')
-    .send(page);
+  return (
+    reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', policy)
+      // Not no-referrer: on plain http, browsers would then send `Origin: null` with the form.
+      .header('referrer-policy', 'same-origin')
+      .header('cache-control', 'no-store')
+      .send(page)
+  );
 }

@@ -1,35 +1,33 @@
 import type { Db } from '../warehouse/index.ts';
 import { putWebhook } from '../warehouse/webhook-inbox.ts';
 import { brandsOf } from './event.ts';
+import { shapeOf } from './json-shape.ts';
 
-/** Deeper than any event, and less deep than what looks through them, or writes them again, can go. */
+/** Deeper than any event, and safe for the recursive functions that read and write events. */
 const mostLevels = 50;
+/** Values in one body. 10,000 events have about 40,000 values. */
+const mostValues = 200_000;
 
-/** Accepted and durable, or why not: 400 no JSON, 422 no array, or one that is nested too deeply. */
+/** 200: stored durably. 400: not JSON. 422: not an array, or nested too deeply. */
 export type Accepted = { status: 200; id: number } | { status: 400 | 422; reason: string };
 
 /**
- * Keeps a webhook before it is answered. Only what could never be read is refused: everything else is looked at later.
+ * Stores a webhook before the response. Only a body that can never be read is refused; events are checked when they are applied.
  *
- * @throws the database's errors; nothing was accepted then.
+ * @throws the errors of the database; nothing is stored then.
  */
 export async function acceptWebhook(db: Db, text: string): Promise<Accepted> {
+  // Checked before parsing: a small body may have a large tree.
+  const { depth, values } = shapeOf(text);
+  if (depth > mostLevels) return { status: 422, reason: `expected JSON of at most ${mostLevels} levels` };
+  if (values > mostValues) return { status: 422, reason: `expected JSON of at most ${mostValues} values` };
   let body: unknown;
   try {
     body = JSON.parse(text);
-  } catch (error) {
-    return {
-      status: 400,
-      reason: `the body is not JSON: ${error instanceof Error ? error.message : ''}`.slice(0, 200),
-    };
+  } catch {
+    return { status: 400, reason: 'the body is not JSON' };
   }
-  if (!Array.isArray(body)) return { status: 422, reason: 'expected a JSON array with one object a brand' };
-  if (isDeeperThan(mostLevels, body)) return { status: 422, reason: `expected JSON of at most ${mostLevels} levels` };
+  if (!Array.isArray(body)) return { status: 422, reason: 'expected a JSON array with one object per brand' };
   if (body.length === 0) return { status: 200, id: 0 };
   return { status: 200, id: await putWebhook(db, text, brandsOf(body)) };
-}
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((one) => isDeeperThan(levels - 1, one));
 }

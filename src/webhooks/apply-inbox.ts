@@ -1,8 +1,7 @@
-import { addCounts, type Counts } from '../counts.ts';
-import { describeError } from '../errors.ts';
-import type { Logger } from '../log.ts';
-import { ReviewApiError } from '../review-api/index.ts';
-import { keyOf, putDeadLetter } from '../warehouse/dead-letters.ts';
+import { addCounts, type Counts } from '../base/counts.ts';
+import { describeError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { keyOf, type NewDeadLetter, putDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/product-ratings.ts';
 import { learnProducts } from '../warehouse/products.ts';
@@ -13,28 +12,38 @@ import {
   takeWebhooks,
   type Waiting,
 } from '../warehouse/webhook-inbox.ts';
-import { distilEvents } from './distil-events.ts';
-import { type Fault, type ReviewHint, readEvents, type Summary } from './event.ts';
+import { coalesceEvents } from './coalesce-events.ts';
+import { type Fault, type ReviewEvent, readEvents, type SummaryEvent } from './event.ts';
+import { type Failed, type Postponed, settleOutcomes } from './settle-outcomes.ts';
 
 export type ApplyDeps = {
   warehouse: Warehouse;
   log: Logger;
-  /** The brands that are ours; empty: all are, as long as no second one shows up. */
+  /** Our brands. Empty: every brand, as long as there is only one. */
   brandIds: readonly number[];
-  /** Reads what is said to have changed; the flow of reviews does. */
-  refreshReviews(hints: readonly ReviewHint[]): Promise<{ counts: Counts; refused: { id: number; reason: string }[] }>;
-  /** Reads a product's newest reviews, which tell its code. */
-  refreshProducts(ids: readonly number[]): Promise<Counts>;
+  /** Reads the changed reviews from the service and lands them. */
+  refreshReviews(events: readonly ReviewEvent[]): Promise<{
+    counts: Counts;
+    refused: { id: number; reason: string }[];
+    failed: Failed[];
+  }>;
+  /** Reads the newest reviews of each product, which contain its code. */
+  refreshProducts(ids: readonly number[]): Promise<{ counts: Counts; failed: Failed[] }>;
 };
 
-/** Longer than the client goes on repeating one request. */
+/** Longer than the client retries one request. */
 const leaseSeconds = 300;
 
 /**
- * Applies the webhooks that wait, all that are due together: of ten thousand events that tell of one review, one is left.
+ * Applies all webhooks that are due, together: ten thousand events of one review are one request.
  *
- * @returns what was done; undefined where nothing was due.
- * @throws nothing that the service or a record is at fault for: the webhooks then wait for the next attempt.
+ * 1. Apply the events that can be applied.
+ * 2. Make a dead letter of each event that can never be applied.
+ * 3. Store the events whose record the service did not return as new webhooks (`settleOutcomes`).
+ * 4. Close the webhooks in the transaction of step 3.
+ *
+ * @returns counts; undefined where nothing was due.
+ * @throws the errors of the database while it takes webhooks.
  */
 export async function applyInbox(deps: ApplyDeps): Promise<Counts | undefined> {
   const waiting = await takeWebhooks(deps.warehouse.db, leaseSeconds);
@@ -44,18 +53,30 @@ export async function applyInbox(deps: ApplyDeps): Promise<Counts | undefined> {
 async function applyTogether(deps: ApplyDeps, waiting: readonly Waiting[]): Promise<Counts> {
   const { db } = deps.warehouse;
   const ids = waiting.map((row) => row.id);
+  const attempts = Math.max(...waiting.map((row) => row.attempts));
   try {
-    const counts = await applyAll(deps, waiting);
-    await finishWebhooks(db, ids);
-    return counts;
+    // The body was checked when it was stored.
+    const bodies = waiting.map((row) => ({ receivedAt: row.receivedAt, body: JSON.parse(row.body) as unknown[] }));
+    const { counts, faults, postponed } = await applyBodies(deps, bodies);
+    const receivedAt = new Date(Math.min(...waiting.map((row) => row.receivedAt.getTime())));
+    const { deadLetters, leftovers } = settleOutcomes(postponed, { attempts, receivedAt });
+    for (const deadLetter of [...faults.map(faultDeadLetter), ...deadLetters]) await putDeadLetter(db, deadLetter);
+    await finishWebhooks(db, ids, leftovers);
+    for (const { seconds, error } of leftovers)
+      deps.log.warn({ seconds, error }, 'events could not be applied; trying again');
+    const refused = faults.length + deadLetters.length;
+    return addCounts([
+      { webhooks: waiting.length, faults: refused, postponed: postponed.length - deadLetters.length },
+      counts,
+    ]);
   } catch (error) {
-    if (waiting.length > 1 && !concernsAll(error)) {
-      // One that cannot be applied, whatever is wrong with it, holds back no other: halves find it soon.
+    const isEnding = error instanceof Error && error.name === 'AbortError';
+    if (waiting.length > 1 && !isEnding) {
+      // A webhook that cannot be applied must not hold back the others: halving finds it.
       const middle = Math.ceil(waiting.length / 2);
       const first = await applyTogether(deps, waiting.slice(0, middle));
       return addCounts([first, await applyTogether(deps, waiting.slice(middle))]);
     }
-    const attempts = Math.max(...waiting.map((row) => row.attempts));
     const seconds = Math.min(600, 2 ** Math.min(attempts, 10));
     const reason = describeError(error);
     await postponeWebhooks(db, ids, { seconds, error: reason });
@@ -64,32 +85,25 @@ async function applyTogether(deps: ApplyDeps, waiting: readonly Waiting[]): Prom
   }
 }
 
-/** The service does not answer, or we are to end: no part would fare better. */
-const concernsAll = (error: unknown): boolean =>
-  error instanceof ReviewApiError || (error instanceof Error && error.name === 'AbortError');
-
-async function applyAll(deps: ApplyDeps, waiting: readonly Waiting[]): Promise<Counts> {
-  // It was checked when it was accepted.
-  const bodies = waiting.map((row) => ({ receivedAt: row.receivedAt, body: JSON.parse(row.body) as unknown[] }));
-  const { counts, faults } = await applyBodies(deps, bodies);
-  for (const { reason, payload } of faults) {
-    await putDeadLetter(deps.warehouse.db, { kind: 'webhook', key: keyOf(payload), reason, payload });
-  }
-  return addCounts([{ webhooks: waiting.length, faults: faults.length }, counts]);
-}
+const faultDeadLetter = ({ reason, payload }: Fault): NewDeadLetter => ({
+  kind: 'webhook',
+  key: keyOf(payload),
+  reason,
+  payload,
+});
 
 /**
- * Applies what webhooks said, in the order of their arrival; running it again does no harm.
+ * Applies bodies of webhooks in the order of their arrival. Safe to repeat.
  *
- * @returns also what no attempt will mend.
+ * @returns counts, events that can never be applied (`faults`), and events whose record the service did not return (`postponed`).
  */
 export async function applyBodies(
   deps: ApplyDeps,
   bodies: readonly { receivedAt: Date; body: readonly unknown[] }[],
-): Promise<{ counts: Counts; faults: Fault[] }> {
+): Promise<{ counts: Counts; faults: Fault[]; postponed: Postponed[] }> {
   const read = bodies.map(({ receivedAt, body }) => ({ receivedAt, ...readEvents(body) }));
   const events = read.flatMap((one) => one.events);
-  const { reviews, products, summaries, foreign } = distilEvents(events, deps.brandIds);
+  const { reviews, products, summaries, foreign } = coalesceEvents(events, deps.brandIds);
   const { own, faults } = await ownSummaries(deps, summaries);
   const receivedAt = new Map(read.flatMap((one) => one.events.map((event) => [event, one.receivedAt] as const)));
   await putProductRatings(
@@ -102,25 +116,33 @@ export async function applyBodies(
   );
   const refreshed = await deps.refreshReviews(reviews);
   const changed = await deps.refreshProducts(products.map((one) => one.id));
-  const brandOf = new Map(reviews.map((one) => [one.id, one.brandId]));
   const refused = refreshed.refused.map(({ id, reason }) => ({
     reason,
-    payload: [{ brand_id: brandOf.get(id), reviews: [{ id }] }],
+    payload: [{ brand_id: reviews.find((one) => one.id === id)?.brandId, reviews: [{ id }] }],
   }));
   return {
-    counts: addCounts([{ events: events.length, summaries: own.length, foreign }, refreshed.counts, changed]),
+    counts: addCounts([{ events: events.length, summaries: own.length, foreign }, refreshed.counts, changed.counts]),
     faults: [...read.flatMap((one) => one.faults), ...faults, ...refused],
+    postponed: [...postponedOf(refreshed.failed, reviews), ...postponedOf(changed.failed, products)],
   };
 }
 
+function postponedOf(failed: readonly Failed[], events: readonly Postponed['event'][]): Postponed[] {
+  const byId = new Map(events.map((event) => [event.id, event]));
+  return failed.flatMap((one) => {
+    const event = byId.get(one.id);
+    return event ? [{ ...one, event }] : [];
+  });
+}
+
 /**
- * Where nothing says which brand is ours and a second one shows up, summaries are not to be believed: a product id of one
- * brand is another product of the other. Reviews are read again by our own credentials, which only show ours.
+ * Refuses summaries where webhooks of several brands arrive and WEBHOOK_BRAND_IDS does not say which are ours: the same product
+ * id names different products of two brands. Reviews need no such check: they are read with our own credentials.
  */
 async function ownSummaries(
   deps: ApplyDeps,
-  summaries: readonly Summary[],
-): Promise<{ own: readonly Summary[]; faults: Fault[] }> {
+  summaries: readonly SummaryEvent[],
+): Promise<{ own: readonly SummaryEvent[]; faults: Fault[] }> {
   if (deps.brandIds.length > 0 || summaries.length === 0) return { own: summaries, faults: [] };
   const brands = await brandsSeen(deps.warehouse.db);
   if (brands.length < 2) return { own: summaries, faults: [] };

@@ -1,28 +1,22 @@
+import { count } from '../../app/status-view.ts';
 import type { DayCoverage } from '../../warehouse/coverage.ts';
 import { type Html, html } from './html.ts';
-import { count, type View } from './view.ts';
+import type { View } from './view.ts';
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
-const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July'].concat([
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]);
+const monthName = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC' });
 /** Shades of a day with reviews, from few to many. */
 const shades = 4;
 
-/** A cell a day, dark by the number of reviews; a day that was not read completely is marked by its outline and in words. */
+/** A cell per day, shaded by its number of reviews. A day that was not read completely has a dashed outline and says so. */
 export function calendar({ years, year, days, timeZone }: View): Html {
-  if (days.length === 0)
-    return html`<p>Nothing is known of the service’s reviews yet: no run has asked for their bounds.</p>`;
+  if (days.length === 0) return html`<p>No run has read the dates of the service’s first and last review yet.</p>`;
   const holes = days.filter((day) => !day.isRead).length;
   const most = Math.max(...days.map((day) => day.reviews));
   const byMonth = Map.groupBy(days, (day) => day.day.slice(0, 7));
   return html`
     <p>${holes === 0 ? `Every day of ${year} was read completely.` : `${count(holes)} days of ${year} were not read completely.`}
-      Days are those of ${timeZone}. Darker: more reviews, ${count(most)} at the most. Dashed: not read completely.</p>
+      Days are those of ${timeZone}. Darker: more reviews, up to ${count(most)}. Dashed: not read completely.</p>
     ${
       years.length > 1 &&
       html`<nav aria-label="Year of the calendar"><ul class="years">${years.map(
@@ -45,13 +39,13 @@ function monthTable(month: string, days: readonly DayCoverage[], most: number): 
     return day ? dayCell(date, day, most) : html`<td class="outside">${date}</td>`;
   });
   const weeks = Array.from({ length: cells.length / 7 }, (_, week) => cells.slice(week * 7, week * 7 + 7));
-  return html`<table class="month"><caption>${months[first.getUTCMonth()]} ${month.slice(0, 4)}</caption>
+  return html`<table class="month"><caption>${monthName.format(first)} ${month.slice(0, 4)}</caption>
     <thead><tr>${weekdays.map((name) => html`<th scope="col"><abbr title="${name}">${name.slice(0, 1)}</abbr></th>`)}</tr></thead>
     <tbody>${weeks.map((week) => html`<tr>${week}</tr>`)}</tbody></table>`;
 }
 
 function dayCell(date: number, { reviews, isRead }: DayCoverage, most: number): Html {
   const shade = reviews === 0 ? 0 : Math.max(1, Math.ceil((reviews / most) * shades));
-  const words = `${count(reviews)} reviews${isRead ? '' : ', not read completely'}`;
-  return html`<td class="day s${shade}${isRead ? '' : ' hole'}" title="${words}">${date}<span class="sr">: ${words}</span></td>`;
+  const text = `${count(reviews)} reviews${isRead ? '' : ', not read completely'}`;
+  return html`<td class="day s${shade}${isRead ? '' : ' hole'}" title="${text}">${date}<span class="sr">: ${text}</span></td>`;
 }

@@ -8,7 +8,7 @@ export class Html {
 
 type Part = Html | string | number | undefined | null | false | readonly Part[];
 
-/** Template tag: what is put in is escaped, unless it is Html itself. */
+/** Template tag that escapes every value, except for Html. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(strings.map((text, index) => text + (index < parts.length ? written(parts[index]) : '')).join(''));
 }

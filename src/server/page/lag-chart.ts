@@ -1,15 +1,16 @@
-import { durationText } from '../../duration.ts';
+import { utc } from '../../app/status-view.ts';
+import { durationText } from '../../base/time/duration.ts';
 import type { LagPoint } from '../../warehouse/runs.ts';
 import { Html, html } from './html.ts';
-import { utc, type View } from './view.ts';
+import type { View } from './view.ts';
 
 const width = 600;
 const height = 120;
 
-/** A line a flow: how far behind it was, as each of its good runs ended. */
+/** A chart per flow: its lag at the end of each run that went well. */
 export function lagChart({ lag, report }: View): Html {
   const jobs = [...new Set(lag.map((point) => point.job))].sort();
-  if (jobs.length === 0) return html`<p>Not two runs of a flow have ended well in the last day.</p>`;
+  if (jobs.length === 0) return html`<p>There are fewer than two completed runs of each flow in the last day.</p>`;
   return html`<div class="charts">${jobs.map((job) =>
     chart(
       job,
@@ -26,10 +27,10 @@ function chart(job: string, points: readonly LagPoint[], now: Date): Html {
   const x = (at: Date) => ((at.getTime() - start) / Math.max(1, now.getTime() - start)) * width;
   const y = (seconds: number) => height - (seconds / Math.max(1, most)) * height;
   const line = points.map((point) => `${x(point.at).toFixed(1)},${y(point.seconds).toFixed(1)}`).join(' ');
-  const words = `${job}: at most ${durationText(most)} behind, last ${durationText(points.at(-1)?.seconds ?? 0)}`;
+  const text = `${job}: lag at most ${durationText(most)}, last ${durationText(points.at(-1)?.seconds ?? 0)}`;
   return html`<figure>
-    <svg viewBox="-4 -4 ${width + 8} ${height + 8}" role="img" aria-label="${words}" preserveAspectRatio="none">
+    <svg viewBox="-4 -4 ${width + 8} ${height + 8}" role="img" aria-label="${text}" preserveAspectRatio="none">
       <line class="axis" x1="0" y1="${height}" x2="${width}" y2="${height}"/>
       <polyline points="${new Html(line)}"/></svg>
-    <figcaption>${words}, since ${first ? utc(first.at) : ''} UTC</figcaption></figure>`;
+    <figcaption>${text}, since ${first ? utc(first.at) : ''} UTC</figcaption></figure>`;
 }

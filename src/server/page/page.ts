@@ -1,28 +1,27 @@
+import { statusNotes, statusTables, utc } from '../../app/status-view.ts';
 import { calendar } from './calendar.ts';
 import { Html, html } from './html.ts';
 import { lagChart } from './lag-chart.ts';
-import { attention, deadLetters, flows, months, queues, runs } from './sections.ts';
+import { deadLetters, issues, queue, runs, table } from './sections.ts';
 import { style } from './style.ts';
-import { utc, type View } from './view.ts';
+import type { View } from './view.ts';
 
-/**
- * Where scripts run, the page brings itself up to date. Not while somebody is on one of its controls: what is under the
- * finger or the reader must not change.
- */
+/** Updates the page every 15 seconds, unless one of its controls has the focus: it must not change under the user. */
 export const script = `
 setInterval(async () => {
   const main = document.querySelector('main');
   if (document.hidden || main.contains(document.activeElement)) return;
-  const answer = await fetch(location.href).catch(() => undefined);
-  if (!answer || !answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const response = await fetch(location.href).catch(() => undefined);
+  if (!response || !response.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   main.replaceWith(page.querySelector('main'));
 }, 15000);
 `;
 
-/** The status page, whole: it works without scripts. */
+/** The status page. It works without scripts. */
 export function statusPage(view: View): string {
-  const state = view.attention.length === 0 ? 'all is well' : `${view.attention.length} things need attention`;
+  const state = view.issues.length === 0 ? 'all is well' : `${view.issues.length} issues`;
+  const tables = statusTables(view.report);
   const section = (id: string, title: string, body: Html) =>
     html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${body}</section>`;
   return html`<!doctype html>
@@ -31,13 +30,15 @@ export function statusPage(view: View): string {
 <body><a class="skip" href="#main">To the content</a><header><h1>review-sync</h1></header>
 <main id="main">
 ${view.notice !== undefined && html`<p class="notice" role="status">${view.notice}</p>`}
-${attention(view)}
-<p class="soft">As of ${utc(view.report.at)} UTC. <a href="/">Refresh</a></p>
-${section('flows', 'Flows', flows(view))}
-${section('letters', 'Dead letters', deadLetters(view))}
-${section('coverage', 'Coverage', html`${calendar(view)}${months(view)}`)}
+${issues(view)}
+<p class="soft">As of ${utc(view.report.at)}. All times are in UTC. <a href="/">Refresh</a></p>
+${section('flows', 'Flows', table(tables.flows))}
+${section('dead-letters', 'Dead letters', deadLetters(tables.deadLetters, view.report))}
+${section('coverage', 'Coverage', html`${calendar(view)}${table(tables.coverage)}`)}
 ${section('lag', 'Lag over the last day', lagChart(view))}
-${section('runs', 'Last runs', runs(view))}
-${section('queues', 'Queues', queues(view))}
+${section('runs', 'Last runs', runs(tables.runs, view.report))}
+${section('late', 'Late reviews', html`${table(tables.late)}${statusNotes(view.report).map((note) => html`<p>${note}</p>`)}`)}
+${section('queue', tables.queue.title, queue(tables.queue))}
+${section('schedules', 'Next runs', table(tables.schedules))}
 </main><script>${new Html(script)}</script></body></html>`.text;
 }

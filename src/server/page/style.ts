@@ -1,4 +1,4 @@
-/** In the page itself, so that it needs one request. Contrast of at least 4.5 in both schemes. */
+/** Inline, so that the page needs one request. Contrast of at least 4.5 in both colour schemes. */
 export const style = `
 :root{color-scheme:light dark;--bg:#fff;--fg:#1a1c1f;--soft:#50565e;--line:#c9ced6;--link:#0b57b0;--bad:#a3160b;--good:#14602e;
 --s0:#f1f3f5;--s1:#cfe3f7;--s2:#8fc0ee;--s3:#276fb4;--s4:#0b4a86;--on:#fff}
@@ -12,8 +12,8 @@ a{color:var(--link)}p{max-width:45rem}.soft{color:var(--soft)}
 .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .scroll{overflow-x:auto;position:relative}table{border-collapse:collapse}
 .scroll th,.scroll td{text-align:left;white-space:nowrap;padding:.3rem .75rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}
-.scroll .text{display:inline-block;min-width:15rem;white-space:normal;overflow-wrap:anywhere}.well{color:var(--good);font-weight:600}.attention{padding-left:1.2rem}.attention strong,.failed,.incomplete{color:var(--bad)}
-.done{color:var(--good)}.attention li{margin:.4rem 0;overflow-wrap:anywhere}.notice{border:2px solid var(--link);padding:.5rem 1rem}
+.scroll .text{display:inline-block;min-width:15rem;white-space:normal;overflow-wrap:anywhere}.well{color:var(--good);font-weight:600}.issues{padding-left:1.2rem}.issues strong,.failed,.incomplete{color:var(--bad)}
+.done{color:var(--good)}.issues li{margin:.4rem 0;overflow-wrap:anywhere}.notice{border:2px solid var(--link);padding:.5rem 1rem}
 button{font:inherit;min-height:2rem;padding:.1rem .7rem;border:1px solid var(--soft);border-radius:.3rem;background:var(--s0);color:var(--fg);cursor:pointer}
 button.grave{color:var(--bad)}form{display:flex;gap:.4rem;flex-wrap:wrap}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}

@@ -1,24 +1,19 @@
-import type { Attention } from '../../attention.ts';
-import type { StatusReport } from '../../status-report.ts';
+import type { Issue } from '../../app/issues.ts';
+import type { StatusReport } from '../../app/status-report.ts';
 import type { DayCoverage } from '../../warehouse/coverage.ts';
 import type { LagPoint } from '../../warehouse/runs.ts';
 
-/** What the page shows. */
+/** Everything that the page shows. */
 export type View = {
   report: StatusReport;
-  attention: readonly Attention[];
-  /** Of the service: days and months are cut in it. */
+  issues: readonly Issue[];
+  /** The service's zone, in which days and months begin. */
   timeZone: string;
-  /** Years that the service's reviews are of, the newest first, and the one whose days are shown. */
+  /** Years with reviews, the newest first, and the year whose days are shown. */
   years: readonly number[];
   year: number;
   days: readonly DayCoverage[];
   lag: readonly LagPoint[];
-  /** What a button did. */
+  /** The result of a button. */
   notice: string | undefined;
 };
-
-/** `yyyy-mm-dd hh:mm:ss` in UTC. */
-export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
-
-export const count = (n: number) => n.toLocaleString('en');

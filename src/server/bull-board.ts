@@ -4,8 +4,8 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance } from 'fastify';
 import type { Queues } from '../queue/index.ts';
 
-/** Bull Board below `prefix`, to look at only: a step that is run again by hand would be one of a run that has ended. */
-export async function createBoard(app: FastifyInstance, queues: Queues, prefix: string): Promise<void> {
+/** Bull Board below `prefix`, read-only: a step that is retried by hand would belong to a run that has ended. */
+export async function createBullBoardRoutes(app: FastifyInstance, queues: Queues, prefix: string): Promise<void> {
   const adapter = new FastifyAdapter();
   adapter.setBasePath(prefix);
   createBullBoard({

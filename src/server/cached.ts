@@ -1,0 +1,31 @@
+/**
+ * Keeps a value for `ttlMs` after it was made. All callers within that time get the same value, and `make` runs once at a time.
+ * A failure is not kept.
+ *
+ * @param now milliseconds of any clock.
+ */
+export function cached<T>(make: () => Promise<T>, ttlMs: number, now: () => number = () => performance.now()) {
+  let entry: { at: number; value: Promise<T> } | undefined;
+  return {
+    get(): Promise<T> {
+      if (entry === undefined || now() - entry.at >= ttlMs) {
+        const fresh = { at: now(), value: make() };
+        entry = fresh;
+        // Counted from the end: a value that takes long to make must not be made without a pause.
+        fresh.value.then(
+          () => {
+            fresh.at = now();
+          },
+          () => {
+            if (entry === fresh) entry = undefined;
+          },
+        );
+      }
+      return entry.value;
+    },
+    /** The next call makes a new value. */
+    forget(): void {
+      entry = undefined;
+    },
+  };
+}
