@@ -1,6 +1,9 @@
-import type { DayRange } from '../src/day-range.ts';
+import { readingDeps } from '../src/app/reading-deps.ts';
+import type { DayRange } from '../src/base/time/day-range.ts';
+import { backfillReviewsKey } from '../src/reviews/backfill-key.ts';
 import { planBackfillReviews } from '../src/reviews/backfill-reviews.ts';
-import { findRun } from '../src/warehouse/runs.ts';
+import { closeUpdatedGaps } from '../src/warehouse/open-gaps.ts';
+import { unfinishedSince } from '../src/warehouse/runs.ts';
 import { defineRun } from './define-run.ts';
 import { object, optionalText } from './payload.ts';
 import { readWindow } from './read-window.ts';
@@ -15,22 +18,24 @@ export const backfillReviews = defineRun({
   name: 'backfill-reviews',
   step: readWindow,
   priority: 10,
-  letters: ['review'],
+  deadLetters: ['review'],
   parse(payload): BackfillReviews {
     const given = object(payload);
     return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), gaps: given.gaps === true };
   },
-  async plan(app, { gaps, ...range }, run) {
-    const deps = { reviews: app.api.reviews, db: app.warehouse.db, now: app.now };
-    // Begun again after it ended incomplete, the run has kept its first start.
-    const begun = (await findRun(app.warehouse.db, run.id))?.startedAt ?? run.startedAt;
-    const resume = { timeZone: app.config.api.timeZone, since: gaps ? new Date(0) : begun };
-    return { steps: await planBackfillReviews(deps, range, resume), state: {} };
+  async plan(app, { gaps, ...range }, run, signal) {
+    const key = backfillReviewsKey({ ...range, gaps });
+    const since = gaps ? new Date(0) : ((await unfinishedSince(app.warehouse.db, key, app.now())) ?? run.startedAt);
+    const isAll = !gaps && range.from === undefined && range.to === undefined;
+    return {
+      steps: await planBackfillReviews(readingDeps(app, signal), range, { since }),
+      state: isAll ? { allSince: since.toISOString() } : {},
+    };
   },
-  complete: async () => ({}),
+  async complete(app, { allSince }) {
+    // Every review was read by its creation date since then, by this run or by those that it continues: what could not be read
+    // by its date of update before is in the warehouse.
+    if (allSince !== undefined) await closeUpdatedGaps(app.warehouse.db, new Date(allSince));
+    return {};
+  },
 });
-
-/** One id for one range: called again while it is going or after it was interrupted, it is the same run. */
-export function backfillReviewsId({ from, to, gaps }: BackfillReviews): string {
-  return ['backfill-reviews', from ?? 'first', to ?? 'last', ...(gaps ? ['gaps'] : [])].join('_');
-}

@@ -1,46 +1,51 @@
-import type { App } from '../src/app.ts';
-import { addCounts, type Counts } from '../src/counts.ts';
-import { describeError, describeWithAdvice, IncompleteError } from '../src/errors.ts';
-import type { RunInfo, RunJob, RunReport, StepsEnd } from '../src/queue/job.ts';
-import { countOpenDeadLetters, lettersProblem } from '../src/warehouse/dead-letters.ts';
-import { beginRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
+import type { App } from '../src/app/app.ts';
+import { addCounts, type Counts } from '../src/base/counts.ts';
+import { describeError, IncompleteError } from '../src/base/errors.ts';
+import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
+import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
+import { abandonRun, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
-type Given<Payload, State, StepPayload> = Omit<
+type Definition<Payload, State, StepPayload> = Omit<
   RunJob<App, Payload, State, StepPayload>,
   'begin' | 'conclude' | 'fail'
 > & {
-  /** Kinds of dead letters that leave this run incomplete while they are open. */
-  letters: readonly DeadLetterKind[];
+  /** Open dead letters of these kinds make the run incomplete. */
+  deadLetters: readonly DeadLetterKind[];
   /**
-   * What follows when every step went through: cursors move here, never ahead of the rows. An IncompleteError makes the
-   * run incomplete, and all that it brought stays.
+   * Called after all steps succeeded. Cursors move here, never ahead of the rows. An IncompleteError makes the run incomplete;
+   * its rows stay.
+   *
+   * @param failures the errors of failed steps. Empty unless `completesAlways`.
    */
-  complete(app: App, state: State, run: RunInfo): Promise<Counts>;
+  complete(app: App, state: State, run: RunInfo, failures: readonly string[]): Promise<Counts>;
+  /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
+  completesAlways?: true;
 };
 
-/** A run job of the usual shape: recorded in sync.runs, and incomplete when a step or a record failed (promise 8). */
+/** A run job that is recorded in sync.runs and ends incomplete when a step or a record failed (promise 8). */
 export function defineRun<Payload, State, StepPayload>(
-  given: Given<Payload, State, StepPayload>,
+  definition: Definition<Payload, State, StepPayload>,
 ): RunJob<App, Payload, State, StepPayload> {
   return {
-    ...given,
-    begin: (app, run, isAlive) => begin(app, given.name, run, isAlive),
+    ...definition,
+    begin: (app, run, isAlive) => begin(app, definition.name, run, isAlive),
     async conclude(app, _payload, run, end) {
       const { counts: more, problem } =
-        end.failures.length === 0 ? await completed(() => given.complete(app, end.state, run)) : {};
+        end.failures.length === 0 || definition.completesAlways
+          ? await completed(() => definition.complete(app, end.state, run, end.failures))
+          : {};
       const counts = addCounts([...end.results, more ?? {}]);
-      const report = await reportOf(app, { kinds: given.letters, problem }, counts, end);
+      const report = await reportOf(app, { kinds: definition.deadLetters, problem }, counts, end);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'warn'](
         { run: run.id, ...report },
-        `${given.name}: ${report.outcome}`,
+        `${definition.name}: ${report.outcome}`,
       );
       return report;
     },
-    async fail(app, run, error) {
-      const end = { finishedAt: app.now(), outcome: 'failed', counts: {}, error: describeWithAdvice(error) } as const;
-      await finishRun(app.warehouse.db, run.id, end);
+    async fail(app, run, reason) {
+      await failRun(app.warehouse.db, run.id, { finishedAt: app.now(), error: reason });
     },
   };
 }
@@ -52,16 +57,17 @@ async function begin(
   isAlive: (runId: string) => Promise<boolean>,
 ): Promise<boolean> {
   const { db } = app.warehouse;
-  for (const other of await openRuns(db, job)) {
+  for (const other of await openRuns(db)) {
     if (other.id === run.id) continue;
     if (!(await isAlive(other.id))) {
-      await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned', counts: other.counts });
-    } else if (run.trigger === 'schedule') {
-      app.log.warn({ job, going: other.id, since: other.startedAt }, 'not started: the run before it is still going');
+      await abandonRun(db, other.id, app.now());
+    } else if (other.job === job && run.trigger === 'schedule') {
+      app.log.warn({ job, running: other.id, since: other.startedAt }, 'not started: the run before it has not ended');
       return false;
     }
   }
-  const begun = await beginRun(db, { ...run, job });
+  // It starts now, not when its job was taken: the run before it may have ended in between.
+  const begun = await beginRun(db, { ...run, job, startedAt: app.now() });
   if (begun) app.log.info({ job, run: run.id }, 'run started');
   return begun;
 }
@@ -82,16 +88,19 @@ async function reportOf(
   end: StepsEnd<unknown>,
 ): Promise<RunReport> {
   const problems: string[] = problem === undefined ? [] : [problem];
+  let reason: RunReason | undefined = problem === undefined ? undefined : 'problem';
   if (end.failures.length > 0) {
     const reasons = [...new Set(end.failures)].slice(0, 3).join('; ');
     const all = end.failures.length + end.results.length;
-    problems.push(`${end.failures.length} of ${all} parts failed and will be read again by the next run: ${reasons}`);
+    reason = 'steps-failed';
+    problems.push(`${end.failures.length} of ${all} steps failed; the next run repeats them: ${reasons}`);
   }
-  const letters = await countOpenDeadLetters(app.warehouse.db, kinds);
-  if (letters > 0) {
-    problems.push(lettersProblem(letters));
+  const deadLetters = await countOpenDeadLetters(app.warehouse.db, kinds);
+  if (deadLetters > 0) {
+    reason ??= 'dead-letters';
+    problems.push(deadLettersProblem(deadLetters));
   }
-  return problems.length === 0
+  return reason === undefined
     ? { outcome: 'done', counts }
-    : { outcome: 'incomplete', counts, error: problems.join('. ') };
+    : { outcome: 'incomplete', counts, reason, error: problems.join('. ') };
 }

@@ -1,6 +1,6 @@
-import { ReviewSyncError } from '../src/errors.ts';
+import { ReviewSyncError } from '../src/base/errors.ts';
 
-/** Reads what came out of the queue, which another version may have put there. */
+/** Checks a payload from the queue: another version may have put it there. */
 export function object(payload: unknown): Record<string, unknown> {
   if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) {
     return payload as Record<string, unknown>;
@@ -14,13 +14,19 @@ export function text(payload: Record<string, unknown>, name: string): string {
   throw malformed(`${name} as text`, value);
 }
 
+export function texts(payload: Record<string, unknown>, name: string): string[] {
+  const value = payload[name];
+  if (Array.isArray(value)) return value.map(String);
+  throw malformed(`${name} as a list of texts`, value);
+}
+
 export function number(payload: Record<string, unknown>, name: string): number {
   const value = payload[name];
   if (typeof value === 'number') return value;
   throw malformed(`${name} as a number`, value);
 }
 
-/** An optional text: left out where it is not there. */
+/** An optional text; left out where it is absent. */
 export function optionalText<Name extends string>(
   payload: Record<string, unknown>,
   name: Name,

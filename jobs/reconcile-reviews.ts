@@ -1,4 +1,6 @@
+import { readingDeps } from '../src/app/reading-deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
+import { deleteOutdated } from '../src/warehouse/retention.ts';
 import { defineRun } from './define-run.ts';
 import { type ReadWindow, readWindow } from './read-window.ts';
 
@@ -10,18 +12,15 @@ export const reconcileReviews = defineRun({
   schedule: 'reconcile',
   step: readWindow,
   priority: 20,
-  letters: ['review'],
+  deadLetters: ['review'],
+  completesAlways: true,
   parse: () => ({}),
-  async plan(app) {
-    const { reconcile, reviewOverlapMinutes: overlapMinutes } = app.config;
-    const deps = { reviews: app.api.reviews, db: app.warehouse.db, now: app.now };
-    const { windows, lateBefore } = await planReconcile(deps, { job: name, overlapMinutes, ...reconcile });
-    const more = { findAbsent: true, ...(lateBefore !== undefined && { lateBefore }) } as const;
-    return { steps: windows.map((window): ReadWindow => ({ ...window, ...more })), state: {} };
+  async plan(app, _payload, _run, signal) {
+    const windows = await planReconcile(readingDeps(app, signal), { job: name, ...app.config.reconcile });
+    return { steps: windows.map((window): ReadWindow => ({ ...window, findLate: true, findAbsent: true })), state: {} };
   },
-  complete(app, _state, run) {
-    const { db } = app.warehouse;
-    const deps = { reviews: app.api.reviews, timeZone: app.config.api.timeZone, signal: app.abort.signal };
-    return concludeReconcile({ ...deps, db, now: app.now }, run.id);
+  async complete(app, _state, run) {
+    await deleteOutdated(app.warehouse.db);
+    return concludeReconcile(readingDeps(app, app.abort.signal), run.id, app.config.reconcile);
   },
 });

@@ -1,5 +1,5 @@
-import type { App } from '../src/app.ts';
-import { addCounts } from '../src/counts.ts';
+import type { App } from '../src/app/app.ts';
+import { addCounts } from '../src/base/counts.ts';
 import { learnFromOrders } from '../src/orders/learn-from-orders.ts';
 import { syncCategories } from '../src/orders/sync-categories.ts';
 import { syncUserGrades } from '../src/orders/sync-user-grades.ts';
@@ -11,7 +11,7 @@ const pushCatalog: StepJob<App, Record<string, never>> = {
   name: 'push-catalog',
   parse: () => ({}),
   async run(app, _payload, { signal }) {
-    const deps = { api: app.api, shop: app.shop, db: app.warehouse.db, signal };
+    const deps = { api: app.api, shop: app.shop, db: app.warehouse.db, signal, onWait: app.onWait };
     const learned = await learnFromOrders({ api: app.api, warehouse: app.warehouse, signal });
     return addCounts([await syncCategories(deps), await syncUserGrades(deps), learned]);
   },
@@ -23,7 +23,7 @@ export const syncCatalog = defineRun({
   schedule: 'catalog',
   step: pushCatalog,
   priority: 1,
-  letters: ['category', 'user_grade'],
+  deadLetters: ['category', 'user_grade'],
   parse: () => ({}),
   plan: async () => ({ steps: [{}], state: {} }),
   complete: async () => ({}),

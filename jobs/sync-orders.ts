@@ -1,6 +1,13 @@
-import { concludeSyncOrders, planSyncOrders } from '../src/orders/sync-orders.ts';
+import type { App } from '../src/app/app.ts';
+import { concludeSyncOrders, continueSyncOrders, planSyncOrders, type SyncOptions } from '../src/orders/sync-orders.ts';
+import { waitingLines } from '../src/warehouse/order-revisits.ts';
+import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
 import { defineRun } from './define-run.ts';
+import { object } from './payload.ts';
 import { pushOrders } from './push-orders.ts';
+
+/** `allowRemovals`: remove lines and orders even where far more are gone than usual. */
+export type SyncOrders = { allowRemovals: boolean };
 
 /** Scheduled: the orders that changed since the last run. */
 export const syncOrders = defineRun({
@@ -8,16 +15,28 @@ export const syncOrders = defineRun({
   schedule: 'orders',
   step: pushOrders,
   priority: 1,
-  letters: ['order', 'order_line'],
-  parse: () => ({}),
-  async plan(app) {
+  deadLetters: ['order', 'order_line'],
+  parse: (payload): SyncOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
+  async plan(app, payload) {
     const readTo = app.now().toISOString();
-    const deps = { shop: app.shop, db: app.warehouse.db };
-    const { steps, upTo } = await planSyncOrders(deps, { overlapMinutes: app.config.orderOverlapMinutes });
-    return { steps, state: { readTo, ...(upTo && { upTo }) } };
+    await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
+    const { steps, state } = await planSyncOrders(depsOf(app), optionsOf(app, payload));
+    return { steps, state: { ...state, readTo } };
   },
-  async complete(app, { upTo, readTo }) {
-    await concludeSyncOrders(app.warehouse.db, upTo, new Date(readTo));
-    return {};
+  async next(app, payload, { readTo, ...state }, end) {
+    const batch = { failed: end.failures > 0, isLost: end.failures > 0 && end.successes === 0 };
+    const next = await continueSyncOrders(depsOf(app), state, batch, optionsOf(app, payload));
+    return next && { steps: next.steps, state: { ...next.state, readTo } };
+  },
+  async complete(app, { readTo, ...state }) {
+    await concludeSyncOrders(app.warehouse.db, state, new Date(readTo));
+    return { lines_waiting: (await waitingLines(app.warehouse.db)).lines };
   },
 });
+
+const depsOf = (app: App) => ({ shop: app.shop, db: app.warehouse.db });
+
+function optionsOf({ config }: App, { allowRemovals }: SyncOrders): SyncOptions {
+  const removals = allowRemovals ? 'all' : 'usual';
+  return { lookbackMinutes: config.orderOverlapMinutes, batchSize: config.orderBatchSize, removals };
+}

@@ -1,4 +1,7 @@
+import { readingDeps } from '../src/app/reading-deps.ts';
+import { IncompleteError } from '../src/base/errors.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/sync-reviews.ts';
+import { gapsProblem } from '../src/warehouse/open-gaps.ts';
 import { defineRun } from './define-run.ts';
 import { type ReadWindow, readWindow } from './read-window.ts';
 
@@ -8,18 +11,19 @@ export const syncReviews = defineRun({
   schedule: 'reviews',
   step: readWindow,
   priority: 1,
-  letters: ['review'],
+  deadLetters: ['review'],
+  completesAlways: true,
   parse: () => ({}),
-  async plan(app, _payload, _run, signal) {
-    const { timeZone } = app.config.api;
-    const deps = { reviews: app.api.reviews, db: app.warehouse.db, now: app.now, timeZone, signal };
-    const overlapMinutes = app.config.reviewOverlapMinutes;
-    const { windows, lateBefore, ...until } = await planSyncReviews(deps, { overlapMinutes });
-    const steps = windows.map((window): ReadWindow => ({ ...window, ...(lateBefore !== undefined && { lateBefore }) }));
-    return { steps, state: until };
+  async plan(app, _payload, run, signal) {
+    const options = { overlapMinutes: app.config.reviewOverlapMinutes, allGaps: run.trigger === 'command' };
+    const state = await planSyncReviews(readingDeps(app, signal), options);
+    return { steps: state.windows.map((window): ReadWindow => ({ ...window, findLate: true })), state };
   },
-  async complete(app, until) {
-    await concludeSyncReviews(app.warehouse.db, until);
+  async complete(app, state, run, failures) {
+    const { db } = app.warehouse;
+    await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
+    const problem = await gapsProblem(db);
+    if (problem !== undefined && failures.length === 0) throw new IncompleteError(problem);
     return {};
   },
 });

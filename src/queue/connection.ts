@@ -1,67 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createPostgresBackend, createRedisBackend, runMigrations, withBackend } from 'bullmq';
-import { BullMQOtel } from 'bullmq-otel';
-import { Redis } from 'ioredis';
+import type { BullMQOtel } from 'bullmq-otel';
+import type { Redis } from 'ioredis';
 import pg from 'pg';
-import { ReviewSyncError } from '../errors.ts';
-import { answered } from './answered.ts';
+import { ReviewSyncError } from '../base/errors.ts';
+import { isTransient, surviveLostConnections } from '../base/lost-connections.ts';
+import { withSearchPath } from '../base/search-path.ts';
+import { withTimeout } from '../base/timeout.ts';
 
-/** BullMQ's classes bound to the server that QUEUE_URL names; the rest of src/queue does not know which it is. */
+/** BullMQ's classes, bound to the server of QUEUE_URL. The rest of src/queue does not know which kind of server it is. */
 export type QueueClasses = {
   Queue: ReturnType<typeof redisClasses>['Queue'];
   Worker: ReturnType<typeof redisClasses>['Worker'];
   connection: object;
+  /** How BullMQ reports spans; absent without an OpenTelemetry SDK. */
+  telemetry: { telemetry?: BullMQOtel };
+  /** Closes the shared connections. Close queues and workers first. */
+  close(): Promise<void>;
 };
 
 /** Postgres schema of the queue's tables. */
 const schema = 'bullmq';
-const reachTimeoutMs = 10_000;
+const connectTimeoutMs = 10_000;
 
-export function queueClasses(url: string): QueueClasses {
-  if (isRedis(url)) return { ...redisClasses(), connection: { url, maxRetriesPerRequest: null } };
-  // Every queue and worker has a pool of its own; small ones, so that ten processes fit Postgres' hundred connections.
-  const connection = { connectionString: url, schema, max: 3, application_name: 'review-sync queue' };
-  return { ...(withBackend(createPostgresBackend) as unknown as ReturnType<typeof redisClasses>), connection };
+export async function queueClasses(url: string): Promise<QueueClasses> {
+  const telemetry = await openTelemetry();
+  if (isRedis(url)) {
+    const connection = { url, maxRetriesPerRequest: null };
+    return { ...redisClasses(), connection, telemetry, close: async () => {} };
+  }
+  const connection = new pg.Pool({
+    connectionString: withSearchPath(url, schema),
+    // One pool for all queues and workers of the process. Each of up to three workers listens on a connection of its own.
+    max: 8,
+    application_name: 'review-sync queue',
+    keepAlive: true,
+    Client: SurvivingClient,
+  });
+  // Each queue and worker listens for errors of the pool.
+  connection.setMaxListeners(0);
+  surviveLostConnections(connection);
+  delayErrors(connection);
+  const classes = withBackend(createPostgresBackend) as unknown as ReturnType<typeof redisClasses>;
+  return { ...classes, connection, telemetry, close: () => connection.end() };
+}
+
+/**
+ * Delays the error of a statement that fails because of the server by a second. BullMQ retries without a delay, some thousand
+ * times a second, unless the connection is refused.
+ */
+function delayErrors(pool: pg.Pool): void {
+  const query: (...given: unknown[]) => Promise<pg.QueryResult> = pool.query.bind(pool);
+  const delayed = async (...given: unknown[]) => {
+    try {
+      return await query(...given);
+    } catch (error) {
+      if (isTransient(error)) await delay(errorDelayMs);
+      throw error;
+    }
+  };
+  pool.query = delayed as typeof pool.query;
+}
+const errorDelayMs = 1000;
+
+/**
+ * A connection whose loss never ends the process: the next statement reports the error. BullMQ listens for the `error` event
+ * of its LISTEN connections neither before they are open nor while it closes them.
+ */
+class SurvivingClient extends pg.Client {
+  override emit(event: string | symbol, ...args: unknown[]): boolean {
+    if (event === 'error' && this.listenerCount('error') === 0) return false;
+    return super.emit(event, ...args);
+  }
 }
 
 const redisClasses = () => withBackend(createRedisBackend);
 
-/** Spans of jobs, which link a run with its steps over machines; without an OpenTelemetry SDK they cost nothing. */
-export const telemetry = () => new BullMQOtel({ tracerName: 'review-sync' });
+/**
+ * Spans of jobs, which link a run with its steps over machines. An OpenTelemetry SDK is loaded before the command line and
+ * leaves this symbol; without one, the sixty modules of OpenTelemetry are not loaded.
+ */
+async function openTelemetry(): Promise<QueueClasses['telemetry']> {
+  if (!(Symbol.for('opentelemetry.js.api.1') in globalThis)) return {};
+  const { BullMQOtel } = await import('bullmq-otel');
+  return { telemetry: new BullMQOtel({ tracerName: 'review-sync' }) };
+}
 
 export const isRedis = (url: string) => /^rediss?:/.test(url);
 
-/** Brings the queue's own tables up to date; on Redis there is nothing to do. */
+/** Brings the queue's tables up to date. Redis needs none. */
 export async function migrateQueue(url: string): Promise<void> {
   if (isRedis(url)) return;
   await withClient(url, (client) => runMigrations(client, schema));
 }
 
 /**
- * Makes sure that the queue answers, since BullMQ itself would wait for it for ever without a word.
+ * Checks that the queue responds. BullMQ itself would wait without an end and without a message.
  *
- * @throws ReviewSyncError naming QUEUE_URL, with the driver's words.
+ * @throws ReviewSyncError that names QUEUE_URL, with the driver's error.
  */
 export async function checkQueue(url: string): Promise<void> {
   try {
-    // A server that takes the connection and never speaks would be waited for without end.
     if (isRedis(url))
-      await answered(
+      await respondsInTime(
         withRedis(url, (redis) => redis.ping()),
-        reachTimeoutMs,
+        connectTimeoutMs,
       );
     else await withClient(url, (client) => client.query('select 1'));
   } catch (cause) {
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be reached', {
       cause,
-      hint: 'Start the server, or correct QUEUE_URL. Without it, the warehouse serves as the queue.',
+      hint: 'Start the server, or correct QUEUE_URL. Without QUEUE_URL the queue is kept in the warehouse.',
     });
   }
 }
 
-/** One connection, for a question or two. */
+/** Opens a Redis connection for `ask` and closes it. */
 export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: reachTimeoutMs });
-  // The call itself is only told that the connection was closed.
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: connectTimeoutMs });
+  // The call itself fails only with "connection is closed".
   let reason: Error | undefined;
   redis.on('error', (error) => {
     reason ??= error;
@@ -77,11 +135,27 @@ export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T
 }
 
 async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: reachTimeoutMs });
+  const client = new SurvivingClient({
+    connectionString: withSearchPath(url, 'pg_catalog'),
+    connectionTimeoutMillis: connectTimeoutMs,
+  });
   try {
     await client.connect();
     return await use(client);
   } finally {
     await client.end();
   }
+}
+
+/**
+ * The result of a call to the queue that somebody waits for. BullMQ's connection waits for a server that is down without an
+ * end, which is right for jobs only.
+ *
+ * @throws ReviewSyncError where the queue does not respond in time.
+ */
+export function respondsInTime<T>(call: Promise<T>, timeoutMs = 5000): Promise<T> {
+  return withTimeout(call, timeoutMs, () => {
+    const what = `The queue (QUEUE_URL) did not respond within ${timeoutMs / 1000} seconds`;
+    return new ReviewSyncError('queue', what, { hint: 'Start its server; the jobs in it continue by themselves.' });
+  });
 }

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { answered } from './answered.ts';
-import { checkQueue, isRedis, type QueueClasses, queueClasses, telemetry } from './connection.ts';
+import { checkQueue, isRedis, type QueueClasses, queueClasses, respondsInTime } from './connection.ts';
 import type { AnyRunJob, RunReport } from './job.ts';
 
 /**
- * Three queues. `scheduled` and `runs` hold runs, by cron and by command: a command's own worker takes no scheduled
- * run, which waits for a real worker. `steps` holds the steps of both.
+ * Three queues. `scheduled` holds the runs that cron starts, `runs` those that commands start: the worker inside a command
+ * takes no scheduled run. `steps` holds the steps of both.
  */
 export const queueNames = {
   scheduled: 'review-sync-scheduled',
@@ -16,14 +15,21 @@ export type QueueName = keyof typeof queueNames;
 
 type BullQueue = InstanceType<QueueClasses['Queue']>;
 
-/** What a run's job carries through its stages. */
+/** Data of a run's job, kept through its stages. */
 export type RunData = {
   payload: unknown;
+  key?: string;
   startedAt?: string;
   stage?: 'adding' | 'waiting';
   state?: unknown;
+  /** The payloads of the batch that is being added. */
   steps?: unknown[];
+  /** Steps of all batches so far. */
   planned?: number;
+  /** Steps of the batches before the last one. */
+  before?: number;
+  /** Steps of the batches before the last one that the queue has lost. */
+  lost?: number;
 };
 export type StepData = { runId: string; payload: unknown };
 
@@ -41,8 +47,13 @@ export type Queues = {
   readonly kind: 'redis' | 'postgres';
   readonly classes: QueueClasses;
   readonly bull: Readonly<Record<QueueName, BullQueue>>;
-  /** Enqueues a run and gives its id. With `id`, a run of that id that has not ended yet is joined instead. */
-  enqueue(job: AnyRunJob<never>, payload: unknown, id?: string): Promise<{ id: string; joined: boolean }>;
+  /**
+   * Enqueues a run and returns its id, which is unique.
+   *
+   * @param key what the run is about. Where a run of the same key has not ended, its id is returned and `joined` is true. The
+   *   queue decides this atomically: of several commands at the same moment, one starts the run and the others join it.
+   */
+  enqueue(job: AnyRunJob<never>, payload: unknown, key?: string): Promise<{ id: string; joined: boolean }>;
   progress(runId: string): Promise<RunProgress>;
   /** Whether the run's job is in the queue and has not ended. */
   isAlive(runId: string): Promise<boolean>;
@@ -50,24 +61,27 @@ export type Queues = {
   close(): Promise<void>;
 };
 
-/** An hour or the newest thousand: for looking at, and so that a run planned again finds the steps it had. */
-const keep = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: { age: 7 * 86_400, count: 1000 } };
+/** A run that fails because of a broken connection is retried for fifteen seconds: its stages are safe to repeat. */
+export const runAttempts = { attempts: 5, backoff: { type: 'exponential', delay: 1000 } } as const;
+
+/** How long finished jobs stay visible. Nothing depends on it: ids are unique, and the job of a run holds the results of its steps. */
+const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: { age: 7 * 86_400, count: 1000 } };
 
 /**
  * Opens the three queues.
  *
- * @throws ReviewSyncError when the server that QUEUE_URL names does not answer.
+ * @throws ReviewSyncError when the server of QUEUE_URL does not respond.
  */
 export async function openQueues(url: string): Promise<Queues> {
   await checkQueue(url);
-  const classes = queueClasses(url);
+  const classes = await queueClasses(url);
   const open = (name: QueueName) => {
     const queue = new classes.Queue(queueNames[name], {
       connection: classes.connection,
-      defaultJobOptions: keep,
-      telemetry: telemetry(),
+      defaultJobOptions: retention,
+      ...classes.telemetry,
     });
-    // Told by the call that fails; without a listener the process would end.
+    // The failing call reports the error. Without a listener the process would end.
     queue.on('error', () => {});
     return queue;
   };
@@ -75,6 +89,11 @@ export async function openQueues(url: string): Promise<Queues> {
   await Promise.all(Object.values(bull).map((queue) => queue.waitUntilReady()));
 
   const findRun = async (id: string) => (await bull.runs.getJob(id)) ?? (await bull.scheduled.getJob(id));
+
+  async function closeAll(): Promise<void> {
+    await Promise.all(Object.values(bull).map((queue) => queue.close()));
+    await classes.close();
+  }
 
   async function isAlive(runId: string): Promise<boolean> {
     const state = await (await findRun(runId))?.getState();
@@ -87,12 +106,18 @@ export async function openQueues(url: string): Promise<Queues> {
     classes,
     bull,
     isAlive,
-    async enqueue(job, payload, id = `${job.name}-${Date.now().toString(36)}-${randomBytes(3).toString('hex')}`) {
-      if (await isAlive(id)) return { id, joined: true };
-      // An ended run of this id would swallow the new one.
-      await bull.runs.remove(id, { removeChildren: true });
-      await bull.runs.add(job.name, { payload } satisfies RunData, { jobId: id });
-      return { id, joined: false };
+    async enqueue(job, payload, key) {
+      const jobId = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
+      if (key === undefined) {
+        await bull.runs.add(job.name, { payload } satisfies RunData, { jobId, ...runAttempts });
+        return { id: jobId, joined: false };
+      }
+      const added = await bull.runs.add(job.name, { payload, key } satisfies RunData, {
+        jobId,
+        ...runAttempts,
+        deduplication: { id: key },
+      });
+      return { id: String(added.id), joined: added.id !== jobId };
     },
     async progress(runId) {
       const job = await findRun(runId);
@@ -100,7 +125,7 @@ export async function openQueues(url: string): Promise<Queues> {
       const data = job.data as RunData;
       const state = await job.getState();
       if (state === 'completed' || state === 'failed') {
-        // It may have ended after it was looked at: what it ended with is read now.
+        // The run may have ended after the job was read, so read the result again.
         const ended = (await findRun(runId)) ?? job;
         const { planned = 0 } = ended.data as RunData;
         return state === 'completed'
@@ -115,14 +140,10 @@ export async function openQueues(url: string): Promise<Queues> {
     async counts() {
       const states = ['active', 'waiting', 'prioritized', 'waiting-children', 'delayed', 'failed'] as const;
       const of = (name: QueueName) => bull[name].getJobCounts(...states);
-      const [scheduled, runs, steps] = await answered(Promise.all([of('scheduled'), of('runs'), of('steps')]));
+      const [scheduled, runs, steps] = await respondsInTime(Promise.all([of('scheduled'), of('runs'), of('steps')]));
       return { scheduled, runs, steps };
     },
-    // Of a server that is gone no leave need be taken.
-    close: () =>
-      answered(Promise.all(Object.values(bull).map((queue) => queue.close()))).then(
-        () => {},
-        () => {},
-      ),
+    // The server may be down already.
+    close: () => respondsInTime(closeAll()).catch(() => {}),
   };
 }

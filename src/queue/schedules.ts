@@ -1,10 +1,10 @@
-import { answered } from './answered.ts';
-import type { Queues } from './index.ts';
+import { respondsInTime } from './connection.ts';
+import { type Queues, runAttempts } from './index.ts';
 import type { AnyRunJob } from './job.ts';
 
 export type Schedule = { job: string; pattern: string; timeZone: string };
 export type PlannedRun = {
-  /** The scheduler's key; ours are named as their jobs. */
+  /** The scheduler's key. Ours equal the name of the job. */
   job: string;
   /** The job that it enqueues. */
   enqueues: string;
@@ -13,20 +13,24 @@ export type PlannedRun = {
   next: Date | undefined;
 };
 
-/** Brings the queue's schedules in line with those given: adds, changes and removes. Safe from several workers at once. */
+/** Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once. */
 export async function applySchedules(queues: Queues, schedules: readonly Schedule[]): Promise<void> {
   const queue = queues.bull.scheduled;
   for (const { key } of await queue.getJobSchedulers()) {
     if (!schedules.some((schedule) => schedule.job === key)) await queue.removeJobScheduler(key);
   }
   for (const { job, pattern, timeZone } of schedules) {
-    await queue.upsertJobScheduler(job, { pattern, tz: timeZone }, { name: job, data: { payload: {} } });
+    await queue.upsertJobScheduler(
+      job,
+      { pattern, tz: timeZone },
+      { name: job, data: { payload: {} }, opts: runAttempts },
+    );
   }
 }
 
 /**
- * Sets the schedules again where none is left: a Redis that came back empty has lost them. Others than ours are let be: in a
- * rolling update two workers would else set them back and forth.
+ * Sets the schedules again where the queue has none: a Redis that restarts empty has lost them, and no run would start until
+ * a worker restarts. Other schedules stay: in a rolling update two workers would otherwise change them back and forth.
  *
  * @returns whether they were lost.
  */
@@ -36,9 +40,9 @@ export async function restoreSchedules(queues: Queues, schedules: readonly Sched
   return true;
 }
 
-/** The schedules as the queue holds them. */
+/** The schedules in the queue. */
 export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {
-  const schedulers = await answered(queues.bull.scheduled.getJobSchedulers());
+  const schedulers = await respondsInTime(queues.bull.scheduled.getJobSchedulers());
   return schedulers.map((one) => ({
     job: one.key,
     enqueues: one.name,
@@ -48,7 +52,7 @@ export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {
   }));
 }
 
-/** The jobs of the list that a cron pattern is configured for; an empty pattern turns one off. */
+/** The schedules of those jobs that have a cron pattern; an empty pattern turns a schedule off. */
 export function schedulesOf(
   jobs: readonly AnyRunJob<never>[],
   patterns: Readonly<Record<string, string>>,

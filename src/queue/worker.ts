@@ -1,96 +1,171 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingError } from 'bullmq';
-import type { Counts } from '../counts.ts';
-import { describeError, describeWithAdvice, IncompleteError, ReviewSyncError } from '../errors.ts';
-import { type Logger, withRun } from '../log.ts';
-import { telemetry } from './connection.ts';
-import { type QueueName, type Queues, queueNames, type RunData, type StepData } from './index.ts';
-import type { AnyRunJob, RunInfo, RunReport, StepJob } from './job.ts';
+import type { Counts } from '../base/counts.ts';
+import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import { type Logger, withRun } from '../base/log.ts';
+import { withTimeout } from '../base/timeout.ts';
+import type { QueueClasses } from './connection.ts';
+import { type QueueName, queueNames, type StepData } from './index.ts';
+import { named, type RunReport, type StepJob } from './job.ts';
+import { type RunOptions, runInfo, runRun } from './run-stages.ts';
 
-export type WorkerOptions<Context> = {
-  queues: Queues;
-  jobs: readonly AnyRunJob<Context>[];
-  context: Context;
+export type WorkerOptions<Context> = RunOptions<Context> & {
   /** Which queues to take from; a command leaves `scheduled` to real workers. */
   take: readonly QueueName[];
   /** Steps at a time. */
   concurrency: number;
+  /** Another worker takes over the jobs of a dead one after this many seconds at most. */
+  takeOverSeconds: number;
   log: Logger;
-  now: () => Date;
-  /** Keeps that this process brought a step of the run to its end; awaited before the queue counts the step as done. */
-  keepPart: (runId: string, counts: Counts) => Promise<void>;
-  /** Told of each step that ended: what it brought, or undefined where it failed. */
+  /** Called for each step that ended, with its counts, or undefined where it failed. */
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
-  /** Told when a run ended, well or not. */
+  /** Called when a run ended, whatever its outcome. */
   onRun?: (() => void) | undefined;
-  /** Told when the queue cannot be used; it is tried again for as long as the worker lives. */
-  onTrouble?: ((error: unknown) => void) | undefined;
-  /** Aborted when the time to finish what is in hand is over. */
+  /** Called when the queue fails. The worker retries until it is closed. */
+  onQueueError?: ((error: unknown) => void) | undefined;
+  /** Called when a run or a step failed and will be retried. */
+  onRetry?: ((reason: string) => void) | undefined;
+  /** Aborted when the time to finish running jobs is over. */
   abort: AbortController;
 };
 
 export type RunningWorker = {
-  /** Finishes what is in hand, at most `graceMs`; what is not done by then is handed back to the queue. */
+  /** Finishes running jobs for at most `graceMs`, then returns the rest to the queue. */
   close(graceMs?: number): Promise<void>;
 };
 
-/** A dead worker's jobs are taken over after lock and check, twenty-five seconds at the most. */
-const takeOver = { lockDuration: 15_000, stalledInterval: 10_000, maxStalledCount: 20 };
-/** Runs only plan and conclude; while their steps are going they hold no place. */
+/** Runs at a time. While its steps are running, a run takes no slot. */
 const runsAtATime = 8;
-const stepAttempts = { attempts: 3, backoff: { type: 'exponential', delay: 2000 } } as const;
 
-/** Runs the jobs until closed. Every handler may be run twice at once: a stalled job is taken over by another worker. */
-export function startWorker<Context>(options: WorkerOptions<Context>): RunningWorker {
-  const { queues, log, abort } = options;
-  const workers = options.take.map((name) => {
-    const isSteps = name === 'steps';
-    const worker = new queues.classes.Worker(
-      queueNames[name],
-      (job, token) =>
-        handBackWhenAborted<Counts | RunReport>(job, token, abort.signal, () =>
-          isSteps
-            ? withRun((job.data as StepData).runId, () => runStep(options, job, abort.signal))
-            : withRun(String(job.id), () => runRun(options, job, token, abort.signal)),
-        ),
-      {
-        connection: queues.classes.connection,
-        telemetry: telemetry(),
-        concurrency: isSteps ? options.concurrency : runsAtATime,
-        ...takeOver,
-      },
-    );
-    const told = () => void (!isSteps && options.onRun?.());
-    worker.on('completed', told).on('failed', told);
-    worker.on('error', (error) => {
-      log.warn({ queue: name, error: describeWithAdvice(error) }, 'the queue had an error');
-      options.onTrouble?.(error);
-    });
-    worker.on('failed', (job, error) =>
-      log.error({ job: job?.name, id: job?.id, error: describeError(error) }, 'job failed'),
-    );
-    worker.on('stalled', (id) => log.warn({ queue: name, id }, 'taking over a job whose worker is gone'));
-    return worker;
-  });
+/** A worker that waits looks for jobs at least this often, as BullMQ does by itself where no job is delayed. */
+const longestWaitSeconds = 5;
 
-  return {
-    async close(graceMs = 10_000) {
-      const timer = setTimeout(() => abort.abort(), graceMs);
-      try {
-        // A server that is gone takes nothing back; its jobs' locks run out by themselves.
-        await Promise.race([Promise.all(workers.map((worker) => worker.close())), handedBack(graceMs)]);
-      } finally {
-        clearTimeout(timer);
-      }
-    },
+type BullWorker = InstanceType<QueueClasses['Worker']>;
+
+/**
+ * Runs jobs until closed. A handler may run twice at the same time: another worker takes over a job that seems stalled.
+ *
+ * @throws ReviewSyncError when the queue does not respond for a minute.
+ */
+export async function startWorker<Context>(options: WorkerOptions<Context>): Promise<RunningWorker> {
+  const workers: BullWorker[] = [];
+  const close = async (graceMs = 10_000) => {
+    const timer = setTimeout(() => options.abort.abort(), graceMs);
+    const closing = Promise.all(workers.map((worker) => worker.close()));
+    const timeoutError = () => new ReviewSyncError('queue', 'The queue takes no jobs back');
+    try {
+      await withTimeout(closing, graceMs + returnJobsMs, timeoutError);
+    } catch {
+      // A server that is down takes no jobs back. Their locks expire by themselves.
+    } finally {
+      clearTimeout(timer);
+    }
   };
+  try {
+    for (const name of options.take) workers.push(await openWorker(options, name));
+  } catch (error) {
+    await close(0).catch(() => {});
+    throw error;
+  }
+  return { close };
 }
 
-/** When everything must have been handed back. Keeps no process alive. */
-const handedBack = (graceMs: number) => delay(graceMs + handBackMs, undefined, { ref: false });
-const handBackMs = 5000;
+/** A BullMQ worker whose first connection failed never becomes ready, so each attempt opens a new one. */
+async function openWorker<Context>(options: WorkerOptions<Context>, name: QueueName): Promise<BullWorker> {
+  for (let attempt = 1; ; attempt += 1) {
+    const worker = makeWorker(options, name);
+    try {
+      await worker.waitUntilReady();
+      worker.run().catch((error: unknown) => options.onQueueError?.(error));
+      return worker;
+    } catch (cause) {
+      await worker.close(true).catch(() => {});
+      options.onQueueError?.(cause);
+      if (attempt === openAttempts)
+        throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
+      await delay(betweenOpeningsMs);
+    }
+  }
+}
+const openAttempts = 60;
+const betweenOpeningsMs = 1000;
 
-async function handBackWhenAborted<T>(
+function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): BullWorker {
+  const { queues, log, abort } = options;
+  const isSteps = name === 'steps';
+  const worker = new queues.classes.Worker(
+    queueNames[name],
+    (job, token) =>
+      returnWhenAborted<Counts | RunReport>(job, token, abort.signal, () =>
+        isSteps
+          ? withRun((job.data as StepData).runId, () => runStep(options, job, abort.signal))
+          : withRun(String(job.id), () => runRun(options, job, token, abort.signal)),
+      ),
+    {
+      connection: queues.classes.connection,
+      ...queues.classes.telemetry,
+      concurrency: isSteps ? options.concurrency : runsAtATime,
+      autorun: false,
+      // A job is taken over after its lock has expired (600 of 1000) and a worker has looked for expired locks (400 of 1000).
+      lockDuration: options.takeOverSeconds * 600,
+      stalledInterval: options.takeOverSeconds * 400,
+      maxStalledCount: 20,
+    },
+  );
+  // On Postgres, BullMQ would wait up to an hour after a wait that failed: nobody is notified when a delayed job is due, and
+  // the question when that is may fail too while a server restarts.
+  Object.defineProperty(worker, 'maximumBlockTimeout', { value: longestWaitSeconds });
+  const logError = throttled((text) => log.warn({ queue: name, error: text }, 'queue error'));
+  worker.on('error', (error) => {
+    logError(describeWithHint(error));
+    options.onQueueError?.(error);
+  });
+  worker.on('stalled', (id) => log.warn({ queue: name, id }, 'taking over a job of a worker that is gone'));
+  worker.on('completed', () => void (!isSteps && options.onRun?.()));
+  worker.on('failed', (job, error) => {
+    const willRetry = job?.finishedOn === undefined;
+    const facts = { job: job?.name, id: job?.id, error: describeError(error) };
+    if (willRetry) {
+      log.warn(facts, 'job failed; it will be retried');
+      options.onRetry?.(describeError(error));
+    } else {
+      log.error(facts, 'job failed');
+    }
+    if (!isSteps && !willRetry) options.onRun?.();
+    if (!isSteps && !willRetry && job) void recordFailure(options, job, error);
+  });
+  return worker;
+}
+
+/** Records the end of a run that the queue gave up because its workers died repeatedly. */
+async function recordFailure<Context>(options: WorkerOptions<Context>, job: BullJob, error: Error): Promise<void> {
+  try {
+    await named(options.jobs, job.name).fail(options.context, runInfo(job, options.now()), describeError(error));
+  } catch (cause) {
+    // The next run to begin marks it as abandoned.
+    options.log.warn(
+      { job: job.name, id: job.id, error: describeError(cause) },
+      'the end of the run could not be recorded',
+    );
+  }
+}
+
+/** Passes the same text on at most once in ten seconds: a server that is down fails several times a second. */
+function throttled(write: (text: string) => void): (text: string) => void {
+  let [last, lastAtMs] = ['', Number.NEGATIVE_INFINITY];
+  return (text) => {
+    const nowMs = performance.now();
+    if (text === last && nowMs - lastAtMs < repeatAfterMs) return;
+    [last, lastAtMs] = [text, nowMs];
+    write(text);
+  };
+}
+const repeatAfterMs = 10_000;
+
+/** Time to return aborted jobs to the queue. */
+const returnJobsMs = 5000;
+
+async function returnWhenAborted<T>(
   job: BullJob,
   token: string | undefined,
   signal: AbortSignal,
@@ -109,108 +184,17 @@ async function runStep<Context>(options: WorkerOptions<Context>, job: BullJob, s
   const steps = options.jobs.map((one) => one.step as StepJob<Context, unknown>);
   const step = named(steps, job.name);
   const data = job.data as StepData;
-  const begun = performance.now();
-  const tell = (counts?: Counts) => options.onStep?.(job.name, counts, (performance.now() - begun) / 1000);
+  const startedMs = performance.now();
+  const report = (counts?: Counts) => options.onStep?.(job.name, counts, (performance.now() - startedMs) / 1000);
   try {
     const counts = await step.run(options.context, step.parse(data.payload), { runId: data.runId, signal });
-    await keepPart(options, data.runId, counts);
-    tell(counts);
+    report(counts);
     return counts;
   } catch (error) {
-    if (!signal.aborted) tell();
-    // What is known to be out of reach stays so: trying again would only cost time.
+    if (!signal.aborted) report();
+    // An IncompleteError is permanent: a retry would fail in the same way.
     if (error instanceof IncompleteError) throw new UnrecoverableError(describeError(error));
-    // The queue keeps the message alone.
-    throw new Error(describeWithAdvice(error), { cause: error });
+    // The queue keeps the message only.
+    throw new Error(describeWithHint(error), { cause: error });
   }
-}
-
-/** Only shown, so no reason to do the step again. */
-async function keepPart<Context>(options: WorkerOptions<Context>, runId: string, counts: Counts): Promise<void> {
-  try {
-    await options.keepPart(runId, counts);
-  } catch (error) {
-    options.log.warn({ error: describeError(error) }, 'a step is missing in what this process is told to have done');
-  }
-}
-
-async function runRun<Context>(
-  options: WorkerOptions<Context>,
-  job: BullJob,
-  token: string | undefined,
-  signal: AbortSignal,
-): Promise<RunReport> {
-  const definition = named(options.jobs, job.name);
-  const stored = job.data as RunData;
-  const startedAt = stored.startedAt ? new Date(stored.startedAt) : options.now();
-  const run: RunInfo = {
-    id: String(job.id),
-    trigger: job.queueName === queueNames.scheduled ? 'schedule' : 'command',
-    startedAt,
-  };
-  try {
-    const payload = definition.parse(stored.payload);
-    if (stored.stage === undefined && !(await definition.begin(options.context, run, options.queues.isAlive))) {
-      return { outcome: 'done', counts: { skipped: 1 } };
-    }
-    const data = await planAndAdd(options, definition, job, run, payload, signal);
-    if (await job.moveToWaitingChildren(token ?? '')) throw new WaitingChildrenError();
-    const results: Counts[] = Object.values(await job.getChildrenValues());
-    const failures: string[] = Object.values(await job.getIgnoredChildrenFailures());
-    return await definition.conclude(options.context, payload, run, { state: data.state, results, failures });
-  } catch (error) {
-    if (signal.aborted || error instanceof WaitingChildrenError) throw error;
-    await definition.fail(options.context, run, error);
-    // The reason is recorded with the run; the job keeps words without customers' data.
-    throw new UnrecoverableError(describeWithAdvice(error));
-  }
-}
-
-/** Each stage is written down before the next begins, so that a crash between them repeats at most one. */
-async function planAndAdd<Context>(
-  options: WorkerOptions<Context>,
-  definition: AnyRunJob<Context>,
-  job: BullJob,
-  run: RunInfo,
-  payload: unknown,
-  signal: AbortSignal,
-): Promise<RunData> {
-  let data = job.data as RunData;
-  if (data.stage === undefined) {
-    const { state, steps } = await definition.plan(options.context, payload, run, signal);
-    data = { ...data, startedAt: run.startedAt.toISOString(), stage: 'adding', state, steps, planned: steps.length };
-    await job.updateData(data);
-  }
-  if (data.stage === 'adding') {
-    const steps = data.steps ?? [];
-    for (let at = 0; at < steps.length; at += 500) {
-      await options.queues.bull.steps.addBulk(
-        steps.slice(at, at + 500).map((step, index) => ({
-          name: definition.step.name,
-          data: { runId: run.id, payload: step } satisfies StepData,
-          opts: {
-            jobId: `${run.id.replaceAll(':', '-')}-${at + index}`,
-            parent: { id: run.id, queue: job.queueQualifiedName },
-            ignoreDependencyOnFailure: true,
-            priority: definition.priority,
-            ...stepAttempts,
-          },
-        })),
-      );
-    }
-    const { steps: _, ...rest } = data;
-    data = { ...rest, stage: 'waiting' };
-    await job.updateData(data);
-  }
-  return data;
-}
-
-function named<T extends { name: string }>(all: readonly T[], name: string): T {
-  const found = all.find((one) => one.name === name);
-  if (!found) {
-    throw new ReviewSyncError('job', `The queue holds a job "${name}", which this version does not know`, {
-      hint: 'It was enqueued by another version; run one version on all machines.',
-    });
-  }
-  return found;
 }

@@ -4,13 +4,13 @@ import type { Queues } from './index.ts';
 export type QueueFacts = {
   kind: 'redis' | 'postgres';
   version: string;
-  /** Redis alone: what it does when its memory is full; anything but `noeviction` loses jobs. */
+  /** Redis only: what it does when its memory is full. Anything but `noeviction` loses jobs. */
   evictionPolicy: string | undefined;
-  /** Workers that take scheduled runs; undefined where the server cannot tell. */
+  /** Workers that take scheduled runs; undefined on Postgres, which does not know. */
   workers: number | undefined;
 };
 
-/** What the queue's server says of itself. Changes nothing. */
+/** Facts about the queue's server. Changes nothing. */
 export async function readQueueFacts({ kind, url, bull }: Queues): Promise<QueueFacts> {
   if (kind === 'postgres') return { kind, version: '', evictionPolicy: undefined, workers: undefined };
   const info = await withRedis(url, (redis) => redis.info());
@@ -22,3 +22,7 @@ export async function readQueueFacts({ kind, url, bull }: Queues): Promise<Queue
     workers: (await bull.scheduled.getWorkers()).length,
   };
 }
+
+/** Whether the queue fails because its tables in Postgres were never created. */
+export const lacksTables = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'SchemaMigrationRequiredError' || lacksTables(error.cause));

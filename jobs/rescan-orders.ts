@@ -1,0 +1,58 @@
+import type { App } from '../src/app/app.ts';
+import { pushDeps } from '../src/app/push-deps.ts';
+import { keepKeylessOrders } from '../src/orders/keyless-orders.ts';
+import { removeAbsentOrders } from '../src/orders/remove-absent-orders.ts';
+import { planRescan, type RescanDeps, type RescanStep, rescanAbsent, rescanSpan } from '../src/orders/rescan-orders.ts';
+import type { StepJob } from '../src/queue/job.ts';
+import { pruneMissedOrders } from '../src/warehouse/missed-orders.ts';
+import { reasonDays } from '../src/warehouse/retention.ts';
+import { defineRun } from './define-run.ts';
+import { number, object, oneOf } from './payload.ts';
+
+/** `allowRemovals`: delete also what looks like an accident, because somebody said that it is right. */
+export type RescanOrders = { allowRemovals: boolean };
+
+type Step = RescanStep & { removals: RescanDeps['removals'] };
+
+/** Step: reads a part of the young orders again. */
+const rescanStep: StepJob<App, Step> = {
+  name: 'rescan-orders',
+  parse(payload) {
+    const step = object(payload);
+    const kind = oneOf(step, 'kind', ['created', 'absent', 'keyless']);
+    const removals = oneOf(step, 'removals', ['usual', 'all']);
+    if (kind === 'keyless') return { kind, removals };
+    if (kind === 'absent') return { kind, before: number(step, 'before'), removals };
+    const end = step.end === undefined ? {} : { end: number(step, 'end') };
+    return { kind, start: number(step, 'start'), ...end, removals };
+  },
+  async run(app, step, { runId, signal }) {
+    const { removals } = step;
+    const deps = { ...pushDeps(app, signal), runId, removals, lookbackMinutes: app.config.orderOverlapMinutes };
+    if (step.kind === 'created') return rescanSpan(deps, { start: step.start, end: step.end });
+    if (step.kind === 'absent') return rescanAbsent(deps, step.before);
+    const { found, problem } = await keepKeylessOrders({ shop: app.shop, db: app.warehouse.db });
+    return { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
+  },
+};
+
+/** Scheduled with the reconcile: reads the young orders again, for changes that were missed and orders that are gone. */
+export const rescanOrders = defineRun({
+  name: 'rescan-orders',
+  schedule: 'reconcile',
+  step: rescanStep,
+  priority: 20,
+  deadLetters: ['order', 'order_line'],
+  completesAlways: true,
+  parse: (payload): RescanOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
+  async plan(app, { allowRemovals }) {
+    const removals = allowRemovals ? ('all' as const) : ('usual' as const);
+    const { start, steps } = await planRescan({ shop: app.shop, db: app.warehouse.db }, app.config.orderRescanDays);
+    return { steps: steps.map((step): Step => ({ ...step, removals })), state: { removals, ...(start && { start }) } };
+  },
+  async complete(app, { start, removals }, run) {
+    await pruneMissedOrders(app.warehouse.db, new Date(app.now().getTime() - reasonDays * 86_400_000));
+    if (start === undefined) return {};
+    return removeAbsentOrders(pushDeps(app, app.abort.signal), run.id, { before: start, removals });
+  },
+});

@@ -1,0 +1,177 @@
+import { type Job as BullJob, UnrecoverableError, WaitingChildrenError } from 'bullmq';
+import type { Counts } from '../base/counts.ts';
+import { describeWithHint } from '../base/errors.ts';
+import { isTransient } from '../base/lost-connections.ts';
+import { type Queues, queueNames, type RunData, type StepData } from './index.ts';
+import { type AnyRunJob, named, type RunInfo, type RunReport } from './job.ts';
+
+export type RunOptions<Context> = {
+  queues: Queues;
+  jobs: readonly AnyRunJob<Context>[];
+  context: Context;
+  now: () => Date;
+  /** Another worker takes over what a dead one had in hand, after so many seconds at most. */
+  takeOverSeconds: number;
+};
+
+const stepAttempts = { attempts: 3, backoff: { type: 'exponential', delay: 2000 } } as const;
+
+/**
+ * Takes a run from the stage that its job is in as far as it can: begin, plan, then for each batch add the steps, wait for
+ * them and plan the next batch; finally conclude. A stage is repeated after a crash or a broken connection, so each stage
+ * gives the same result when it runs twice.
+ *
+ * @throws WaitingChildrenError while steps are going: the queue calls again when the last of them has ended.
+ * @throws UnrecoverableError when the run failed for good, which is then recorded.
+ */
+export async function runRun<Context>(
+  options: RunOptions<Context>,
+  job: BullJob,
+  token: string | undefined,
+  signal: AbortSignal,
+): Promise<RunReport> {
+  const definition = named(options.jobs, job.name);
+  const stored = job.data as RunData;
+  const run = runInfo(job, options.now());
+  try {
+    const payload = definition.parse(stored.payload);
+    if (stored.stage === undefined && !(await definition.begin(options.context, run, options.queues.isAlive))) {
+      return { outcome: 'done', counts: { skipped: 1 } };
+    }
+    let data =
+      stored.stage === undefined ? await planFirst(options, definition, job, token, run, payload, signal) : stored;
+    let isInterrupted = stored.stage === 'adding';
+    for (;;) {
+      data = await addSteps(options, definition, job, token, run, data, isInterrupted);
+      isInterrupted = false;
+      if (await job.moveToWaitingChildren(token ?? '')) throw new WaitingChildrenError();
+      const results = await job.getChildrenValues<Counts>();
+      const failures = await job.getIgnoredChildrenFailures();
+      const { planned = 0, before = 0, lost = 0 } = data;
+      const isOfBatch = new Set(idsOf(run, before, planned));
+      const ofBatch = (all: object) => Object.keys(all).filter((key) => isOfBatch.has(childId(key))).length;
+      const [successes, failed] = [ofBatch(results), ofBatch(failures)];
+      const lostNow = planned - before - successes - failed;
+      const end = { successes, failures: failed + lostNow };
+      const next = await definition.next?.(options.context, payload, data.state, end);
+      if (next === undefined) {
+        const lostSteps = Array.from({ length: lost + lostNow }, () => 'the queue has lost the step');
+        return await definition.conclude(options.context, payload, run, {
+          state: data.state,
+          results: Object.values(results),
+          failures: [...Object.values(failures), ...lostSteps],
+        });
+      }
+      data = {
+        ...data,
+        stage: 'adding',
+        state: next.state,
+        steps: next.steps,
+        before: planned,
+        planned: planned + next.steps.length,
+        lost: lost + lostNow,
+      };
+      await writeDown(options, job, token, data);
+    }
+  } catch (error) {
+    if (signal.aborted || error instanceof WaitingChildrenError) throw error;
+    if (isTransient(error) && !isLastAttempt(job)) throw new Error(describeWithHint(error), { cause: error });
+    await definition.fail(options.context, run, describeWithHint(error));
+    // The reason is recorded with the run; the job keeps words without customers' data.
+    throw new UnrecoverableError(describeWithHint(error));
+  }
+}
+
+/** Each stage is written down before the next begins, so that a crash between them repeats at most one. */
+async function planFirst<Context>(
+  options: RunOptions<Context>,
+  definition: AnyRunJob<Context>,
+  job: BullJob,
+  token: string | undefined,
+  run: RunInfo,
+  payload: unknown,
+  signal: AbortSignal,
+): Promise<RunData> {
+  const { state, steps } = await definition.plan(options.context, payload, run, signal);
+  const startedAt = run.startedAt.toISOString();
+  const planned = steps.length;
+  const data: RunData = { ...(job.data as RunData), startedAt, stage: 'adding', state, steps, planned };
+  await writeDown(options, job, token, data);
+  return data;
+}
+
+/**
+ * Writes the stage down, unless the job was taken over while this process was frozen: then the plan is the other worker's.
+ *
+ * @throws Error where the lock of the job is lost.
+ */
+async function writeDown<Context>(
+  { takeOverSeconds }: RunOptions<Context>,
+  job: BullJob,
+  token: string | undefined,
+  data: RunData,
+): Promise<void> {
+  const isLocked = await job.extendLock(token ?? '', takeOverSeconds * 600);
+  if (isLocked !== 1) throw new Error('another worker took this run over');
+  await job.updateData(data);
+}
+
+/** Adds the steps of a batch. Those that an interrupted attempt added already are left out. */
+async function addSteps<Context>(
+  options: RunOptions<Context>,
+  definition: AnyRunJob<Context>,
+  job: BullJob,
+  token: string | undefined,
+  run: RunInfo,
+  data: RunData,
+  isInterrupted: boolean,
+): Promise<RunData> {
+  if (data.stage !== 'adding') return data;
+  const { steps = [], before = 0, ...rest } = data;
+  const ids = idsOf(run, before, before + steps.length);
+  const known = isInterrupted ? await addedSteps(job) : new Set<string>();
+  const missing = steps.flatMap((step, index) => {
+    const jobId = ids[index] ?? '';
+    if (known.has(jobId)) return [];
+    const parent = { id: run.id, queue: job.queueQualifiedName };
+    const opts = { jobId, parent, ignoreDependencyOnFailure: true, priority: definition.priority, ...stepAttempts };
+    return [{ name: definition.step.name, data: { runId: run.id, payload: step } satisfies StepData, opts }];
+  });
+  for (let at = 0; at < missing.length; at += 500) {
+    await options.queues.bull.steps.addBulk(missing.slice(at, at + 500));
+  }
+  const waiting: RunData = { ...rest, before, stage: 'waiting' };
+  await writeDown(options, job, token, waiting);
+  return waiting;
+}
+
+/** Ids of the run's steps from one number up to another. BullMQ allows no colon in an id; the ids of scheduled runs have some. */
+const idsOf = (run: RunInfo, from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `${run.id.replaceAll(':', '-')}-${from + index}`);
+
+/** BullMQ names a dependency `<prefix>:<queue>:<job id>`. */
+const childId = (key: string) => key.slice(key.lastIndexOf(':') + 1);
+
+/**
+ * Ids of the steps that an interrupted attempt added. They must not be added again: a step that failed meanwhile would never
+ * end a second time, and one whose job was removed by retention would be run again. The run's own job remembers all of them.
+ */
+async function addedSteps(job: BullJob): Promise<Set<string>> {
+  const { processed = {}, unprocessed = [], ignored = {}, failed = [] } = await job.getDependencies();
+  const keys = [...Object.keys(processed), ...unprocessed, ...Object.keys(ignored), ...failed];
+  return new Set(keys.map(childId));
+}
+
+/** Whether the queue will not try the job again when it fails now. */
+export const isLastAttempt = (job: BullJob) => job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
+
+/** @param now when the run begins, if it has not yet. */
+export function runInfo(job: BullJob, now: Date): RunInfo {
+  const { startedAt, key } = job.data as RunData;
+  return {
+    id: String(job.id),
+    key,
+    trigger: job.queueName === queueNames.scheduled ? 'schedule' : 'command',
+    startedAt: startedAt === undefined ? now : new Date(startedAt),
+  };
+}
