@@ -1,6 +1,6 @@
 import type { Command as Commander } from 'commander';
-import type { Config } from '../config.ts';
-import type { Logger } from '../log.ts';
+import type { Config } from '../app/config.ts';
+import type { Logger } from '../base/log.ts';
 
 /** What a command reports, drawn in one place: as text for people, or as one JSON document with `--json`. */
 export type Report = {
@@ -29,10 +29,8 @@ export type Context = {
   environment: Readonly<Record<string, string | undefined>>;
 };
 
-/** One command line command; `src/cli/commands.ts` lists them. */
+/** One command line command; `src/cli/commands/index.ts` lists them with their names. */
 export type Command = {
-  name: string;
-  summary: string;
   /** Adds arguments, options and examples, and says what to run. */
   define(commander: Commander, run: (work: (context: Context) => Promise<Report | undefined>) => Promise<void>): void;
 };

@@ -1,80 +1,83 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { parseEnv } from 'node:util';
+import { readFileSync } from 'node:fs';
 import { Command as Commander, CommanderError } from 'commander';
-import { logLevels, readConfig } from '../config.ts';
-import { describeError, exitStatus, ReviewSyncError, UsageError } from '../errors.ts';
-import { openLog } from '../log.ts';
-import { packagePath } from '../package-root.ts';
-import { plainWordsOf } from '../plain-words.ts';
-import type { Context, Report } from './command.ts';
-import { loadCommands } from './commands.ts';
+import { describeError, exitStatus, ReviewSyncError } from '../base/errors.ts';
+import { explainError } from '../base/hints.ts';
+import { packagePath } from '../base/package-path.ts';
+import { commands } from './commands/index.ts';
 
-/** Time to finish after a signal; a second signal ends the process at once. */
-const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    if (stop.signal.aborted) process.exit(1);
-    stop.abort(new Error(`stopped by ${signal}`));
-  });
-}
-
-const environment = { ...(existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}), ...process.env };
-const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
-
-const program = new Commander('review-sync')
-  .description('Keeps a review service in step with a shop’s orders, and a warehouse in step with its reviews.')
-  .version(version)
-  .showHelpAfterError('(add --help for what can be said here)')
-  .exitOverride();
-
-for (const command of await loadCommands(process.argv.slice(2))) {
-  const commander = program.command(command.name).description(command.summary).exitOverride();
-  const json = () => commander.optsWithGlobals().json === true || process.argv.includes('--json');
-  command.define(commander, async (work) => report(await work(context), json()));
-}
-
-const context: Context = {
-  config: () => readConfig(environment),
-  log: (level = 'info') => openLog(logLevel(environment.LOG_LEVEL || level)),
-  terminal: {
-    say: (line) => void process.stderr.write(`${line}\n`),
-    isTerminal: process.stderr.isTTY === true,
-  },
-  signal: stop.signal,
-  environment,
+/** What the command line takes from its process, so that a test can run a command in a process of its own. */
+export type Surroundings = {
+  /** What was typed after `review-sync`. */
+  args: readonly string[];
+  /** The environment, with .env beneath it. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Aborted to end the command cleanly. */
+  signal: AbortSignal;
+  writeOut(text: string): void;
+  writeError(text: string): void;
+  /** Whether standard error is a terminal, on which a bar can be drawn. */
+  isTerminal: boolean;
+  /** Called when the command is loaded, before it works. */
+  beforeCommand?: () => void;
+  /** Where lines of the log go; default: standard error of the process. */
+  writeLog?: (line: string) => void;
 };
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = error instanceof CommanderError ? (error.exitCode === 0 ? 0 : 2) : complain(error);
-}
-// What is left open after a failure must not keep the process from ending.
-process.exit();
+/**
+ * Runs the command that the arguments name.
+ *
+ * @returns the exit status: 0 done, 1 failed or incomplete, 2 wrong usage. No error is thrown.
+ */
+export async function runProgram(around: Surroundings): Promise<number> {
+  let status = 0;
+  const { args, writeOut, writeError } = around;
+  const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
+  const program = new Commander('review-sync')
+    .description('Keeps a review service in step with a shop’s orders, and a warehouse in step with its reviews.')
+    .version(version)
+    .showHelpAfterError('(add --help for what can be said here)')
+    .configureOutput({ writeOut, writeErr: writeError })
+    .exitOverride();
 
-/** Commands that read no configuration still heed LOG_LEVEL. */
-function logLevel(level: string): string {
-  if (logLevels.includes(level)) return level;
-  throw new UsageError(`LOG_LEVEL is ${JSON.stringify(level)}, expected one of ${logLevels.join(', ')}`);
-}
-
-function report(done: Report | undefined, json: boolean): void {
-  if (!done) return;
-  if (json) process.stdout.write(`${JSON.stringify(done.json, null, 2)}\n`);
-  else if (done.text !== '') process.stdout.write(`${done.text}\n`);
-  if (done.incomplete) process.exitCode = 1;
-}
-
-/** Standard error says what and what to do next; a stack only where the program itself is at fault. */
-function complain(error: unknown): number {
-  const isOurs = error instanceof ReviewSyncError;
-  const { mend } = plainWordsOf(error) ?? {};
-  process.stderr.write(`review-sync: ${describeError(error)}\n`);
-  if (mend) process.stderr.write(`→ ${mend}\n`);
-  if (isOurs && error.hint) process.stderr.write(`${error.hint}\n`);
-  if (!isOurs && error instanceof Error) {
-    const isOfASystem = 'code' in error || mend !== undefined;
-    process.stderr.write(isOfASystem ? 'npx review-sync doctor tells what is broken.\n' : `${error.stack ?? ''}\n`);
+  try {
+    // A command is loaded only where it is called: `--help` and `--version` load none.
+    const called = args.find((arg) => commands.some(({ name }) => name === arg));
+    for (const { name, summary, load } of commands) {
+      const commander = program.command(name).description(summary);
+      if (name !== called) continue;
+      const command = await load();
+      const json = () => commander.optsWithGlobals().json === true || args.includes('--json');
+      command.define(commander, async (work) => {
+        const { openContext } = await import('./open-context.ts');
+        around.beforeCommand?.();
+        const report = await work(openContext(around));
+        if (!report) return;
+        if (json()) writeOut(`${JSON.stringify(report.json, null, 2)}\n`);
+        else if (report.text !== '') writeOut(`${report.text}\n`);
+        if (report.incomplete) status = 1;
+      });
+    }
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    writeError(describeFailure(error));
+    return exitStatus(error);
   }
-  return exitStatus(error);
+  return status;
+}
+
+/** Says what failed and what to do next; with a stack only where the program itself is at fault. */
+function describeFailure(error: unknown): string {
+  const isOurs = error instanceof ReviewSyncError;
+  const { hint } = explainError(error) ?? {};
+  const lines = [`review-sync: ${describeError(error)}`];
+  if (hint) lines.push(`→ ${hint}`);
+  if (isOurs && error.hint) lines.push(error.hint);
+  if (!isOurs && error instanceof Error) {
+    const isOfASystem = 'code' in error || hint !== undefined;
+    // The first line of a stack is the raw message.
+    const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+    lines.push(...(isOfASystem ? ['npx review-sync doctor says what is broken.'] : frames));
+  }
+  return `${lines.join('\n')}\n`;
 }

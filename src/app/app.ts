@@ -1,0 +1,105 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import { describeError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { isRedis } from '../queue/connection.ts';
+import { openQueues, type Queues } from '../queue/index.ts';
+import { openRateLimit, openReviewApi, type RequestFacts, type ReviewApi, type Wait } from '../review-api/index.ts';
+import { openShop, type Shop } from '../shop/index.ts';
+import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { type OrderStore, openOrderStore } from '../warehouse/order-store.ts';
+import type { Config } from './config.ts';
+import { requireMigrated } from './status-source.ts';
+
+/** All systems that a process uses, opened from one Config. */
+export type App = {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly now: () => Date;
+  readonly warehouse: Warehouse;
+  readonly shop: Shop;
+  readonly api: ReviewApi;
+  readonly queues: Queues;
+  /** State of pushing orders. One per process, so that its statements batch many orders. */
+  readonly orderStore: OrderStore;
+  /** Slots for the spans of reviews that this process reads at the same time. */
+  readonly spanSlots: LimitFunction;
+  /** Called for each wait with its reason. */
+  readonly onWait: ((wait: Wait) => void) | undefined;
+  /** Ends all work in flight; unfinished jobs return to the queue. */
+  readonly abort: AbortController;
+  close(): Promise<void>;
+};
+
+export type AppOptions = {
+  log: Logger;
+  now?: () => Date;
+  onWait?: (wait: Wait) => void;
+  onRequestEnd?: (request: RequestFacts) => void;
+};
+
+/** Windows and slices of orders that one process works on at the same time. */
+export const stepsAtATime = 4;
+
+/**
+ * Opens the warehouse, the queue, the shop and the service. `close` closes them in reverse order.
+ *
+ * @throws ReviewSyncError when warehouse or queue do not respond, or the warehouse is not migrated.
+ */
+export async function openApp(config: Config, options: AppOptions): Promise<App> {
+  const { log, now = () => new Date() } = options;
+  await using opened = new AsyncDisposableStack();
+  const abort = new AbortController();
+  const connections = config.api.concurrency + stepsAtATime + 2;
+  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections });
+  opened.defer(() => warehouse.close());
+  await requireMigrated(warehouse);
+  const queues = await openQueues(config.queueUrl);
+  opened.defer(() => queues.close());
+  const shop = openShop({
+    url: config.shopDatabaseUrl,
+    sqlDir: config.shopSqlDir,
+    timeZone: config.shopTimeZone,
+    connections: stepsAtATime + 1,
+  });
+  opened.defer(() => shop.close());
+  const api = openReviewApi({
+    baseUrl: config.api.baseUrl,
+    clientId: config.api.clientId,
+    clientSecret: config.api.clientSecret,
+    concurrency: config.api.concurrency,
+    acquire: await openCeiling(config, warehouse, log, opened),
+    log,
+    onWait: options.onWait,
+    onRequestEnd: options.onRequestEnd,
+    signal: abort.signal,
+  });
+  opened.defer(() => api.close());
+  const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
+  const all = opened.move();
+  // Two more than requests in flight: while one parses its page, another requests the next.
+  const spanSlots = pLimit(config.api.concurrency + 2);
+  const close = () => all.disposeAsync();
+  const { onWait } = options;
+  return { config, log, now, onWait, warehouse, shop, api, queues, orderStore, spanSlots, abort, close };
+}
+
+/** The ceiling of requests per second, counted on the queue's server for all workers. */
+async function openCeiling(config: Config, warehouse: Warehouse, log: Logger, opened: AsyncDisposableStack) {
+  const { requestsPerSecond } = config.api;
+  if (requestsPerSecond === undefined) return undefined;
+  const onStoreError = (error: unknown) =>
+    log.warn(
+      { error: describeError(error) },
+      'the shared request ceiling cannot be counted; this process keeps it alone until then',
+    );
+  if (!isRedis(config.queueUrl)) {
+    const store = { postgres: warehouse.pool, schema: 'sync', table: 'rate_limit' };
+    return openRateLimit({ requestsPerSecond, store, onStoreError });
+  }
+  // Loaded only where it is used: a start of the command line on the Postgres queue has no need of 45 modules more.
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(config.queueUrl, { maxRetriesPerRequest: 1 });
+  redis.on('error', () => {});
+  opened.defer(() => redis.disconnect());
+  return openRateLimit({ requestsPerSecond, store: { redis }, onStoreError });
+}

@@ -1,0 +1,77 @@
+import { describeError, hintOf } from '../../base/errors.ts';
+import { localPeriod, offsetOf, parseInstant, type Second } from '../../base/time/span.ts';
+import {
+  MalformedResponseError,
+  type ReviewApi,
+  type ReviewOverview,
+  UnavailableError,
+} from '../../review-api/index.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
+import { withTimeoutDiagnosis } from './reachable.ts';
+
+export type ServiceCheck = { api: ReviewApi; baseUrl: string; timeZone: string; now: () => Date };
+
+/** Checks token, clock, time zone and page size of the service. Only reads. */
+export async function checkService({ api, baseUrl, timeZone, now }: ServiceCheck): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    await withTimeoutDiagnosis(api.authenticate(), baseUrl);
+    findings.push(ok('client id and secret are accepted'));
+    const overview = await withTimeoutDiagnosis(api.reviews.overview(), baseUrl);
+    findings.push(checkClock(overview, now()));
+    const last = instantOf(overview.last_review_created_at);
+    if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
+    findings.push(checkZone(overview, timeZone));
+    findings.push(...(await withTimeoutDiagnosis(checkPages(api, last, timeZone), baseUrl)));
+    return findings;
+  } catch (error) {
+    return [...findings, fault(describeError(error), serviceHint(error))];
+  }
+}
+
+const instantOf = (text: string | null): Second | undefined => (text === null ? undefined : parseInstant(text));
+
+function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
+  if (!serviceNow)
+    return warning('it sends no Date header: its clock cannot be compared', 'check that no proxy removes the header');
+  const offsetSeconds = (serviceNow.getTime() - now.getTime()) / 1000;
+  const offset = `(offset ${offsetSeconds.toFixed(1)} s)`;
+  if (Math.abs(offsetSeconds) <= 60) return ok(`its clock agrees with ours ${offset}`);
+  const what = `its clock differs from ours ${offset}; nothing is lost, watermarks follow the data`;
+  return warning(what, 'set the clock of this machine by NTP');
+}
+
+function checkZone({ last_review_created_at: text }: ReviewOverview, timeZone: string): Finding {
+  const at = instantOf(text);
+  const serviceOffset = /([+-]\d\d:\d\d|Z)$/.exec(text ?? '')?.[1]?.replace('Z', '+00:00');
+  if (at === undefined || serviceOffset === undefined)
+    return warning('its timestamps have no offset', 'ask the service’s makers');
+  const expected = offsetOf(at, timeZone);
+  if (serviceOffset === expected) return ok(`its timestamps have the offset of ${timeZone}, ${expected}`);
+  return fault(
+    `its timestamps have the offset ${serviceOffset}, but ${timeZone} has ${expected} then: days and windows would be read shifted`,
+    'set REVIEW_API_TIME_ZONE to the zone of the service',
+  );
+}
+
+/** Lists the second of the newest review in the configured zone: the review must be there, on a page of at most 100. */
+async function checkPages(api: ReviewApi, last: Second, timeZone: string): Promise<Finding[]> {
+  const { start, end } = localPeriod({ start: last, end: last + 1 }, timeZone);
+  const page = await api.reviews.page({ start_datetime: start, end_datetime: end, limit: 100 }, 1);
+  if (page.items.length > 100)
+    return [fault(`a page holds ${page.items.length} reviews, expected at most 100`, 'ask the service’s makers')];
+  if (page.items.length === 0) {
+    const what = `no review is listed at ${start} (${timeZone}), the date of the newest review in its overview`;
+    return [warning(what, 'the review may be hidden or just deleted; otherwise REVIEW_API_TIME_ZONE is wrong')];
+  }
+  return [ok('its newest review is listed at its second, in pages of 100')];
+}
+
+function serviceHint(error: unknown): string {
+  if (error instanceof MalformedResponseError) {
+    return 'REVIEW_API_BASE_URL may name a web site, or a proxy that responds in place of the service';
+  }
+  const hint = hintOf(error)?.replace(/its address|the base address/, 'REVIEW_API_BASE_URL');
+  if (hint === undefined && error instanceof UnavailableError) return 'check whether the service is up, and its log';
+  return hint ?? 'read the error of the service';
+}

@@ -1,0 +1,61 @@
+import type { QueryCost } from '../../shop/explain-queries.ts';
+import type { Shop } from '../../shop/index.ts';
+import type { ShopFacts } from '../../shop/postgres-facts.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
+
+/** A statement that takes longer than this reads more than it needs, whatever its plan says. */
+const slowSeconds = 5;
+
+/** Explains and times each statement that runs send to the shop: which file reads a whole table, what it costs, what helps. */
+export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
+  const costs = await shop.queryCosts();
+  if (costs.length === 0) return [];
+  const findings = costs.flatMap(costFinding);
+  if (!(await shop.hasFeed())) {
+    const isSlow = costs.some((cost) => cost.purpose.startsWith('find what changed') && costFinding(cost).length > 0);
+    if (isSlow) {
+      const what = 'there is no changed_orders.sql: what changed is looked for by updated_at of orders.sql';
+      findings.push(warning(what, 'write changed_orders.sql as in sql/shop; docs/connecting.md shows how'));
+    }
+  }
+  if (findings.length > 0) return findings;
+  const list = costs.map(({ purpose, seconds = 0 }) => `${(seconds * 1000).toFixed(0)} ms to ${purpose}`).join(', ');
+  return [ok(`no statement reads a large table as a whole: ${list}`)];
+}
+
+function costFinding({ file, purpose, seconds, scans }: QueryCost): Finding[] {
+  const took = seconds === undefined ? 'more than 30 s, then it is cancelled' : `${shown(seconds)} today`;
+  if (scans.length > 0) {
+    const tables = scans.map(({ table, rows }) =>
+      rows === undefined ? table : `${table} (${rows.toLocaleString('en')} rows)`,
+    );
+    const what = `${file}.sql reads the whole of ${tables.join(' and ')} to ${purpose}: ${took}`;
+    const remedy = scans.map((scan) => scan.remedy).join('; ');
+    return [seconds === undefined ? fault(what, remedy) : warning(what, remedy)];
+  }
+  if (seconds !== undefined && seconds < slowSeconds) return [];
+  const what = `${file}.sql takes long to ${purpose}: ${took}`;
+  const hint = 'run explain analyze on the query with a condition on its key, and see what it reads';
+  return [seconds === undefined ? fault(what, hint) : warning(what, hint)];
+}
+
+const shown = (seconds: number) => (seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`);
+
+/**
+ * Whether a pooler stands in front of the shop's database. Transaction pooling is enough: review-sync keeps no session state.
+ * With it, queries must not rely on settings of the session, which belong to whichever client had the connection before.
+ */
+export function checkPooler({ serverPort, sessions }: ShopFacts, url: string): Finding[] {
+  const findings: Finding[] = [];
+  if (sessions.length > 1) {
+    const what = `connections to the shop have different settings (${sessions.join(' and ')}): a pooler hands on what other clients set`;
+    findings.push(
+      warning(what, 'have the pooler reset its connections, or write zones and schemas out in the queries'),
+    );
+  }
+  const port = Number(new URL(url).port || '5432');
+  if (serverPort === undefined || serverPort === port) return findings;
+  const what = `the shop database listens on port ${serverPort}, not on ${port}: a pooler or a forwarded port is in between`;
+  const needs = 'session and transaction pooling work, statement pooling does not; queries must not rely on SET';
+  return [...findings, ok(`${what}. For a pooler: ${needs}`)];
+}

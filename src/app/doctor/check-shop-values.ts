@@ -1,0 +1,108 @@
+import type { RawOrder } from '../../shop/orders.ts';
+import type { RawRow } from '../../shop/rows.ts';
+import { type Finding, warning } from './finding.ts';
+
+/** Orders with a total and a line price, below which a ratio says nothing. */
+const leastOrders = 3;
+/** Lines that cost so many times their order's total, or so small a part of it, are in another unit. */
+const otherUnit = 20;
+const noPrice = new Set(['cancelled', 'returned']);
+
+/** Whether line prices and totals are in the same unit, by the median of what lines cost compared with their order's total. */
+export function checkUnits(orders: readonly RawOrder[]): Finding[] {
+  const ratios = orders.flatMap(({ order, lines, fault }) => {
+    const total = Number(order.total_price);
+    const price = lines
+      .filter(({ status }) => !noPrice.has(status ?? ''))
+      .reduce((sum, line) => sum + Number(line.price), 0);
+    return fault === undefined && total > 0 && price > 0 ? [price / total] : [];
+  });
+  if (ratios.length < leastOrders) return [];
+  const median = ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / 2)] ?? 1;
+  if (median < otherUnit && median > 1 / otherUnit) return [];
+  const [many, few] =
+    median > 1 ? ['order_lines.sql: lines', "order's total"] : ['orders.sql: totals', "order's lines"];
+  const times = Math.round(median > 1 ? median : 1 / median);
+  const file = median > 1 ? 'price' : 'total_price';
+  return [
+    warning(
+      `${many} cost ${times} times their ${few}: minor units?`,
+      `select ${file} in the major unit, such as amount / 100.0, in both files`,
+    ),
+  ];
+}
+
+/** Statuses that the service is known to use. Others are passed on unchanged. */
+const knownStatuses = new Set([
+  ...['paid', 'delivery_preparing', 'delivery_started', 'delivery_finished'],
+  ...['cancelled', 'refund_requested', 'returned', 'exchange_requested'],
+]);
+
+/** The statuses of lines that the service is not known to use, with counts. */
+export function statuses(orders: readonly RawOrder[]): Finding[] {
+  const lines = orders.flatMap((one) => one.lines);
+  const counts = new Map<string, number>();
+  for (const { status } of lines) {
+    if (status && !knownStatuses.has(status)) counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
+  if (counts.size === 0) return [];
+  const unknown = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const shown = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 8);
+  const list = shown.map(([status, count]) => `${statusText(status)} ${count} times`).join(', ');
+  const what = `order_lines.sql: status has values that the service is not known to use, in ${unknown} lines: ${list}`;
+  return [
+    warning(what, `map them in the query to one of: ${[...knownStatuses].join(', ')}; others are passed on unchanged`),
+  ];
+}
+
+/** A value that is no single word may be a customer's data in the wrong column (promise 9): then only its kind is shown. */
+const statusText = (status: string) =>
+  /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(status) && !/\d{5}/.test(status)
+    ? JSON.stringify(status)
+    : `a text of ${status.length} characters`;
+
+/** A date may lie this far ahead without being wrong: the clocks of two machines differ. */
+const aheadMs = 60_000;
+
+/** Dates in the future, and orders that were changed or delivered before they were created: mostly a wrong zone. */
+export function checkDates(orders: readonly RawOrder[], now: string): Finding[] {
+  const nowMs = Date.parse(now);
+  const rows = orders.map(({ order }) => order);
+  const lines = orders.flatMap((one) => one.lines);
+  const ahead = (file: string, all: readonly RawRow[], name: string): Finding[] => {
+    const dates = all.flatMap((row) => row[name] ?? []).filter((date) => Date.parse(date) > nowMs + aheadMs);
+    if (dates.length === 0) return [];
+    const what = `${file}: ${dates.length} of ${all.length} rows have ${article(name)} ${name} in the future, such as ${dates[0]}`;
+    return [warning(what, `correct the rows, or say the zone: ${zoneHint(name)}`)];
+  };
+  const early = (
+    file: string,
+    all: readonly { row: RawRow; created: string | null | undefined }[],
+    name: string,
+  ): Finding[] => {
+    const found = all.filter(
+      ({ row, created }) => created && Date.parse(row[name] ?? '') < Date.parse(created) - aheadMs,
+    );
+    if (found.length === 0 || found.length * 20 < all.length) return [];
+    const what = `${file}: ${found.length} of ${all.length} rows have ${article(name)} ${name} before the order's created_at, such as ${found[0]?.row[name]} and ${found[0]?.created}`;
+    return [warning(what, `one of the two may be in another zone: ${zoneHint(name)}`)];
+  };
+  const ofLines = orders.flatMap((one) => one.lines.map((row) => ({ row, created: one.order.created_at })));
+  return [
+    ...ahead('orders.sql', rows, 'created_at'),
+    ...ahead('orders.sql', rows, 'updated_at'),
+    ...ahead('order_lines.sql', lines, 'delivered_at'),
+    ...early(
+      'orders.sql',
+      rows.map((row) => ({ row, created: row.created_at })),
+      'updated_at',
+    ),
+    ...early('order_lines.sql', ofLines, 'delivery_started_at'),
+    ...early('order_lines.sql', ofLines, 'delivered_at'),
+  ];
+}
+
+const article = (name: string) => (/^[aeiou]/.test(name) ? 'an' : 'a');
+
+/** To be pasted into the query. */
+export const zoneHint = (name: string) => `<expression> at time zone '<zone in which the shop writes it>' as ${name}`;

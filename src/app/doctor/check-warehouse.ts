@@ -1,0 +1,75 @@
+import type { Warehouse } from '../../warehouse/index.ts';
+import { biTimeZone, readWarehouseFacts, tryToWrite } from '../../warehouse/warehouse-facts.ts';
+import { checkRights } from './check-rights.ts';
+import { databaseFault } from './database-fault.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
+import { withTimeoutDiagnosis } from './reachable.ts';
+
+const variable = 'WAREHOUSE_DATABASE_URL';
+/** The migrations use features of this version. */
+const oldestVersion = 14;
+
+/** Version, rights, migrations, and whether a row can be written. Changes nothing. */
+export async function checkWarehouse(
+  warehouse: Warehouse,
+  { url, timeZone }: { url: string; timeZone: string },
+): Promise<Finding[]> {
+  const facts = await withTimeoutDiagnosis(readWarehouseFacts(warehouse), url).catch((error: unknown) =>
+    databaseFault('cannot be used', error, variable),
+  );
+  if ('level' in facts) return [facts];
+  const findings: Finding[] = [];
+  const { used, most } = facts.connections;
+  const server = `Postgres ${facts.version}, user ${facts.user}, ${used} of ${most} connections in use`;
+  if (Number.parseInt(facts.version, 10) < oldestVersion) {
+    findings.push(fault(server, `upgrade Postgres to ${oldestVersion} or newer`));
+  } else if (used > most * 0.9) findings.push(warning(server, 'raise max_connections or run fewer processes'));
+  else findings.push(ok(server));
+  if (facts.isStandby)
+    findings.push(fault('this server is a standby, which takes no writes', `point ${variable} at the primary`));
+  if (facts.unknown.length > 0) {
+    const newer = `migrations ${facts.unknown.join(', ')} are of a newer version than this program`;
+    findings.push(fault(newer, 'run one version on all machines'));
+  }
+  if (facts.pending.length > 0) return [...findings, ...pendingFaults(facts)];
+  findings.push(ok('all migrations are applied'));
+  if (facts.withheld.length > 0) {
+    const tables = facts.withheld.slice(0, 3).join(', ');
+    const withheld = `the user may not read and write ${facts.withheld.length} tables: ${tables}`;
+    return [
+      ...findings,
+      fault(withheld, 'grant select, insert, update, delete on them, or run as the user who migrated'),
+    ];
+  }
+  return [
+    ...findings,
+    await checkZoneOfViews(warehouse, timeZone),
+    ...(await checkRights(warehouse)),
+    await checkWrite(warehouse),
+  ];
+}
+
+function pendingFaults({ pending, mayCreateSchemas }: { pending: string[]; mayCreateSchemas: boolean }): Finding[] {
+  const findings = [fault(`migrations are missing: ${pending.join(', ')}`, 'npx review-sync migrate')];
+  if (!mayCreateSchemas) {
+    findings.push(
+      fault('the user may not create schemas, which migrating needs', 'grant create on database … to the user'),
+    );
+  }
+  return findings;
+}
+
+async function checkZoneOfViews(warehouse: Warehouse, timeZone: string): Promise<Finding> {
+  const zone = await biTimeZone(warehouse);
+  if (zone === timeZone) return ok(`the views of bi cut days in ${zone}`);
+  return warning(`the views of bi cut days in ${zone}, configured is ${timeZone}`, 'npx review-sync migrate');
+}
+
+async function checkWrite(warehouse: Warehouse): Promise<Finding> {
+  try {
+    await tryToWrite(warehouse);
+    return ok('a row and ten megabytes could be written; they were rolled back');
+  } catch (error) {
+    return databaseFault('a row could not be written', error, variable);
+  }
+}

@@ -1,0 +1,131 @@
+import { describeError, ReviewSyncError } from '../../base/errors.ts';
+import { openQueues } from '../../queue/index.ts';
+import { lacksTables } from '../../queue/queue-facts.ts';
+import type { Schedule } from '../../queue/schedules.ts';
+import { openReviewApi } from '../../review-api/index.ts';
+import { openShop } from '../../shop/index.ts';
+import { openWarehouse } from '../../warehouse/index.ts';
+import type { Config } from '../config.ts';
+import { checkEnvFile } from './check-env-file.ts';
+import { checkQueue, checkSchedules } from './check-queue.ts';
+import { checkService } from './check-service.ts';
+import { checkShop } from './check-shop.ts';
+import { checkWarehouse } from './check-warehouse.ts';
+import { databaseFault } from './database-fault.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
+import { closeQuietly, withTimeoutDiagnosis } from './reachable.ts';
+
+export type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
+export type Diagnosis = (Finding & { area: Area })[];
+
+/** Shorter than for jobs: a person waits for `doctor`. */
+const clientLimits = {
+  timeouts: { connectMs: 5000, headersMs: 20_000, bodyMs: 20_000 },
+  retry: { attempts: 3, malformedAttempts: 2, baseDelayMs: 200, maxRetryAfterMs: 1000, totalWaitMs: 5000 },
+} as const;
+
+/**
+ * Checks each system that a run needs, independently of the others, so that one call finds all faults. Changes nothing: the
+ * row that it writes to the warehouse is rolled back.
+ */
+export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
+  const parts = await Promise.all([
+    inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFile())]),
+    inArea('warehouse', () => warehouse(config)),
+    inArea('shop', () => shop(config)),
+    inArea('service', () => service(config, now)),
+    queue(config, schedules, now),
+  ]);
+  return parts.flat();
+}
+
+async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diagnosis> {
+  const findings = await check().catch((error: unknown) => [asFault(error)]);
+  return findings.map((finding) => ({ area, ...finding }));
+}
+
+function asFault(error: unknown): Finding {
+  const hint = error instanceof ReviewSyncError ? error.hint : undefined;
+  return fault(describeError(error), hint ?? 'read the error');
+}
+
+function queueFault(config: Config, error: unknown): Finding {
+  if (lacksTables(error)) return fault('its tables are missing', 'npx review-sync migrate');
+  if (config.queueUrl === config.warehouseDatabaseUrl) {
+    const what = `it is kept in the warehouse, and cannot be used either: ${describeError(error)}`;
+    return fault(what, 'correct the warehouse first');
+  }
+  return databaseFault('cannot be reached', error, 'QUEUE_URL');
+}
+
+function checkConfiguration(config: Config): Finding[] {
+  const findings: Finding[] = [];
+  const { statusToken, host, api, orderOverlapMinutes, reviewOverlapMinutes } = config;
+  const isLocal = /^(127\.|::1$|localhost$)/.test(host);
+  const warn = (applies: boolean, what: string, hint: string) => void (applies && findings.push(warning(what, hint)));
+  warn(
+    !isLocal && statusToken !== undefined,
+    `HOST is ${host}: the status page can be reached from outside`,
+    'put a proxy with TLS in front of it',
+  );
+  const url = new URL(api.baseUrl);
+  const isOpen = url.protocol === 'http:' && !/^(127\.|\[?::1|localhost$)/.test(url.hostname);
+  warn(isOpen, 'REVIEW_API_BASE_URL is http: the token and customers’ data go unencrypted', 'use https');
+  warn(orderOverlapMinutes === 0, 'ORDER_OVERLAP_MINUTES is 0: orders committed late are lost', 'leave it at 10');
+  warn(
+    reviewOverlapMinutes === 0,
+    'REVIEW_OVERLAP_MINUTES is 0: late reviews wait for the reconcile',
+    'leave it at 60',
+  );
+  const isShared = config.shopDatabaseUrl === config.warehouseDatabaseUrl;
+  warn(isShared, 'shop and warehouse are one database with one user', 'give the shop a user that may only read');
+  return findings.length > 0 ? findings : [ok('every variable is well-formed')];
+}
+
+async function warehouse(config: Config): Promise<Finding[]> {
+  const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
+  try {
+    return await checkWarehouse(opened, { url: config.warehouseDatabaseUrl, timeZone: config.api.timeZone });
+  } finally {
+    await closeQuietly(opened.close());
+  }
+}
+
+async function shop(config: Config): Promise<Finding[]> {
+  const { shopDatabaseUrl: url, shopSqlDir: sqlDir, shopTimeZone: timeZone } = config;
+  const opened = openShop({ url, sqlDir, timeZone, connections: 1 });
+  try {
+    return await checkShop(opened, { url, sqlDir });
+  } finally {
+    await closeQuietly(opened.close());
+  }
+}
+
+async function service({ api }: Config, now: () => Date): Promise<Finding[]> {
+  const { baseUrl, clientId, clientSecret, timeZone } = api;
+  const abort = new AbortController();
+  const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...clientLimits, signal: abort.signal });
+  try {
+    return await checkService({ api: opened, baseUrl, timeZone, now });
+  } finally {
+    abort.abort(new Error('doctor ended'));
+    await opened.close();
+  }
+}
+
+async function queue(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
+  const opened = await withTimeoutDiagnosis(openQueues(config.queueUrl), config.queueUrl).catch((error: unknown) =>
+    queueFault(config, error),
+  );
+  if ('level' in opened) return [{ area: 'queue', ...opened }];
+  try {
+    return [
+      ...(await inArea('queue', () => withTimeoutDiagnosis(checkQueue(opened), config.queueUrl))),
+      ...(await inArea('schedules', () =>
+        withTimeoutDiagnosis(checkSchedules(opened, schedules, now()), config.queueUrl),
+      )),
+    ];
+  } finally {
+    await opened.close();
+  }
+}

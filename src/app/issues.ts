@@ -1,0 +1,232 @@
+import { durationText } from '../base/time/duration.ts';
+import { backfillReviewsKey } from '../reviews/backfill-key.ts';
+import { changedQueriesNote } from '../warehouse/shop-queries.ts';
+import { absentOrders, keylessUnknown } from './order-issues.ts';
+import type { StatusReport } from './status-report.ts';
+
+/** Something that needs a person's attention, and the next step. */
+export type Issue = {
+  /** Identifies the issue: it stays the same while `what` changes. */
+  key: string;
+  what: string;
+  hint: string;
+  /** Whether the issue is posted to ALERT_WEBHOOK_URL. */
+  isUrgent: boolean;
+};
+
+/** Thresholds above which a lag or a number of dead letters is an issue. */
+export type IssueLimits = { lagMinutes: number; deadLetters: number };
+
+/** Thresholds of `status` and the page: any dead letter, and a lag of several default schedules. */
+const shown = { lagMinutes: 60, deadLetters: 1 };
+
+/** The issues of a report, the most important first. Decides by columns and counts, never by a stored text. */
+export function issuesOf(
+  report: StatusReport,
+  limits: IssueLimits = { ...shown, lagMinutes: Math.min(shown.lagMinutes, report.alertLagMinutes) },
+): Issue[] {
+  return [
+    ...queueDown(report),
+    ...neverRun(report),
+    ...failedRuns(report),
+    ...lagging(report, limits),
+    ...quiet(report),
+    ...gaps(report),
+    ...openGaps(report),
+    ...deadLetters(report, limits),
+    ...catalogDifferences(report),
+    ...waitingForProducts(report),
+    ...changedQueries(report),
+    ...absentOrders(report),
+    ...keylessUnknown(report),
+    ...webhooks(report),
+  ];
+}
+
+function changedQueries({ changedQueries: changed }: StatusReport): Issue[] {
+  const note = changedQueriesNote(changed);
+  return note === undefined ? [] : [{ key: 'changed queries', ...note, isUrgent: false }];
+}
+
+function queueDown({ queue }: StatusReport): Issue[] {
+  if (queue.error === undefined) return [];
+  const hint = 'start its server; jobs and schedules in it are not shown. npx review-sync doctor says more';
+  return [{ key: 'queue', what: `the queue cannot be read: ${queue.error}`, hint, isUrgent: true }];
+}
+
+function neverRun({ flows, newest }: StatusReport): Issue[] {
+  return flows.flatMap(({ flow, watermark }) => {
+    if (watermark !== null || newest.some(({ job }) => job === `sync-${flow}`)) return [];
+    const hint = `npx review-sync sync ${flow}, or npx review-sync worker, which runs it on its schedule`;
+    return [{ key: `never ${flow}`, what: `${flow} were never synced`, hint, isUrgent: false }];
+  });
+}
+
+/** A failed run of a command is an issue for a week. A failed scheduled run is one until the next run ends well. */
+const commandIssueMs = 7 * 86_400_000;
+
+/** Without the queue the schedules are not known; every job then counts as scheduled. */
+const isScheduled = ({ scheduled, queue }: StatusReport, job: string) =>
+  queue.error !== undefined || scheduled.some((one) => one.job === job);
+
+function failedRuns(report: StatusReport): Issue[] {
+  return report.newest.flatMap(({ job, outcome, reason, error, finishedAt }) => {
+    if (outcome !== 'failed' && (outcome !== 'incomplete' || reason === 'dead-letters')) return [];
+    const ageMs = report.at.getTime() - (finishedAt?.getTime() ?? 0);
+    if (!isScheduled(report, job) && ageMs > commandIssueMs) return [];
+    const what = `the last ${job} ${outcome === 'failed' ? 'failed' : 'was incomplete'}: ${error ?? ''}`;
+    const doctor = 'npx review-sync doctor says what is broken';
+    const hint = outcome === 'failed' ? doctor : `the next run tries again; if that does not help, ${doctor}`;
+    return [{ key: `failed ${job}`, what, hint, isUrgent: true }];
+  });
+}
+
+function lagging(report: StatusReport, { lagMinutes }: IssueLimits): Issue[] {
+  return report.flows.flatMap(({ flow, lagSeconds }) => {
+    if (lagSeconds === null || lagSeconds <= lagMinutes * 60) return [];
+    const hint = isScheduled(report, `sync-${flow}`)
+      ? 'check that a worker is running, and its log'
+      : 'no schedule is set: start npx review-sync worker';
+    const what = `${flow} are ${durationText(lagSeconds)} behind`;
+    return [{ key: `lag ${flow}`, what, hint, isUrgent: true }];
+  });
+}
+
+/** A flow with fewer records a day than this may have none for a day without an issue. */
+const usualAtLeast = 10;
+
+function quiet({ daily }: StatusReport): Issue[] {
+  return daily.flatMap(({ flow, days: [today, ...before] }) => {
+    const known = before.filter((n) => n !== null).sort((a, b) => a - b);
+    const usual = known[Math.floor(known.length / 2)] ?? 0;
+    if (today !== 0 || known.length < 7 || usual < usualAtLeast) return [];
+    const what = `no ${flow} came in the last 24 hours, where ${usual.toLocaleString('en')} a day are usual`;
+    const hint =
+      flow === 'orders'
+        ? 'check whether the shop query still finds orders'
+        : 'check whether the service still lists reviews';
+    return [{ key: `quiet ${flow}`, what, hint, isUrgent: true }];
+  });
+}
+
+/** Urgent only after everything was read once, and not while a backfill is running: until then holes are expected. */
+function gaps(report: StatusReport): Issue[] {
+  const holes = report.coverage.filter((month) => month.readDays < month.days);
+  const missing = holes.reduce((sum, month) => sum + month.days - month.readDays, 0);
+  if (missing === 0) return [];
+  const what =
+    missing === 1
+      ? `1 day of reviews was not read completely: ${holes[0]?.firstHole}`
+      : `${missing} days of reviews were not read completely, first ${holes[0]?.firstHole}`;
+  const isUrgent = wasComplete(report) && !isBeingRead(report);
+  return [{ key: 'gaps', what, hint: 'npx review-sync backfill reviews --gaps', isUrgent }];
+}
+
+/** The next step for a span that could not be read, by the reason. */
+const gapHints: Readonly<Record<StatusReport['openGaps'][number]['kind'], string>> = {
+  unreachable:
+    'npx review-sync backfill reviews reads reviews by their creation date; if the gap is one of creation dates, ask the service’s makers',
+  'out-of-range':
+    'set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; npx review-sync doctor compares them',
+  refused: 'the service refuses these dates or fails on them: ask the service’s makers; later runs try again',
+  implausible:
+    'find out what the service lacks; if these reviews really are gone, delete their rows from warehouse.reviews',
+  unwritten: 'npx review-sync dead-letters',
+  failed: 'later runs try again; if that does not help, npx review-sync doctor says what is broken',
+};
+
+/** Records that could not be written are shown as dead letters. A gap of a failed run is urgent after three attempts. */
+function openGaps({ openGaps: gaps }: StatusReport): Issue[] {
+  const unread = gaps.filter((gap) => gap.kind !== 'unwritten');
+  const [first] = unread;
+  if (!first) return [];
+  const more = unread.length > 1 ? ` (and ${unread.length - 1} more spans)` : '';
+  const isUrgent = unread.some((gap) => gap.kind !== 'failed' || gap.attempts > 3);
+  return [{ key: 'open gaps', what: `${first.reason}${more}`, hint: gapHints[first.kind], isUrgent }];
+}
+
+/** Keys of the backfills that read the whole history. */
+const wholeBackfills: readonly (string | null)[] = [
+  backfillReviewsKey({ gaps: false }),
+  backfillReviewsKey({ gaps: true }),
+];
+
+/** Whether everything was read once: by the first sync, unless it left gaps, or by a backfill without bounds. */
+function wasComplete({ flows, newest, openGaps }: StatusReport): boolean {
+  const isSynced = flows.some(({ flow, watermark }) => flow === 'reviews' && watermark !== null);
+  if (isSynced && openGaps.length === 0) return true;
+  return newest.some(({ key, outcome }) => wholeBackfills.includes(key) && outcome === 'done');
+}
+
+/** Whether a backfill or the first sync is running. The next run to begin marks a run that lost its job as abandoned. */
+function isBeingRead({ runs, flows }: StatusReport): boolean {
+  const isFirst = flows.some(({ flow, watermark }) => flow === 'reviews' && watermark === null);
+  return runs.some(
+    ({ job, finishedAt }) => finishedAt === null && (job === 'backfill-reviews' || (isFirst && job === 'sync-reviews')),
+  );
+}
+
+function deadLetters({ deadLetters }: StatusReport, limits: IssueLimits): Issue[] {
+  const open = deadLetters.reduce((sum, group) => sum + group.count, 0);
+  if (open < limits.deadLetters || open === 0) return [];
+  const records = open === 1 ? '1 record' : `${open} records`;
+  return [
+    {
+      key: 'dead letters',
+      what: `${records} could not be synced`,
+      hint: 'npx review-sync dead-letters',
+      isUrgent: true,
+    },
+  ];
+}
+
+const catalogNames = { category: ['category', 'categories'], user_grade: ['member grade', 'member grades'] } as const;
+
+/** Review-sync deletes neither categories nor grades: a person decides. */
+function catalogDifferences({ catalog }: StatusReport): Issue[] {
+  return [...Map.groupBy(catalog, ({ kind, differs }) => `${kind} ${differs}`)].flatMap(([key, same]) => {
+    const [first] = same;
+    if (!first) return [];
+    const codes = `${same
+      .slice(0, 5)
+      .map(({ code }) => code)
+      .join(', ')}${same.length > 5 ? ' …' : ''}`;
+    const [one, many] = catalogNames[first.kind];
+    const which = same.length === 1 ? `1 ${one} (${codes})` : `${same.length} ${many} (${codes})`;
+    const [what, hint] =
+      first.differs === 'not in the shop'
+        ? ['still at the service, but no longer in the shop', 'delete them at the service if nobody needs them']
+        : [
+            `without ${first.differs.split(' ')[0]} in the shop, but the service keeps the old one`,
+            'the service does not let it be cleared: change it there by hand',
+          ];
+    return [
+      { key: `catalog ${key}`, what: `${which} ${same.length === 1 ? 'is' : 'are'} ${what}`, hint, isUrgent: false },
+    ];
+  });
+}
+
+/** A waiting line is no failure. It is shown at once and urgent after ALERT_WAITING_DAYS. */
+function waitingForProducts({ waiting, alertWaitingDays, at }: StatusReport): Issue[] {
+  const { lines, orders, oldest } = waiting;
+  if (!oldest) return [];
+  const waitedMs = at.getTime() - oldest.since.getTime();
+  const record = `${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`;
+  return [
+    {
+      key: 'waiting lines',
+      what: `${lines} order lines of ${orders} orders wait until the service is known to have their product; the oldest (${record}) for ${durationText(waitedMs / 1000)}`,
+      hint: 'a line is sent as soon as a review, an order list or a product webhook names its product id; or give product_id in order_lines.sql',
+      isUrgent: waitedMs >= alertWaitingDays * 86_400_000,
+    },
+  ];
+}
+
+function webhooks({ webhooks: inbox, at }: StatusReport): Issue[] {
+  const waitingMs = inbox.oldestAt ? at.getTime() - inbox.oldestAt.getTime() : 0;
+  if (waitingMs < 300_000) return [];
+  const what = `${inbox.waiting} webhooks have waited for ${durationText(waitingMs / 1000)}`;
+  return [
+    { key: 'webhooks', what, hint: inbox.lastError ?? 'check that serve or a worker is running', isUrgent: false },
+  ];
+}

@@ -1,0 +1,94 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Counts } from '../base/counts.ts';
+import type { RequestFacts } from '../review-api/index.ts';
+import type { StatusReport } from './status-report.ts';
+
+export type Metrics = {
+  onRequestEnd(request: RequestFacts): void;
+  onStep(step: string, counts: Counts | undefined, seconds: number): void;
+  readonly contentType: string;
+  /** The text for Prometheus, with the current state of warehouse and queue. */
+  render(): Promise<string>;
+};
+
+/**
+ * Opens the metrics: counters of this process, and gauges of the whole system that `report` is read for at each scrape. Names
+ * and units follow Prometheus' conventions; no label holds a customer's data.
+ */
+export function openMetrics(report: () => Promise<StatusReport>): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'review_sync_requests_total',
+    help: 'Requests to the review service by this process; status "none": no response.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const latency = new Histogram({
+    name: 'review_sync_request_duration_seconds',
+    help: 'From a request to the review service to the end of its response.',
+    labelNames: ['method', 'route'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers,
+  });
+  const records = new Counter({
+    name: 'review_sync_records_total',
+    help: 'Records of the steps of this process, by kind: rate() gives records per second.',
+    labelNames: ['step', 'kind'],
+    registers,
+  });
+  const steps = new Histogram({
+    name: 'review_sync_step_duration_seconds',
+    help: 'Windows read and slices of orders pushed by this process.',
+    labelNames: ['step', 'outcome'],
+    buckets: [0.1, 0.5, 1, 5, 10, 30, 60, 300],
+    registers,
+  });
+  const show = stateGauges(registers);
+  return {
+    contentType: registry.contentType,
+    onRequestEnd({ method, path, status, durationMs }) {
+      const route = routeOf(path);
+      requests.inc({ method, route, status: status ?? 'none' });
+      latency.observe({ method, route }, durationMs / 1000);
+    },
+    onStep(step, counts, seconds) {
+      steps.observe({ step, outcome: counts ? 'done' : 'failed' }, seconds);
+      for (const [kind, n] of Object.entries(counts ?? {})) if (n > 0) records.inc({ step, kind }, n);
+    },
+    async render() {
+      show(await report());
+      return registry.metrics();
+    },
+  };
+}
+
+/** The path without ids, which would each make a series. */
+const routeOf = (path: string) => path.replace(/\/\d+/g, '/:id');
+
+/** Gauges of the whole system: every process reports the same values. */
+function stateGauges(registers: Registry[]): (report: StatusReport) => void {
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Gauge({ name: `review_sync_${name}`, help, labelNames, registers });
+  const lag = gauge('lag_seconds', 'Lag of a flow.', ['flow']);
+  const deadLetters = gauge('dead_letters', 'Records that could not be synced, open.', ['kind']);
+  const queueUp = gauge('queue_up', '1: the queue can be read; 0: it cannot.', []);
+  const jobs = gauge('queue_jobs', 'Jobs in the queue.', ['queue', 'state']);
+  const missing = gauge('coverage_missing_days', 'Days of reviews that were not read completely.', []);
+  const webhooks = gauge('webhooks_waiting', 'Webhooks that are stored and not yet applied.', []);
+  const runAt = gauge('last_run_timestamp_seconds', 'When the newest run of a job ended, and how.', ['job', 'outcome']);
+  return (report) => {
+    for (const one of [lag, deadLetters, jobs, runAt]) one.reset();
+    for (const { flow, lagSeconds } of report.flows) if (lagSeconds !== null) lag.set({ flow }, lagSeconds);
+    for (const { kind, count } of report.deadLetters) deadLetters.inc({ kind }, count);
+    for (const [queue, states] of Object.entries(report.queue.jobs)) {
+      for (const [state, n] of Object.entries(states)) jobs.set({ queue, state }, n);
+    }
+    queueUp.set(report.queue.error === undefined ? 1 : 0);
+    missing.set(report.coverage.reduce((sum, month) => sum + month.days - month.readDays, 0));
+    webhooks.set(report.webhooks.waiting);
+    for (const { job, outcome, finishedAt } of report.newest) {
+      if (finishedAt && outcome) runAt.set({ job, outcome }, finishedAt.getTime() / 1000);
+    }
+  };
+}

@@ -1,0 +1,30 @@
+import type { Issue } from './issues.ts';
+import type { StatusReport } from './status-report.ts';
+
+/** Pushed orders that the shop no longer shows. */
+export function absentOrders({ absentOrders: { orders, kept, examples }, orderDeletes }: StatusReport): Issue[] {
+  if (orders === 0) return [];
+  const codes = orders > examples.length ? `${examples.join(', ')} …` : examples.join(', ');
+  const which =
+    orders === 1 ? `1 pushed order (${codes}) is` : `${orders.toLocaleString('en')} pushed orders (${codes}) are`;
+  const hint =
+    orderDeletes === 'off'
+      ? 'they stay at the service; delete them there by hand, or set ORDER_DELETES=send to have rescans delete them'
+      : 'a rescan deletes them at the service a day after they were first missed; those with reviews stay';
+  const stay = kept > 0 ? `; ${kept.toLocaleString('en')} of them stay at the service because they have reviews` : '';
+  return [{ key: 'absent orders', what: `${which} no longer in the shop${stay}`, hint, isUrgent: false }];
+}
+
+/** The daily check for rows without code or date did not see all of them. */
+export function keylessUnknown({ newest }: StatusReport): Issue[] {
+  const rescan = newest.find(({ job }) => job === 'rescan-orders');
+  if (!rescan?.counts.keyless_checks_cut) return [];
+  return [
+    {
+      key: 'keyless orders unknown',
+      what: 'it is unknown whether orders.sql has rows without code or date: the daily check was cut after 30 s, or found more than 1,000',
+      hint: 'look for them in the shop: select * from (orders.sql) o where code is null or created_at is null',
+      isUrgent: false,
+    },
+  ];
+}

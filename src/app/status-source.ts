@@ -1,0 +1,36 @@
+import { describeError, ReviewSyncError } from '../base/errors.ts';
+import { openQueues } from '../queue/index.ts';
+import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { pendingMigrations } from '../warehouse/migrate.ts';
+import type { Config } from './config.ts';
+import type { StatusSource } from './status-report.ts';
+
+/**
+ * Opens what a status report is read from: the warehouse and, where it responds, the queue.
+ *
+ * @throws ReviewSyncError when the warehouse does not respond or is not migrated.
+ */
+export async function openStatusSource(config: Config): Promise<StatusSource & { close(): Promise<void> }> {
+  await using opened = new AsyncDisposableStack();
+  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
+  opened.defer(() => warehouse.close());
+  await requireMigrated(warehouse);
+  const queues = await openQueues(config.queueUrl).catch((error: Error) => error);
+  if (!(queues instanceof Error)) opened.defer(() => queues.close());
+  const all = opened.move();
+  return { warehouse, config, now: () => new Date(), queues, close: () => all.disposeAsync() };
+}
+
+/** @throws ReviewSyncError when the warehouse does not respond or is not migrated. */
+export async function requireMigrated(warehouse: Warehouse): Promise<void> {
+  const pending = await pendingMigrations(warehouse.db).catch((cause) => {
+    throw new ReviewSyncError('warehouse', `The warehouse cannot be reached: ${describeError(cause)}`, {
+      cause,
+      hint: 'Check that it is up and that WAREHOUSE_DATABASE_URL is right; npx review-sync doctor says more.',
+    });
+  });
+  if (pending.length === 0) return;
+  throw new ReviewSyncError('not-migrated', `The warehouse lacks ${pending.length} migrations: ${pending.join(', ')}`, {
+    hint: 'Run: npx review-sync migrate',
+  });
+}

@@ -1,0 +1,141 @@
+import { durationText } from '../base/time/duration.ts';
+import type { Run } from '../warehouse/runs.ts';
+import type { StatusReport } from './status-report.ts';
+
+/** A table of the status, as text. `status` draws it for a terminal, the page as HTML. */
+export type StatusTable = { title: string; head: readonly string[]; rows: readonly (readonly string[])[] };
+
+export type StatusTables = Readonly<
+  Record<'flows' | 'coverage' | 'deadLetters' | 'runs' | 'queue' | 'late' | 'schedules', StatusTable>
+>;
+
+/** `yyyy-mm-dd hh:mm:ss` in UTC. */
+export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
+
+export const count = (n: number) => n.toLocaleString('en');
+
+/** A cursor of an early version may hold a date that is none, such as `infinity`. */
+const watermarkText = (at: string) => (Number.isNaN(Date.parse(at)) ? at : utc(new Date(at)));
+
+/** Everything that `status` and the page show as tables. Times are in UTC. */
+export function statusTables(report: StatusReport): StatusTables {
+  return {
+    flows: {
+      title: 'Flows',
+      head: ['Flow', 'Read up to', 'Lag'],
+      rows: report.flows.map(({ flow, watermark, lagSeconds }) => [
+        flow,
+        watermark === null ? 'nothing yet' : watermarkText(watermark),
+        lagSeconds === null ? '' : durationText(lagSeconds),
+      ]),
+    },
+    coverage: {
+      title: 'Coverage',
+      head: ['Month', 'Days read', 'Reviews'],
+      rows: brief(report.coverage).map(({ month, days, readDays, reviews }) => [
+        month,
+        `${readDays}/${days}${readDays < days ? '  ← incomplete' : ''}`,
+        count(reviews),
+      ]),
+    },
+    deadLetters: {
+      title: 'Dead letters',
+      head: ['Kind', 'Records', 'Since', 'Reason'],
+      rows: report.deadLetters.map((group) => [group.kind, count(group.count), utc(group.firstFailedAt), group.reason]),
+    },
+    runs: {
+      title: 'Last runs',
+      head: ['Run', 'Started', 'Took', 'Rate', 'Outcome', 'Result'],
+      rows: report.runs.map((run) => [
+        run.job,
+        utc(run.startedAt),
+        run.finishedAt ? durationText(secondsOf(run) ?? 0) : '',
+        rateOf(run),
+        run.outcome ?? 'running',
+        run.error ?? countsText(run.counts),
+      ]),
+    },
+    queue: {
+      title: `Queue (${report.queue.kind})`,
+      head: ['Jobs', 'Active', 'Waiting', 'Waiting for steps', 'Delayed', 'Failed'],
+      rows: Object.entries(report.queue.jobs).map(([name, n]) => [
+        name,
+        count(n.active ?? 0),
+        count((n.waiting ?? 0) + (n.prioritized ?? 0)),
+        count(n['waiting-children'] ?? 0),
+        count(n.delayed ?? 0),
+        count(n.failed ?? 0),
+      ]),
+    },
+    late: {
+      title: 'Late reviews, 30 days',
+      head: ['Found by', 'Reviews', 'Latest'],
+      rows: report.late.map(({ job, reviews, longestSeconds }) => [
+        job === 'reconcile-reviews' ? `${job}  ← missed by the lookback of the incremental runs` : job,
+        count(reviews),
+        durationText(longestSeconds),
+      ]),
+    },
+    schedules: {
+      title: 'Next runs',
+      head: ['Run', 'At', 'Pattern', 'Zone'],
+      rows: report.scheduled.map((one) => [one.job, one.next ? utc(one.next) : '', one.pattern, one.timeZone]),
+    },
+  };
+}
+
+/** Facts that need no table, a sentence each. */
+export function statusNotes({ suspectedGone, webhooks, missedOrders }: StatusReport): string[] {
+  const notes: string[] = [];
+  const { since, missed, changes, examples } = missedOrders;
+  if (since) {
+    const codes = `${examples.join(', ')}${missed > examples.length ? ' …' : ''}`;
+    const which = missed === 0 ? '' : `; rescans found and pushed them: ${codes}`;
+    notes.push(`The feed missed ${count(missed)} of ${count(changes)} changes of orders in 30 days${which}.`);
+  }
+  if (suspectedGone > 0) {
+    notes.push(
+      `${count(suspectedGone)} reviews were not found by a reconcile; the next one asks the service for each.`,
+    );
+  }
+  const { waiting, oldestAt, lastReceivedAt, lastError } = webhooks;
+  if (lastReceivedAt) {
+    const error = lastError ? `: ${lastError}` : '';
+    const rest =
+      waiting === 0 ? 'all are applied' : `${count(waiting)} wait since ${oldestAt ? utc(oldestAt) : ''}${error}`;
+    notes.push(`Webhooks: the last one came ${utc(lastReceivedAt)}, ${rest}.`);
+  }
+  return notes;
+}
+
+/** Months of the last year and those with holes; earlier complete months are summed up by year. */
+function brief(coverage: StatusReport['coverage']): StatusReport['coverage'] {
+  const recent = new Set(coverage.slice(-12));
+  const rows: StatusReport['coverage'] = [];
+  for (const month of coverage) {
+    const year = month.month.slice(0, 4);
+    const last = rows.at(-1);
+    if (recent.has(month) || month.readDays < month.days) rows.push(month);
+    else if (last?.month === year) {
+      for (const field of ['days', 'readDays', 'reviews'] as const) last[field] += month[field];
+    } else rows.push({ ...month, month: year });
+  }
+  return rows;
+}
+
+const secondsOf = ({ startedAt, finishedAt }: Run) =>
+  finishedAt ? (finishedAt.getTime() - startedAt.getTime()) / 1000 : undefined;
+
+/** Reviews or orders per second of a run that ended. */
+function rateOf(run: Run): string {
+  const seconds = secondsOf(run);
+  const [kind, n = 0] = Object.entries(run.counts).find(([name]) => ['reviews', 'orders'].includes(name)) ?? [];
+  return kind && n > 0 && seconds ? `${count(Math.round(n / seconds))} ${kind}/s` : '';
+}
+
+/** `1,200 reviews, 14 requests`; kinds with 0 are left out. */
+export const countsText = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .filter(([, n]) => n > 0)
+    .map(([kind, n]) => `${count(n)} ${kind.replaceAll('_', ' ')}`)
+    .join(', ');

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { App } from '../app/app.ts';
+import { readingDeps } from '../app/reading-deps.ts';
+import { describeError } from '../base/errors.ts';
+import { refreshProducts } from '../reviews/refresh-products.ts';
+import { refreshReviews } from '../reviews/refresh-reviews.ts';
+import { type ApplyDeps, applyInbox } from '../webhooks/apply-inbox.ts';
+
+export type WebhookApplier = {
+  /** Looks at the inbox now, because a webhook was stored. */
+  wake(): void;
+  /** Finishes the current webhooks. */
+  close(): Promise<void>;
+};
+
+/** How often to look for webhooks that another process stored or left, in milliseconds. */
+const lookEveryMs = 5000;
+
+/**
+ * Applies webhooks as long as the process lives. Any number of processes may do so. It uses no queue, because the inbox is
+ * one: a webhook is stored there before the response, and a second copy elsewhere could be lost.
+ */
+export function startWebhookApplier(app: App): WebhookApplier {
+  const deps = webhookDeps(app);
+  const stop = new AbortController();
+  let woken = new AbortController();
+
+  const loop = async () => {
+    while (!stop.signal.aborted) {
+      woken = new AbortController();
+      try {
+        const counts = await applyInbox(deps);
+        if (counts !== undefined) {
+          deps.log.info(counts, 'webhooks applied');
+          continue;
+        }
+      } catch (error) {
+        deps.log.warn({ error: describeError(error) }, 'the webhook inbox cannot be read; trying again');
+      }
+      await delay(lookEveryMs, undefined, { signal: AbortSignal.any([woken.signal, stop.signal]) }).catch(() => {});
+    }
+  };
+  const ended = loop();
+  return {
+    wake: () => woken.abort(),
+    async close() {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+/** Dependencies for applying webhooks. */
+export function webhookDeps(app: App): ApplyDeps {
+  const { warehouse, log } = app;
+  // Made for each call: a process lives for weeks, and the plausible dates end tomorrow.
+  const deps = () => ({ ...readingDeps(app, app.abort.signal), warehouse, slots: app.spanSlots });
+  return {
+    warehouse,
+    log,
+    brandIds: app.config.webhooks.brandIds,
+    refreshReviews: (events) => refreshReviews(deps(), events),
+    refreshProducts: (ids) => refreshProducts(deps(), ids),
+  };
+}

@@ -1,0 +1,73 @@
+import { checkAlerts } from '../alerts/check-alerts.ts';
+import { postAlert } from '../alerts/post-alert.ts';
+import type { App } from '../app/app.ts';
+import { issuesOf } from '../app/issues.ts';
+import { statusReport } from '../app/status-report.ts';
+import { describeError, ReviewSyncError } from '../base/errors.ts';
+
+export type AlertWatcher = {
+  /** Checks now, because a run has ended. */
+  wake(): void;
+  close(): Promise<void>;
+};
+
+/** Failed checks in a row before alerting that the status cannot be read. A single failure may be a restart. */
+const failuresBeforeAlert = 2;
+
+/**
+ * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined where that is not set. It uses no
+ * queue, because a queue that is down is one of the alerts.
+ *
+ * Checks at once, then every `everyMs` milliseconds and when woken, never twice at a time. Where warehouse or queue cannot be
+ * read, it posts that too: once per process, because the warehouse cannot record that it was posted.
+ */
+export function startAlertWatcher(app: App, everyMs = 30_000): AlertWatcher | undefined {
+  const { url, ...limits } = app.config.alerts;
+  if (url === undefined) return undefined;
+  const { log, now } = app;
+  const post = (text: string) => postAlert(url, text);
+  let current = Promise.resolve();
+  let isQueued = false;
+  let failures = 0;
+  let isPosted = false;
+
+  async function check(): Promise<void> {
+    const report = await statusReport(app);
+    if (report.queue.error !== undefined) throw new ReviewSyncError('queue', report.queue.error);
+    await checkAlerts({ db: app.warehouse.db, log, now, post }, issuesOf(report, limits));
+  }
+
+  async function attempt(): Promise<void> {
+    try {
+      await check();
+      failures = 0;
+      if (isPosted) await post('review-sync: recovered: the status can be read again');
+      isPosted = false;
+    } catch (error) {
+      failures += 1;
+      const reason = describeError(error);
+      log.warn({ error: reason }, 'the status cannot be read');
+      if (failures < failuresBeforeAlert || isPosted) return;
+      await post(`review-sync: the status cannot be read: ${reason}\n→ npx review-sync doctor says what is broken`);
+      isPosted = true;
+    }
+  }
+
+  const wake = () => {
+    if (isQueued) return;
+    isQueued = true;
+    current = current.then(async () => {
+      isQueued = false;
+      await attempt().catch((error) => log.warn({ error: describeError(error) }, 'an alert could not be sent'));
+    });
+  };
+  const timer = setInterval(wake, everyMs);
+  wake();
+  return {
+    wake,
+    async close() {
+      clearInterval(timer);
+      await current;
+    },
+  };
+}

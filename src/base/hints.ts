@@ -1,0 +1,101 @@
+/** An error of a driver in plain words. `its address` in a hint stands for the variable that holds the address. */
+export type ErrorExplanation = {
+  /** What is wrong; undefined where the message of the error is plain. */
+  what: string | undefined;
+  /** The next step. */
+  hint: string;
+};
+
+/**
+ * Errors of Node, TLS, Postgres, Redis and undici, by code, or by message where they have no code. The first match counts.
+ * Only errors that a test or an outage has shown; an error that is missing here is shown with the message of its driver.
+ */
+const known: readonly [pattern: RegExp, what: string | undefined, hint: string][] = [
+  [
+    /^CERT_HAS_EXPIRED/,
+    'the certificate of the server has expired',
+    'let its owner renew it; or set the clock of this machine',
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID/,
+    'the certificate of the server is for another host name',
+    'use the host name of the certificate in its address',
+  ],
+  [
+    /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_)/,
+    'this machine does not trust the certificate of the server (self-signed, or its chain is not sent)',
+    'name the file of its authority in NODE_EXTRA_CA_CERTS, or let the server send a public certificate with its chain',
+  ],
+  [
+    /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO)|packet length too long|wrong version number/,
+    'the server does not speak TLS at this port',
+    'use http:// or redis:// in its address, or the port that has TLS',
+  ],
+  [/plain HTTP request was sent to HTTPS port/, 'the server requires TLS at this port', 'use https:// in its address'],
+  [
+    /Unknown RESP type|Protocol error, got/,
+    'the server at this port is not a Redis',
+    'correct the port in its address',
+  ],
+  [/^28P01$|^WRONGPASS/, 'user or password is wrong', 'correct them in its address'],
+  [/SASL.*password must be a string|^NOAUTH/, 'the server requires a password', 'add it to its address'],
+  [
+    /^28[0-9A-Z]{3}$/,
+    'the server refuses this user from this machine',
+    'correct user and password in its address, add ?sslmode=require, or let the server accept them (pg_hba.conf)',
+  ],
+  [/^3D000$/, undefined, 'create the database, or correct its name in its address'],
+  [/^42501$|^NOPERM/, undefined, 'grant the user this right, or migrate and run as the same user'],
+  [
+    /^(53100|ENOSPC)$|No space left on device/,
+    'the disk of the server is full',
+    'free space; nothing is lost, the next run continues',
+  ],
+  [/^53200$|^OOM /, 'the memory of the server is full', 'give it more memory; the next run continues'],
+  [
+    /^53300$|remaining connection slots|too many clients|max number of clients reached/,
+    'the server has no free connection',
+    'raise max_connections or run fewer processes',
+  ],
+  [/^25006$|^READONLY/, 'the server is a standby or read-only', 'name the primary in its address'],
+  [/^57P0[13]$|^LOADING/, 'the server is starting or stopping', 'wait until it is up'],
+  [/^57014$/, 'the statement took too long', 'find out why: a missing index, a lock, an overloaded server'],
+  [/^55P03$/, 'another session holds a lock on the table', 'let it finish, or end that session'],
+  [/^ECONNREFUSED/, 'nothing listens there', 'start the server, or correct host and port in its address'],
+  [
+    /^(ENOTFOUND|EAI_AGAIN)/,
+    'the host name cannot be resolved',
+    'correct the host name in its address, or check the name server of this machine',
+  ],
+  [
+    /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/,
+    'no connection to the server',
+    'open the firewall, or correct host and port in its address',
+  ],
+  [
+    /^UND_ERR_(HEADERS|BODY)_TIMEOUT|^(Connection terminated due to connection timeout|timeout e)/,
+    'the server does not respond',
+    'check whether it hangs or is overloaded, and whether host and port in its address are right',
+  ],
+  [
+    /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_CLOSED|Connection is closed|Connection terminated|socket hang up)/,
+    'the server closed the connection',
+    'check whether it restarts, whether a proxy ends connections, and whether the port is right (TLS or not)',
+  ],
+];
+
+/** Explains an error by itself or by the first of its causes that is known; undefined where its message is plain. */
+export function explainError(error: unknown, { causes = true } = {}): ErrorExplanation | undefined {
+  const seen = new Set<unknown>();
+  for (let at = error; at instanceof Error && !seen.has(at); at = causes ? at.cause : undefined) {
+    seen.add(at);
+    // A host name with several addresses fails with an AggregateError. Its parts hold the reason.
+    const first = at instanceof AggregateError && at.errors[0] instanceof Error ? at.errors[0] : at;
+    const code = 'code' in first && typeof first.code === 'string' ? first.code : undefined;
+    // Errors of this program have codes in lower case and plain messages. Their causes may not.
+    if (code !== undefined && /^[a-z]/.test(code)) continue;
+    const found = known.find(([pattern]) => (code !== undefined && pattern.test(code)) || pattern.test(first.message));
+    if (found) return { what: found[1], hint: found[2] };
+  }
+  return undefined;
+}

@@ -1,0 +1,59 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import pino from 'pino';
+import { describeError } from './errors.ts';
+import { isPrivateField, mask } from './mask.ts';
+
+export type Logger = pino.Logger;
+
+/** Loaded only for a terminal, because it takes long to load. */
+const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : undefined;
+
+const runs = new AsyncLocalStorage<string>();
+
+/** Adds the run's id as `run` to everything that `work` logs, so that no function has to pass it on. */
+export function withRun<T>(run: string, work: () => T): T {
+  return runs.run(run, work);
+}
+
+/**
+ * Opens the log: JSON lines on standard error, or readable lines where that is a terminal. Standard output stays free
+ * for `--json`.
+ *
+ * @param write takes the lines instead of standard error.
+ */
+export function openLog(level: string, write?: (line: string) => void): Logger {
+  const options: pino.LoggerOptions = {
+    level,
+    base: null,
+    mixin: () => {
+      const run = runs.getStore();
+      return run === undefined ? {} : { run };
+    },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { log: (fields) => redact(fields, 0) as Record<string, unknown> },
+  };
+  if (write) return pino(options, { write });
+  return pretty
+    ? pino(options, pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }))
+    : pino(options, pino.destination({ dest: 2, sync: true }));
+}
+
+/** Levels of nested fields that are logged. */
+const deepest = 5;
+
+/** Fields with ids and names that review-sync makes: ids of runs look like tokens and must not be masked. */
+const ownNames = new Set(['run', 'runId', 'id', 'job', 'queue', 'worker']);
+
+/** The value without customers' data, tokens and passwords (promise 9). */
+function redact(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return mask(value);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (value instanceof Error) return describeError(value);
+  if (depth === deepest) return '[nested]';
+  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
+  const shown = ([name, field]: [string, unknown]) => {
+    if (isPrivateField(name)) return [name, '[redacted]'];
+    return [name, ownNames.has(name) ? field : redact(field, depth + 1)];
+  };
+  return Object.fromEntries(Object.entries(value).map(shown));
+}

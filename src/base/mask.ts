@@ -1,0 +1,102 @@
+import { domainToASCII, domainToUnicode } from 'node:url';
+
+/** Characters between the digits of a phone number, plain or percent-encoded. */
+const gap = '(?:[ .()/-]|%20|%28|%29|\\+(?=\\d)){0,3}';
+
+/** Patterns of tokens, e-mail addresses and phone numbers. Order codes, dates and ids stay readable. */
+const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
+  [/((?:token|client_secret|authorization)["']?\s*[=:]\s*["']?|bearer\s+)(?=\S*\d)[\w.~+/-]{6,}=*/gi, '$1[masked]'],
+  // The host part may be an internationalised name, plain, percent-encoded or as xn--.
+  [
+    /[^\s"'<>:;,()=&?/]+(?:@|%40)(?:[\p{L}\p{N}_-]|%[0-9a-f]{2})+(?:\.(?:[\p{L}\p{N}_-]|%[0-9a-f]{2})+)+/giu,
+    '[e-mail]',
+  ],
+  [new RegExp(`(?<![\\w.])(?:\\+|%2B|\\(?0)(?:${gap}\\d){8,14}(?!\\d)`, 'gi'), '[phone]'],
+  // A Korean mobile number in international form without its plus.
+  [new RegExp(`(?<![\\w.-])82${gap}0?1[016-9](?:${gap}\\d){7,8}(?!\\d)`, 'gi'), '[phone]'],
+  [/(?<![\w-])\(?\d{3}\)?[ .-]\d{3,4}[ .-]\d{4}(?![\w-])/g, '[phone]'],
+  [/\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
+];
+
+/**
+ * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern.
+ *
+ * @param secrets further values to replace: a token, a customer's name. They are found in upper and lower case, percent-encoded
+ *   and JSON-escaped; phone numbers with any separators and country code.
+ */
+export function mask(text: string, secrets: readonly (string | undefined)[] = []): string {
+  const patterns = [...new Set(secrets)].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
+  let masked = text;
+  for (const pattern of patterns) masked = masked.replaceAll(pattern, '[masked]');
+  for (const [pattern, replacement] of privatePatterns) masked = masked.replaceAll(pattern, replacement);
+  return masked;
+}
+
+/** Shorter secrets are ignored: they would be found inside other words. */
+const minLength = 2;
+
+function patternsOf(secret: string): RegExp[] {
+  const trimmed = secret.trim();
+  const digits = trimmed.replaceAll(/\D/g, '');
+  const isNumber = digits.length >= 7 && /^[\d\s+().\-/]*$/.test(trimmed);
+  const patterns = formsOf(trimmed)
+    .filter((form) => form.length >= minLength)
+    .map((form) => new RegExp(escaped(form), 'giu'));
+  if (!isNumber) return patterns;
+  // The national number, without country code and leading zero.
+  const core = digits.replace(/^(?:00)?82/, '').replace(/^0+/, '');
+  const number = new RegExp(`(?:\\+|%2B)?(?:00)?(?:82)?${gap}0?${[...core].join(gap)}(?!\\d)`, 'gi');
+  return core.length >= 7 ? [...patterns, number] : patterns;
+}
+
+/** The forms in which a text may come back: unchanged, percent-encoded, form-encoded, JSON-escaped. */
+function formsOf(text: string): string[] {
+  const [, local, domain] = /^(.+)@([^@]+)$/s.exec(text) ?? [];
+  const addresses = domain === undefined ? [] : [domainToASCII(domain), domainToUnicode(domain)];
+  const plain = [text, ...addresses.filter((host) => host !== '').map((host) => `${local}@${host}`)];
+  const forms = plain.flatMap((form) => [
+    form,
+    encodeURIComponent(form.toWellFormed()),
+    new URLSearchParams({ form }).toString().slice('form='.length),
+    form.replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  ]);
+  return [...new Set(forms)];
+}
+
+const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+
+/** Names of fields that may hold a customer's data or a secret, in lower case and without underscores. */
+const privateFields = new Set(
+  'accesstoken token clientsecret secret password authorization cookie useremail userphone username email phone name message body payload'.split(
+    ' ',
+  ),
+);
+
+/** Whether the field is never shown: `user_email` and `userEmail` alike. */
+export const isPrivateField = (name: string) => privateFields.has(name.replaceAll(/[_-]/g, '').toLowerCase());
+
+/** The values of a record's private fields: they must not appear in an error text about the record. */
+export function privateTextsOf(record: unknown, depth = 0): string[] {
+  if (typeof record !== 'object' || record === null || depth > 5) return [];
+  return Object.entries(record).flatMap(([name, value]) =>
+    typeof value === 'string' && isPrivateField(name) ? [value] : privateTextsOf(value, depth + 1),
+  );
+}
+
+/**
+ * Describes a wrong value for an error text: dates and short numbers unchanged, of everything else type and length, since a wrong
+ * column may hold a customer's data.
+ */
+export function shownValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  const text = String(value);
+  if (/^-?\d{1,6}-\d\d-\d\d([ T][\d:.+ -]*Z?)?$/.test(text) || /^(-?infinity|nan|year -?\d{1,6})$/i.test(text))
+    return text;
+  const digits = text.replaceAll(/\D/g, '').length;
+  if (text === '' || !/^-?\d*(\.\d*)?$/.test(text)) {
+    return typeof value === 'string' ? `a text of ${text.length} characters` : text;
+  }
+  return digits <= 6 ? text : `a number of ${digits} digits`;
+}

@@ -1,0 +1,17 @@
+/**
+ * Adds a search path to the address of a Postgres database: every connection looks for unqualified names in `schemas` only.
+ * Otherwise Postgres also looks in `public`, where other users may create functions that match our calls better than the
+ * built-in ones and would run with our rights.
+ *
+ * The search path is a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. The search path
+ * must then be set on the role; `doctor` checks it.
+ *
+ * @param schemas such as `pg_catalog`; temporary tables are found last.
+ */
+export function withSearchPath(url: string, schemas: string): string {
+  const address = new URL(url);
+  const given = address.searchParams.get('options');
+  const ours = `-c search_path=${schemas},pg_temp`;
+  address.searchParams.set('options', given === null ? ours : `${given} ${ours}`);
+  return address.href;
+}

@@ -1,0 +1,28 @@
+import { UsageError } from '../errors.ts';
+import { dayAfter, type Second, startOfDay } from './span.ts';
+
+/** Calendar days `yyyy-mm-dd`, both inclusive; either may be left out. */
+export type DayRange = { from?: string; to?: string };
+
+/**
+ * The first second of the first day and the first second after the last day, in the zone.
+ *
+ * @throws UsageError for a text that is not a day, and for a range that ends before it starts.
+ */
+export function secondsOf(
+  { from, to }: DayRange,
+  zone: string,
+): { start: Second | undefined; end: Second | undefined } {
+  const day = (name: 'from' | 'to', text: string | undefined) => {
+    const start = text === undefined ? undefined : startOfDay(text, zone);
+    if (text !== undefined && start === undefined) {
+      throw new UsageError(`--${name} is ${JSON.stringify(text)}, expected a day such as 2026-01-31`);
+    }
+    return start;
+  };
+  const [start, last] = [day('from', from), day('to', to)];
+  if (start !== undefined && last !== undefined && start > last) {
+    throw new UsageError(`--from ${from} is after --to ${to}`, { hint: 'Swap the two.' });
+  }
+  return { start, end: last === undefined ? undefined : dayAfter(last, zone) };
+}

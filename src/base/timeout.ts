@@ -1,0 +1,31 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Waits for `work`, but no longer than `timeoutMs`. The work is not cancelled: its result is ignored when it comes later.
+ *
+ * @param timeoutError makes the error to throw; it may first find out why there is no result.
+ * @example
+ * await withTimeout(redis.ping(), 5000, () => new ReviewSyncError('queue', 'Redis did not respond within 5 s'));
+ */
+export async function withTimeout<T>(
+  work: Promise<T>,
+  timeoutMs: number,
+  timeoutError: () => Error | Promise<Error>,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timedOut = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => void Promise.resolve().then(timeoutError).then(reject, reject), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, timedOut]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Waits `delayMs` milliseconds. Throws the signal's reason when the signal aborts. */
+export async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await delay(delayMs, undefined, { signal }).catch(() => {});
+  signal.throwIfAborted();
+}

@@ -1,0 +1,178 @@
+import { type BackfillOrders, backfillOrders, backfillOrdersKey } from '../../../jobs/backfill-orders.ts';
+import { type App, openApp } from '../../app/app.ts';
+import { UsageError } from '../../base/errors.ts';
+import { secondsOf } from '../../base/time/day-range.ts';
+import { type BackfillForecast, type CreationRange, forecastBackfill } from '../../orders/backfill-orders.ts';
+import type { PushPolicy } from '../../orders/desired-order.ts';
+import { diffBackfill } from '../../orders/diff-backfill.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { drawDiff } from '../ui/backfill-diff.ts';
+import { lookDeps } from '../ui/look-deps.ts';
+import { openProgress } from '../ui/progress.ts';
+import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { requireShopQueries } from '../ui/shop-queries.ts';
+
+type Options = {
+  from?: string;
+  to?: string;
+  dryRun?: true;
+  diff?: true;
+  limit?: string;
+  detach?: true;
+  withEmail?: true;
+  allowRemovals?: true;
+};
+
+/** `backfill orders`, a part of the command `backfill`. */
+export const backfillOrdersCommand: Command['define'] = (commander, run) => {
+  commander
+    .command('orders')
+    .description('push every order created in the range; mails nobody unless --with-email')
+    .option('--from <day>', 'first day, yyyy-mm-dd in the service’s time zone (default: the first order)')
+    .option('--to <day>', 'last day, inclusive (default: the last order)')
+    .option('--dry-run', 'only say what would be sent, and how many customers it could reach')
+    .option('--diff', 'with --dry-run: say for each order what would change at the service, field by field')
+    .option('--limit <orders>', 'with --diff: compare at most so many orders, a request each', String(diffedAtMost))
+    .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
+    .option('--allow-removals', 'remove also what looks like an accident: far more lines or orders gone than usual')
+    .option('--detach', 'only enqueue it, for running workers')
+    .option('--json', 'report as JSON')
+    .addHelpText(
+      'after',
+      `
+Orders that stand at the service as they are in the shop cost no request, so an interrupted backfill goes on where it
+stopped when run again. Look first: a mail cannot be recalled.
+
+Examples:
+  npx review-sync backfill orders --from 2024-01-01 --dry-run
+  npx review-sync backfill orders --from 2024-01-01 --dry-run --diff --limit 20
+  npx review-sync backfill orders --from 2024-01-01`,
+    )
+    .action((options: Options) => run((context) => runBackfill(context, options)));
+};
+
+async function runBackfill(context: Context, options: Options): Promise<Report> {
+  const config = context.config();
+  const { from, to } = options;
+  const withEmail = options.withEmail === true;
+  const allowRemovals = options.allowRemovals === true;
+  const payload: BackfillOrders = { ...(from && { from }), ...(to && { to }), withEmail, allowRemovals };
+  const range = secondsOf(payload, config.api.timeZone);
+  const diffLimit = limitOf(options);
+  const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders', Date.now);
+  const app = await openApp(config, {
+    log: context.log('error'),
+    onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
+  });
+  try {
+    await requireShopQueries(app.shop);
+    if (options.dryRun) {
+      return await (diffLimit === undefined
+        ? dryRun(context, app, range, payload)
+        : diffRun(context, app, range, payload, diffLimit));
+    }
+    context.terminal.say(
+      payload.withEmail
+        ? 'E-mail addresses and phone numbers ARE sent: the service may mail these customers.'
+        : 'No e-mail address and no phone number is sent that the service does not have already: nobody is mailed (--with-email would).',
+    );
+    const key = backfillOrdersKey(payload);
+    if (options.detach) {
+      const { id, joined } = await app.queues.enqueue(backfillOrders, payload, key);
+      const text = `${joined ? 'It is going already' : 'Enqueued'}: ${id}. See how it goes with: npx review-sync status`;
+      return { text, json: { run: id, joined } };
+    }
+    const run = { job: backfillOrders, payload, key };
+    return drawRun('backfill orders', await runToEnd(app, run, { progress, signal: context.signal }));
+  } finally {
+    await app.close();
+  }
+}
+
+/** Orders that `--diff` compares without `--limit`. */
+const diffedAtMost = 100;
+
+/** Orders to compare; undefined without `--diff`. @throws UsageError */
+function limitOf({ dryRun: isDryRun, diff, limit = '' }: Options): number | undefined {
+  if (!diff) return undefined;
+  if (!isDryRun) throw new UsageError('--diff only looks', { hint: 'Add --dry-run.' });
+  if (/^[1-9]\d{0,5}$/.test(limit)) return Number(limit);
+  throw new UsageError(`--limit is ${JSON.stringify(limit)}, expected a number of orders from 1 to 999999`);
+}
+
+function policyOf({ withEmail, allowRemovals }: BackfillOrders): PushPolicy {
+  return { contact: withEmail ? 'always' : 'never', removals: allowRemovals ? 'all' : 'usual' };
+}
+
+async function diffRun(
+  context: Context,
+  app: App,
+  range: CreationRange,
+  options: BackfillOrders,
+  limit: number,
+): Promise<Report> {
+  const deps = { ...lookDeps(app), shop: app.shop, signal: context.signal, concurrency: app.config.api.concurrency };
+  const diff = await diffBackfill(deps, range, { policy: policyOf(options), limit });
+  return { text: drawDiff(diff, limit), json: diff };
+}
+
+async function dryRun(context: Context, app: App, range: CreationRange, options: BackfillOrders): Promise<Report> {
+  const deps = { api: app.api, shop: app.shop, db: app.warehouse.db, signal: context.signal };
+  const forecast = await forecastBackfill(deps, range, policyOf(options));
+  const seconds = Math.ceil(forecast.requests / (await requestsPerSecond(app)));
+  return { text: draw(forecast, seconds), json: { ...forecast, seconds } };
+}
+
+/** From how long the service takes for one small request, all in flight taken into account, and the ceiling set. */
+async function requestsPerSecond(app: App): Promise<number> {
+  const { concurrency, requestsPerSecond: ceiling = Number.POSITIVE_INFINITY } = app.config.api;
+  await app.api.reviews.overview();
+  const startedMs = performance.now();
+  await app.api.reviews.overview();
+  return Math.min(ceiling, (concurrency * 1000) / Math.max(1, performance.now() - startedMs));
+}
+
+function draw(forecast: BackfillForecast, seconds: number): string {
+  const n = (count: number) => count.toLocaleString('en');
+  return [
+    `${n(forecast.orders)} orders in the range: ${n(forecast.toSend)} to send, ${n(forecast.unchanged)} need nothing.`,
+    `About ${n(forecast.requests)} requests, roughly ${n(seconds)} s.`,
+    ...faultLines(forecast),
+    ...takeoverLines(forecast),
+    ...(forecast.waitingLines > 0
+      ? [`${n(forecast.waitingLines)} lines wait until the service is known to have their product.`]
+      : []),
+    `Of the orders to send, the shop has an e-mail address or a phone number of ${n(forecast.reachable)} different customers.`,
+    forecast.withContact
+      ? `With --with-email THEY ARE SENT: the service could mail all ${n(forecast.reachable)} of them.`
+      : 'None is sent that the service does not have already: nobody is mailed. (--with-email would send them.)',
+    'Nothing was sent or written.',
+  ].join('\n');
+}
+
+const shownReasons = 5;
+
+function faultLines({ faults }: BackfillForecast): string[] {
+  if (faults.length === 0) return [];
+  const all = faults.reduce((sum, fault) => sum + fault.count, 0);
+  const more = faults.length - shownReasons;
+  return [
+    `${all.toLocaleString('en')} orders or lines cannot be sent and would become dead letters:`,
+    ...faults.slice(0, shownReasons).map(({ reason, count, example }) => `  ${count} × ${reason} (${example})`),
+    ...(more > 0 ? [`  and ${more} more reasons`] : []),
+  ];
+}
+
+function takeoverLines({ takeover }: BackfillForecast): string[] {
+  const { asked, found, subOrders, matched, created } = takeover;
+  if (found === 0) return [];
+  return [
+    `Of ${asked} of these orders that review-sync never pushed, the service has ${found} already, with ${subOrders} sub-orders: somebody else sent them.`,
+    `  ${matched} of their lines would take over a sub-order, ${created} would get a new one beside it.`,
+    ...(created > 0 && subOrders > matched
+      ? [
+          '  Look at one with: npx review-sync explain order <code>. A sub-order is taken over when its product and its options or price agree.',
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,110 @@
+import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
+import { type App, openApp } from '../../app/app.ts';
+import { readingDeps } from '../../app/reading-deps.ts';
+import { secondsOf } from '../../base/time/day-range.ts';
+import { dayOf } from '../../base/time/span.ts';
+import { backfillReviewsKey } from '../../reviews/backfill-key.ts';
+import { estimateRequests, planBackfillReviews } from '../../reviews/backfill-reviews.ts';
+import { windowTotals } from '../../warehouse/export-windows.ts';
+import { unfinishedSince } from '../../warehouse/runs.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { openProgress, type Progress } from '../ui/progress.ts';
+import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { backfillOrdersCommand } from './backfill-orders.ts';
+
+type Options = { from?: string; to?: string; dryRun?: true; detach?: true; gaps?: true };
+
+export const backfill: Command = {
+  define(commander, run) {
+    backfillOrdersCommand(commander, run);
+    commander
+      .command('reviews')
+      .description('export every review created in the range')
+      .option('--from <day>', 'first day, yyyy-mm-dd in the service’s time zone (default: the overview’s first review)')
+      .option('--to <day>', 'last day, inclusive (default: the overview’s last review)')
+      .option('--dry-run', 'only print the windows and the requests they would cost')
+      .option('--detach', 'only enqueue it, for running workers')
+      .option('--gaps', 'read only what the coverage ledger lacks')
+      .option('--json', 'report as JSON')
+      .addHelpText(
+        'after',
+        `
+Runs to the end, alone or together with running workers. Run again after an interruption, it continues.
+
+Examples:
+  npx review-sync backfill reviews --dry-run
+  npx review-sync backfill reviews --from 2024-01-01 --to 2024-12-31`,
+      )
+      .action((options: Options) => run((context) => runBackfill(context, options)));
+  },
+};
+
+async function runBackfill(context: Context, options: Options): Promise<Report> {
+  const config = context.config();
+  const { from, to, gaps = false } = options;
+  const payload: BackfillReviews = { ...(from && { from }), ...(to && { to }), gaps };
+  // Wrong days are reported before anything is opened.
+  secondsOf(payload, config.api.timeZone);
+  const progress = openProgress(context.terminal, 'backfill reviews', 'windows', Date.now);
+  const app = await openApp(config, {
+    log: context.log('error'),
+    onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
+  });
+  try {
+    if (options.dryRun) return await dryRun(context, app, payload);
+    const key = backfillReviewsKey(payload);
+    if (options.detach) {
+      const { id, joined } = await app.queues.enqueue(backfillReviews, payload, key);
+      const text = `${joined ? 'It is going already' : 'Enqueued'}: ${id}. See how it goes with: npx review-sync status`;
+      return { text, json: { run: id, joined } };
+    }
+    let runId = '';
+    const onRun = (id: string) => {
+      runId = id;
+    };
+    const withNotes = { ...progress, update: withTotals(app, () => runId, progress) };
+    const run = { job: backfillReviews, payload, key };
+    const report = await runToEnd(app, run, { progress: withNotes, signal: context.signal, onRun });
+    return drawRun('backfill reviews', report);
+  } finally {
+    await app.close();
+  }
+}
+
+/** Adds how many reviews were read so far to the windows done. */
+function withTotals(app: App, runId: () => string, progress: Progress): Progress['update'] {
+  let note = '';
+  let isAsking = false;
+  return (done, total) => {
+    progress.update(done, total, note);
+    if (isAsking) return;
+    isAsking = true;
+    windowTotals(app.warehouse.db, runId())
+      .then(({ reviews, requests }) => {
+        note = `${reviews.toLocaleString('en')} reviews, ${requests.toLocaleString('en')} requests`;
+      })
+      // Only the note is lost; the run itself reports errors of the database.
+      .catch(() => {})
+      .finally(() => {
+        isAsking = false;
+      });
+  };
+}
+
+async function dryRun(context: Context, app: App, { gaps, ...range }: BackfillReviews): Promise<Report> {
+  const { timeZone } = app.config.api;
+  const { db } = app.warehouse;
+  const unfinished = await unfinishedSince(db, backfillReviewsKey({ ...range, gaps }), app.now());
+  const since = gaps ? new Date(0) : (unfinished ?? app.now());
+  const deps = readingDeps(app, context.signal);
+  const windows = await planBackfillReviews(deps, range, { since });
+  const { requests, atLeast } = await estimateRequests(deps, windows);
+  const days = windows.map(({ span }) => ({ from: dayOf(span.start, timeZone), to: dayOf(span.end - 1, timeZone) }));
+  const lines = days.map((window) => `  ${window.from} … ${window.to}`);
+  const text = [
+    `${windows.length} windows, ${atLeast ? 'at least' : 'about'} ${requests} requests:`,
+    ...lines,
+    'Nothing was written.',
+  ].join('\n');
+  return { text, json: { windows: days, requests, atLeast } };
+}

@@ -1,0 +1,94 @@
+import { InvalidArgumentError } from 'commander';
+import { syncCatalog } from '../../../jobs/sync-catalog.ts';
+import { syncOrders } from '../../../jobs/sync-orders.ts';
+import { type App, openApp } from '../../app/app.ts';
+import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
+import { UsageError } from '../../base/errors.ts';
+import type { AnyRunJob } from '../../queue/job.ts';
+import { discardDeadLetters, findDeadLetters, groupDeadLetters } from '../../warehouse/dead-letters.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { openProgress } from '../ui/progress.ts';
+import { runToEnd } from '../ui/run-to-end.ts';
+import { table } from '../ui/table.ts';
+
+export const deadLetters: Command = {
+  define(commander, run) {
+    const within = (work: (context: Context, app: App) => Promise<Report>) =>
+      run(async (context) => {
+        const app = await openApp(context.config(), { log: context.log('error') });
+        try {
+          return await work(context, app);
+        } finally {
+          await app.close();
+        }
+      });
+    commander
+      .command('list', { isDefault: true })
+      .description('open dead letters, by reason')
+      .option('--json', 'report as JSON')
+      .action(() => within((_, app) => list(app)));
+    commander
+      .command('show <id>')
+      .description('one dead letter with its record, which may hold customers’ data')
+      .option('--json', 'report as JSON')
+      .action((id: string) => within((_, app) => show(app, idOf(id))));
+    commander
+      .command('retry [ids...]')
+      .description('retry open dead letters, all or these')
+      .option('--json', 'report as JSON')
+      .action((ids: string[]) => within((context, app) => retry(context, app, ids.map(idOf))));
+    commander
+      .command('discard <ids...>')
+      .description('close these without syncing them')
+      .option('--json', 'report as JSON')
+      .action((ids: string[]) => within((_, app) => discard(app, ids.map(idOf))));
+  },
+};
+
+async function list(app: App): Promise<Report> {
+  const groups = await groupDeadLetters(app.warehouse.db);
+  if (groups.length === 0) return { text: 'No dead letters.', json: [] };
+  const rows = groups.map((group) => [
+    group.kind,
+    String(group.count),
+    group.ids.slice(0, 3).join(' ') + (group.count > 3 ? ' …' : ''),
+    group.lastFailedAt.toISOString().slice(0, 19),
+    group.reason,
+  ]);
+  const text = [
+    table(['kind', 'records', 'ids', 'last failed (UTC)', 'reason'], rows),
+    'Show one: npx review-sync dead-letters show <id>. Corrected records are synced by the next run, or at once by: retry.',
+  ].join('\n\n');
+  return { text, json: groups };
+}
+
+async function show(app: App, id: number): Promise<Report> {
+  const [deadLetter] = await findDeadLetters(app.warehouse.db, { ids: [id] });
+  if (!deadLetter) throw new UsageError(`There is no dead letter ${id}`, { hint: 'See: npx review-sync dead-letters' });
+  return { text: JSON.stringify(deadLetter, null, 2), json: deadLetter };
+}
+
+async function discard(app: App, ids: number[]): Promise<Report> {
+  const discarded = await discardDeadLetters(app.warehouse.db, ids);
+  return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
+}
+
+async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
+  const { db } = app.warehouse;
+  const found = await findDeadLetters(db, ids.length > 0 ? { ids } : {});
+  const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
+  const progress = openProgress(context.terminal, 'retry', 'parts', Date.now);
+  const following = { progress, signal: context.signal };
+  const run = async (job: AnyRunJob<App>) => void (await runToEnd(app, { job, payload: {} }, following));
+  await retryDeadLetters(app, deadLetters, { syncCatalog: () => run(syncCatalog), syncOrders: () => run(syncOrders) });
+  const after = await findDeadLetters(db, { ids: [0, ...deadLetters.map((deadLetter) => deadLetter.id)] });
+  const resolved = after.filter((deadLetter) => deadLetter.resolvedAt !== null).length;
+  const open = (await findDeadLetters(db, {})).length;
+  const text = `${resolved} of ${deadLetters.length} were synced. ${open} are open${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
+  return { text, json: { tried: deadLetters.length, resolved, open }, incomplete: resolved < deadLetters.length };
+}
+
+function idOf(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError(`${JSON.stringify(text)} is not the id of a dead letter, expected a number`);
+}

@@ -1,0 +1,45 @@
+import { jobs } from '../../../jobs/index.ts';
+import { type Diagnosis, diagnose } from '../../app/doctor/index.ts';
+import { schedulesOf } from '../../queue/schedules.ts';
+import type { Command } from '../command.ts';
+import { checkFixtureFolder } from './doctor-fixtures.ts';
+
+export const doctor: Command = {
+  define(commander, run) {
+    commander
+      .option('--fixtures <folder>', 'only run the shop queries over the rows of a folder, and compare what they make')
+      .option('--json', 'report as JSON')
+      .action(({ fixtures }: { fixtures?: string }) =>
+        run(async (context) => {
+          if (fixtures !== undefined) return await checkFixtureFolder(context, fixtures);
+          const config = context.config();
+          const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
+          const findings = await diagnose(config, schedules, () => new Date());
+          const faults = count(findings, 'fault');
+          const json = { healthy: faults === 0, faults, warnings: count(findings, 'warning'), findings };
+          return { text: draw(findings), json, incomplete: faults > 0 };
+        }),
+      );
+  },
+};
+
+const count = (findings: Diagnosis, level: string) => findings.filter((finding) => finding.level === level).length;
+
+const marks = { ok: 'ok     ', warning: 'warning', fault: 'FAULT  ' } as const;
+
+function draw(findings: Diagnosis): string {
+  const areas = [...Map.groupBy(findings, ({ area }) => area)].map(([area, found]) => {
+    const lines = found.map(({ level, what, hint }) => {
+      const text = what.replaceAll('\n', '\n           ');
+      return `  ${marks[level]}  ${text}${hint ? `\n           → ${hint}` : ''}`;
+    });
+    return [area, ...lines].join('\n');
+  });
+  return [...areas, summary(count(findings, 'fault'), count(findings, 'warning'))].join('\n\n');
+}
+
+function summary(faults: number, warnings: number): string {
+  const named = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
+  if (faults === 0 && warnings === 0) return 'All is well.';
+  return `${named(faults, 'fault')}, ${named(warnings, 'warning')}.${faults > 0 ? ' Mend the faults first.' : ''}`;
+}

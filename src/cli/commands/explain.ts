@@ -1,0 +1,154 @@
+import { openApp } from '../../app/app.ts';
+import { UsageError } from '../../base/errors.ts';
+import { isDifferent } from '../../orders/compare-order.ts';
+import { explainOrder, type OrderExplanation } from '../../orders/explain-order.ts';
+import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
+import type { Command } from '../command.ts';
+import { lookDeps } from '../ui/look-deps.ts';
+import { comparisonLines } from '../ui/order-comparison.ts';
+import { shopRows } from '../ui/shop-rows.ts';
+import { table } from '../ui/table.ts';
+
+export const explain: Command = {
+  define(commander, run) {
+    commander
+      .command('order <code>')
+      .description('what the shop holds, what was pushed, what the service holds, and what differs now')
+      .option('--json', 'report as JSON')
+      .action((code: string) =>
+        run(async (context) => {
+          const app = await openApp(context.config(), { log: context.log('error') });
+          try {
+            const explanation = await explainOrder({ ...lookDeps(app), shop: app.shop }, code);
+            return { text: draw(explanation), json: explanation };
+          } finally {
+            await app.close();
+          }
+        }),
+      );
+    commander
+      .command('review <id>')
+      .description('what the service answers, what the warehouse holds, which windows held it, and what differs now')
+      .option('--json', 'report as JSON')
+      .action((text: string) =>
+        run(async (context) => {
+          const id = reviewId(text);
+          const app = await openApp(context.config(), { log: context.log('error') });
+          try {
+            const explanation = await explainReview({ reviews: app.api.reviews, warehouse: app.warehouse }, id);
+            return { text: drawReview(explanation), json: explanation };
+          } finally {
+            await app.close();
+          }
+        }),
+      );
+  },
+};
+
+function reviewId(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new UsageError(`${JSON.stringify(text)} is no id of a review, expected a number such as 4711`);
+}
+
+function drawReview(review: ReviewExplanation): string {
+  const { service, warehouse, windows, marks } = review;
+  return [
+    service ? `The service\n${fieldTable(service)}` : 'The service has no such review (404).',
+    warehouse ? `The warehouse\n${fieldTable(warehouse)}` : 'The warehouse has no such review.',
+    windows.length === 0
+      ? 'No recorded window holds its dates.'
+      : `Windows that held its dates\n${table(
+          ['axis', 'from', 'to', 'read at', 'run'],
+          windows.map((one) => [one.axis, seconds(one.startAt), seconds(one.endAt), seconds(one.startedAt), one.runId]),
+        )}`,
+    ...marks.map(({ what, at, runId }) =>
+      what === 'late'
+        ? `It came late: found at ${seconds(at)} by ${runId}.`
+        : `Suspected gone: missed at ${seconds(at)} by ${runId}.`,
+    ),
+    drawDeadLetters(review),
+    drawReviewDifference(review),
+  ].join('\n\n');
+}
+
+function drawReviewDifference({ service, warehouse, differences }: ReviewExplanation): string {
+  if (!service) return warehouse && !warehouse.deleted_at ? 'It should be marked deleted: run verify --repair.' : '';
+  const [one] = differences;
+  if (!one) return 'Service and warehouse agree.';
+  if (one.kind === 'missing') return 'The warehouse lacks it: run backfill reviews over the day it was created.';
+  return one.kind === 'refused' ? 'The warehouse cannot hold it as it is.' : `They differ in ${one.fields.join(', ')}.`;
+}
+
+const seconds = (date: Date) => date.toISOString().slice(0, 19);
+
+/** Lists and texts are cut: `--json` has them whole. */
+function fieldTable(record: Record<string, unknown>): string {
+  const cells = Object.entries(record).filter(([, value]) => value !== null);
+  const shown = (value: unknown) => {
+    const text =
+      value instanceof Date ? value.toISOString() : typeof value === 'string' ? value : JSON.stringify(value);
+    return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+  };
+  return table(
+    ['field', 'value'],
+    cells.map(([name, value]) => [name, shown(value)]),
+  );
+}
+
+function draw(order: OrderExplanation): string {
+  return [drawShop(order), drawPushed(order), drawService(order), drawDeadLetters(order), drawComparison(order)].join(
+    '\n\n',
+  );
+}
+
+function drawShop({ code, shop }: OrderExplanation): string {
+  return shop ? `The shop\n${shopRows(shop)}` : `The shop has no order ${code}.`;
+}
+
+function drawPushed({ link, lines }: OrderExplanation): string {
+  if (!link) return 'Never pushed.';
+  const pushed = link.pushedAt ? `last recorded at ${link.pushedAt.toISOString()}` : 'never recorded';
+  const contact = link.contactSent ? 'with' : 'without';
+  const rows = lines.map((line) => [
+    line.lineCode,
+    line.subOrderId === null ? 'being added' : String(line.subOrderId),
+    JSON.stringify(line.content),
+  ]);
+  return [
+    `Pushed: first tried at ${link.firstPushedAt.toISOString()}, ${pushed}, ${contact} e-mail and phone.`,
+    ...(rows.length > 0 ? [table(['line', 'sub-order', 'as last pushed'], rows)] : []),
+  ].join('\n');
+}
+
+function drawService({ service, lookupFault }: OrderExplanation): string {
+  if (lookupFault !== undefined) return `The service could not be asked about the order: ${lookupFault}`;
+  if (!service) return 'The service has no such order.';
+  const rows = service.sub_orders.map((one) => [
+    String(one.id),
+    String(one.product_id),
+    String(one.price?.cents ?? ''),
+    one.status ?? '',
+    String(one.reviews_count ?? '?'),
+  ]);
+  const head = `The service: order ${service.id}, changed ${service.updated_at ?? '?'}, e-mail ${service.user_email ?? 'none'}, phone ${service.phone ?? 'none'}`;
+  return `${head}\n${table(['sub-order', 'product', 'cents', 'status', 'reviews'], rows)}`;
+}
+
+function drawDeadLetters({ deadLetters }: Pick<OrderExplanation, 'deadLetters'>): string {
+  if (deadLetters.length === 0) return 'No dead letters.';
+  const rows = deadLetters.map((deadLetter) => [
+    String(deadLetter.id),
+    deadLetter.kind,
+    deadLetter.resolvedAt ? `resolved ${deadLetter.resolvedAt.toISOString().slice(0, 19)}` : 'open',
+    deadLetter.reason,
+  ]);
+  return `Dead letters\n${table(['id', 'kind', 'state', 'reason'], rows)}`;
+}
+
+function drawComparison({ comparison }: OrderExplanation): string {
+  if (!comparison) {
+    return 'Nothing was compared: the shop or the service does not have the order, or it cannot be read.';
+  }
+  const differs = isDifferent(comparison) ? 'Shop and service differ' : 'No difference in what could be compared';
+  return [differs, ...comparisonLines(comparison).map((line) => `  ${line}`)].join('\n');
+}

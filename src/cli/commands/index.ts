@@ -1,0 +1,83 @@
+import type { Command } from '../command.ts';
+
+/** One line of `--help`, and where its command is. */
+export type CommandEntry = {
+  name: string;
+  summary: string;
+  /** Loads the command, with the systems that it works with: only the command that is called pays for them. */
+  load: () => Promise<Command>;
+};
+
+/** All commands, in the order in which `--help` shows them. */
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'demo',
+    summary: 'all of it, on embedded defaults, with sample data; needs nothing installed',
+    load: async () => (await import('./demo.ts')).demo,
+  },
+  {
+    name: 'migrate',
+    summary: 'bring the warehouse schema, and the queue’s on Postgres, up to date',
+    load: async () => (await import('./migrate.ts')).migrate,
+  },
+  {
+    name: 'doctor',
+    summary: 'check every connection, credential, time zone and shop query, and say what to correct; changes nothing',
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  {
+    name: 'sync',
+    summary: 'one incremental run now, to its end; without a cursor yet, from the beginning',
+    load: async () => (await import('./sync.ts')).sync,
+  },
+  {
+    name: 'backfill',
+    summary: 'export every review, or push every order, created in a range of days',
+    load: async () => (await import('./backfill.ts')).backfill,
+  },
+  {
+    name: 'verify',
+    summary: 'compare service and warehouse review by review, or shop and service order by order',
+    load: async () => (await import('./verify.ts')).verify,
+  },
+  {
+    name: 'worker',
+    summary: 'run the jobs and their schedules until a signal stops it',
+    load: async () => (await import('./worker.ts')).worker,
+  },
+  {
+    name: 'serve',
+    summary: 'the webhook receiver, the status page, /metrics, /healthz and /readyz',
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  {
+    name: 'status',
+    summary: 'watermarks, lag, coverage by month, queue depth, last runs, dead letters',
+    load: async () => (await import('./status.ts')).status,
+  },
+  {
+    name: 'dead-letters',
+    summary: 'what could not be synced and why: list, show, retry, discard',
+    load: async () => (await import('./dead-letters.ts')).deadLetters,
+  },
+  {
+    name: 'explain',
+    summary: 'the life of one record',
+    load: async () => (await import('./explain.ts')).explain,
+  },
+  {
+    name: 'preview',
+    summary: 'what would be sent about one order, and how it compares to the service now; sends nothing',
+    load: async () => (await import('./preview.ts')).preview,
+  },
+  {
+    name: 'forget',
+    summary: 'mask what review-sync keeps of one customer',
+    load: async () => (await import('./forget.ts')).forget,
+  },
+  {
+    name: 'reference-service',
+    summary: 'a complete implementation of the service, for trying out, tests and benchmarks',
+    load: async () => (await import('./reference-service.ts')).referenceService,
+  },
+];

@@ -1,0 +1,34 @@
+import { migrateQueue } from '../../queue/connection.ts';
+import { prepareBi } from '../../warehouse/bi.ts';
+import { openWarehouse } from '../../warehouse/index.ts';
+import { migrateWarehouse } from '../../warehouse/migrate.ts';
+import type { Command } from '../command.ts';
+
+const withoutReader = `Only the owner can read the views of bi yet: the role bi_reader is missing, and this user may not create it.
+Ask an administrator to run: create role bi_reader nologin; then run migrate again.`;
+
+export const migrate: Command = {
+  define(commander, run) {
+    commander
+      .option('--json', 'report as JSON')
+      .addHelpText(
+        'after',
+        '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
+      )
+      .action(() =>
+        run(async (context) => {
+          const config = context.config();
+          const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
+          try {
+            const applied = await migrateWarehouse(warehouse.db);
+            await migrateQueue(config.queueUrl);
+            const biReader = await prepareBi(warehouse, config.api);
+            const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
+            return { text: [...done, ...(biReader ? [] : [withoutReader])].join('\n'), json: { applied, biReader } };
+          } finally {
+            await warehouse.close();
+          }
+        }),
+      );
+  },
+};

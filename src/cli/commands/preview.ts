@@ -1,0 +1,75 @@
+import { openApp } from '../../app/app.ts';
+import { isDifferent } from '../../orders/compare-order.ts';
+import { type OrderPreview, type PreviewedRequest, previewOrder } from '../../orders/preview-order.ts';
+import type { Command } from '../command.ts';
+import { lookDeps } from '../ui/look-deps.ts';
+import { comparisonLines } from '../ui/order-comparison.ts';
+import { shopRows } from '../ui/shop-rows.ts';
+
+export const preview: Command = {
+  define(commander, run) {
+    commander
+      .command('order <code>')
+      .description('the shop’s rows, the requests that they make, and the difference to the service now; sends nothing')
+      .option('--json', 'report as JSON')
+      .addHelpText('after', '\nShows the customer’s name, e-mail address and phone number, which explain does not.')
+      .action((code: string) =>
+        run(async (context) => {
+          const app = await openApp(context.config(), { log: context.log('error') });
+          try {
+            const deps = { ...lookDeps(app), shop: app.shop, deletes: app.config.orderDeletes };
+            const previewed = await previewOrder(deps, code);
+            return { text: draw(previewed), json: previewed };
+          } finally {
+            await app.close();
+          }
+        }),
+      );
+  },
+};
+
+function draw(previewed: OrderPreview): string {
+  return [...drawShop(previewed), ...drawRequests(previewed), drawComparison(previewed), 'Nothing was sent.'].join(
+    '\n\n',
+  );
+}
+
+function drawShop({ code, shop, fault }: OrderPreview): string[] {
+  if (!shop) return [`The shop has no order ${code}.`];
+  const rows = `The shop\n${shopRows(shop)}`;
+  return fault === undefined ? [rows] : [rows, `It cannot be sent, and would be a dead letter: ${fault}`];
+}
+
+const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, string | undefined>> = {
+  unchanged: 'The next run sends nothing: the order has not changed since it was pushed. A push would send:',
+  'deleted in the shop':
+    'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off or the service does not have it.',
+  'cannot be read': undefined,
+  'not in the shop': undefined,
+};
+
+function drawRequests({ requests, nothingToSend, withheld }: OrderPreview): string[] {
+  const head = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
+  if (head === undefined) return [];
+  return [
+    [head, ...requests.map(requestText)].join('\n'),
+    ...(withheld.length > 0
+      ? [
+          `Left out by the contact rule: ${withheld.join(' and ')}. The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or a backfill left them out before.`,
+        ]
+      : []),
+  ];
+}
+
+function requestText({ method, path, body }: PreviewedRequest): string {
+  if (body === undefined) return `${method} ${path}`;
+  return `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
+}
+
+function drawComparison({ atService, lookupFault, comparison, shop }: OrderPreview): string {
+  if (lookupFault !== undefined) return `The service could not be asked about the order: ${lookupFault}`;
+  if (atService === 'absent') return 'The service has no such order.';
+  if (!comparison) return shop ? 'Nothing could be compared.' : 'The service has the order.';
+  const head = isDifferent(comparison) ? 'Shop and service differ now' : 'No difference now in what could be compared';
+  return [head, ...comparisonLines(comparison).map((line) => `  ${line}`)].join('\n');
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import { UsageError } from '../../base/errors.ts';
+import { isTimeZone } from '../../base/time/span.ts';
+import { startEmbeddedDatabase } from '../../sandbox/embedded-postgres/index.ts';
+import { faultOfUrl } from '../../sandbox/reference-service/events/receivers.ts';
+import { startReferenceService } from '../../sandbox/reference-service/index.ts';
+import type { Command, Context } from '../command.ts';
+
+type Options = {
+  port: number;
+  databaseUrl?: string;
+  clientId: string;
+  clientSecret: string;
+  timeZone: string;
+  latency: number;
+  failRate: number;
+  rateLimit?: number;
+  tokenTtl?: number;
+  webhook: string[];
+  brandId: number;
+};
+
+export const referenceService: Command = {
+  define(commander, run) {
+    commander
+      .option('--port <port>', 'port on 127.0.0.1', numberFrom(0, 65_535), 4010)
+      .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
+      .option('--client-id <id>', 'accepted client id', 'demo')
+      .option('--client-secret <secret>', 'accepted client secret', 'demo')
+      .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', 'Asia/Seoul')
+      .option('--latency <ms>', 'wait before each response', numberFrom(0, 600_000), 0)
+      .option('--fail-rate <0..1>', 'share of requests that fail or lose their response', numberFrom(0, 1), 0)
+      .option('--rate-limit <n>', 'requests per second before 429', numberFrom(0.01, 1_000_000))
+      .option('--token-ttl <seconds>', 'how long a token is valid', numberFrom(1, 31_536_000))
+      .option('--webhook <url>', 'where events are sent, kept in its database (repeatable)', addReceiver, [])
+      .option('--brand-id <n>', 'the brand of the events', integerFrom(1, 2_147_483_647), 1)
+      .action((options: Options) => run((context) => serve(context, options)));
+  },
+};
+
+async function serve(context: Context, options: Options): Promise<undefined> {
+  if (!isTimeZone(options.timeZone)) {
+    throw new UsageError(
+      `--time-zone is ${JSON.stringify(options.timeZone)}, expected an IANA zone such as Asia/Seoul`,
+    );
+  }
+  await using opened = new AsyncDisposableStack();
+  const service = await startReferenceService({
+    databaseUrl: options.databaseUrl ?? (await embedded(context, opened)),
+    port: options.port,
+    clientId: options.clientId,
+    clientSecret: options.clientSecret,
+    timeZone: options.timeZone,
+    latencyMs: options.latency,
+    failRate: options.failRate,
+    brandId: options.brandId,
+    receivers: options.webhook.map((url) => ({ url })),
+    ...(options.rateLimit !== undefined && { rateLimitPerSecond: options.rateLimit }),
+    ...(options.tokenTtl !== undefined && { tokenTtlSeconds: options.tokenTtl }),
+  });
+  opened.defer(() => service.close());
+  context.terminal.say(`The reference service listens on ${service.url}. Ctrl-C ends it.`);
+  if (!context.signal.aborted) await once(context.signal, 'abort');
+}
+
+async function embedded(context: Context, opened: AsyncDisposableStack): Promise<string> {
+  const database = await startEmbeddedDatabase({ keepIn: resolve('.review-sync', 'postgres') });
+  opened.defer(() => database.close());
+  context.terminal.say(`Its data is kept in ${database.directory}.`);
+  return database.createDatabase('reference_service');
+}
+
+function addReceiver(url: string, before: string[]): string[] {
+  const fault = faultOfUrl(url);
+  if (fault) throw new InvalidArgumentError(fault);
+  return [...before, url];
+}
+
+function integerFrom(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = numberFrom(least, most)(text);
+    if (Number.isInteger(number)) return number;
+    throw new InvalidArgumentError('expected a whole number');
+  };
+}
+
+function numberFrom(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`expected a number from ${least} to ${most}`);
+  };
+}

@@ -1,0 +1,95 @@
+import { syncCatalog } from '../../../jobs/sync-catalog.ts';
+import { syncOrders } from '../../../jobs/sync-orders.ts';
+import type { App } from '../../app/app.ts';
+import type { Metrics } from '../../app/metrics.ts';
+import { startWebhookApplier, type WebhookApplier } from '../../background/apply-webhooks.ts';
+import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
+import { startAlertWatcher } from '../../background/watch-alerts.ts';
+import type { AnyRunJob } from '../../queue/job.ts';
+import { startServer } from '../../server/index.ts';
+import type { MetricsOptions } from '../../server/metrics-route.ts';
+import type { StatusOptions } from '../../server/status-routes.ts';
+import { discardDeadLetters, findDeadLetters } from '../../warehouse/dead-letters.ts';
+import type { DeadLetterKind } from '../../warehouse/schema.ts';
+import { acceptWebhook } from '../../webhooks/accept-webhook.ts';
+import type { MeasuredApp, Reports } from '../ui/measured-app.ts';
+
+/** Serves webhooks, status page and metrics until `opened` closes. @returns the address. */
+export async function startServing(
+  app: App,
+  { metrics, reports }: Omit<MeasuredApp, 'app'>,
+  opened: AsyncDisposableStack,
+): Promise<string> {
+  const { config, log, warehouse } = app;
+  const alerts = startAlertWatcher(app);
+  opened.defer(() => alerts?.close());
+  const applier = startWebhookApplier(app);
+  opened.defer(() => closeWithin(applier, app.abort));
+  const { secret } = config.webhooks;
+  const { statusToken: token } = config;
+  const accepting = {
+    accept: (body: string) => acceptWebhook(warehouse.db, body),
+    onAccepted: applier.wake,
+    onRefused: (status: number) => log.warn({ status }, 'a webhook was refused'),
+  };
+  const server = await startServer({
+    host: config.host,
+    port: config.port,
+    warehouse,
+    log,
+    webhooks: secret === undefined ? undefined : { secret, ...accepting },
+    metrics: metricsOf(app, metrics),
+    status: token === undefined ? undefined : statusOf(app, token, reports),
+  });
+  opened.defer(() => server.close());
+  return server.url;
+}
+
+/** Metrics need STATUS_TOKEN, except on a loopback address. */
+export function metricsOf({ config, log }: App, metrics: Metrics): MetricsOptions | undefined {
+  const { host, statusToken: token } = config;
+  if (token !== undefined || isLoopback(host)) return { token, ...metrics };
+  log.warn('STATUS_TOKEN is not set: /metrics is only served on a loopback address');
+  return undefined;
+}
+
+const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
+
+function statusOf(app: App, token: string, reports: Reports): StatusOptions {
+  const { warehouse, queues } = app;
+  return {
+    token,
+    queues,
+    warehouse: reports.warehouse,
+    timeZone: app.config.api.timeZone,
+    report: reports.get,
+    async act(what, kind, reason) {
+      try {
+        const deadLetters = await findDeadLetters(warehouse.db, { kind: kind as DeadLetterKind, reason });
+        if (what === 'discard') {
+          const ids = deadLetters.map((deadLetter) => deadLetter.id);
+          return { done: 'discarded', count: await discardDeadLetters(warehouse.db, ids) };
+        }
+        let isQueued = false;
+        const enqueue = async (job: AnyRunJob<App>) => {
+          isQueued = true;
+          await queues.enqueue(job, {});
+        };
+        await retryDeadLetters(app, deadLetters, {
+          syncCatalog: () => enqueue(syncCatalog),
+          syncOrders: () => enqueue(syncOrders),
+        });
+        return { done: isQueued ? 'queued' : 'retried', count: deadLetters.length };
+      } finally {
+        reports.forget();
+      }
+    },
+  };
+}
+
+/** Unfinished webhooks stay in the inbox. */
+async function closeWithin(applier: WebhookApplier, abort: AbortController, graceMs = 10_000): Promise<void> {
+  const timer = setTimeout(() => abort.abort(), graceMs);
+  await applier.close();
+  clearTimeout(timer);
+}

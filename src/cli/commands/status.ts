@@ -1,0 +1,39 @@
+import { type Issue, issuesOf } from '../../app/issues.ts';
+import { type StatusReport, statusReport } from '../../app/status-report.ts';
+import { openStatusSource } from '../../app/status-source.ts';
+import { type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';
+import type { Command } from '../command.ts';
+import { table } from '../ui/table.ts';
+
+export const status: Command = {
+  define(commander, run) {
+    commander.option('--json', 'report as JSON').action(() =>
+      run(async (context) => {
+        const source = await openStatusSource(context.config());
+        try {
+          const report = await statusReport(source);
+          const issues = issuesOf(report);
+          const incomplete = report.queue.error !== undefined;
+          return { json: { ...report, issues }, text: draw(report, issues), incomplete };
+        } finally {
+          await source.close();
+        }
+      }),
+    );
+  },
+};
+
+/** Times are in UTC. */
+function draw(report: StatusReport, issues: readonly Issue[]): string {
+  const { flows, coverage, queue, runs, deadLetters, late, schedules } = statusTables(report);
+  const sections = [flows, coverage, queue, { ...runs, rows: runs.rows.slice(0, 10) }, deadLetters, late, schedules];
+  return [drawIssues(issues), ...sections.map(drawSection), ...statusNotes(report)].join('\n\n');
+}
+
+function drawIssues(issues: readonly Issue[]): string {
+  if (issues.length === 0) return 'All is well.';
+  return ['Issues:', ...issues.map(({ what, hint }) => `  ${what}\n    → ${hint}`)].join('\n');
+}
+
+const drawSection = ({ title, head, rows }: StatusTable): string =>
+  rows.length === 0 ? `${title}: none` : `${title}\n${table(head, rows)}`;

@@ -1,0 +1,67 @@
+import { reconcileReviews } from '../../../jobs/reconcile-reviews.ts';
+import { rescanOrders } from '../../../jobs/rescan-orders.ts';
+import { type App, openApp } from '../../app/app.ts';
+import { addCounts } from '../../base/counts.ts';
+import { describeWithHint } from '../../base/errors.ts';
+import type { AnyRunJob, RunReport } from '../../queue/job.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { openProgress } from '../ui/progress.ts';
+import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+
+/** `sync reconcile`, a part of the command `sync`. */
+export const syncReconcileCommand: Command['define'] = (commander, run) => {
+  commander
+    .command('reconcile')
+    .description('read reviews and young orders again: bring in what came late or was missed, find what is gone')
+    .option('--allow-removals', 'delete orders that are gone from the shop also where far more are gone than usual')
+    .option('--json', 'report as JSON')
+    .action((options: { allowRemovals?: true }) =>
+      run((context) => reconcile(context, options.allowRemovals === true)),
+    );
+};
+
+const runs = [
+  { name: 'reviews', job: reconcileReviews, unit: 'windows' },
+  { name: 'orders', job: rescanOrders, unit: 'days of orders' },
+] as const satisfies readonly { name: string; job: AnyRunJob<App>; unit: string }[];
+
+/** Two runs, one after the other. What stops one does not stop the other. */
+async function reconcile(context: Context, allowRemovals: boolean): Promise<Report> {
+  const config = context.config();
+  let onWait = (_: { reason: string; untilMs: number }) => {};
+  const app = await openApp(config, { log: context.log('error'), onWait: (wait) => onWait(wait) });
+  try {
+    const reports = new Map<string, RunReport>();
+    for (const { name, job, unit } of runs) {
+      const progress = openProgress(context.terminal, `sync reconcile: ${name}`, unit, Date.now);
+      onWait = ({ reason, untilMs }) => progress.wait(reason, untilMs);
+      const report = await runToEnd(
+        app,
+        { job, payload: { allowRemovals } },
+        { progress, signal: context.signal },
+      ).catch((error: unknown): RunReport => {
+        if (context.signal.aborted) throw error;
+        return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
+      });
+      reports.set(name, report);
+    }
+    return drawBoth(reports);
+  } finally {
+    await app.close();
+  }
+}
+
+function drawBoth(reports: ReadonlyMap<string, RunReport>): Report {
+  const all = [...reports.values()];
+  const unfinished = all.filter((report) => report.outcome !== 'done');
+  const errors = unfinished.flatMap((report) => report.error ?? []);
+  const json = {
+    outcome: unfinished.length === 0 ? 'done' : 'incomplete',
+    counts: addCounts(all.map((report) => report.counts)),
+    ...(unfinished[0]?.reason && { reason: unfinished[0].reason }),
+    ...(errors.length > 0 && { error: errors.join('. ') }),
+    runs: Object.fromEntries(reports),
+  };
+  const text = [...reports].map(([name, report]) => drawRun(`sync reconcile: ${name}`, report).text).join('\n');
+  return { text, json, incomplete: unfinished.length > 0 };
+}

@@ -1,0 +1,55 @@
+import { syncCatalog } from '../../../jobs/sync-catalog.ts';
+import { syncOrders } from '../../../jobs/sync-orders.ts';
+import { syncReviews } from '../../../jobs/sync-reviews.ts';
+import { type App, openApp } from '../../app/app.ts';
+import type { AnyRunJob } from '../../queue/job.ts';
+import { changedQueriesNote, changedShopQueries } from '../../warehouse/shop-queries.ts';
+import type { Command } from '../command.ts';
+import { openProgress } from '../ui/progress.ts';
+import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { requireShopQueries } from '../ui/shop-queries.ts';
+import { syncReconcileCommand } from './sync-reconcile.ts';
+
+const flows: Readonly<Record<string, { job: AnyRunJob<App>; summary: string; unit: string; readsShop?: true }>> = {
+  catalog: { job: syncCatalog, summary: 'push categories and member grades', unit: 'parts', readsShop: true },
+  orders: {
+    job: syncOrders,
+    summary: 'push the orders that changed since the last run',
+    unit: 'slices of orders',
+    readsShop: true,
+  },
+  reviews: { job: syncReviews, summary: 'export the reviews that changed since the last run', unit: 'windows' },
+};
+
+const removalsHelp = 'remove lines and orders even where far more are gone than usual';
+
+export const sync: Command = {
+  define(commander, run) {
+    syncReconcileCommand(commander, run);
+    for (const [flow, { job, summary, unit, readsShop }] of Object.entries(flows)) {
+      const command = commander.command(flow).description(summary).option('--json', 'report as JSON');
+      if (flow === 'orders') command.option('--allow-removals', removalsHelp);
+      command.action((options: { allowRemovals?: true }) =>
+        run(async (context) => {
+          const config = context.config();
+          const progress = openProgress(context.terminal, `sync ${flow}`, unit, Date.now);
+          const onWait = ({ reason, untilMs }: { reason: string; untilMs: number }) => progress.wait(reason, untilMs);
+          const app = await openApp(config, { log: context.log('error'), onWait });
+          try {
+            if (readsShop) await requireShopQueries(app.shop);
+            const report = await runToEnd(
+              app,
+              { job, payload: { allowRemovals: options.allowRemovals === true } },
+              { progress, signal: context.signal },
+            );
+            const drawn = drawRun(`sync ${flow}`, report);
+            const note = flow === 'orders' ? changedQueriesNote(await changedShopQueries(app.warehouse.db)) : undefined;
+            return note === undefined ? drawn : { ...drawn, text: `${drawn.text}\n${note.what}. ${note.hint}` };
+          } finally {
+            await app.close();
+          }
+        }),
+      );
+    }
+  },
+};

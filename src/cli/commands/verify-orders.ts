@@ -1,0 +1,116 @@
+import { openApp } from '../../app/app.ts';
+import { pushDeps } from '../../app/push-deps.ts';
+import { type DayRange, secondsOf } from '../../base/time/day-range.ts';
+import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/verify-orders.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { lookDeps } from '../ui/look-deps.ts';
+import { comparisonLines } from '../ui/order-comparison.ts';
+import { openProgress } from '../ui/progress.ts';
+import { requireShopQueries } from '../ui/shop-queries.ts';
+
+type Options = { from?: string; to?: string; repair?: boolean };
+
+/** `verify orders`, a part of the command `verify`. */
+export const verifyOrdersCommand: Command['define'] = (commander, run) => {
+  commander
+    .command('orders')
+    .description('which orders the service lacks, shows otherwise than the shop, or has although they left the shop')
+    .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
+    .option('--to <day>', 'last day, inclusive')
+    .option('--repair', 'push again what is missing or differs; sends no e-mail address and no phone number')
+    .option('--json', 'report as JSON')
+    .addHelpText(
+      'after',
+      `
+One request an order. Exit status 1 when anything differs and was not repaired, or could not be compared.
+Orders that left the shop are only named: sync reconcile deletes them with ORDER_DELETES=send.`,
+    )
+    .action((options: Options) => run((context) => runVerify(context, options)));
+};
+
+async function runVerify(context: Context, { from, to, repair = false }: Options): Promise<Report> {
+  const config = context.config();
+  const days: DayRange = { ...(from && { from }), ...(to && { to }) };
+  const range = secondsOf(days, config.api.timeZone);
+  const progress = openProgress(context.terminal, 'verify orders', 'orders', Date.now);
+  const onWait = ({ reason, untilMs }: { reason: string; untilMs: number }) => progress.wait(reason, untilMs);
+  const app = await openApp(config, { log: context.log('error'), onWait });
+  try {
+    await requireShopQueries(app.shop);
+    const deps = { ...lookDeps(app), ...pushDeps(app, context.signal), shop: app.shop };
+    const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
+    const report = await verifyOrders({ ...deps, concurrency: config.api.concurrency, onProgress }, range, { repair });
+    return { text: draw(report), json: report, incomplete: !isFine(report) };
+  } finally {
+    progress.stop();
+    await app.close();
+  }
+}
+
+function isFine({ differing, notCompared, repair }: OrderVerification): boolean {
+  return notCompared === 0 && (differing === 0 || repair?.left === 0);
+}
+
+const n = (count: number) => count.toLocaleString('en');
+
+function draw(report: OrderVerification): string {
+  const { orders, equal, differing, notCompared, deleted, requests } = report;
+  const counted = [
+    `${n(equal)} the same`,
+    `${n(differing)} different`,
+    `${n(notCompared)} not compared`,
+    ...(deleted > 0 ? [`${n(deleted)} deleted in the shop, not compared`] : []),
+  ];
+  return [
+    `${n(orders)} orders of the shop, ${n(requests)} requests: ${counted.join(', ')}.`,
+    ...differences(report),
+    ...unknown(report),
+    ...fieldsNotCompared(report),
+    conclusion(report),
+  ].join('\n\n');
+}
+
+function differences({ differing, differences: listed }: OrderVerification): string[] {
+  if (differing === 0) return [];
+  const more = differing > listed.length ? [`and ${n(differing - listed.length)} more`] : [];
+  return [[...listed.map(differenceText), ...more].join('\n')];
+}
+
+function differenceText({ code, kind, comparison }: DifferingOrder): string {
+  switch (kind) {
+    case 'missing':
+      return `order ${code}: the service does not have it`;
+    case 'extra':
+      return `order ${code}: the shop does not show it any more`;
+    case 'differs':
+      return [`order ${code}`, ...(comparison ? comparisonLines(comparison) : []).map((line) => `  ${line}`)].join(
+        '\n',
+      );
+    default:
+      return kind satisfies never;
+  }
+}
+
+function unknown({ notCompared, unknown: listed }: OrderVerification): string[] {
+  if (notCompared === 0) return [];
+  const more = notCompared > listed.length ? [`and ${n(notCompared - listed.length)} more`] : [];
+  return [[...listed.map(({ code, reason }) => `order ${code} could not be compared: ${reason}`), ...more].join('\n')];
+}
+
+function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): string[] {
+  const fields = Object.entries(counts);
+  if (fields.length === 0) return [];
+  const named = fields.map(([field, orders]) => `${field} (${n(orders)} orders)`);
+  return [`Could not be compared, since the service does not show them or they wait: ${named.join(', ')}.`];
+}
+
+function conclusion({ differing, notCompared, repair }: OrderVerification): string {
+  if (differing === 0 && notCompared === 0) return 'Shop and service agree in all that could be compared.';
+  if (differing === 0) return `No order is known to differ; ${n(notCompared)} could not be compared.`;
+  if (!repair) return 'To push again what is missing or differs: npx review-sync verify orders --repair';
+  const { repaired, left, leftCodes } = repair;
+  const all = `${n(repaired)} orders were repaired`;
+  if (left === 0) return `${all}; none differs any more.`;
+  const named = left > leftCodes.length ? `${leftCodes.join(', ')} …` : leftCodes.join(', ');
+  return `${all}; ${n(left)} still differ: ${named}. See why with: npx review-sync explain order <code>`;
+}

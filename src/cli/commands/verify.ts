@@ -1,0 +1,96 @@
+import { openApp } from '../../app/app.ts';
+import { readingDeps } from '../../app/reading-deps.ts';
+import { secondsOf } from '../../base/time/day-range.ts';
+import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { openProgress } from '../ui/progress.ts';
+import { table } from '../ui/table.ts';
+import { verifyOrdersCommand } from './verify-orders.ts';
+
+type Options = { from?: string; to?: string; repair?: boolean };
+
+/** Differences that are listed one by one; all are counted. */
+const listedAtMost = 20;
+
+export const verify: Command = {
+  define(commander, run) {
+    verifyOrdersCommand(commander, run);
+    commander
+      .command('reviews')
+      .description('which reviews the warehouse lacks, holds in an older version, or holds although they are gone')
+      .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
+      .option('--to <day>', 'last day, inclusive')
+      .option('--repair', 'bring in what is missing or stale, and mark deleted what the service says is gone')
+      .option('--json', 'report as JSON')
+      .addHelpText('after', '\nExit status 1 when anything differs and was not repaired.')
+      .action((options: Options) => run((context) => runVerify(context, options)));
+  },
+};
+
+async function runVerify(context: Context, { from, to, repair = false }: Options): Promise<Report> {
+  const config = context.config();
+  const range = { ...(from && { from }), ...(to && { to }) };
+  // Wrong days are reported before anything is opened.
+  secondsOf(range, config.api.timeZone);
+  const progress = openProgress(context.terminal, 'verify reviews', 'windows', Date.now);
+  const onWait = ({ reason, untilMs }: { reason: string; untilMs: number }) => progress.wait(reason, untilMs);
+  const app = await openApp(config, { log: context.log('error'), onWait });
+  try {
+    const deps = { ...readingDeps(app, context.signal), warehouse: app.warehouse, slots: app.spanSlots };
+    const report = await verifyReviews({ ...deps, onProgress: progress.update }, range, { repair });
+    progress.stop();
+    return { text: draw(report, repair), json: report, incomplete: !isFine(report) };
+  } finally {
+    await app.close();
+  }
+}
+
+const isFine = ({ differing, problems, repaired }: Verification) =>
+  problems.length === 0 && (differing === 0 || repaired);
+
+function draw(report: Verification, repair: boolean): string {
+  const { months, differing, differences, unlisted, problems } = report;
+  const n = (count: number) => (count === 0 ? '' : count.toLocaleString('en'));
+  const rows = months.map((row) => [
+    ...[row.month, row.service.toLocaleString('en'), row.warehouse.toLocaleString('en')],
+    ...[n(row.missing), n(row.stale), n(row.extra)],
+  ]);
+  const listed = differences.slice(0, listedAtMost).map(sentence);
+  if (differing > listed.length) listed.push(`and ${(differing - listed.length).toLocaleString('en')} more`);
+  return [
+    table(['month', 'service', 'warehouse', 'missing', 'stale', 'extra'], rows),
+    ...(unlisted > 0 ? [`${unlisted} reviews are in no list, but the service knows them: hidden, perhaps.`] : []),
+    ...(listed.length > 0 ? [listed.join('\n')] : []),
+    ...problems,
+    conclusion(report, repair),
+  ].join('\n\n');
+}
+
+function sentence({ id, kind, fields, month }: Found): string {
+  const which = `review ${id ?? 'without an id'} (${month})`;
+  switch (kind) {
+    case 'missing':
+      return `${which} is not in the warehouse`;
+    case 'stale':
+      return `${which} differs in ${fields.join(', ')}`;
+    case 'reverted':
+      return `${which} has an older updated_at at the service than in the warehouse, and differs in ${fields.join(', ')}`;
+    case 'extra':
+      return `${which} is gone from the service`;
+    case 'refused':
+      return `${which} cannot be held by the warehouse as it is; see dead-letters`;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function conclusion(report: Verification, repair: boolean): string {
+  const { differing, repaired, unrepairable } = report;
+  if (isFine(report) && differing === 0) return 'Service and warehouse hold the same reviews.';
+  const summary = `${differing.toLocaleString('en')} reviews differ`;
+  if (repaired) return `${summary}; all of them are repaired now.`;
+  if (repair && unrepairable > 0) {
+    return `${summary}; ${unrepairable.toLocaleString('en')} of them could not be repaired. An older version never replaces a newer one: where the service is right, delete the row from warehouse.reviews and run this again. For those that cannot be held, see: npx review-sync dead-letters`;
+  }
+  return `${summary}. To correct it: npx review-sync verify reviews --repair`;
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { hostname } from 'node:os';
+import { jobs } from '../../../jobs/index.ts';
+import type { App } from '../../app/app.ts';
+import type { Metrics } from '../../app/metrics.ts';
+import { startWebhookApplier } from '../../background/apply-webhooks.ts';
+import { startAlertWatcher } from '../../background/watch-alerts.ts';
+import { describeError } from '../../base/errors.ts';
+import { applySchedules, plannedRuns, restoreSchedules, type Schedule, schedulesOf } from '../../queue/schedules.ts';
+import { startServer } from '../../server/index.ts';
+import type { Command, Context } from '../command.ts';
+import { openMeasuredApp } from '../ui/measured-app.ts';
+import { workerOf } from '../ui/run-to-end.ts';
+import { metricsOf } from './serving.ts';
+
+export const worker: Command = {
+  define(commander, run) {
+    commander
+      .addHelpText(
+        'after',
+        `
+Runs each flow on its cron schedule (SCHEDULE_ORDERS, SCHEDULE_REVIEWS …, in SCHEDULE_TIME_ZONE). Any number of workers
+may run; a run that has not ended is not started a second time. SIGTERM finishes running jobs for ten seconds at most and
+returns the rest to the queue. After a crash another worker takes over within half a minute. With METRICS_PORT there are
+/metrics, /healthz and /readyz at HOST; with ALERT_WEBHOOK_URL each urgent issue is posted when it begins and when it ends.`,
+      )
+      .action(() => run(work));
+  },
+};
+
+async function work(context: Context): Promise<undefined> {
+  const config = context.config();
+  const log = context.log();
+  await using opened = new AsyncDisposableStack();
+  const { app, metrics } = await openMeasuredApp(config, log, opened);
+  const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
+  await applySchedules(app.queues, schedules);
+  const restoring = setInterval(() => void restore(app, schedules), restoreEveryMs);
+  opened.defer(() => clearInterval(restoring));
+  for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
+  const alerts = startAlertWatcher(app);
+  opened.defer(() => alerts?.close());
+  const running = await workerOf(app, ['scheduled', 'runs', 'steps'], {
+    onStep: metrics.onStep,
+    onRun: () => alerts?.wake(),
+  });
+  const applier = startWebhookApplier(app);
+  opened.defer(async () => void (await Promise.all([running.close(), applier.close()])));
+  if (config.metricsPort !== undefined) {
+    const server = await serveMetrics(app, config.metricsPort, metrics);
+    opened.defer(() => server.close());
+  }
+  log.info({ queue: app.queues.kind, worker: `${hostname()}:${process.pid}` }, 'worker ready');
+  if (!context.signal.aborted) await once(context.signal, 'abort');
+  log.info('stopping: finishing running jobs');
+  await opened.disposeAsync();
+  log.info('stopped');
+  return undefined;
+}
+
+const restoreEveryMs = 60_000;
+
+async function restore({ queues, log }: App, schedules: readonly Schedule[]): Promise<void> {
+  try {
+    if (await restoreSchedules(queues, schedules)) log.warn('the queue had lost the schedules; they are set again');
+  } catch (error) {
+    log.warn({ error: describeError(error) }, 'the schedules cannot be read');
+  }
+}
+
+async function serveMetrics(app: App, port: number, metrics: Metrics) {
+  const server = await startServer({
+    host: app.config.host,
+    port,
+    warehouse: app.warehouse,
+    log: app.log,
+    webhooks: undefined,
+    status: undefined,
+    metrics: metricsOf(app, metrics),
+  });
+  app.log.info({ url: server.url }, 'listening');
+  return server;
+}

@@ -1,0 +1,28 @@
+import { writeSync } from 'node:fs';
+import { describeError } from '../base/errors.ts';
+
+/** Exit status of Node where the program waits for something that can no longer come. */
+const nothingLeftToDo = 13;
+
+/**
+ * What happens where the program has a fault: a sentence instead of a stack trace. An error that was thrown outside of any
+ * work ends the process with exit status 1, as what it was doing is unknown; a worker's jobs go back to the queue. A promise
+ * that nobody waits for ends nothing: no result depends on it, so a run cannot end `done` because of it.
+ */
+export function explainFaults(): void {
+  process.on('unhandledRejection', (reason) => say('a failure that nothing waits for', reason));
+  process.on('uncaughtException', (error) => {
+    say('an error that nothing expects', error);
+    process.exit(1);
+  });
+  process.on('exit', (status) => {
+    if (status !== nothingLeftToDo) return;
+    say('ended before its work was done', undefined);
+    process.exitCode = 1;
+  });
+}
+
+function say(what: string, cause: unknown): void {
+  const why = cause === undefined ? '' : `: ${describeError(cause)}`;
+  writeSync(process.stderr.fd, `review-sync: ${what}${why}. This is a fault of review-sync; please report it.\n`);
+}

@@ -1,0 +1,22 @@
+import { logLevels, readConfig } from '../app/config.ts';
+import { UsageError } from '../base/errors.ts';
+import { openLog } from '../base/log.ts';
+import type { Context } from './command.ts';
+import type { Surroundings } from './program.ts';
+
+/** What a command works with. Kept apart from program.ts, so that `--help` loads neither configuration nor log. */
+export function openContext({ environment, signal, writeError, isTerminal, writeLog }: Surroundings): Context {
+  return {
+    config: () => readConfig(environment),
+    log: (level = 'info') => openLog(logLevel(environment.LOG_LEVEL || level), writeLog),
+    terminal: { say: (line) => writeError(`${line}\n`), isTerminal },
+    signal,
+    environment,
+  };
+}
+
+/** Checked here because some commands read no configuration, and LOG_LEVEL holds for them too. */
+function logLevel(level: string): string {
+  if (logLevels.includes(level)) return level;
+  throw new UsageError(`LOG_LEVEL is ${JSON.stringify(level)}, expected one of ${logLevels.join(', ')}`);
+}

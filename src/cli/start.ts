@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { explainFaults } from './last-resort.ts';
+import { runProgram } from './program.ts';
+import { keepHeapSmall } from './small-heap.ts';
+
+explainFaults();
+
+/** Time to finish after a signal; a second signal ends the process at once. */
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (stop.signal.aborted) process.exit(1);
+    stop.abort(new Error(`stopped by ${signal}`));
+  });
+}
+
+const status = await runProgram({
+  args: process.argv.slice(2),
+  environment: { ...(existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}), ...process.env },
+  signal: stop.signal,
+  writeOut: (text) => void process.stdout.write(text),
+  writeError: (text) => void process.stderr.write(text),
+  isTerminal: process.stderr.isTTY === true,
+  beforeCommand: keepHeapSmall,
+});
+// What is left open after a failure must not keep the process from ending.
+process.exit(status);

@@ -1,0 +1,40 @@
+import type { BackfillDiff, BackfilledOrder } from '../../orders/diff-backfill.ts';
+import { comparisonLines } from './order-comparison.ts';
+
+const n = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+
+/** What a backfill would change, an order after the other. */
+export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillDiff, limit: number): string {
+  const count = (kind: BackfilledOrder['kind']) => orders.filter((order) => order.kind === kind).length;
+  const summary = [
+    `${count('create')} would be created`,
+    `${count('change')} would change`,
+    `${count('same')} would be sent without a difference in what the service shows`,
+    ...(count('not compared') > 0 ? [`${count('not compared')} could not be compared`] : []),
+    ...(count('dead letter') > 0 ? [`${count('dead letter')} cannot be sent and would become dead letters`] : []),
+  ];
+  return [
+    ...orders.map(orderText),
+    `${n(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ${n(orders.length, 'order')} looked at, with ${n(requests, 'request')}: ${summary.join(', ')}.`,
+    ...(isCut ? [`Only the first ${n(limit, 'order')} were looked at: there may be more (--limit).`] : []),
+    'Nothing was sent or written.',
+  ].join('\n');
+}
+
+function orderText({ code, kind, newLines, reason, comparison }: BackfilledOrder): string {
+  const details = (comparison ? comparisonLines(comparison) : []).map((line) => `\n  ${line}`).join('');
+  switch (kind) {
+    case 'create':
+      return `order ${code}: would be created, with ${n(newLines, 'sub-order')}`;
+    case 'change':
+      return `order ${code}: would change${details}`;
+    case 'same':
+      return `order ${code}: would be sent; no difference in what could be compared${details}`;
+    case 'not compared':
+      return `order ${code}: could not be compared: ${reason}`;
+    case 'dead letter':
+      return `order ${code}: cannot be sent: ${reason}`;
+    default:
+      return kind satisfies never;
+  }
+}

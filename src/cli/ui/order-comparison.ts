@@ -1,0 +1,56 @@
+import type { FieldComparison, LineComparison, OrderComparison } from '../../orders/compare-order.ts';
+
+/** The differences of one order, a line each; then what could not be compared. Empty: no difference, and all was compared. */
+export function comparisonLines({ fields, lines }: Pick<OrderComparison, 'fields' | 'lines'>): string[] {
+  return [
+    ...fields.filter(isWorthShowing).map(fieldText),
+    ...lines.flatMap(lineTexts),
+    ...notComparedLines({ fields, lines }),
+  ];
+}
+
+const isWorthShowing = ({ outcome, note }: FieldComparison) =>
+  outcome === 'different' || (outcome === 'equal' && note !== undefined);
+
+function fieldText({ field, outcome, shop, service, note }: FieldComparison): string {
+  if (outcome === 'equal') return `${field}: ${note}; the service has none`;
+  const values = `${field}: the shop has ${shop ?? 'nothing'}, the service ${service ?? 'nothing'}`;
+  return note ? `${values} (${note})` : values;
+}
+
+function lineTexts({ kind, lineCode, subOrderId, fields, note }: LineComparison): string[] {
+  switch (kind) {
+    case 'both':
+      return fields
+        .filter(isWorthShowing)
+        .map((field) => `line ${lineCode} (sub-order ${subOrderId}): ${fieldText(field)}`);
+    case 'missing':
+      return [`line ${lineCode}: the service has no sub-order for it`];
+    case 'surplus':
+      return [`sub-order ${subOrderId}: its line ${lineCode} is gone from the shop`];
+    case 'kept':
+      return [`sub-order ${subOrderId}: its line ${lineCode} is gone from the shop; the sub-order stays: ${note}`];
+    case 'unmanaged':
+      return [`sub-order ${subOrderId}: no line matches it; the sub-order stays: ${note}`];
+    case 'not comparable':
+      return [];
+    default:
+      return kind satisfies never;
+  }
+}
+
+function notComparedLines({ fields, lines }: Pick<OrderComparison, 'fields' | 'lines'>): string[] {
+  const unknown = [
+    ...fields.filter(isUnknown).map(unknownText),
+    ...lines.flatMap((line) => [
+      ...(line.kind === 'not comparable' ? [`line ${line.lineCode} (${line.note})`] : []),
+      ...line.fields.filter(isUnknown).map((field) => `line ${line.lineCode}: ${unknownText(field)}`),
+    ]),
+  ];
+  return unknown.length === 0 ? [] : [`could not be compared: ${unknown.join('; ')}`];
+}
+
+const isUnknown = ({ outcome }: FieldComparison) => outcome === 'not comparable';
+
+const unknownText = ({ field, shop, note }: FieldComparison) =>
+  `${field}${shop === null ? '' : ` (the shop has ${shop})`}: ${note}`;

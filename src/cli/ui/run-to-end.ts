@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { jobs } from '../../../jobs/index.ts';
+import { type App, stepsAtATime } from '../../app/app.ts';
+import { countsText } from '../../app/status-view.ts';
+import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../../base/errors.ts';
+import { explainError } from '../../base/hints.ts';
+import type { QueueName } from '../../queue/index.ts';
+import type { AnyRunJob, RunReport } from '../../queue/job.ts';
+import { type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
+import { findRun } from '../../warehouse/runs.ts';
+import type { Report } from '../command.ts';
+import type { Progress } from './progress.ts';
+
+const pollMs = 200;
+
+/** Starts a worker in this process. Commands leave the scheduled runs to `worker`. */
+export function workerOf(
+  app: App,
+  take: readonly QueueName[],
+  listeners: Pick<WorkerOptions<App>, 'onStep' | 'onRun' | 'onQueueError' | 'onRetry'> = {},
+): Promise<RunningWorker> {
+  const { queues, log, now, abort } = app;
+  return startWorker({
+    queues,
+    jobs,
+    context: app,
+    take,
+    concurrency: stepsAtATime,
+    takeOverSeconds: app.config.takeOverSeconds,
+    log,
+    now,
+    abort,
+    ...listeners,
+  });
+}
+
+export type Following = {
+  progress: Progress;
+  signal: AbortSignal;
+  /** Called once with the id of the run. */
+  onRun?: (runId: string) => void;
+};
+
+/** The command ends when the queue does not respond for this long. Running workers continue the run. */
+const queueTimeoutMs = 120_000;
+
+/** Waits for a run to end and shows its progress. Any worker may do the work. */
+export async function follow(app: App, runId: string, { progress, signal }: Following): Promise<RunReport> {
+  const onQueueError = showQueueError(progress);
+  let respondedAtMs = performance.now();
+  for (;;) {
+    const at = await app.queues.progress(runId).catch((error: unknown) => {
+      if (performance.now() - respondedAtMs > queueTimeoutMs || signal.aborted) throw error;
+      onQueueError(error);
+      return undefined;
+    });
+    if (at !== undefined) {
+      respondedAtMs = performance.now();
+      progress.update(at.ended, at.planned);
+      if (at.state === 'ended' && at.report) return at.report;
+      if (at.state === 'ended' || at.state === 'failed' || at.state === 'lost') {
+        return await recordedReport(app, runId, at.error);
+      }
+    }
+    if (signal.aborted) {
+      throw new IncompleteError('Interrupted. Finished work is kept.', {
+        hint: 'Run the same command again to continue; running workers continue by themselves.',
+      });
+    }
+    await delay(pollMs);
+  }
+}
+
+/**
+ * The report of a run whose job failed or was removed. The warehouse has it, even where only the end of the job could not be
+ * written.
+ *
+ * @param failure why the job failed; undefined where it was removed.
+ * @throws ReviewSyncError where the run failed, or had not ended.
+ */
+async function recordedReport(app: App, runId: string, failure: string | undefined): Promise<RunReport> {
+  const run = await findRun(app.warehouse.db, runId);
+  if (run?.outcome !== 'done' && run?.outcome !== 'incomplete') {
+    throw new ReviewSyncError('run', failure ?? run?.error ?? 'the run is no longer in the queue', {
+      hint: 'Nothing is lost; run it again. npx review-sync doctor says what is broken.',
+    });
+  }
+  const { outcome, counts, reason, error } = run;
+  return { outcome, counts, ...(reason && { reason }), ...(error !== null && { error }) };
+}
+
+/** Shows why the queue fails, once for each reason: a full disk, a server that is down. */
+function showQueueError({ wait }: Progress): (error: unknown) => void {
+  let shown: string | undefined;
+  return (error) => {
+    const reason = explainError(error)?.what ?? describeError(error);
+    if (reason === shown) return;
+    shown = reason;
+    wait(`the queue cannot be used; trying again: ${describeWithHint(error)}`, undefined);
+  };
+}
+
+/** Shows that a failed run or step is retried, once for each reason. */
+function showRetry({ wait }: Progress): (reason: string) => void {
+  let shown: string | undefined;
+  return (reason) => {
+    if (reason !== shown) wait(`a step of the run failed; trying again: ${reason}`, undefined);
+    shown = reason;
+  };
+}
+
+/** Enqueues a run and works on it in this process to its end, alone or together with running workers. */
+export async function runToEnd(
+  app: App,
+  run: { job: AnyRunJob<App>; payload: unknown; key?: string },
+  following: Following,
+): Promise<RunReport> {
+  const { id, joined } = await app.queues.enqueue(run.job, run.payload, run.key);
+  following.onRun?.(id);
+  if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
+  const { progress } = following;
+  const worker = await workerOf(app, ['runs', 'steps'], {
+    onQueueError: showQueueError(progress),
+    onRetry: showRetry(progress),
+  });
+  try {
+    return await follow(app, id, following);
+  } finally {
+    progress.stop();
+    await worker.close();
+  }
+}
+
+/** Draws the report of a run, in the same way for every command. */
+export function drawRun(title: string, report: RunReport): Report {
+  const counts = countsText(report.counts);
+  const summary =
+    `${title}: ${report.outcome}. ${counts || (report.outcome === 'done' ? 'Nothing to do.' : '')}`.trimEnd();
+  const text = report.error ? `${summary}\n${report.error}` : summary;
+  return { text, json: report, incomplete: report.outcome !== 'done' };
+}

@@ -1,0 +1,29 @@
+/** Text in columns; columns of numbers are aligned to the right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => width(row[column] ?? ''))));
+  const isNumber = head.map(
+    (_, column) => rows.length > 0 && rows.every((row) => /^[-\d.,]*%?$/.test(row[column] ?? '')),
+  );
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => {
+          const gap = ' '.repeat((widths[column] ?? 0) - width(cell));
+          return isNumber[column] ? gap + cell : cell + gap;
+        })
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Width on a terminal: an ideograph or a Hangul syllable takes two columns. */
+function width(text: string): number {
+  return [...text].reduce(
+    (sum, character) =>
+      sum +
+      (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/.test(character) ? 2 : 1),
+    0,
+  );
+}
