@@ -1,7 +1,7 @@
 -- A million reviews of four years, about 5,000 products, and a million delivered sub-orders of 600,000 orders: three of
 -- five reviews are about one of them. Texts and lists are as long as a service's, so that the table is as wide.
-insert into sync.order_links (order_code, order_id, with_contact, ordered_at, pushed_at)
-select 'order-' || n, n, false, '2022-01-01T00:00:00Z'::timestamptz + n * interval '3.5 minutes', now()
+insert into sync.order_links (order_code, order_id, ordered_at, pushed_at)
+select 'order-' || n, n, '2022-01-01T00:00:00Z'::timestamptz + n * interval '3.5 minutes', now()
 from generate_series(1, 600000) as n;
 
 insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at)

@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { ask, readQuestions } from '../docs/warehouse-page/questions.ts';
-import { startEmbeddedDatabase } from '../src/embedded-database/index.ts';
+import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { prepareBi } from '../src/warehouse/bi.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';

@@ -2,19 +2,19 @@
 import nodeModule from 'node:module';
 import { keepHeapSmall } from '../src/cli/small-heap.ts';
 
-// As src/cli/main.ts does.
-keepHeapSmall();
 nodeModule.enableCompileCache();
 const { backfillReviews } = await import('../jobs/backfill-reviews.ts');
-const { openApp } = await import('../src/app.ts');
-const { workerOf } = await import('../src/cli/run-to-end.ts');
-const { readConfig } = await import('../src/config.ts');
-const { openLog } = await import('../src/log.ts');
+const { openApp } = await import('../src/app/app.ts');
+const { workerOf } = await import('../src/cli/ui/run-to-end.ts');
+const { readConfig } = await import('../src/app/config.ts');
+const { openLog } = await import('../src/base/log.ts');
+// As src/cli/start.ts does when the command is loaded.
+keepHeapSmall();
 const app = await openApp(readConfig(process.env), { log: openLog('error') });
 const startedMs = performance.now();
 const { id } = await app.queues.enqueue(backfillReviews, { gaps: false });
 const { queues } = app;
-const worker = workerOf(app, ['runs', 'steps']);
+const worker = await workerOf(app, ['runs', 'steps']);
 let at = await queues.progress(id);
 while (at.state === 'waiting' || at.state === 'running') {
   await new Promise((resolve) => setTimeout(resolve, 20));

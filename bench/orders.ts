@@ -2,8 +2,8 @@
  * How fast orders are pushed, next to a bare undici loop that sends the same requests to the same stub in the same run,
  * and whether memory stays flat. Prints its table and puts it into docs/benchmarks.md.
  *
- *   npm run bench:orders                    50,000 orders, three times, and 5,000 with latency
- *   npm run bench:orders -- --memory        and once each 5,000 and 200,000
+ *   npm run bench:orders                    50,000 orders, three times; 5,000 and 20,000 with 5 ms a request
+ *   npm run bench:orders -- --memory        only memory: 5,000 and 200,000 orders, a table of its own
  */
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +12,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { startEmbeddedDatabase } from '../src/embedded-database/index.ts';
 import { migrateQueue } from '../src/queue/connection.ts';
+import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
+import type { Recorded, StubMessage, StubReply } from './stub-service.ts';
 import { writeTable } from './table.ts';
 
 type Run = { requests: number; seconds: number; maxRssMb: number };
@@ -41,7 +42,16 @@ await writeFile(
    from orders cross join lateral generate_series(1, 1 + n % 2) as line`,
 );
 
-async function pushAll(orders: number, latencyMs = 0): Promise<Run & { recorded: unknown[] }> {
+async function askStub(message: StubMessage): Promise<StubReply> {
+  stub.send(message);
+  const [reply] = (await once(stub, 'message')) as [StubReply];
+  return reply;
+}
+
+async function pushAll(
+  orders: number,
+  stubOptions: { latencyMs: number; isRecording: boolean },
+): Promise<Run & { recorded: Recorded[] }> {
   const name = `bench_${Math.random().toString(36).slice(2)}`;
   const [shop, warehouseUrl] = [await database.createDatabase(`${name}_shop`), await database.createDatabase(name)];
   const client = new pg.Client({ connectionString: shop });
@@ -58,55 +68,62 @@ async function pushAll(orders: number, latencyMs = 0): Promise<Run & { recorded:
   await migrateWarehouse(warehouse.db);
   await warehouse.close();
   await migrateQueue(warehouseUrl);
-  stub.send(latencyMs);
-  await once(stub, 'message');
+  await askStub({ kind: 'settings', ...stubOptions });
   const environment = {
     ...process.env,
     ...{ SHOP_DATABASE_URL: shop, SHOP_SQL_DIR: folder, WAREHOUSE_DATABASE_URL: warehouseUrl },
     ...{ REVIEW_API_BASE_URL: origin, REVIEW_API_CLIENT_ID: 'bench', REVIEW_API_CLIENT_SECRET: 'bench' },
   };
   const { stdout } = await run(process.execPath, [here('push-all.ts')], { env: environment, maxBuffer: 1 << 26 });
-  stub.send('take');
-  const [recorded] = (await once(stub, 'message')) as [unknown[]];
-  return { ...(JSON.parse(stdout) as Omit<Run, 'requests'>), requests: recorded.length, recorded };
+  const reply = await askStub({ kind: 'take' });
+  return { ...(JSON.parse(stdout) as Omit<Run, 'requests'>), ...reply };
 }
 
-async function bareLoop(requests: readonly unknown[]): Promise<number> {
+async function bareLoop(requests: readonly Recorded[]): Promise<number> {
   const file = join(folder, 'requests.json');
   await writeFile(file, JSON.stringify(requests));
   const { stdout } = await run(process.execPath, [here('bare-loop.ts'), origin, file]);
-  stub.send(0);
-  await once(stub, 'message');
   return (JSON.parse(stdout) as { seconds: number }).seconds;
 }
 
 const perSecond = (requests: number, seconds: number) => Math.round(requests / seconds).toLocaleString('en');
-const rows: string[][] = [];
-try {
+const megabytes = (run: Run) => Math.round(run.maxRssMb).toString();
+
+async function measureRate(): Promise<void> {
+  const rows: string[][] = [];
   const turns = [
     ['50,000 orders, turn 1', 50_000, 0],
     ['50,000 orders, turn 2', 50_000, 0],
     ['50,000 orders, turn 3', 50_000, 0],
     ['5,000 orders, 5 ms a request', 5000, 5],
+    ['20,000 orders, 5 ms a request', 20_000, 5],
   ] as const;
   for (const [label, orders, latencyMs] of turns) {
-    const ours = await pushAll(orders, latencyMs);
+    const ours = await pushAll(orders, { latencyMs, isRecording: true });
     const bare = await bareLoop(ours.recorded);
-    rows.push([
-      label,
-      perSecond(ours.requests, ours.seconds),
-      perSecond(ours.requests, bare),
-      (bare / ours.seconds).toFixed(2),
-      Math.round(ours.maxRssMb).toString(),
-    ]);
-  }
-  for (const orders of process.argv.includes('--memory') ? [5000, 200_000] : []) {
-    const ours = await pushAll(orders);
-    const label = `${orders.toLocaleString('en')} orders, once`;
-    rows.push([label, perSecond(ours.requests, ours.seconds), '', '', Math.round(ours.maxRssMb).toString()]);
+    const rates = [perSecond(ours.requests, ours.seconds), perSecond(ours.requests, bare)];
+    rows.push([label, ...rates, (bare / ours.seconds).toFixed(2), megabytes(ours)]);
   }
   const head = ['push of', 'requests/s', 'bare loop, requests/s', 'ratio', 'peak memory, MB'];
-  await writeTable('orders', 'npm run bench:orders -- --memory', head, rows);
+  await writeTable('orders', 'npm run bench:orders', head, rows);
+}
+
+async function measureMemory(): Promise<void> {
+  const rows: string[][] = [];
+  for (const orders of [5000, 200_000]) {
+    const ours = await pushAll(orders, { latencyMs: 0, isRecording: false });
+    rows.push([`${orders.toLocaleString('en')} orders`, perSecond(ours.requests, ours.seconds), megabytes(ours)]);
+  }
+  await writeTable(
+    'orders-memory',
+    'npm run bench:orders -- --memory',
+    ['push of', 'requests/s', 'peak memory, MB'],
+    rows,
+  );
+}
+
+try {
+  await (process.argv.includes('--memory') ? measureMemory() : measureRate());
 } finally {
   stub.kill();
   await database.close();

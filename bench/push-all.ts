@@ -1,15 +1,15 @@
 /** Pushes every order of a shop as `sync orders` does, queue and all; prints seconds and peak memory as JSON. */
 import { syncOrders } from '../jobs/sync-orders.ts';
-import { openApp } from '../src/app.ts';
-import { workerOf } from '../src/cli/run-to-end.ts';
-import { readConfig } from '../src/config.ts';
-import { openLog } from '../src/log.ts';
+import { openApp } from '../src/app/app.ts';
+import { readConfig } from '../src/app/config.ts';
+import { openLog } from '../src/base/log.ts';
+import { workerOf } from '../src/cli/ui/run-to-end.ts';
 
 const app = await openApp(readConfig(process.env), { log: openLog('error') });
 const startedMs = performance.now();
 const { id } = await app.queues.enqueue(syncOrders, {});
 const { queues } = app;
-const worker = workerOf(app, ['runs', 'steps']);
+const worker = await workerOf(app, ['runs', 'steps']);
 let at = await queues.progress(id);
 while (at.state === 'waiting' || at.state === 'running') {
   await new Promise((resolve) => setTimeout(resolve, 20));

@@ -2,8 +2,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { startEmbeddedDatabase } from '../src/embedded-database/index.ts';
 import { migrateQueue } from '../src/queue/connection.ts';
+import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import type { StubReviews } from './review-stub.ts';

@@ -13,7 +13,7 @@ import { openReviewStage } from './review-stage.ts';
 import type { StubReviews } from './review-stub.ts';
 import { writeTable } from './table.ts';
 
-type Measured = { perSecond: number; shares: number[]; busy: number };
+type Measured = { perSecond: number; busy: number };
 
 const stage = await openReviewStage();
 const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
@@ -49,12 +49,8 @@ async function share(workers: number, reviews: StubReviews): Promise<Measured> {
   const after = coreTimes();
   const { rows: counted } = await client.query('select count(*)::integer as n from warehouse.reviews');
   if (counted[0].n !== reviews.count) throw new Error(`${counted[0].n} of ${reviews.count} reviews came`);
-  const { rows } = await client.query<{ n: number }>(
-    `select (counts ->> 'reviews')::integer as n from sync.run_parts order by n desc`,
-  );
   const [busy, idle] = [after.busy - before.busy, after.idle - before.idle];
-  const shares = rows.map(({ n }) => n / reviews.count);
-  return { perSecond: reviews.count / seconds, shares, busy: busy / (busy + idle) };
+  return { perSecond: reviews.count / seconds, busy: busy / (busy + idle) };
 }
 
 /** Seconds that the run took, as the warehouse has them. */
@@ -80,15 +76,15 @@ try {
   ]) {
     let one = 0;
     for (const workers of [1, 2, 4]) {
-      const { perSecond, shares, busy } = await share(workers, held);
+      const { perSecond, busy } = await share(workers, held);
       one ||= perSecond;
       rows.push([
         ...[`${held.latencyMs} ms`, String(workers), Math.round(perSecond).toLocaleString('en')],
-        ...[(perSecond / one).toFixed(2), shares.map(percent).join(', '), percent(busy)],
+        ...[(perSecond / one).toFixed(2), percent(busy)],
       ]);
     }
   }
-  const head = ['a request takes', 'workers', 'reviews/s', 'to one worker', 'part of each', 'cores busy'];
+  const head = ['a request takes', 'workers', 'reviews/s', 'to one worker', 'cores busy'];
   await writeTable('scale', 'npm run bench:scale', head, rows);
 } finally {
   await stage.close();

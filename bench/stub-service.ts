@@ -1,11 +1,16 @@
-/** The fastest service there can be: answers from memory, records what it got. Run as a child with an IPC channel. */
+/** The fastest possible service: responds from memory and records the requests. Run as a child with an IPC channel. */
 import { createServer } from 'node:http';
 
-type Recorded = { method: string; path: string; body: string };
+export type Recorded = { method: string; path: string; body: string };
+
+/** `settings` forgets what was recorded; `take` asks for it. */
+export type StubMessage = { kind: 'settings'; latencyMs: number; isRecording: boolean } | { kind: 'take' };
+export type StubReply = { requests: number; recorded: Recorded[] };
 
 let recorded: Recorded[] = [];
 let nextId = 1;
-let latencyMs = 0;
+let requests = 0;
+let [latencyMs, isRecording] = [0, true];
 const ids = new Map<string, number>();
 
 const server = createServer((request, response) => {
@@ -14,16 +19,19 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const body = Buffer.concat(chunks).toString();
     const path = request.url ?? '';
-    if (path !== '/oauth/token') recorded.push({ method: request.method ?? '', path, body });
+    if (path !== '/oauth/token') {
+      requests += 1;
+      if (isRecording) recorded.push({ method: request.method ?? '', path, body });
+    }
     response.setHeader('content-type', 'application/json');
     response.statusCode = request.method === 'POST' ? 201 : 204;
-    const text = request.method === 'POST' ? answer(path, body) : undefined;
+    const text = request.method === 'POST' ? responseTo(path, body) : undefined;
     if (latencyMs === 0) response.end(text);
     else setTimeout(() => response.end(text), latencyMs);
   });
 });
 
-function answer(path: string, body: string): string {
+function responseTo(path: string, body: string): string {
   if (path === '/oauth/token') return '{"access_token":"bench"}';
   if (path !== '/v1/orders') {
     nextId += 1;
@@ -36,16 +44,13 @@ function answer(path: string, body: string): string {
   return JSON.stringify({ id, code, total_price: { cents: 100, currency_iso: 'KRW' }, sub_orders: [] });
 }
 
-/** `take` gives what was recorded; a number forgets it and sets the latency in milliseconds. */
-process.on('message', (message: 'take' | number) => {
-  if (message === 'take') {
-    process.send?.(recorded);
-  } else {
-    latencyMs = message;
-    process.send?.('forgotten');
-  }
+process.on('message', (message: StubMessage) => {
+  const reply: StubReply = { requests, recorded };
+  if (message.kind === 'settings') [latencyMs, isRecording] = [message.latencyMs, message.isRecording];
   recorded = [];
+  requests = 0;
   ids.clear();
+  process.send?.(reply);
 });
 
 server.listen(0, '127.0.0.1', () => {

@@ -1,6 +1,6 @@
 /** Writes docs/warehouse.md: `npm run docs:warehouse`. */
 import { writeFile } from 'node:fs/promises';
-import { packagePath } from '../../src/package-root.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import { warehousePage } from './page.ts';
 import { openSampleWarehouse } from './sample-warehouse.ts';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { packagePath } from '../../src/package-root.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import { foreignKeys, type Relation, readSchema, schemaComment } from './catalog.ts';
 import { diagram, nameOf } from './diagram.ts';
 import { links } from './links.ts';

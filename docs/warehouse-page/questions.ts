@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { packagePath } from '../../src/package-root.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 
 /** One file of docs/questions: its first comment is the question, the rest the SQL that answers it. */
 export type Question = { file: string; question: string; sql: string };

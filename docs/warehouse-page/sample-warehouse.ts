@@ -1,13 +1,13 @@
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
-import { openApp } from '../../src/app.ts';
-import { follow, workerOf } from '../../src/cli/run-to-end.ts';
-import { setStage } from '../../src/demo/stage.ts';
-import { openLog } from '../../src/log.ts';
-import { packagePath } from '../../src/package-root.ts';
-import { seedReviews } from '../../src/reference-service/seed.ts';
-import { generateSampleShop, type SampleShop } from '../../src/sample-shop/generate.ts';
-import { loadSampleShop } from '../../src/sample-shop/load.ts';
+import { openApp } from '../../src/app/app.ts';
+import { openLog } from '../../src/base/log.ts';
+import { packagePath } from '../../src/base/package-path.ts';
+import { follow, workerOf } from '../../src/cli/ui/run-to-end.ts';
+import { setStage } from '../../src/sandbox/demo/stage.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { generateSampleShop, type SampleShop } from '../../src/sandbox/sample-shop/generate.ts';
+import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
 import { putProductRatings } from '../../src/warehouse/product-ratings.ts';
 
 export type SampleWarehouse = { url: string; shop: SampleShop };
@@ -32,7 +32,7 @@ export async function openSampleWarehouse(opened: AsyncDisposableStack): Promise
   });
   const app = await openApp(stage.config, { log: openLog('error') });
   opened.defer(() => app.close());
-  const worker = workerOf(app, ['runs', 'steps']);
+  const worker = await workerOf(app, ['runs', 'steps']);
   opened.defer(() => worker.close());
   for (const job of [syncReviews, syncOrders]) {
     const { id } = await app.queues.enqueue(job, {});

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { UsageError } from '../../src/errors.ts';
-import { packagePath } from '../../src/package-root.ts';
+import { UsageError } from '../../src/base/errors.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import { type OlistFile, olistFiles } from './files.ts';
 import { type OlistRow, readOlistFile } from './read-csv.ts';
 

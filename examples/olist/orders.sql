@@ -1,16 +1,8 @@
--- Olist's orders as review-sync wants them. The columns are explained in sql/shop/orders.sql.
+-- Olist's orders as review-sync wants them. The columns are explained in sql/shop/orders.sql. What changed is found by
+-- changed_orders.sql.
 select
   o.order_id as code,
   o.order_purchase_timestamp at time zone 'America/Sao_Paulo' as created_at,
-
-  -- Olist keeps no time of the last change, but the times of all it did: the newest is when the order last moved. The
-  -- estimated delivery is left out, because a time to come would hide every change until it has passed.
-  greatest(
-    o.order_purchase_timestamp at time zone 'America/Sao_Paulo',
-    o.order_approved_at at time zone 'America/Sao_Paulo',
-    o.order_delivered_carrier_date at time zone 'America/Sao_Paulo',
-    o.order_delivered_customer_date at time zone 'America/Sao_Paulo'
-  ) as updated_at,
 
   -- What was paid; where no payment is known, what the items and their freight came to.
   coalesce(

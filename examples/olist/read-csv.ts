@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse';
-import { UsageError } from '../../src/errors.ts';
+import { UsageError } from '../../src/base/errors.ts';
 import type { Field, OlistFile } from './files.ts';
 
 /** A row as the table wants it: numbers stay text, so that Postgres and not a float reads them. */

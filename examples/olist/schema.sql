@@ -18,16 +18,11 @@ create table olist_orders (
   order_delivered_customer_date timestamp,
   order_estimated_delivery_date timestamp
 );
--- The order in which orders.sql is read, page by page. On 100,000 orders it saves a sort of all of them for each page.
-create index on olist_orders (
-  greatest(
-    order_purchase_timestamp at time zone 'America/Sao_Paulo',
-    order_approved_at at time zone 'America/Sao_Paulo',
-    order_delivered_carrier_date at time zone 'America/Sao_Paulo',
-    order_delivered_customer_date at time zone 'America/Sao_Paulo'
-  ),
-  order_id
-);
+-- Each branch of changed_orders.sql looks its changes up in one of these.
+create index on olist_orders (order_purchase_timestamp);
+create index on olist_orders (order_approved_at);
+create index on olist_orders (order_delivered_carrier_date);
+create index on olist_orders (order_delivered_customer_date);
 
 create table olist_products (
   product_id                 text primary key,

@@ -1,0 +1,115 @@
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { sql } from 'kysely';
+import pLimit from 'p-limit';
+import pg from 'pg';
+import { addCounts } from '../src/base/counts.ts';
+import { openLog } from '../src/base/log.ts';
+import { packagePath } from '../src/base/package-path.ts';
+import { desiredOrder } from '../src/orders/desired-order.ts';
+import { ordersByCreation } from '../src/orders/orders-by-creation.ts';
+import { prepareAll } from '../src/orders/push-slice.ts';
+import { planRescan, type RescanDeps, rescanAbsent, rescanSpan } from '../src/orders/rescan-orders.ts';
+import { openReviewApi } from '../src/review-api/index.ts';
+import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
+import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
+import { growSampleShop } from '../src/sandbox/sample-shop/grow.ts';
+import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
+import { openShop } from '../src/shop/index.ts';
+import { advanceCursor } from '../src/warehouse/cursors.ts';
+import { openWarehouse } from '../src/warehouse/index.ts';
+import { migrateWarehouse } from '../src/warehouse/migrate.ts';
+import { openOrderStore } from '../src/warehouse/order-store.ts';
+
+/**
+ * How long a rescan takes when nothing changed: the steps of `sync reconcile`, four at a time as in a worker, over the
+ * sample shop grown by SQL. There is no service: a single request would fail the run.
+ *
+ *     npm run bench:rescan -- --days 60 --per-day 5000
+ */
+const { values: given } = parseArgs({
+  options: { days: { type: 'string', default: '60' }, 'per-day': { type: 'string', default: '5000' } },
+});
+const [days, perDay] = [Number(given.days), Number(given['per-day'])];
+const stepsAtATime = 4;
+
+await using opened = new AsyncDisposableStack();
+const server = await startEmbeddedDatabase();
+opened.defer(() => server.close());
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const load = () => loadavg()[0]?.toFixed(1);
+
+const url = await server.createDatabase('shop');
+await loadSampleShop(url, generateSampleShop({ seed: 7, now: new Date(), orders: 60, reviews: 10 }));
+const client = new pg.Client({ connectionString: url });
+client.on('error', () => {});
+await client.connect();
+opened.defer(() => client.end());
+await client.query(growSampleShop(days * perDay));
+await client.query(`update shop.orders o set ordered_at = now() - n * interval '1 day' / ${perDay}
+  from (select order_id, row_number() over (order by order_id) as n from shop.orders) s where s.order_id = o.order_id`);
+await client.query('vacuum analyze');
+
+const warehouse = await openWarehouse({ url: await server.createDatabase('warehouse'), connections: 14 });
+opened.defer(() => warehouse.close());
+const { db } = warehouse;
+await migrateWarehouse(db);
+const shop = openShop({ url, sqlDir: packagePath('sql', 'shop'), connections: stepsAtATime + 1 });
+opened.defer(() => shop.close());
+const abort = new AbortController();
+const api = openReviewApi({ baseUrl: 'http://127.0.0.1:1', clientId: 'x', clientSecret: 'x', signal: abort.signal });
+opened.defer(() => api.close());
+const deps: RescanDeps = {
+  api,
+  shop,
+  db,
+  store: await openOrderStore(db, { leaseMs: 60_000 }),
+  log: openLog('silent'),
+  now: () => new Date(),
+  signal: abort.signal,
+  contactMaxAgeDays: 30,
+  deletes: 'off',
+  settleMs: 1,
+  runId: 'bench',
+  lookbackMinutes: 10,
+  removals: 'usual',
+};
+
+// As if every order had been pushed.
+await advanceCursor(db, 'orders', { at: new Date().toISOString(), code: '' });
+for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
+  const { orders } = await prepareAll(db, raws);
+  const links = orders.map((one, index) => ({
+    order_code: one.order.code,
+    order_id: index + 1,
+    fingerprint: desiredOrder(one, new Map()).fingerprint,
+    ordered_at: one.order.createdAt,
+  }));
+  await sql`
+    insert into sync.order_links (order_code, order_id, fingerprint, ordered_at, pushed_at)
+    select g.*, now() from jsonb_to_recordset(${JSON.stringify(links)}::jsonb)
+      as g (order_code text, order_id bigint, fingerprint text, ordered_at timestamptz)`.execute(db);
+}
+await sql`vacuum analyze sync.order_links`.execute(db);
+
+for (const turn of [1, 2]) {
+  const before = load();
+  const began = performance.now();
+  const { steps } = await planRescan({ shop, db }, days);
+  const limit = pLimit(stepsAtATime);
+  const counts = addCounts(
+    await Promise.all(
+      steps.map((step) =>
+        limit(async () => {
+          if (step.kind === 'created') return rescanSpan(deps, { start: step.start, end: step.end });
+          return step.kind === 'absent' ? rescanAbsent(deps, step.before) : {};
+        }),
+      ),
+    ),
+  );
+  const seconds = (performance.now() - began) / 1000;
+  const { orders = 0, orders_unchanged: unchanged } = counts;
+  say(
+    `turn ${turn}: ${orders.toLocaleString('en')} orders, ${unchanged?.toLocaleString('en')} unchanged, in ${seconds.toFixed(1)} s (${Math.round(orders / seconds).toLocaleString('en')} orders/s), ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB resident, load ${before} before and ${load()} after`,
+  );
+}

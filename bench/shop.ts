@@ -1,0 +1,216 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { openLog } from '../src/base/log.ts';
+import { packagePath } from '../src/base/package-path.ts';
+import { pushStep, type SliceDeps } from '../src/orders/push-slice.ts';
+import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../src/orders/sync-orders.ts';
+import { openReviewApi } from '../src/review-api/index.ts';
+import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
+import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
+import { growSampleShop } from '../src/sandbox/sample-shop/grow.ts';
+import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
+import { openShop, type Shop } from '../src/shop/index.ts';
+import { openWarehouse } from '../src/warehouse/index.ts';
+import { migrateWarehouse } from '../src/warehouse/migrate.ts';
+import { openOrderStore } from '../src/warehouse/order-store.ts';
+
+/**
+ * What a run costs the shop, by the size of the shop: the sample shop grown by SQL, with the shipped queries. Each figure is
+ * the median of several runs. Buffers are those that the shop's backend touched, from pg_stat_database of its database.
+ *
+ *     npm run bench:shop -- --small 10000 --large 1000000
+ */
+const { values: given } = parseArgs({
+  options: {
+    small: { type: 'string', default: '10000' },
+    large: { type: 'string', default: '1000000' },
+    runs: { type: 'string', default: '5' },
+    queries: { type: 'string', default: packagePath('sql', 'shop') },
+  },
+});
+const runs = Number(given.runs);
+
+await using opened = new AsyncDisposableStack();
+const server = await startEmbeddedDatabase();
+opened.defer(() => server.close());
+const stub = fork(join(import.meta.dirname, 'stub-service.ts'));
+opened.defer(() => void stub.kill());
+const [port] = (await once(stub, 'message')) as [number];
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+say(`load ${loadavg()[0]?.toFixed(1)} at the beginning`);
+const figures = [];
+for (const size of [Number(given.small), Number(given.large)]) figures.push(await measure(size));
+const [small, large] = figures;
+if (small && large) {
+  const ratio = (a: number, b: number) => (a / b).toFixed(2);
+  say(
+    `100 changed orders, large to small: ${ratio(large.run.ms, small.run.ms)} × wall time, ${ratio(large.run.buffers, small.run.buffers)} × buffers`,
+  );
+}
+say(`load ${loadavg()[0]?.toFixed(1)} at the end`);
+
+async function measure(size: number) {
+  const url = await server.createDatabase(`shop_${size}`);
+  await loadSampleShop(url, generateSampleShop({ seed: 7, now: new Date(), orders: 60, reviews: 10 }));
+  const client = new pg.Client({ connectionString: url });
+  // The server goes first where a measurement fails.
+  client.on('error', () => {});
+  await client.connect();
+  const began = performance.now();
+  await client.query(growSampleShop(size));
+  await client.query('vacuum analyze');
+  say(`\n${size.toLocaleString('en')} orders (grown in ${((performance.now() - began) / 1000).toFixed(0)} s)`);
+
+  const warehouseUrl = await server.createDatabase(`warehouse_${size}`);
+  const warehouse = await openWarehouse({ url: warehouseUrl, connections: 12 });
+  await migrateWarehouse(warehouse.db);
+  const shop = openShop({ url, sqlDir: given.queries, connections: 1 });
+  await shop.checkQueries();
+  const abort = new AbortController();
+  const api = openReviewApi({
+    baseUrl: `http://127.0.0.1:${port}`,
+    clientId: 'demo',
+    clientSecret: 'demo',
+    signal: abort.signal,
+  });
+  const deps: Omit<SliceDeps, 'shop'> = {
+    api,
+    db: warehouse.db,
+    store: await openOrderStore(warehouse.db, { leaseMs: 60_000 }),
+    log: openLog('silent'),
+    now: () => new Date(),
+    signal: abort.signal,
+    contactMaxAgeDays: 30,
+    deletes: 'off',
+    settleMs: 1,
+  };
+  // What was there before was pushed by an earlier run, as far as the runs measured here can tell.
+  await client.query(`update shop.orders set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days';
+    update shop.order_items set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days';
+    update shop.shipments set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days'`);
+  await client.query('vacuum analyze');
+  let ownBuffers = 0;
+  ownBuffers = median([await cost(async () => {}), await cost(async () => {}), await cost(async () => {})]).buffers;
+  const firstBatch = await cost(async (shop) => {
+    await planSyncOrders({ shop, db: warehouse.db }, { lookbackMinutes: 10, batchSize: 50_000 });
+  });
+  const { rows } = await client.query<{ now: string }>('select now()::text as now');
+  await concludeSyncOrders(
+    warehouse.db,
+    { shopNow: '', batches: 0, isHeld: false, upTo: { at: new Date(rows[0]?.now ?? '').toISOString(), code: '' } },
+    new Date(),
+  );
+  await sql`delete from sync.order_walk`.execute(warehouse.db);
+
+  async function run(shop: Shop): Promise<number> {
+    const options = { lookbackMinutes: 0, batchSize: 50_000 };
+    let orders = 0;
+    let batch = await planSyncOrders({ shop, db: warehouse.db }, options);
+    for (;;) {
+      for (const step of batch.steps) {
+        await pushStep({ ...deps, shop }, step);
+        orders += step.codes.length;
+      }
+      const next = await continueSyncOrders(
+        { shop, db: warehouse.db },
+        batch.state,
+        { failed: false, isLost: false },
+        options,
+      );
+      if (next === undefined) break;
+      batch = next;
+    }
+    await concludeSyncOrders(warehouse.db, batch.state, new Date());
+    return orders;
+  }
+
+  const idle = [];
+  const changed = [];
+  await cost(run);
+  for (let n = 0; n < runs; n += 1) {
+    // Past the instant of the last change, which the run reads again.
+    await client.query('select pg_sleep(0.01)');
+    idle.push(await cost(run));
+    const touched = await client.query(
+      `update shop.order_items set unit_price = unit_price + 1, modified_at = clock_timestamp()
+       where order_id in (select 100000000 + 1 + (k * ${Math.floor(size / 100)} + ${n * 7}) % ${size} from generate_series(0, 99) k)`,
+    );
+    const one = await cost(run);
+    if (touched.rowCount !== 100) throw new Error(`${touched.rowCount} orders changed, expected 100`);
+    changed.push(one);
+  }
+  const codes = Array.from({ length: 200 }, (_, n) => `G${1 + Math.floor((n * size) / 200)}`);
+  // A run reads many slices over one connection: the first one is not counted.
+  const slices: Cost[] = [];
+  const one = await cost(() => shop.orders(codes));
+  const many = await cost(async () => {
+    await shop.orders(codes);
+    for (let n = 0; n < runs; n += 1) {
+      const began = performance.now();
+      await shop.orders(codes);
+      slices.push({ ms: performance.now() - began, buffers: 0 });
+    }
+  });
+  const buffersASlice = Math.round((many.buffers - one.buffers) / runs);
+  const result = { run: median(changed), idle: median(idle), slice: { ms: median(slices).ms, buffers: buffersASlice } };
+  say(`  first batch of 50,000 planned in ${shown(firstBatch)}`);
+  say(`  idle run:            ${shown(result.idle)}`);
+  say(`  100 changed orders:  ${shown(result.run)}`);
+  say(`  200 orders by code:  ${shown(result.slice)}`);
+  say(
+    `  memory of this process: ${(process.memoryUsage().heapUsed / 1e6).toFixed(0)} MB heap, ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB resident`,
+  );
+  abort.abort();
+  await api.close();
+  await shop.close();
+  await warehouse.close();
+  await client.end();
+  return result;
+
+  /** Wall time and buffers of the work with a new connection to the shop, as every run of a worker has one. */
+  async function cost(work: (shop: Shop) => Promise<unknown>): Promise<Cost> {
+    await endConnections(client);
+    const before = await buffers(client, url);
+    const began = performance.now();
+    await work(shop);
+    const ms = performance.now() - began;
+    await endConnections(client);
+    // What counting itself reads is taken off.
+    return { ms, buffers: (await buffers(client, url)) - before - ownBuffers };
+  }
+}
+
+type Cost = { ms: number; buffers: number };
+function shown({ ms, buffers }: Cost): string {
+  return `${ms.toFixed(1)} ms, ${buffers.toLocaleString('en')} shop buffers`;
+}
+
+/** A worker's pool closes its connection to the shop between two runs. */
+async function endConnections(client: pg.Client): Promise<void> {
+  await client.query(
+    `select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'review-sync' and datname = current_database()`,
+  );
+}
+
+/** Of all connections to the shop's database. A connection that ends hands in its counts. */
+async function buffers(client: pg.Client, url: string): Promise<number> {
+  await client.query('select pg_sleep(0.5)');
+  await client.query('select pg_stat_force_next_flush()');
+  await client.query('select pg_stat_clear_snapshot()');
+  const { rows } = await client.query<{ n: string }>(
+    'select blks_hit + blks_read as n from pg_stat_database where datname = $1',
+    [new URL(url).pathname.slice(1)],
+  );
+  return Number(rows[0]?.n);
+}
+
+function median(all: readonly Cost[]): Cost {
+  const of = (pick: (one: Cost) => number) => all.map(pick).toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
+  return { ms: of(({ ms }) => ms), buffers: of(({ buffers: n }) => n) };
+}
