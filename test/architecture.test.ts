@@ -4,65 +4,48 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 
-/** The layers of docs/architecture.md: a file may import what its rule allows, and what lies in its own folder. */
-const rules: readonly { place: RegExp; may: readonly RegExp[] }[] = [
-  {
-    place: /^src\/(errors|finding|log|plain-words|span|counts|day-range|duration|lanes|package-root)\.ts$/,
-    may: [/^src\/(counts|errors|plain-words|span)\.ts$/],
-  },
-  {
-    place: /^src\/(review-api|shop|queue|warehouse)\//,
-    may: [/^src\/(errors|log|plain-words|span|counts|day-range|package-root)\.ts$/],
-  },
-  {
-    place: /^src\/(orders|reviews|webhooks|alerts)\//,
-    may: [
-      /^src\/(review-api|shop|warehouse)\//,
-      /^src\/(errors|log|span|counts|day-range|duration|lanes|attention)\.ts$/,
-    ],
-  },
-  { place: /^src\/config-values\.ts$/, may: [] },
-  { place: /^src\/config\.ts$/, may: [/^src\/(config-values|errors|span)\.ts$/] },
-  {
-    place: /^src\/(app|attention|metrics|status-report)\.ts$/,
-    may: [
-      /^src\/(review-api|shop|warehouse|queue)\//,
-      /^src\/(config|errors|log|span|counts|duration|lanes|app|status-report)\.ts$/,
-    ],
-  },
-  {
-    place: /^src\/doctor\//,
-    may: [/^src\/(review-api|shop|warehouse|queue)\//, /^src\/(config|errors|finding|plain-words|span)\.ts$/],
-  },
-  { place: /^src\/embedded-database\//, may: [] },
-  { place: /^src\/sample-shop\//, may: [/^src\/(errors|package-root)\.ts$/] },
-  { place: /^src\/reference-service\//, may: [/^src\/(errors|package-root)\.ts$/] },
-  { place: /^examples\/client\.ts$/, may: [] },
-  { place: /^examples\//, may: [/^src\/(errors|package-root)\.ts$/] },
-  {
-    place: /^src\/server\//,
-    may: [/^src\/(webhooks|warehouse|queue)\//, /^src\/(errors|log|duration|attention|status-report)\.ts$/],
-  },
-  { place: /^jobs\//, may: [/^src\/(?!cli|demo|reference-service|sample-shop|embedded-database)/] },
-  { place: /^src\/demo\//, may: [/^src\/(?!cli)/, /^examples\//] },
-  { place: /^src\/cli\//, may: [/^src\//, /^jobs\//] },
+/** The folders of docs/architecture.md, from the top down. A file imports from its own folder and from lines further down. */
+const layers: readonly (readonly string[])[] = [
+  ['src/cli'],
+  ['jobs', 'src/server', 'src/background'],
+  ['src/app'],
+  ['src/orders', 'src/reviews', 'src/webhooks', 'src/alerts'],
+  ['src/review-api', 'src/shop', 'src/warehouse', 'src/queue'],
+  ['src/base'],
 ];
+
+/** Never runs in production: each of these may import what is named, and only the command line may import them. */
+const sandbox: Readonly<Record<string, readonly string[]>> = {
+  'src/sandbox/demo': [
+    'src/app',
+    'src/warehouse',
+    'src/queue',
+    'src/review-api',
+    'src/base',
+    'src/sandbox',
+    'examples',
+  ],
+  'src/sandbox/embedded-postgres': [],
+  'src/sandbox/sample-shop': ['src/base'],
+  'src/sandbox/reference-service': ['src/base'],
+  examples: ['src/base'],
+};
 
 /** Packages that only some places may use. */
 const packages: Readonly<Record<string, RegExp>> = {
   'review-sync': /^examples\/client\.ts$/,
   undici: /^src\/review-api\//,
   bullmq: /^src\/queue\//,
-  ioredis: /^src\/(queue\/|app\.ts)/,
+  ioredis: /^src\/(queue\/|app\/app\.ts)/,
   kysely: /^src\/warehouse\//,
   '@bull-board': /^src\/server\//,
-  luxon: /^src\/(span\.ts|sample-shop\/)/,
-  fastify: /^src\/(reference-service|server)\//,
+  luxon: /^src\/(base\/time|sandbox\/sample-shop)\//,
+  fastify: /^src\/(sandbox\/reference-service|server)\//,
   commander: /^src\/cli\//,
-  'prom-client': /^src\/metrics\.ts/,
+  'prom-client': /^src\/app\/metrics\.ts/,
   'bullmq-otel': /^src\/queue\//,
-  'embedded-postgres': /^src\/embedded-database\//,
-  pg: /^(src\/(shop|warehouse|queue|reference-service|embedded-database|sample-shop|demo)\/|examples\/)/,
+  'embedded-postgres': /^src\/sandbox\/embedded-postgres\//,
+  pg: /^(src\/(shop|warehouse|queue|sandbox)\/|examples\/)/,
 };
 
 type Source = { file: string; text: string; imports: string[]; packages: string[] };
@@ -89,18 +72,23 @@ async function sources(): Promise<Source[]> {
 
 const all = await sources();
 
-test('every file imports downwards only', () => {
+test('every file imports from its own folder or from folders further down', () => {
+  const isIn = (folder: string, file: string) => file.startsWith(`${folder}/`);
   const faults = all.flatMap(({ file, imports }) => {
-    const rule = rules.find(({ place }) => place.test(file));
-    if (!rule) return [`${file} has no place in the layers`];
-    const home = file.split('/').slice(0, -1).join('/');
-    const own = (target: string) =>
-      home !== 'src' && rule.place.test(target) && target.startsWith(`${home.split('/').slice(0, 2).join('/')}/`);
+    const at = layers.findIndex((folders) => folders.some((folder) => isIn(folder, file)));
+    const own = [...(layers[at] ?? []), ...Object.keys(sandbox)].find((folder) => isIn(folder, file));
+    if (own === undefined) return [`${file} has no place in the layers`];
+    const below = at < 0 ? (sandbox[own] ?? []) : layers.slice(at + 1).flat();
+    const may = [own, ...below, ...(own === 'src/cli' ? Object.keys(sandbox) : [])];
     return imports
-      .filter((target) => !own(target) && !rule.may.some((may) => may.test(target)))
+      .filter((target) => !may.some((folder) => isIn(folder, target)))
       .map((target) => `${file} imports ${target}`);
   });
   expect(faults).toEqual([]);
+});
+
+test('main.ts is imported by nobody', () => {
+  expect(all.filter(({ imports }) => imports.includes('src/cli/main.ts'))).toEqual([]);
 });
 
 test('a driver package is used only by the system that it drives', () => {
@@ -118,14 +106,14 @@ test('the example of the client has nothing but the door that the package gives 
 });
 
 test('the environment is read, and the process ended, only by the command line and by the example of the client', () => {
-  const mayEnd = /^(src\/(cli\/program|embedded-database\/host)|examples\/client)\.ts$/;
+  const mayEnd = /^(src\/(cli\/(main|start|last-resort)|sandbox\/embedded-postgres\/host)|examples\/client)\.ts$/;
   expect(
     all.filter(({ file, text }) => /process\.(env|exit\()/.test(text) && !mayEnd.test(file)).map(({ file }) => file),
   ).toEqual([]);
 });
 
 test('flows, systems and foundation do not read the clock', () => {
-  const low = /^src\/(orders|reviews|webhooks|shop|errors|log|span|counts)/;
+  const low = /^src\/(orders|reviews|webhooks|shop|base)\//;
   const reading = all.filter(({ file, text }) => low.test(file) && /Date\.now\(\)|new Date\(\)/.test(text));
   expect(reading.map(({ file }) => file)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { type Change, startChangingProxy } from './harness/changing-proxy.ts';
 import { conform, differing, seededService, settingsFor, untold } from './harness/conform.ts';
 import { query } from './harness/database.ts';
 import { all, deviations, eachObject, inAnswers, isFields, keepsAll } from './harness/deviations.ts';
-import { tokenOf } from './reference-service/service.ts';
+import { tokenOf } from './sandbox/reference-service/service.ts';
 
 const ourCodes = `
   select code from reference_service.orders where code like 'conf-%'

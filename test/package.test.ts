@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { packagePath } from '../src/package-root.ts';
+import { packagePath } from '../src/base/package-path.ts';
 import { openWorld } from './harness/world.ts';
 
 const run = promisify(execFile);

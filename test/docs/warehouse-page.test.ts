@@ -6,7 +6,7 @@ import { links } from '../../docs/warehouse-page/links.ts';
 import { relationsOf, warehousePage } from '../../docs/warehouse-page/page.ts';
 import { type Answer, ask, readQuestions } from '../../docs/warehouse-page/questions.ts';
 import { openSampleWarehouse, type SampleWarehouse } from '../../docs/warehouse-page/sample-warehouse.ts';
-import { packagePath } from '../../src/package-root.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 
 const opened = new AsyncDisposableStack();
 let sample: SampleWarehouse;

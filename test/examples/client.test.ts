@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { seedReviews } from '../../src/reference-service/seed.ts';
-import { anOrder, runService } from '../reference-service/service.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { anOrder, runService } from '../sandbox/reference-service/service.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const example = join(root, 'examples', 'client.ts');
@@ -45,7 +45,7 @@ test('with a wrong secret the example ends in the error of the client, which doe
   const { url } = await runService();
   const { status, stderr } = await run(url, 'wr0ng-s3cret');
   expect(status).toBe(1);
-  expect(stderr).toContain('AuthenticationError: POST /oauth/token: the review service did not accept us');
+  expect(stderr).toContain('AuthenticationError: POST /oauth/token: the review service did not accept the credentials');
   expect(stderr).not.toContain('wr0ng-s3cret');
 });
 

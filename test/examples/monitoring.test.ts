@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openMetrics } from '../../src/metrics.ts';
-import { statusReport } from '../../src/status-report.ts';
+import { openMetrics } from '../../src/app/metrics.ts';
+import { statusReport } from '../../src/app/status-report.ts';
 import { openWorld } from '../harness/world.ts';
 
 const folder = join(import.meta.dirname, '../../examples/monitoring');

@@ -6,10 +6,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadOlist } from '../../examples/olist/load.ts';
 import { type OlistReview, olistReviews } from '../../examples/olist/reviews.ts';
-import { type EmbeddedDatabase, startEmbeddedDatabase } from '../../src/embedded-database/index.ts';
-import { UsageError } from '../../src/errors.ts';
-import { packagePath } from '../../src/package-root.ts';
-import { contract, runShopQuery, type ShopQuery } from '../sample-shop/columns.ts';
+import { UsageError } from '../../src/base/errors.ts';
+import { packagePath } from '../../src/base/package-path.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { contract, runShopQuery, type ShopQuery } from '../sandbox/sample-shop/columns.ts';
 import { fullEdition } from './olist-full-edition.ts';
 
 const shared = packagePath('..', 'shared', 'data', 'olist');
@@ -59,10 +59,15 @@ describe('the full data set, in small', () => {
     expect(delivered).toEqual({
       code: 'o1',
       created_at: new Date('2017-10-02T13:56:33Z'),
-      updated_at: new Date('2017-10-20T23:25:13Z'),
       total_price: '38.71',
       user_code: 'person-a',
     });
+  });
+
+  test('each moment of an order is a change of it', async () => {
+    const { rows } = await runQuery(url, 'changed_orders');
+    const changes = rows.filter((row) => row.code === 'o1').map((row) => (row.changed_at as Date).toISOString());
+    expect(changes.toSorted().at(-1)).toBe('2017-10-20T23:25:13.000Z');
   });
 
   test('an order without payments costs its items, one without either costs nothing', async () => {
@@ -166,7 +171,8 @@ describe.skipIf(!sample)(`the sample in shared/data/olist${sample ? '' : ' (skip
     expect(new Set(orders.map((row) => row.code)).size).toBe(5000);
     expect(new Set(lines.map((row) => `${row.order_code} ${row.line_code}`)).size).toBe(5603);
     expect(lines.filter((row) => row.product_id === null)).toEqual([]);
-    expect(orders.filter((row) => (row.updated_at as Date).getUTCFullYear() > 2018)).toEqual([]);
+    const changes = (await runQuery(url, 'changed_orders')).rows;
+    expect(changes.filter((row) => (row.changed_at as Date).getUTCFullYear() > 2018)).toEqual([]);
   });
 
   test('all reviews are given, each under a code of its own', async () => {

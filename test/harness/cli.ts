@@ -1,6 +1,9 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { onTestFailed, onTestFinished } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { until } from './patience.ts';
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
@@ -16,21 +19,59 @@ export type RunningCli = {
   ended: Promise<CliEnd>;
 };
 
+/** Ends the process within a second after its parent, which may be killed in a way that lets it clean up nothing. */
+const endWithParent = `data:text/javascript,${encodeURIComponent(
+  `const parent = process.ppid;
+   setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000).unref();`,
+)}`;
+
+const running = new Set<ChildProcess>();
+const killAll = () => {
+  for (const child of running) child.kill('SIGKILL');
+};
+process.once('exit', killAll);
+// Vitest itself is gone.
+process.once('disconnect', killAll);
+
+/** No process outlives the test that started it, nor, where it was started for several tests, their file. */
+function killAtTheEnd(child: ChildProcess): void {
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  try {
+    onTestFinished(() => void child.kill('SIGKILL'));
+  } catch {
+    // Started outside of a test.
+  }
+}
+
+/** A test that fails shows what its process said last: most that hang have said why. */
+function showWhenFailed(command: string, stderr: () => string): void {
+  try {
+    onTestFailed(() => {
+      process.stderr.write(`\nthe last words of review-sync ${command}:\n${stderr().slice(-lastWords)}\n`);
+    });
+  } catch {
+    // Started outside of a test.
+  }
+}
+const lastWords = 3000;
+
 /** Starts the real command line with plain node, in nothing but the environment given. */
 export function startCli(args: readonly string[], environment: Record<string, string>, cwd?: string): RunningCli {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, ['--import', endWithParent, main, ...args], {
     env: { PATH: process.env.PATH ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd !== undefined && { cwd }),
   });
+  killAtTheEnd(child);
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
-    child.emit('said');
   });
+  showWhenFailed(args.join(' '), () => stderr);
   const ended = once(child, 'close').then(([status, signal]) => ({ status, signal, stdout, stderr }));
   return {
     pid: child.pid,
@@ -38,14 +79,51 @@ export function startCli(args: readonly string[], environment: Record<string, st
     saidSoFar: () => stderr,
     kill: (signal) => void child.kill(signal),
     async says(text) {
-      while (!stderr.includes(text)) {
-        const end = await Promise.race([once(child, 'said').then(() => undefined), ended]);
-        if (end && !stderr.includes(text)) throw new Error(`ended without saying ${JSON.stringify(text)}:\n${stderr}`);
-      }
+      let end: CliEnd | undefined;
+      void ended.then((ending) => {
+        end = ending;
+      });
+      const hasSaid = async () => {
+        const has = stderr.includes(text);
+        if (end && !has) throw new Error(`ended without saying ${JSON.stringify(text)}:\n${stderr}`);
+        return has;
+      };
+      await until(hasSaid).catch((cause: unknown) => {
+        throw new Error(`did not say ${JSON.stringify(text)}, but:\n${stderr}`, { cause });
+      });
     },
   };
 }
 
-export function runCli(args: readonly string[], environment: Record<string, string>, cwd?: string): Promise<CliEnd> {
+/** Runs the real command line with plain node to its end. */
+export function runProcess(
+  args: readonly string[],
+  environment: Record<string, string>,
+  cwd?: string,
+): Promise<CliEnd> {
   return startCli(args, environment, cwd).ended;
+}
+
+/**
+ * Runs a command to its end in the process of the test: the same arguments, environment, output and exit status, without
+ * the half second of processor time that a start of Node costs. Where the process itself matters, because it is killed,
+ * runs beside another one or reads its own environment, use `startCli` or `runProcess`.
+ */
+export async function runCli(args: readonly string[], environment: Record<string, string>): Promise<CliEnd> {
+  let [stdout, stderr] = ['', ''];
+  const writeError = (text: string) => {
+    stderr += text;
+  };
+  const status = await runProgram({
+    args,
+    environment,
+    signal: new AbortController().signal,
+    writeOut: (text) => {
+      stdout += text;
+    },
+    writeError,
+    isTerminal: false,
+    writeLog: writeError,
+  });
+  return { status, signal: null, stdout, stderr };
 }

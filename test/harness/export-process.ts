@@ -1,12 +1,13 @@
 import { Kysely, PostgresDialect } from 'kysely';
-import { openLanes } from '../../src/lanes.ts';
-import { openLog } from '../../src/log.ts';
+import pLimit from 'p-limit';
+import { openLog } from '../../src/base/log.ts';
+import type { Span } from '../../src/base/time/span.ts';
 import { openReviewApi, type ReviewApi } from '../../src/review-api/index.ts';
 import type { ExportDeps } from '../../src/reviews/export-window.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
+import { type Db, openWarehouse } from '../../src/warehouse/index.ts';
 import { alive, type Calls, deadlyPool } from './deadly-pool.ts';
 
-export type ExportProcess = ExportDeps & { reviews: ReviewApi['reviews'] };
+export type ExportProcess = ExportDeps & { reviews: ReviewApi['reviews']; db: Db; plausible: Span };
 
 /** Addresses of the two systems, and the zone in which the service reads dates. */
 export type ExportPlace = { warehouse: string; service: string; timeZone: string; calls?: Calls };
@@ -36,7 +37,19 @@ export async function inExportProcess(
   });
   try {
     const warehouse = { ...opened, pool, db };
-    await work({ reviews: api.reviews, warehouse, timeZone, lanes: openLanes(4), signal: abort.signal });
+    // From the epoch to the year 2100.
+    const plausible = { start: 0, end: 4_102_444_800 };
+    const slots = pLimit(4);
+    await work({
+      reviews: api.reviews,
+      warehouse,
+      db,
+      now: () => new Date(),
+      plausible,
+      timeZone,
+      slots,
+      signal: abort.signal,
+    });
   } catch (error) {
     if (!calls.isDead) throw error;
   } finally {

@@ -14,6 +14,8 @@ export type FaultProxy = {
   cameAtMs: readonly number[];
   /** Strikes at the n-th call from now on; `then` is told at that moment. */
   strike(n: number, mode: FaultMode, then?: () => void): void;
+  /** From now on the service answers this status to each call whose address it holds for; the token's is left out. */
+  refuse(isRefused: (path: string) => boolean, status: number): void;
   /** From now on one call at a time is passed on, and just before the n-th of them `change` happens. */
   changeBefore(n: number, change: () => Promise<unknown>): void;
   close(): Promise<void>;
@@ -24,6 +26,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let asked: string[] = [];
   const cameAtMs: number[] = [];
   let plan: { n: number; mode: FaultMode; then: (() => void) | undefined } | undefined;
+  let refusal: { isRefused: (path: string) => boolean; status: number } | undefined;
   let shift: { n: number; change: () => Promise<unknown> } | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -35,6 +38,10 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     }
     const number = isToken ? undefined : asked.length;
     const fault = plan?.n === number ? plan : undefined;
+    if (refusal && !isToken && refusal.isRefused(incoming.url ?? '')) {
+      outgoing.writeHead(refusal.status, { 'content-type': 'application/json' }).end('{"error":"refused"}');
+      return;
+    }
     if (fault?.mode === 'before') {
       fault.then?.();
       incoming.socket.destroy();
@@ -67,6 +74,9 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     strike(n, mode, then) {
       asked = [];
       plan = { n, mode, then };
+    },
+    refuse(isRefused, status) {
+      refusal = { isRefused, status };
     },
     changeBefore(n, change) {
       asked = [];

@@ -1,8 +1,11 @@
+import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedDatabase } from '../../src/embedded-database/index.ts';
 import { migrateQueue } from '../../src/queue/connection.ts';
-import { generateSampleShop } from '../../src/sample-shop/generate.ts';
-import { loadSampleShop } from '../../src/sample-shop/load.ts';
+import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { openStore } from '../../src/sandbox/reference-service/store.ts';
+import { generateSampleShop } from '../../src/sandbox/sample-shop/generate.ts';
+import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
 import { prepareBi } from '../../src/warehouse/bi.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
@@ -13,17 +16,48 @@ declare module 'vitest' {
   }
 }
 
-/** One Postgres for all test files, with templates that each test clones; it goes when the tests are over. */
+/** One Postgres for all test files, with templates that each test clones; it is removed when the tests are over. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const database = await startEmbeddedDatabase();
+  const admin = database.url('postgres');
+  await makeCheap(admin);
+
   const migrated = await database.createDatabase('template_migrated');
   const warehouse = await openWarehouse({ url: migrated, connections: 1 });
   await migrateWarehouse(warehouse.db);
   await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
   await warehouse.close();
   await migrateQueue(migrated);
-  const shop = await database.createDatabase('template_shop');
-  await loadSampleShop(shop, generateSampleShop({ seed: 7, orders: 60, reviews: 200, now: new Date() }));
-  project.provide('postgresUrl', database.url('postgres'));
+
+  const sample = generateSampleShop({ seed: 7, orders: 60, reviews: 200, now: new Date() });
+  await loadSampleShop(await database.createDatabase('template_shop'), sample);
+  const service = await database.createDatabase('template_service');
+  const options = { timeZone: 'Asia/Seoul', moneyUnit: 'hundredths', currency: 'KRW' } as const;
+  const store = await openStore({ databaseUrl: service, ...options, reviewOptionsForm: 'default' });
+  await store.close();
+  await seedReviews(await database.createDatabase('template_reviews'), sample.reviews);
+
+  project.provide('postgresUrl', admin);
   return () => database.close();
+}
+
+/** Settings that make a server cheap which clones a thousand databases, and whose data nobody needs afterwards. */
+async function makeCheap(admin: string): Promise<void> {
+  const client = new pg.Client({ connectionString: admin });
+  await client.connect();
+  const { user, password } = client;
+  for (const statement of [
+    // Each connection would pay for 4,096 rounds at both of its ends.
+    'set scram_iterations = 1',
+    `alter role ${client.escapeIdentifier(user ?? '')} password ${client.escapeLiteral(String(password))}`,
+    // Databases of tests are short-lived, and a thousand of them would keep the autovacuum launcher busy.
+    'alter system set autovacuum = off',
+    'select pg_reload_conf()',
+  ]) {
+    await client.query(statement);
+  }
+  // Where the file system shares blocks or copies inside the kernel; others copy as before.
+  await client.query('alter system set file_copy_method = clone').catch(() => {});
+  await client.query('select pg_reload_conf()');
+  await client.end();
 }

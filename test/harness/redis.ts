@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/embedded-database/index.ts';
+import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
 
 /** Whether the path has a redis-server. With REQUIRE_REDIS=1 its absence is an error: CI must not skip. */
 export const hasRedis: boolean = (() => {

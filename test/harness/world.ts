@@ -1,12 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type App, openApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
-import { openLog } from '../../src/log.ts';
-import { type ReferenceService, startReferenceService } from '../../src/reference-service/index.ts';
-import { seedReviews } from '../../src/reference-service/seed.ts';
-import type { ReferenceServiceOptions } from '../../src/reference-service/service.ts';
-import { generateSampleShop } from '../../src/sample-shop/generate.ts';
-import { createDatabase, query } from './database.ts';
+import { type App, openApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { openLog } from '../../src/base/log.ts';
+import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
+import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
+import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
 
 export type World = AsyncDisposable & {
   shopUrl: string;
@@ -37,9 +34,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const [shopUrl, warehouseUrl, serviceDatabase] = await Promise.all([
     createDatabase(isSample ? 'shop' : 'empty'),
     createDatabase('migrated'),
-    createDatabase('empty'),
+    createDatabase(isSample ? 'reviews' : 'service'),
   ]);
-  if (isSample) await seedReviews(serviceDatabase, sampleReviews());
+  opened.defer(async () => void (await Promise.all([shopUrl, warehouseUrl, serviceDatabase].map(forgetDatabase))));
   const service = await startReferenceService({ databaseUrl: serviceDatabase, ...options.service });
   opened.defer(() => service.close());
   const environment = {
@@ -54,9 +51,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const all = opened.move();
   return {
     ...{ shopUrl, warehouseUrl, serviceUrl: service.url, serviceDatabaseUrl: serviceDatabase, service, environment },
-    warehouse: (text, values) => query(warehouseUrl, text, values),
-    atService: (text, values) => query(serviceDatabase, text, values),
-    shop: (text, values) => query(shopUrl, text, values),
+    warehouse: (text, values) => queryAgain(warehouseUrl, text, values),
+    atService: (text, values) => queryAgain(serviceDatabase, text, values),
+    shop: (text, values) => queryAgain(shopUrl, text, values),
     async openApp() {
       const app = await openApp(readConfig(environment), { log: openLog('fatal') });
       all.defer(() => app.close());
@@ -66,15 +63,4 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
-/** The reviews of the shop that global-setup made a template of. */
-export const sampleOptions = { seed: 7, orders: 60, reviews: 200 };
-const sampleReviews = () => generateSampleShop({ ...sampleOptions, now: new Date() }).reviews;
-
-/** Waits until the condition holds; a hang ends with the test's own time limit. */
-export async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const seen = await look();
-    if (seen !== undefined && seen !== false) return seen;
-    await delay(50);
-  }
-}
+export { until } from './patience.ts';

@@ -10,7 +10,7 @@ const line = (lineCode: string, content: Partial<Line['content']> = {}): Line =>
 });
 
 /** A sub-order as the service tells it: money in hundredths, options in its own order. */
-function told(id: number, { content }: Line, more: Partial<SubOrder> = {}): SubOrder {
+function atService(id: number, { content }: Line, more: Partial<SubOrder> = {}): SubOrder {
   return {
     id,
     product_id: content.product_id,
@@ -29,61 +29,123 @@ function told(id: number, { content }: Line, more: Partial<SubOrder> = {}): SubO
 }
 
 const link = (one: Line, subOrderId: number | null, idsBefore: number[] | null = []): LineLink => ({
-  ...one,
+  lineCode: one.lineCode,
+  content: one.content,
   subOrderId,
   idsBefore,
+  wasSentAgain: false,
 });
-const nothing = { add: [], change: [], link: [], remove: [], spared: [], forget: [] };
+const nothing = { create: [], change: [], remove: [], removeDoubles: [], kept: [], links: [], dropLinks: [], found: 0 };
 
 describe('diffSubOrders', () => {
   test('two equal lines stay two, and one that is gone takes one of them', () => {
     const [one, two] = [line('1'), line('2')];
-    expect(diffSubOrders([], [one, two], []).add).toEqual([one, two]);
+    expect(diffSubOrders([], [one, two], [])).toEqual({
+      ...nothing,
+      create: [one, two],
+      links: [link(one, null), link(two, null)],
+    });
     const links = [link(one, 11), link(two, 12)];
-    expect(diffSubOrders([told(11, one), told(12, two)], [one, two], links)).toEqual(nothing);
-    expect(diffSubOrders([told(11, one), told(12, two)], [one], links).remove).toEqual([
+    expect(diffSubOrders([atService(11, one), atService(12, two)], [one, two], links)).toEqual(nothing);
+    expect(diffSubOrders([atService(11, one), atService(12, two)], [one], links).remove).toEqual([
       { lineCode: '2', subOrderId: 12 },
     ]);
   });
 
-  test('a sub-order whose answer was lost is taken up, though the line has changed since', () => {
+  test('a sub-order whose response was lost is found again, although the line has changed since', () => {
     const sent = line('1', { price: '10' });
     const now = line('1', { price: '12' });
-    const diff = diffSubOrders([told(5, sent), told(9, sent)], [now], [link(sent, null, [5])]);
-    expect(diff).toEqual({ ...nothing, change: [{ ...now, subOrderId: 9, idsBefore: [5], patch: { price: '12' } }] });
+    const diff = diffSubOrders([atService(5, sent), atService(9, sent)], [now], [link(sent, null, [5])]);
+    expect(diff).toEqual({
+      ...nothing,
+      change: [{ ...link(now, 9, [5]), subOrderId: 9, patch: { price: '12' } }],
+      links: [link(sent, 9, [5])],
+      found: 1,
+    });
+  });
+
+  test('a line takes no sub-order that is exactly the one of another, whatever their order and whoever lost it', () => {
+    const small = line('1', { product_options: { size: 'S' } });
+    const medium = line('2', { product_options: { size: 'M' } });
+    for (const lines of [
+      [small, medium],
+      [medium, small],
+    ]) {
+      const pending = lines.map((one) => link(one, null));
+      const foundAgain = diffSubOrders([atService(5, small)], lines, pending);
+      expect(foundAgain).toMatchObject({ create: [medium], change: [], found: 1 });
+      const removed = diffSubOrders([atService(5, small)], lines, [link(line('old', small.content), 5)]);
+      expect(removed).toMatchObject({ create: [medium], change: [], dropLinks: ['old'] });
+      expect(diffSubOrders([atService(5, small)], lines, [])).toMatchObject({ create: [medium], change: [] });
+    }
   });
 
   test('only what differs is sent', () => {
     const [pushed, now] = [line('1', { status: 'paid', invoice: 'A' }), line('1', { status: 'delivery_started' })];
-    expect(diffSubOrders([told(3, pushed)], [now], [link(pushed, 3)]).change[0]?.patch).toEqual({
+    expect(diffSubOrders([atService(3, pushed)], [now], [link(pushed, 3)]).change[0]?.patch).toEqual({
       status: 'delivery_started',
       invoice: null,
     });
   });
 
-  test('a sub-order with reviews, with an untold number of them, or not made by this program is never removed', () => {
+  test('a sub-order with reviews, with an unknown number of them, or created by somebody else is never removed', () => {
     const gone = line('1');
-    const spared = (subOrder: SubOrder, ids: number[] | null) => diffSubOrders([subOrder], [], [link(gone, 3, ids)]);
-    expect(spared(told(3, gone, { reviews_count: 1 }), []).spared).toEqual([
-      { lineCode: '1', subOrderId: 3, why: 'reviews' },
+    const kept = (subOrder: SubOrder, ids: number[] | null) => diffSubOrders([subOrder], [], [link(gone, 3, ids)]).kept;
+    expect(kept(atService(3, gone, { reviews_count: 1 }), [])).toEqual([
+      { lineCode: '1', subOrderId: 3, why: 'has reviews' },
     ]);
-    expect(spared(told(3, gone, { reviews_count: null }), []).spared).toHaveLength(1);
-    expect(spared(told(3, gone), null).spared).toEqual([{ lineCode: '1', subOrderId: 3, why: 'foreign' }]);
-    expect(diffSubOrders([told(3, gone)], [], [])).toEqual(nothing);
+    expect(kept(atService(3, gone, { reviews_count: null }), [])).toHaveLength(1);
+    expect(kept(atService(3, gone), null)).toEqual([{ lineCode: '1', subOrderId: 3, why: 'unmanaged' }]);
+    expect(diffSubOrders([atService(3, gone)], [], [])).toEqual(nothing);
   });
 
   test('a line that was given a new code keeps its sub-order', () => {
     const [old, fresh] = [line('old'), line('new')];
-    expect(diffSubOrders([told(3, old, { reviews_count: 4 })], [fresh], [link(old, 3)])).toEqual({
+    expect(diffSubOrders([atService(3, old, { reviews_count: 4 })], [fresh], [link(old, 3)])).toEqual({
       ...nothing,
-      link: [{ ...fresh, subOrderId: 3, idsBefore: [] }],
-      forget: ['old'],
+      links: [link(fresh, 3)],
+      dropLinks: ['old'],
     });
   });
 
-  test('lines that cannot be pushed now are left as they are', () => {
+  test('lines that cannot be pushed now are not changed', () => {
     const held = line('1');
-    expect(diffSubOrders([told(3, held)], [], [link(held, 3)], new Set(['1']))).toEqual(nothing);
+    expect(diffSubOrders([atService(3, held)], [], [link(held, 3)], new Set(['1']))).toEqual(nothing);
+  });
+
+  describe('a creation that was sent twice', () => {
+    const [one, other] = [line('1'), line('2')];
+    const sentAgain = { ...link(one, 11, [3]), wasSentAgain: true };
+
+    test('is remembered as such', () => {
+      const pending = link(one, null, [3]);
+      const theirs = [atService(3, line('', { product_id: 9 }))];
+      expect(diffSubOrders(theirs, [one], [pending]).links).toEqual([{ ...pending, wasSentAgain: true }]);
+      expect(diffSubOrders(theirs, [one], []).links).toEqual([pending]);
+    });
+
+    test('and carried out twice leaves a second sub-order, which is removed unless it has reviews', () => {
+      const theirs = [atService(3, one), atService(11, one), atService(12, one)];
+      expect(diffSubOrders(theirs, [one], [sentAgain])).toEqual({
+        ...nothing,
+        removeDoubles: [{ lineCode: '1', subOrderId: 12 }],
+      });
+      const reviewed = [atService(11, one), atService(12, one, { reviews_count: 2 })];
+      expect(diffSubOrders(reviewed, [one], [sentAgain])).toEqual({
+        ...nothing,
+        kept: [{ lineCode: '1', subOrderId: 12, why: 'has reviews' }],
+      });
+    });
+
+    test('takes no sub-order of another line for a second one, nor one that was there before or differs', () => {
+      const theirs = [
+        atService(3, one),
+        atService(11, one),
+        atService(12, other),
+        atService(13, line('', { price: '7' })),
+      ];
+      expect(diffSubOrders(theirs, [one, other], [sentAgain, link(other, 12)])).toEqual(nothing);
+    });
   });
 
   const content = fc.record({
@@ -106,11 +168,11 @@ describe('diffSubOrders', () => {
         fc.integer({ min: 0, max: 4 }),
         (before, after, foreign, lost) => {
           const others = foreign.map((one, index) =>
-            told(100 + index, { lineCode: '', content: { ...one, product_id: 9 } }, { reviews_count: 1 }),
+            atService(100 + index, { lineCode: '', content: { ...one, product_id: 9 } }, { reviews_count: 1 }),
           );
           const ids = others.map((one) => one.id);
           // What was pushed before; of the last `lost` the answer never came.
-          const ours = before.map((one, index) => told(index + 1, one));
+          const ours = before.map((one, index) => atService(index + 1, one));
           const links = before.map((one, index) => link(one, index >= before.length - lost ? null : index + 1, ids));
           const end = apply([...others, ...ours], links, diffSubOrders([...others, ...ours], after, links));
           expect(diffSubOrders(end.theirs, after, end.links)).toEqual(nothing);
@@ -127,26 +189,21 @@ describe('diffSubOrders', () => {
 function apply(theirs: SubOrder[], links: LineLink[], diff: ReturnType<typeof diffSubOrders>) {
   const removed = new Set(diff.remove.map((one) => one.subOrderId));
   const changed = new Map(diff.change.map((one) => [one.subOrderId, one]));
-  const kept = theirs
+  const left = theirs
     .filter((one) => !removed.has(one.id))
     .map((one) => {
       const change = changed.get(one.id);
-      return change ? told(one.id, change, { reviews_count: one.reviews_count }) : one;
+      return change ? atService(one.id, change, { reviews_count: one.reviews_count }) : one;
     });
-  const added = diff.add.map((one, index) => told(1000 + index, one));
-  const gone = new Set([
-    ...diff.forget,
-    ...diff.remove.map((one) => one.lineCode),
-    ...diff.spared.map((one) => one.lineCode),
-  ]);
-  const written = [
-    ...diff.link.map((one) => link(one, one.subOrderId, one.idsBefore && [...one.idsBefore])),
-    ...diff.change.map((one) => link(one, one.subOrderId, one.idsBefore && [...one.idsBefore])),
-    ...diff.add.map((one, index) => link(one, 1000 + index)),
-  ];
-  const rewritten = new Set(written.map((one) => one.lineCode));
-  const rest = links.filter((one) => !gone.has(one.lineCode) && !rewritten.has(one.lineCode));
-  return { theirs: [...kept, ...added], links: [...rest, ...written] };
+  const added = diff.create.map((one, index) => atService(1000 + index, one));
+  const byCode = new Map(links.map((one) => [one.lineCode, one]));
+  for (const lineCode of diff.dropLinks) byCode.delete(lineCode);
+  for (const one of diff.links) byCode.set(one.lineCode, one);
+  for (const { lineCode } of diff.remove) byCode.delete(lineCode);
+  for (const one of diff.change)
+    byCode.set(one.lineCode, link(one, one.subOrderId, one.idsBefore && [...one.idsBefore]));
+  for (const [index, one] of diff.create.entries()) byCode.set(one.lineCode, link(one, 1000 + index));
+  return { theirs: [...left, ...added], links: [...byCode.values()] };
 }
 
 describe('isSamePrice', () => {

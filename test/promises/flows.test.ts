@@ -1,10 +1,12 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { packagePath } from '../../src/package-root.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { withRedis } from '../../src/queue/connection.ts';
 import { applySchedules, plannedRuns, restoreSchedules } from '../../src/queue/schedules.ts';
-import { runCli, startCli } from '../harness/cli.ts';
+import { runCli, runProcess, startCli } from '../harness/cli.ts';
+import { onEachQueue } from '../harness/each-queue.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
@@ -18,25 +20,20 @@ const pushed = `
     (select count(*)::integer from reference_service.sub_orders) as lines`;
 const every = (seconds: number) => `*/${seconds} * * * * *`;
 
-describe.each([
-  { queue: 'postgres', isHere: true },
-  { queue: 'redis', isHere: hasRedis },
-])('on the $queue queue', ({ queue, isHere }) => {
-  let redis: Awaited<ReturnType<typeof startRedis>> | undefined;
-  beforeAll(async () => {
-    if (queue === 'redis' && isHere) redis = await startRedis();
-  });
-  afterAll(() => redis?.close());
-
-  const world = (options: Parameters<typeof openWorld>[0] = {}): Promise<World> =>
-    openWorld({ ...options, environment: { ...options.environment, ...(redis && { QUEUE_URL: redis.url }) } });
+onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
+  async function world(options: Parameters<typeof openWorld>[0] = {}): Promise<World> {
+    // The jobs that a worker returned when its test ended would otherwise be taken by the worker of the next test.
+    const redis = redisUrl();
+    if (redis !== undefined) await withRedis(redis, (client) => client.flushall());
+    return openWorld({ ...options, environment: { ...options.environment, ...onQueue() } });
+  }
 
   test.skipIf(!isHere)('reviews and orders are the same at both ends, and a second run sends nothing', async () => {
     await using here = await world();
-    const reviews = await runCli(['sync', 'reviews', '--json'], here.environment);
+    const reviews = await runProcess(['sync', 'reviews', '--json'], here.environment);
     expect(reviews).toMatchObject({ status: 0 });
     expect(JSON.parse(reviews.stdout)).toMatchObject({ outcome: 'done', counts: { inserted: 200 } });
-    expect((await runCli(['sync', 'orders'], here.environment)).status).toBe(0);
+    expect((await runProcess(['sync', 'orders'], here.environment)).status).toBe(0);
     expect(await here.atService(pushed)).toEqual(await here.shop(toPush));
     const ids = 'select id from %s order by id';
     expect(await here.warehouse(ids.replace('%s', 'warehouse.reviews'))).toEqual(
@@ -44,7 +41,7 @@ describe.each([
     );
 
     const before = here.service.requests();
-    expect((await runCli(['sync', 'orders'], here.environment)).status).toBe(0);
+    expect((await runProcess(['sync', 'orders'], here.environment)).status).toBe(0);
     expect(here.service.requests()).toEqual(before);
   });
 
@@ -64,7 +61,7 @@ describe.each([
   test.skipIf(!isHere)('a run that is still going is not started on top of', async () => {
     // Slower than its schedule: each request of a run takes longer than the second between two runs.
     await using here = await world({
-      service: { latencyMs: 700 },
+      service: { latencyMs: 300 },
       environment: { SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '' },
     });
     const worker = startCli(['worker'], here.environment);
@@ -85,21 +82,24 @@ describe.each([
   test.skipIf(!isHere)('what a killed worker had in hand is taken over by another', async () => {
     await using here = await world({
       service: { latencyMs: 400 },
-      environment: { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: every(2) },
+      environment: { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: every(2), TAKE_OVER_SECONDS: '3' },
     });
     const first = startCli(['worker'], here.environment);
     await until(async () => (here.service.requests()['GET /v1/reviews'] ?? 0) > 0);
     first.kill('SIGKILL');
     expect((await first.ended).signal).toBe('SIGKILL');
     const [killed] = await here.warehouse<{ id: string }>('select id from sync.runs order by started_at limit 1');
+    expect(killed).toBeDefined();
     here.service.setFaults({ latencyMs: 0 });
     const second = startCli(['worker'], { ...here.environment, SCHEDULE_REVIEWS: '' });
-    await until(async () => {
-      const [run] = await here.warehouse<{ outcome: string }>('select outcome from sync.runs where id = $1', [
-        killed?.id,
-      ]);
-      return run?.outcome === 'done';
+    const ended = await until(async () => {
+      const [run] = await here.warehouse<{ outcome: string | null; error: string | null }>(
+        'select outcome, error from sync.runs where id = $1',
+        [killed?.id],
+      );
+      return run?.outcome ? run : undefined;
     });
+    expect(ended).toEqual({ outcome: 'done', error: null });
     expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
     second.kill('SIGTERM');
     expect((await second.ended).status).toBe(0);
@@ -130,13 +130,13 @@ describe.each([
   });
 
   test.skipIf(!isHere)('an interrupted backfill goes on where it stopped', async () => {
-    await using here = await world({ service: { latencyMs: 150 }, environment: { REVIEW_API_CONCURRENCY: '1' } });
+    await using here = await world({ service: { latencyMs: 300 }, environment: { REVIEW_API_CONCURRENCY: '1' } });
     const first = startCli(['backfill', 'reviews'], here.environment);
     await until(async () => (await here.warehouse('select id from sync.export_windows')).length >= 2);
     first.kill('SIGINT');
     const stopped = await first.ended;
     expect(stopped.status).toBe(1);
-    expect(stopped.stderr).toContain('Run the same command again to go on where it stopped');
+    expect(stopped.stderr).toContain('Run the same command again to continue');
     here.service.setFaults({ latencyMs: 0 });
     expect((await runCli(['backfill', 'reviews'], here.environment)).status).toBe(0);
     expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
@@ -172,8 +172,8 @@ test('a shop query that is mended, or broken, counts from the next reading on, i
   await cp(packagePath('sql', 'shop'), folder, { recursive: true });
   await using world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
   const { shop } = await world.openApp();
-  const all = { axis: 'updated', after: { at: '-infinity', code: '' }, size: 200 } as const;
-  const orders = async () => (await shop.planOrderSlices(all)).orders;
+  const all = { axis: 'created', after: { at: '-infinity', code: '' }, size: 100_000 } as const;
+  const orders = async () => (await shop.orderCodes(all)).keys.length;
   const count = await orders();
   const file = join(folder, 'orders.sql');
   const text = await readFile(file, 'utf8');
@@ -219,15 +219,13 @@ test('an order dated in the future, or never, stops no other; the cursor stays b
     return (await world.atService(`select 1 from reference_service.orders where user_name = '${name}'`)).length;
   };
   expect(await change('First')).toBe(1);
-  const status = await runCli(['status'], world.environment);
-  expect(status.stdout).toContain('updated_at is infinity, expected a date of our era');
   // A warehouse in which an earlier version let it go astray finds its way back.
   await world.warehouse(`update sync.cursors set position = '{"at": "infinity", "code": "x"}' where flow = 'orders'`);
-  expect((await runCli(['status'], world.environment)).status).toBe(0);
+  expect(await runCli(['status'], world.environment)).toMatchObject({ status: 0, stderr: '' });
   expect(await change('Second')).toBe(1);
 });
 
-test('a row on which the shop’s query itself fails is kept as a letter that says where, and stops no other', async () => {
+test('a row on which the shop’s query itself fails is kept as a dead letter that says where, and stops no other', async () => {
   await using world = await openWorld();
   await runCli(['sync', 'reviews'], world.environment);
   await world.shop(`alter table shop.order_items alter column unit_price type bigint`);
@@ -245,10 +243,12 @@ test('a row on which the shop’s query itself fails is kept as a letter that sa
   );
   const environment = { ...world.environment, SHOP_SQL_DIR: folder };
   expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
-  const letters = await world.warehouse<{ reason: string }>(
+  const deadLetters = await world.warehouse<{ reason: string }>(
     `select reason from sync.dead_letters where kind = 'order'`,
   );
-  expect(letters).toEqual([{ reason: 'order_lines.sql: integer out of range' }]);
+  expect(deadLetters).toEqual([
+    { reason: expect.stringMatching(/^order_lines\.sql: price cannot be read: .*SQLSTATE 22003/) },
+  ]);
   const [ends] = await world.atService<{ orders: number }>(pushed);
   const [all] = await world.shop<{ orders: number }>(toPush);
   expect(ends?.orders).toBe((all?.orders ?? 0) - 1);
@@ -263,5 +263,5 @@ test.skipIf(!hasRedis)('a command whose queue goes away under it says what it wa
   onTestFinished(() => sync.kill('SIGKILL'));
   await sync.says('planning');
   await redis.close();
-  await sync.says('waiting: the queue cannot be used, and is tried again: ');
+  await sync.says('waiting: the queue cannot be used; trying again: ');
 });

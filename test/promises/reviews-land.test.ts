@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { comparePage } from '../../src/warehouse/compare-reviews.ts';
+import { checkPage, plausibleSpan } from '../../src/warehouse/check-page.ts';
+import { comparePage, databaseNow } from '../../src/warehouse/compare-reviews.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { itemsOf, type LedgerEntry, landPage } from '../../src/warehouse/reviews.ts';
+import { partialFields, reviewColumns } from '../../src/warehouse/review-columns.ts';
+import { landOne, landPage } from '../../src/warehouse/reviews.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
+const plausible = plausibleSpan(new Date('2026-06-01T00:00:00Z'));
 let url: string;
 let warehouse: Warehouse;
 beforeEach(async () => {
@@ -18,27 +23,22 @@ const review = (id: unknown, more: object = {}) => ({
   ...{ created_at: '2026-03-01T09:00:00.123+09:00', updated_at: '2026-03-02T09:00:00.456+09:00' },
   ...more,
 });
-const entry: LedgerEntry = {
-  ...{ runId: 'test', axis: 'created', complete: undefined, startedAt: new Date() },
-  ...{ pages: 1, reviews: 1, requests: 1 },
+const pageOf = (json: string | Buffer) => {
+  const rawBody = Buffer.from(json);
+  return { rawBody, check: checkPage(JSON.parse(rawBody.toString()), plausible) };
 };
-const land = (page: readonly unknown[]) =>
-  landPage(
-    warehouse,
-    { rawBody: Buffer.from(JSON.stringify(page)), count: page.length },
-    {
-      ...{ runId: 'test', axis: 'created', complete: undefined, startedAt: new Date() },
-      ...{ pages: 1, reviews: page.length, requests: 1 },
-    },
-  );
+const landText = (json: string | Buffer) => landPage(warehouse, pageOf(json));
+const land = (page: readonly unknown[]) => landText(JSON.stringify(page));
+const compare = (page: readonly unknown[], since?: Date) => comparePage(warehouse, pageOf(JSON.stringify(page)), since);
 const stored = (columns: string) => query(url, `select ${columns} from warehouse.reviews order by id`);
-const openLetters = () => query(url, 'select key from sync.dead_letters where resolved_at is null order by key');
+const openLetters = () =>
+  query(url, 'select key, reason from sync.dead_letters where resolved_at is null order by key');
 
 test('of a page with bad records all others land, and the bad ones are kept whole until they are mended', async () => {
   const good = Array.from({ length: 97 }, (_, index) => review(index + 10));
-  const bad = [review(1, { score: 'abc' }), review(2, { message: 'a\u0000b' }), review(null)];
+  const bad = [review(1, { score: 'abc' }), review(2, { created_at: 'now' }), review(null)];
   expect(await land([...bad, ...good])).toMatchObject({ inserted: 97, updated: 0, unchanged: 0, refused: 3 });
-  expect(await openLetters()).toEqual([{ key: '1' }, { key: '2' }, { key: expect.stringMatching(/^sha256:/) }]);
+  expect(await openLetters()).toMatchObject([{ key: '1' }, { key: '2' }, { key: expect.stringMatching(/^sha256:/) }]);
   expect(await query(url, `select payload ->> 'score' as score from sync.dead_letters where key = '1'`)).toEqual([
     { score: 'abc' },
   ]);
@@ -52,29 +52,83 @@ const incompressible = Array.from({ length: 150 }, (_, n) => createHash('sha512'
 );
 
 test.each([
-  ['half a surrogate pair', JSON.stringify(review(1, { user_name: '\ud83d' }))],
-  [
-    'a product code too long for its index',
-    JSON.stringify(
-      review(1, {
-        product_code: incompressible,
-      }),
-    ),
-  ],
+  ['a product code too long for its index', JSON.stringify(review(1, { product_code: incompressible }))],
   [
     'what is nested too deep',
     `${JSON.stringify(review(1)).slice(0, -1)},"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
   ],
   ['an id that is no key', JSON.stringify(review('a\u0000b'))],
+  ['an id of 0', JSON.stringify(review(0))],
   ['no object', 'null'],
 ])('a record that Postgres cannot hold for %s leaves the others alone, and their numbers exact', async (_, bad) => {
   const good = `${JSON.stringify(review(2)).slice(0, -1)},"partner_ref":12345678901234567890123}`;
-  const page = { rawBody: Buffer.from(`[${bad},${good}]`), count: 2 };
-  expect(await landPage(warehouse, page, entry)).toMatchObject({ inserted: 1, refused: 1 });
+  expect(await landText(`[${bad},${good}]`)).toMatchObject({ inserted: 1, refused: 1 });
   expect(await openLetters()).toHaveLength(1);
   expect(await stored(`id::integer, extra ->> 'partner_ref' as ref`)).toEqual([
     { id: 2, ref: '12345678901234567890123' },
   ]);
+});
+
+test.each(['created_at', 'updated_at'])(
+  'a review whose %s is no ISO 8601 date-time with offset, or out of range, is a dead letter under its id',
+  async (name) => {
+    const dates = [
+      ...['infinity', '-infinity', 'now', 'today', 'epoch', 'yesterday', '20240101', '2024-01-01', 1_700_000_000],
+      ...['2024-01-01T00:00:00', '2024-01-01 00:00:00+09:00', '2024-02-30T00:00:00Z', 'January 1 2024', null, ''],
+      ...['0001-01-01T00:00:00Z', '1999-12-31T23:59:59Z', '9999-12-31T23:59:59Z', '2026-06-02T00:00:00Z'],
+    ];
+    const bad = dates.map((date, index) => review(index + 1, { [name]: date }));
+    expect(await land([...bad, review(100)])).toMatchObject({ inserted: 1, refused: dates.length });
+    const deadLetters = await openLetters();
+    expect(deadLetters.map(({ key }) => Number(key)).sort((a, b) => a - b)).toEqual(dates.map((_, index) => index + 1));
+    expect(deadLetters.find(({ key }) => key === '1')?.reason).toMatch(
+      new RegExp(`expected ${name} as an ISO 8601 date-time with an offset, found infinity`),
+    );
+  },
+);
+
+test('ids beyond 2^53 are dead letters, each under its own digits, and land nothing', async () => {
+  const digits = ['9007199254740992', '9007199254740993', '9223372036854775808'];
+  const texts = digits.map((id) => JSON.stringify(review(1)).replace('"id":1', `"id":${id}`));
+  expect(await landText(`[${texts.join(',')}]`)).toMatchObject({ inserted: 0, refused: 3 });
+  expect((await openLetters()).map(({ key }) => key)).toEqual(digits);
+});
+
+test('a text with NUL or half a surrogate pair lands readable, and what it held is kept beside it', async () => {
+  const odd = review(1, { message: 'a\u0000b', user_name: '\ud83d', mood: { 'x\u0000': 1 } });
+  expect(await land([odd, review(2)])).toMatchObject({ inserted: 2, refused: 0 });
+  expect(await openLetters()).toEqual([]);
+  expect((await stored('message, user_name, extra'))[0]).toEqual({
+    message: 'a\ufffdb',
+    user_name: '\ufffd',
+    extra: {
+      mood: { 'x\ufffd': 1 },
+      review_sync_original: { message: '"a\\u0000b"', user_name: '"\\ud83d"', mood: '{"x\\u0000":1}' },
+    },
+  });
+  expect(await land([odd, review(2)])).toMatchObject({ inserted: 0, updated: 0, unchanged: 2 });
+  expect(await compare([odd, review(2)])).toEqual([]);
+  expect(await compare([{ ...odd, message: 'a\ufffdb' }, review(2)])).toMatchObject([{ kind: 'stale' }]);
+  const mended = review(1, { message: 'ab', user_name: 'kim', mood: 'fair' });
+  expect(await land([mended])).toMatchObject({ updated: 1 });
+  expect((await stored('message, extra'))[0]).toEqual({ message: 'ab', extra: { mood: 'fair' } });
+});
+
+test('a record that is not UTF-8 is a dead letter with its bytes, and never lands with other characters', async () => {
+  const body = Buffer.concat([
+    Buffer.from(`[${JSON.stringify(review(2))},${JSON.stringify(review(1)).replace('fine', '')}`.slice(0, -1)),
+    Buffer.from(',"user_name":"'),
+    Buffer.from([0xc1, 0xaf]),
+    Buffer.from(`"},${JSON.stringify(review(3))}]`),
+  ]);
+  expect(await landText(body)).toMatchObject({ inserted: 2, refused: 1 });
+  expect(await openLetters()).toMatchObject([{ key: '1', reason: expect.stringContaining('UTF-8') }]);
+  const [deadLetter] = await query<{ base64: string }>(
+    url,
+    `select payload ->> 'base64' as base64 from sync.dead_letters`,
+  );
+  expect(Buffer.from(deadLetter?.base64 ?? '', 'base64').includes(Buffer.from([0xc1, 0xaf]))).toBe(true);
+  expect(await comparePage(warehouse, pageOf(body))).toMatchObject([{ id: 1, kind: 'refused' }]);
 });
 
 test('an older version never overwrites a newer one, and an unchanged row is not rewritten', async () => {
@@ -86,6 +140,79 @@ test('an older version never overwrites a newer one, and an unchanged row is not
   expect(await stored('message, xmin::text as version')).toEqual([{ message: 'newer', ...before }]);
 });
 
+test('a version whose date went back is no equal to verify; one that landed while it compares is', async () => {
+  const older = review(1, { updated_at: '2026-03-01T12:00:00+09:00' });
+  await land([review(1)]);
+  expect(await compare([older])).toEqual([{ id: 1, kind: 'reverted', fields: ['updated_at'] }]);
+  expect(await compare([older], await databaseNow(warehouse.db))).toMatchObject([{ kind: 'reverted' }]);
+  const since = await databaseNow(warehouse.db);
+  await land([review(1, { updated_at: '2026-03-03T12:00:00+09:00' })]);
+  expect(await compare([review(1)], since)).toEqual([]);
+});
+
+test.each([
+  ['newer', '2026-03-03T00:00:00Z', 'shown'],
+  ['equal', '2026-03-02T09:00:00.456+09:00', 'shown'],
+  ['older', '2026-03-01T00:30:00Z', 'kept'],
+])(
+  'a review marked deleted that the service shows again, in a version that is %s, is there again',
+  async (_, updated_at, message) => {
+    await land([review(1, { message: 'kept' })]);
+    await query(url, 'update warehouse.reviews set deleted_at = now()');
+    const shown = review(1, { message: 'shown', updated_at });
+    expect((await compare([shown]))[0]?.fields).toContain('deleted_at');
+    expect(await land([shown])).toMatchObject({ updated: 1 });
+    expect(await stored('deleted_at, message')).toEqual([{ deleted_at: null, message }]);
+  },
+);
+
+test('what only a review alone shows stays when a list shows the review again, and the other way round', async () => {
+  const inList = review(1, { user_id: 7, comments_count: 1, third_party_name: 'partner', mood: 'fair' });
+  const alone = review(1, { comments: [{ id: 1 }, { id: 2 }], tag_name: 'summer', pinned: true, mood: 'fair' });
+  await land([inList, review(2, { user_id: 8 })]);
+  expect(await landOne(warehouse, Buffer.from(JSON.stringify(alone)), plausible)).toMatchObject({ updated: 1 });
+  const whole = {
+    ...{ user_id: '7', comments_count: 2, tag_name: 'summer', third_party_name: null },
+    extra: { comments: [{ id: 1 }, { id: 2 }], pinned: true, mood: 'fair' },
+  };
+  const columns = 'user_id, comments_count, tag_name, third_party_name, extra';
+  expect((await stored(columns))[0]).toEqual(whole);
+  expect(await land([{ ...inList, comments_count: 2 }, review(2, { user_id: 8 })])).toMatchObject({ updated: 1 });
+  expect((await stored(columns))[0]).toEqual({ ...whole, third_party_name: 'partner' });
+  expect(await compare([{ ...inList, comments_count: 2 }, review(2, { user_id: 8 })])).toEqual([]);
+  // A list that shows the field with nothing in it knows that there is nothing.
+  await land([{ ...inList, comments_count: 2, tag_name: null, pinned: null, user_id: null }]);
+  expect((await stored(columns))[0]).toMatchObject({ user_id: null, tag_name: null, extra: { pinned: null } });
+});
+
+const broken = {
+  'connection that breaks': 'perform pg_terminate_backend(pg_backend_pid())',
+  'full disk': `raise exception using errcode = 'disk_full'`,
+  'cancelled statement': `raise exception using errcode = 'query_canceled'`,
+};
+test.each(
+  Object.entries(broken).flatMap(([what, statement]) => [
+    [what, 'as a whole', statement, [review(1), review(2)]] as const,
+    [what, 'record by record', statement, [review(0), review(2)]] as const,
+  ]),
+)(
+  'a %s while a page lands %s is no fault of the records: an error, and nothing is kept',
+  async (_, __, statement, page) => {
+    await query(
+      url,
+      `create function break_landing() returns trigger language plpgsql as $$ begin ${statement}; return new; end $$`,
+    );
+    await query(
+      url,
+      'create trigger break_landing before insert on warehouse.reviews for each row execute function break_landing()',
+    );
+    await expect(land(page)).rejects.toThrow();
+    expect(await openLetters()).toEqual([]);
+    await query(url, 'drop trigger break_landing on warehouse.reviews');
+    expect(await land(page)).toMatchObject({ inserted: page.filter(({ id }) => id !== 0).length });
+  },
+);
+
 test('a field that the spec does not know is kept, and no rating stays no rating', async () => {
   await land([review(1, { score: null, mood: { weather: 'fair' } })]);
   expect(await stored('score, extra')).toEqual([{ score: null, extra: { mood: { weather: 'fair' } } }]);
@@ -93,15 +220,75 @@ test('a field that the spec does not know is kept, and no rating stays no rating
 
 test('true and false as 1 and 0 are no difference once they have landed', async () => {
   const page = (display: unknown) => [review(1, { display, store_order: 0 })];
-  const compared = (display: unknown) =>
-    comparePage(warehouse, { rawBody: Buffer.from(JSON.stringify(page(display))), count: 1 });
   await land(page(1));
-  expect(await compared(1)).toEqual([]);
-  expect(await compared(0)).toMatchObject([{ kind: 'stale', fields: ['display'] }]);
+  expect(await compare(page(1))).toEqual([]);
+  expect(await compare(page(0))).toMatchObject([{ kind: 'stale', fields: ['display'] }]);
 });
 
-test('a page is taken apart as it came', () => {
-  const items = ['{"a":[1,{"b":"]},["}],"c":"\\\\"}', '12345678901234567890123', '"\\",["', 'null', '[]', '{}'];
-  expect(itemsOf(` [ ${items.join(' , ')} ] `)).toEqual(items);
-  expect(itemsOf('[]')).toEqual([]);
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('좋아요 👍', ' "\\/\b\f\n\r\t', '{"a" : 1}', 'null', '1e3', '', 'x'),
+);
+const json = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('x', null, [], {}, 1e30, 0.1));
+const date = fc
+  .date({ min: new Date('2000-01-02T00:00:00Z'), max: new Date('2026-05-31T00:00:00Z'), noInvalidDate: true })
+  .map((at) => at.toISOString());
+const byType = {
+  bigint: fc.nat(9_007_199_254_740_991),
+  smallint: fc.nat(30_000),
+  integer: fc.nat(2_000_000_000),
+  text,
+  boolean: fc.boolean(),
+  jsonb: json,
+  timestamptz: date,
+};
+const changeable = Object.entries(reviewColumns).filter(([name]) => name !== 'id');
+
+/** A column, and two values for it. */
+const change = fc.constantFrom(...changeable).chain(([name, type]) => {
+  const value: fc.Arbitrary<unknown> = type === 'timestamptz' ? byType[type] : fc.option(byType[type], { freq: 4 });
+  return fc.record({ name: fc.constant(name), before: value, after: value });
 });
+
+test('a changed value of any column lands, and before it does verify names exactly that column', async () => {
+  const dates = { updated_at: '2026-03-02T00:00:00Z' };
+  await fc.assert(
+    fc.asyncProperty(change, async ({ name, before, after }) => {
+      await warehouse.pool.query('delete from warehouse.reviews');
+      const [first, second] = [before, after].map((value) => ({ ...review(1), ...dates, [name]: value }));
+      // An older version is another promise.
+      if (name === 'updated_at' && String(after) < String(before)) return;
+      await land([first]);
+      const isSame = isDeepStrictEqual(
+        ...([before, after].map((value) => JSON.parse(JSON.stringify(value))) as [unknown, unknown]),
+      );
+      expect(await compare([second])).toEqual(isSame ? [] : [{ id: 1, kind: 'stale', fields: [name] }]);
+      expect(await land([second])).toMatchObject({ updated: isSame ? 0 : 1 });
+      expect(await compare([second])).toEqual([]);
+    }),
+    { numRuns: Number(process.env.PROPERTY_RUNS ?? 200) },
+  );
+}, 60_000);
+
+test.each(changeable)(
+  'column %s (%s): another value is seen by verify, also when it is wrong in the warehouse only',
+  async (name, type) => {
+    const value = { bigint: 5, smallint: 4, integer: 3, text: 'text', boolean: true, jsonb: [{ a: 1 }] };
+    const shown = type === 'timestamptz' ? review(1) : review(1, { [name]: value[type] });
+    await land([shown]);
+    expect(await compare([shown])).toEqual([]);
+    const wrong = { timestamptz: `'2025-01-01T00:00:00Z'`, boolean: 'false', jsonb: `'[]'`, text: `'other'` };
+    const other = type in wrong ? wrong[type as keyof typeof wrong] : '9';
+    for (const sqlValue of type === 'timestamptz' ? [other] : [other, 'null']) {
+      await query(url, `update warehouse.reviews set ${name} = ${sqlValue}`);
+      expect(await compare([shown])).toEqual([{ id: 1, kind: 'stale', fields: [name] }]);
+      // The list of fields that a response may lack is the only reason not to see a value that should not be there.
+      const { [name as 'id']: _, ...without } = shown;
+      if (!partialFields.includes(name) && type !== 'timestamptz' && sqlValue !== 'null') {
+        expect(await compare([without])).toMatchObject([{ fields: [name] }]);
+      }
+      expect(await land([shown])).toMatchObject({ updated: 1 });
+      expect(await compare([shown])).toEqual([]);
+    }
+  },
+);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type SeedReview, seedReviews } from '../../src/reference-service/seed.ts';
+import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
 
@@ -145,10 +145,14 @@ test.each([-3, 0, 3])('a service whose reviews are dated %i hours from its clock
   }
 });
 
-test('a zone that is not the service’s is told, and nothing is called complete', async () => {
+test('a zone that is not the service’s is reported, nothing is called complete, and the right zone reads all of it', async () => {
   const world = await synced(300, { environment: { REVIEW_API_TIME_ZONE: 'America/New_York' }, expect: 1 });
   expect(await world.warehouse('select from sync.export_windows')).toEqual([]);
-  expect(await world.warehouse('select from sync.cursors')).toEqual([]);
+  expect(await world.warehouse('select distinct kind from sync.open_gaps')).toEqual([{ kind: 'out-of-range' }]);
+  const environment = { ...world.environment, REVIEW_API_TIME_ZONE: 'Asia/Seoul' };
+  expect(await runCli(['sync', 'reviews'], environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
+  expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 300 }]);
 });
 
 test('a first sync of a service without reviews does not make the next miss what is dated before it', async () => {
@@ -164,18 +168,32 @@ test('a first sync of a service without reviews does not make the next miss what
   expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(1);
 });
 
-test('a review dated in the future neither stops nor skips anything', async () => {
+test('a review dated in the year 1 or 9999 is a dead letter, costs one request a window at the most, and stops nothing', async () => {
   const world = await synced(100);
   await world.atService(
     `insert into reference_service.reviews (created_at, updated_at, message)
-     values ('9999-12-31', '9999-12-31', 'future'), ('2031-01-01', '2031-01-01', 'sooner')`,
+     values ('9999-12-31', now(), 'future'), ('0001-01-01', now(), 'past'), (now(), now(), 'new')`,
   );
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  await world.atService(
-    `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
+  const requests = () => world.service.requests()['GET /v1/reviews'] ?? 0;
+  const before = requests();
+  const all = await runCli(['backfill', 'reviews'], world.environment);
+  expect(all).toMatchObject({ status: 1, stdout: expect.stringContaining('dead-letters') });
+  const deadLetters = await world.warehouse<{ reason: string }>(
+    `select reason from sync.dead_letters where kind = 'review' and resolved_at is null order by reason`,
   );
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.warehouse(`select from warehouse.reviews where message = 'new'`)).toHaveLength(1);
-  expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.warehouse(`select from warehouse.reviews where message = 'future'`)).toHaveLength(1);
+  expect(deadLetters).toHaveLength(2);
+  expect(deadLetters[0]?.reason).toContain('found 0001-01-01');
+  expect(deadLetters[1]?.reason).toContain('found 9999-12-31');
+  // 44 days a window from 2000 on.
+  const windows = Math.ceil((Date.now() - Date.parse('2000-01-01')) / (44 * day));
+  expect(requests() - before).toBeLessThan(windows + 20);
+  expect(
+    await world.warehouse(`select message from warehouse.reviews where message in ('new', 'future', 'past')`),
+  ).toEqual([{ message: 'new' }]);
+  // A reconcile begins at the first review that is known.
+  const afterBackfill = requests();
+  await reconcile(world);
+  expect(requests() - afterBackfill).toBeLessThan(20);
+  const status = await runCli(['status'], world.environment);
+  expect(status.stdout.split('\n').length).toBeLessThan(500);
 });

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ReferenceService, startReferenceService } from '../../src/reference-service/index.ts';
-import { openApiDocument } from '../../src/reference-service/schemas/openapi.ts';
 import {
   type CategoryBody,
   type OrderBody,
@@ -11,6 +9,8 @@ import {
   type ReviewOptionInput,
   type SubOrderBody,
 } from '../../src/review-api/index.ts';
+import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
+import { openApiDocument } from '../../src/sandbox/reference-service/schemas/openapi.ts';
 import { createDatabase } from '../harness/database.ts';
 import { type Document, openApiReader } from '../harness/openapi.ts';
 import { type Exchange, startWitness } from '../harness/witness.ts';

@@ -1,7 +1,7 @@
 import { type Span, type SpanOptions, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
-import { drawRun, runToEnd } from '../../src/cli/run-to-end.ts';
+import { drawRun, runToEnd } from '../../src/cli/ui/run-to-end.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** An OpenTelemetry SDK as small as one can be: it keeps the names of spans. */

@@ -65,7 +65,7 @@ const family: [what: string, reply: Reply, call: (api: ReviewApi) => Promise<unk
     'a list in place of an object',
     { body: [] },
     get,
-    { name: 'MalformedAnswerError', code: 'review-api.malformed-answer', retryable: true },
+    { name: 'MalformedResponseError', code: 'review-api.malformed-response', retryable: true },
   ],
   [
     'a 500 to what must not be repeated',
@@ -91,7 +91,7 @@ test.each(family)(
     } = { ...service.calls()[0], ...(reply as { status?: number; body: unknown }) };
     expect(error).toMatchObject({ ...expected, method, path, status });
     expect(error).toMatchObject({
-      words: body === words ? 'error: in its words' : expect.stringContaining('an object'),
+      detail: body === words ? 'error: in its words' : expect.stringContaining('an object'),
     });
     expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain(secretToken(1));
   },
@@ -104,7 +104,7 @@ test('every error of the family is exported by the door and has its case in this
   expect(exported.sort()).toEqual([...tested, 'PageLimitError', 'ReviewApiError'].sort());
 });
 
-test('a certificate that does not hold is told at once, as nothing to be tried again', async () => {
+test('an invalid certificate is a permanent error, without a retry', async () => {
   const server = createServer(selfSigned, (_request, response) => response.end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -114,18 +114,18 @@ test('a certificate that does not hold is told at once, as nothing to be tried a
   expect(error).toMatchObject({
     name: 'UnavailableError',
     retryable: false,
-    words: expect.stringMatching(/^the certificate of the server is of nobody that this machine trusts .*DEPTH_ZERO/),
+    detail: expect.stringMatching(/^this machine does not trust the certificate of the server .*DEPTH_ZERO/),
     hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
   });
   expect(api.stats()).toMatchObject({ requests: 1, retries: 0 });
 });
 
-test('TLS where there is none is told at once, and what is no service by what it is', async () => {
+test('https to a server without TLS is a permanent error, and http to a TLS port has a hint', async () => {
   const service = await tinyService(() => json([]));
   const tls = client(service.url.replace('http:', 'https:'));
   expect(await get(tls).catch((reason: unknown) => reason)).toMatchObject({
     retryable: false,
-    words: expect.stringMatching(/^the server does not speak TLS at this port \(ERR_SSL_WRONG_VERSION_NUMBER/),
+    detail: expect.stringMatching(/^the server does not speak TLS at this port \(ERR_SSL_WRONG_VERSION_NUMBER/),
     hint: expect.stringContaining('http://'),
   });
   expect(tls.stats()).toMatchObject({ requests: 1, retries: 0 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { lastPage } from '../../src/review-api/link-header.ts';
-import { retryAfterMs } from '../../src/review-api/retry-after.ts';
+import { lastPage } from '../../src/review-api/http/link-header.ts';
+import { retryAfterMs } from '../../src/review-api/http/retry-after.ts';
 
 test('the last page is read from a header with raw commas and a target without its question mark', () => {
   const header =

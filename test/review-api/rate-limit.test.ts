@@ -51,7 +51,7 @@ test('when the store does not answer, the ceiling is kept alone and the trouble 
   const troubles: unknown[] = [];
   const postgres = { query: () => Promise.reject(new Error('no database')) };
   const store = { postgres, schema: 'sync', table: 'rate_limit' };
-  const acquire = openRateLimit({ requestsPerSecond: 100, store, onStoreTrouble: (error) => troubles.push(error) });
+  const acquire = openRateLimit({ requestsPerSecond: 100, store, onStoreError: (error) => troubles.push(error) });
   await acquire();
   await acquire();
   expect(troubles).toHaveLength(2);

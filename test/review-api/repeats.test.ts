@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   LimitedError,
-  MalformedAnswerError,
+  MalformedResponseError,
   NotFoundError,
   RefusedError,
   UnavailableError,
@@ -62,7 +62,7 @@ test('HTML, an object or nothing with status 200 is no data', async () => {
     const error = await client(service.url)
       .reviews.page(january, 1)
       .catch((reason) => reason);
-    expect(error).toBeInstanceOf(MalformedAnswerError);
+    expect(error).toBeInstanceOf(MalformedResponseError);
     expect(service.calls()).toHaveLength(4);
   }
 });
@@ -74,7 +74,7 @@ test('refusals are not repeated and carry the words of the service', async () =>
       .orders.upsert(orderBody)
       .catch((reason) => reason);
     expect(error).toBeInstanceOf(RefusedError);
-    expect(error).toMatchObject({ status, words: 'message: price is odd', retryable: false });
+    expect(error).toMatchObject({ status, detail: 'message: price is odd', retryable: false });
     expect(service.calls()).toHaveLength(1);
   }
 });
@@ -90,7 +90,7 @@ test('a review that is not there is a NotFoundError, a redirect is not followed'
     .reviews.get(5)
     .catch((reason) => reason);
   expect(error).toBeInstanceOf(RefusedError);
-  expect(error).toMatchObject({ words: 'redirected to http://127.0.0.1:1/x' });
+  expect(error).toMatchObject({ detail: 'redirected to http://127.0.0.1:1/x' });
 });
 
 test('when the attempts are used up, the error says whether it was overload or absence', async () => {
@@ -155,4 +155,24 @@ test('closing lets a request in flight finish and starts no other', async () => 
   await expect(queued).rejects.toThrow('closed');
   await closed;
   expect(service.calls()).toHaveLength(1);
+});
+
+test('a call that may spend 200 ms on failures gives up by then, and its error says status and attempts', async () => {
+  const service = await tinyService(() => ({ status: 500, body: { message: 'always' } }));
+  const api = client(service.url, { retry: { baseDelayMs: 50, maxDelayMs: 100 } });
+  const error = await api.orders.upsert(orderBody, { giveUpAfterMs: 200 }).catch((reason) => reason);
+  expect(error).toBeInstanceOf(UnavailableError);
+  const sent = service.calls().length;
+  expect(error).toMatchObject({ status: 500, attempts: sent, retryable: true });
+  expect(sent).toBeLessThan(14);
+  expect(error.message).toContain('the review service failed on this request (status 500');
+});
+
+test('a service that cannot be reached is distinguished from one that fails on a request: its error has no status', async () => {
+  const closed = await tinyService(() => json([]));
+  await new Promise((resolve) => closed.server.close(resolve));
+  const error = await client(closed.url)
+    .orders.upsert(orderBody, { giveUpAfterMs: 5 })
+    .catch((reason) => reason);
+  expect(error).toMatchObject({ name: 'UnavailableError', status: undefined });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MalformedAnswerError } from '../../src/review-api/index.ts';
+import { MalformedResponseError } from '../../src/review-api/index.ts';
 import { client, january, json, order, tinyService } from './tiny-service.ts';
 
 const subOrder = { id: 11, product_id: 3, product_options: { Size: 'L' }, price: { cents: 1250, currency_iso: 'USD' } };
@@ -32,9 +32,9 @@ test.each([
   { id: 'x', code: 'A', sub_orders: [] },
   order(1, { sub_orders: [{ id: null }] }),
   [],
-])('an order that is not one (%o) is a MalformedAnswerError', async (body) => {
+])('an order that is not one (%o) is a MalformedResponseError', async (body) => {
   const service = await tinyService(() => json(body));
-  await expect(client(service.url).orders.get(1)).rejects.toThrow(MalformedAnswerError);
+  await expect(client(service.url).orders.get(1)).rejects.toThrow(MalformedResponseError);
 });
 
 test('an overview that is an error in the clothes of a 200 is not a service without reviews', async () => {
@@ -60,7 +60,7 @@ test('an order by code is found where the service answers with a list, and not g
   );
   const api = client(service.url);
   expect((await api.orders.getByCode('A-2')).id).toBe(2);
-  await expect(api.orders.getByCode('A-3')).rejects.toThrow(MalformedAnswerError);
+  await expect(api.orders.getByCode('A-3')).rejects.toThrow(MalformedResponseError);
 });
 
 test('any success or 404 on a delete is success', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultRetryLimits, type Failure, nextStep } from '../../src/review-api/retry-policy.ts';
+import { defaultRetryLimits, type Failure, nextStep } from '../../src/review-api/http/retry-policy.ts';
 
 const first = { number: 1, waitedMs: 0, repeatable: true, random: 0.5 };
 const failed: Failure = { kind: 'failed', retryAfterMs: undefined };
@@ -24,7 +24,7 @@ test('about two minutes of waiting are spent before giving up', () => {
 test('a write that must not be repeated is repeated only where it cannot have been done', () => {
   const write = { ...first, repeatable: false };
   const action = (failure: Failure) => nextStep(failure, write, defaultRetryLimits).action;
-  expect(action({ kind: 'unsent', hopeless: false })).toBe('repeat');
+  expect(action({ kind: 'unsent', permanent: false })).toBe('repeat');
   expect(action({ kind: 'limited', retryAfterMs: undefined })).toBe('repeat');
   expect(action({ kind: 'lost' })).toBe('unknown-outcome');
   expect(action(failed)).toBe('unknown-outcome');
@@ -47,5 +47,13 @@ test('malformed answers are asked for again a few times only, a bad certificate 
   const at = (number: number) => ({ ...first, number });
   expect(nextStep({ kind: 'malformed' }, at(3), defaultRetryLimits).action).toBe('repeat');
   expect(nextStep({ kind: 'malformed' }, at(4), defaultRetryLimits).action).toBe('give-up');
-  expect(nextStep({ kind: 'unsent', hopeless: true }, at(1), defaultRetryLimits).action).toBe('give-up');
+  expect(nextStep({ kind: 'unsent', permanent: true }, at(1), defaultRetryLimits).action).toBe('give-up');
+});
+
+test('a call with a limit of its own starts no wait that would exceed it, and a 429 does not count', () => {
+  const limited = { ...first, number: 6, spentMs: 25_000, giveUpAfterMs: 30_000 };
+  expect(nextStep(failed, limited, defaultRetryLimits).action).toBe('give-up');
+  expect(nextStep(failed, { ...limited, spentMs: 20_000 }, defaultRetryLimits).action).toBe('repeat');
+  const tooMany: Failure = { kind: 'limited', retryAfterMs: 60_000 };
+  expect(nextStep(tooMany, limited, defaultRetryLimits).action).toBe('repeat');
 });

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startReferenceService } from '../../src/reference-service/index.ts';
-import { type SeedReview, seedProducts, seedReviews } from '../../src/reference-service/seed.ts';
 import { openReviewApi, type Review, type ReviewFilters } from '../../src/review-api/index.ts';
+import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
+import { type SeedReview, seedProducts, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { createDatabase } from '../harness/database.ts';
 
 const march = (day: number, hour = 12) => new Date(Date.UTC(2024, 2, day, hour - 9));

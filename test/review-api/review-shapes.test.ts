@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MalformedAnswerError } from '../../src/review-api/index.ts';
+import { MalformedResponseError } from '../../src/review-api/index.ts';
 import { client, january, json, quick, tinyService } from './tiny-service.ts';
 
 const once = { retry: { ...quick, attempts: 1 } };
@@ -42,11 +42,11 @@ test.each<[field: string, body: object]>([
   ['options.id', { id: 7, options: [{ value: 'x' }] }],
   ['id', { id: null }],
 ])(
-  'a review whose %s is of another type is a MalformedAnswerError that names the field, not what it holds',
+  'a review whose %s is of another type is a MalformedResponseError that names the field, not what it holds',
   async (field, body) => {
     const error = await readReview(body).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(MalformedAnswerError);
-    expect(error).toMatchObject({ words: expect.stringContaining(`as ${field}`) });
+    expect(error).toBeInstanceOf(MalformedResponseError);
+    expect(error).toMatchObject({ detail: expect.stringContaining(`as ${field}`) });
     expect(String(error)).not.toMatch(/Minji|five/);
   },
 );
@@ -62,8 +62,8 @@ test('what the typed reading refuses, the raw one shows; another review than the
   const service = await tinyService(({ path }) => json({ id: path.endsWith('/7') ? 7 : 9, score: 'five' }));
   const { reviews } = client(service.url, once);
   expect((await reviews.getRaw(7)).item).toEqual({ id: 7, score: 'five' });
-  await expect(reviews.getRaw(8)).rejects.toThrow(/got another review \(9\)/);
-  await expect(reviews.get(8)).rejects.toThrow(/got another review \(9\)/);
+  await expect(reviews.getRaw(8)).rejects.toThrow(/got another one \(9\)/);
+  await expect(reviews.get(8)).rejects.toThrow(/got another one \(9\)/);
 });
 
 test('a write that the service would refuse, or could not read, is refused before it is sent', async () => {

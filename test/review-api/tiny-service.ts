@@ -75,6 +75,7 @@ function send(response: ServerResponse, reply: Reply): void {
     return;
   }
   const { status = 200, headers = {}, body } = reply;
-  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+  const isWritten = typeof body === 'string' || Buffer.isBuffer(body);
+  const text = body === undefined ? '' : isWritten ? body : JSON.stringify(body);
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(status === 204 ? undefined : text);
 }

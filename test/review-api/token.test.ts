@@ -49,7 +49,7 @@ test('refused credentials are told at once, in the words of the service', async 
     .reviews.overview()
     .catch((reason) => reason);
   expect(error).toBeInstanceOf(AuthenticationError);
-  expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status: 401, words: 'error: invalid_client' });
+  expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status: 401, detail: 'error: invalid_client' });
   expect(service.tokenRequests()).toBe(1);
 });
 

@@ -1,19 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextStep } from '../../src/reviews/next-step.ts';
-import { planWindows } from '../../src/reviews/plan-windows.ts';
-import { windowLimits } from '../../src/reviews/window.ts';
-import { gaps, localPeriod, type Span, startOfDay } from '../../src/span.ts';
+import { gaps, localPeriod, type Span, startOfDay } from '../../src/base/time/span.ts';
+import { classify, type Facts, type FirstPage } from '../../src/reviews/read/classify-page.ts';
+import { type Expected, endsOn } from '../../src/reviews/read/prove-span.ts';
+import { halvesOf, meet } from '../../src/reviews/read/read-exhaustively.ts';
+import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const span = fc
-  .tuple(second, fc.integer({ min: 0, max: 500_000_000 }))
+  .tuple(second, fc.integer({ min: 1, max: 500_000_000 }))
   .map(([start, length]): Span => ({ start, end: start + length }));
-const share = fc.double({ min: 0, max: 1, noNaN: true });
-const holds = (spans: readonly Span[], at: number) => spans.some((one) => one.start <= at && at <= one.end);
+const share = fc.double({ min: 0, max: 0.999_999, noNaN: true });
+const holds = (spans: readonly Span[], at: number) => spans.some((one) => one.start <= at && at < one.end);
 
 describe('planWindows', () => {
-  test('each window is within the limit, and neighbours share their boundary second', () => {
+  test('each window is within the limit, and neighbours meet', () => {
     fc.assert(
       fc.property(span, (wanted) => {
         const windows = planWindows(wanted);
@@ -25,11 +26,12 @@ describe('planWindows', () => {
     );
   });
 
-  test('windows and what was covered hold every second of what is wanted', () => {
+  test('each second of what is wanted is either in one window or covered', () => {
     fc.assert(
       fc.property(span, fc.array(span, { maxLength: 6 }), share, (wanted, covered, part) => {
         const at = wanted.start + Math.floor((wanted.end - wanted.start) * part);
-        expect(holds([...planWindows(wanted, covered), ...covered], at)).toBe(true);
+        const windows = planWindows(wanted, covered).filter((one) => holds([one], at));
+        expect(windows).toHaveLength(holds(covered, at) ? 0 : 1);
       }),
     );
   });
@@ -42,33 +44,129 @@ describe('planWindows', () => {
   });
 });
 
-describe('nextStep', () => {
-  const page = { count: 100, lastPage: 7, ordered: true, lastSecond: 50 };
-  const span = { start: 10, end: 90 };
+describe('classify', () => {
+  const facts: Facts = { timeZone: 'Asia/Seoul', mostPages: 30, fullPage: 100, mayBeSplit: true };
+  const rest = { start: 1000, end: 9000 };
+  /** A page of so many records, evenly dated from `first` to `last`. */
+  const page = (count: number, [first, last]: [number, number], lastPage?: number): FirstPage => ({
+    seconds: Array.from({ length: count }, (_, index) =>
+      Math.floor(first + ((last - first) * index) / (count - 1 || 1)),
+    ),
+    lastPage,
+    outOfRange: undefined,
+  });
 
-  test('a first page is gone on from its last second, which is always later than where it began', () => {
-    expect(nextStep(span, page, 100)).toEqual({ kind: 'goOn', from: 50 });
-    expect(nextStep(span, { ...page, lastSecond: 95 }, 100)).toEqual({ kind: 'goOn', from: 90 });
-    expect(nextStep(span, { ...page, lastSecond: 10 }, 100)).toEqual({ kind: 'dense' });
-    expect(nextStep({ start: 10, end: 11 }, { ...page, lastSecond: 11 }, 100)).toEqual({ kind: 'dense' });
+  test('reading goes on from the last second of a page, which is always later than where it began', () => {
+    expect(classify(page(100, [1000, 1500], 7), rest, facts)).toEqual({ kind: 'continue', from: 1500 });
+    expect(classify(page(100, [1000, 9500], 7), rest, facts)).toEqual({ kind: 'continue', from: 9000 });
+  });
+
+  test('a second that fills a page is saturated, and so is the hour that daylight saving repeats', () => {
+    expect(classify(page(100, [1000, 1000], 7), rest, facts)).toEqual({ kind: 'saturated', end: 1001 });
+    const inside = Date.parse('2026-11-01T05:30:00Z') / 1000;
+    const repeated = { start: inside, end: inside + 86_400 };
+    const newYork = { ...facts, timeZone: 'America/New_York' };
+    const outcome = classify(page(100, [inside - 900, inside], 7), repeated, newYork);
+    expect(outcome.kind === 'saturated' && outcome.end).toBeGreaterThanOrEqual(inside + 5400);
   });
 
   test('the order of the dates is checked, not assumed', () => {
-    expect(nextStep(span, { ...page, ordered: false }, 100)).toEqual({ kind: 'unordered' });
-    expect(nextStep(span, { ...page, lastSecond: undefined }, 100)).toEqual({ kind: 'unordered' });
+    const seconds = [1001, 1003, 1002];
+    expect(classify({ seconds, lastPage: 7, outOfRange: undefined }, rest, facts)).toEqual({ kind: 'unsorted' });
+    expect(classify({ seconds: [undefined], lastPage: 7, outOfRange: undefined }, rest, facts).kind).toBe('unsorted');
+    // All of its records may be hidden: page numbers tell.
+    expect(classify(page(0, [0, 0], 7), rest, facts)).toEqual({ kind: 'unsorted' });
   });
 
-  test('the end is what is told, or a page that is not full; an empty page of several is no end', () => {
-    expect(nextStep(span, { ...page, count: 30, lastPage: 1 }, 100)).toEqual({ kind: 'done' });
-    expect(nextStep(span, { ...page, count: 30, lastPage: 2 }, 100)).toEqual({ kind: 'goOn', from: 50 });
-    expect(nextStep(span, { ...page, count: 100, lastPage: 1 }, 100)).toEqual({ kind: 'goOn', from: 50 });
-    expect(nextStep(span, { ...page, count: 0, lastPage: undefined }, 0)).toEqual({ kind: 'done' });
-    expect(() => nextStep(span, { ...page, count: 0 }, 100)).toThrow('empty first page');
+  test('the last page says where the list ends; a short page of several is no end', () => {
+    expect(classify(page(30, [1000, 1500], 1), rest, facts)).toEqual({ kind: 'end' });
+    expect(classify(page(30, [1000, 1500], 2), rest, facts)).toEqual({ kind: 'continue', from: 1500 });
+    expect(classify(page(100, [1000, 1500], 1), rest, facts)).toEqual({ kind: 'continue', from: 1500 });
+  });
+
+  test('where the service names no last page, the page behind a short one decides', () => {
+    const short = page(99, [1000, 8000]);
+    expect(classify(short, rest, facts)).toEqual({ kind: 'short' });
+    expect(classify(short, rest, { ...facts, isMoreBehind: false })).toEqual({ kind: 'end' });
+    expect(classify(short, rest, { ...facts, isMoreBehind: true })).toEqual({ kind: 'continue', from: 8000 });
+    expect(classify(page(100, [1000, 8000]), rest, facts)).toEqual({ kind: 'continue', from: 8000 });
+    expect(classify(page(0, [0, 0]), rest, facts)).toEqual({ kind: 'end' });
+  });
+
+  test('a span with more pages than can be counted is cut into pieces of about equal weight', () => {
+    const even = page(100, [1000, 1100], 78);
+    expect(classify(even, rest, facts)).toEqual({ kind: 'split', from: 1100, at: [3600, 6200] });
+    // Thirty may be a cap: only the density of the first page says how much there is.
+    expect(classify({ ...even, lastPage: 30 }, rest, facts)).toMatchObject({ kind: 'split', at: { length: 2 } });
+    expect(classify({ ...even, lastPage: undefined }, rest, facts)).toMatchObject({ kind: 'split', at: { length: 2 } });
+    // A start that is thin says nothing about where the rest lies.
+    expect(classify(page(100, [1000, 5000], 78), rest, facts)).toEqual({ kind: 'continue', from: 5000 });
+    expect(classify(even, rest, { ...facts, mayBeSplit: false })).toEqual({ kind: 'continue', from: 1100 });
+    expect(classify({ ...even, lastPage: 29 }, rest, facts)).toEqual({ kind: 'continue', from: 1100 });
+  });
+
+  test('a date that was not asked for is reported, and reading goes on as long as it gets on', () => {
+    const stray = { ...page(100, [1000, 1500], 7), outOfRange: 500 };
+    expect(classify(stray, rest, facts)).toEqual({ kind: 'outOfRange', second: 500, from: 1500 });
+    const stuck = { ...page(100, [1000, 1000], 7), outOfRange: 500 };
+    expect(classify(stuck, rest, facts)).toEqual({ kind: 'outOfRange', second: 500, from: undefined });
+    expect(classify({ ...stray, lastPage: 1, seconds: [1000, 1500] }, rest, facts)).toMatchObject({ from: undefined });
   });
 });
 
-describe('gaps and local periods', () => {
-  test('a gap shares its boundary seconds with what lies beside it', () => {
+describe('the proof of a span', () => {
+  const shown = (count: number, lastPage?: number) => ({
+    ids: Array.from({ length: count }, (_, index) => `${index}`),
+    seconds: Array.from({ length: count }, () => 50),
+    lastPage,
+  });
+  const expected: Expected = { number: 3, size: 100, count: 237, isCounted: () => true, isWhole: true };
+
+  test('the page on which the list must end shows exactly the rest', () => {
+    expect(endsOn(shown(37), expected)).toBe(true);
+    expect(endsOn(shown(38), expected)).toBe(false);
+    // A list of which hidden reviews were taken off: what lies behind this page is not known.
+    expect(endsOn(shown(36), expected)).toBe(false);
+    expect(endsOn(shown(37, 3), expected)).toBe(true);
+    expect(endsOn(shown(37, 4), expected)).toBe(false);
+  });
+
+  test('where all pages were full, the next one is empty or refused', () => {
+    const even = { ...expected, count: 200 };
+    expect(endsOn(shown(0), even)).toBe(true);
+    expect(endsOn(undefined, even)).toBe(true);
+    expect(endsOn(shown(1), even)).toBe(false);
+  });
+
+  test('a full page does not end a list, whatever was counted', () => {
+    expect(endsOn(shown(100), { ...expected, count: 300 })).toBe(false);
+  });
+
+  test('what lies behind the end of the span does not count', () => {
+    const page = { ...shown(60), seconds: Array.from({ length: 60 }, (_, index) => (index < 37 ? 50 : 99)) };
+    const cutOff = { ...expected, isWhole: false, isCounted: (second: number | undefined) => second !== 99 };
+    expect(endsOn(page, cutOff)).toBe(true);
+    expect(endsOn(page, { ...cutOff, count: 236 })).toBe(false);
+  });
+});
+
+describe('both ends of a saturated second', () => {
+  const list = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => String(from + index));
+
+  test('they are whole when what both show is the end of each, in opposite order', () => {
+    expect(meet(list(0, 60), list(40, 100).toReversed())).toBe(true);
+    expect(meet(list(0, 60), list(60, 100).toReversed())).toBe(false);
+  });
+
+  test('one id in common, or the same order from both ends, proves nothing', () => {
+    expect(meet(['5', ...list(20, 60)], ['5', ...list(70, 100)])).toBe(false);
+    expect(meet([...list(20, 60), '5'], ['5', ...list(70, 100)])).toBe(false);
+    expect(meet(list(0, 60), list(0, 60))).toBe(false);
+  });
+});
+
+describe('spans', () => {
+  test('a gap ends where what lies beside it begins', () => {
     const covered = [
       { start: 20, end: 30 },
       { start: 30, end: 50 },
@@ -78,19 +176,36 @@ describe('gaps and local periods', () => {
       { start: 50, end: 100 },
     ]);
     expect(gaps({ start: 10, end: 20 }, [{ start: 0, end: 100 }])).toEqual([]);
-    expect(gaps({ start: 5, end: 5 }, [])).toEqual([{ start: 5, end: 5 }]);
+    expect(gaps({ start: 20, end: 31 }, [{ start: 0, end: 30 }])).toEqual([{ start: 30, end: 31 }]);
   });
 
-  test('an hour that daylight saving repeats is asked for whole, from both sides', () => {
+  test('halves meet, never within an hour that daylight saving repeats', () => {
+    expect(halvesOf({ start: 0, end: 5 }, 'Asia/Seoul')).toEqual([
+      { start: 0, end: 2 },
+      { start: 2, end: 5 },
+    ]);
+    expect(halvesOf({ start: 4, end: 5 }, 'Asia/Seoul')).toBeUndefined();
+    const [from, to] = ['2026-11-01T05:00:00Z', '2026-11-01T07:00:00Z'].map((text) => Date.parse(text) / 1000);
+    expect(halvesOf({ start: from ?? 0, end: to ?? 0 }, 'America/New_York')).toBeUndefined();
+    const [first, second] = halvesOf({ start: from ?? 0, end: (to ?? 0) + 6000 }, 'America/New_York') ?? [];
+    expect(first?.end).toBe(second?.start);
+    expect(first?.end).toBeGreaterThanOrEqual(to ?? 0);
+  });
+
+  test('an hour that daylight saving repeats is asked for whole, from both sides; a skipped one is never named', () => {
     // 01:00 to 02:00 of 2026-11-01 happens twice in New York: first at UTC-4, then at UTC-5.
     const inside = Date.parse('2026-11-01T05:30:00Z') / 1000;
-    expect(localPeriod({ start: inside, end: inside }, 'America/New_York')).toEqual({
-      start: '2026-11-01 00:30:00',
-      end: '2026-11-01 02:00:00',
+    expect(localPeriod({ start: inside, end: inside + 1 }, 'America/New_York')).toEqual({
+      ...{ start: '2026-11-01 00:30:00', end: '2026-11-01 02:00:01' },
+      ...{ first: inside - 3600, last: inside + 5401 },
     });
-    expect(localPeriod({ start: inside, end: inside }, 'Asia/Seoul')).toEqual({
-      start: '2026-11-01 14:30:00',
-      end: '2026-11-01 14:30:00',
+    expect(localPeriod({ start: inside, end: inside + 1 }, 'Asia/Seoul')).toEqual({
+      ...{ start: '2026-11-01 14:30:00', end: '2026-11-01 14:30:01', first: inside, last: inside + 1 },
+    });
+    // 02:00 to 03:00 of 2026-03-08 does not happen in New York.
+    const skipped = Date.parse('2026-03-08T07:00:00Z') / 1000;
+    expect(localPeriod({ start: skipped - 1, end: skipped }, 'America/New_York')).toMatchObject({
+      ...{ start: '2026-03-08 01:59:59', end: '2026-03-08 03:00:00' },
     });
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startEmbeddedDatabase } from '../../src/embedded-database/index.ts';
+import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { prepareBi } from '../../src/warehouse/bi.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
@@ -20,7 +20,7 @@ const insertSecrets = `
   values (1, now(), now(), 778899, 'member-secret-code', 'Kim Secret', 'Kim Secret loves it', 'order-secret-1',
     'line-secret-1', 'review-secret-1', 7, 'product-7', '{"engraving": "Kim Secret"}', '[{"value": "Kim Secret"}]',
     '{"user_email": "kim.secret@example.com"}');
-  insert into sync.order_links (order_code, order_id, with_contact) values ('order-secret-1', 1, true);
+  insert into sync.order_links (order_code, order_id) values ('order-secret-1', 1);
   insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, delivered_at)
   values ('order-secret-1', 'line-secret-1', 1, '{"product_options": {"engraving": "Kim Secret"}}', 7, now());
   insert into sync.dead_letters (kind, key, reason, payload)

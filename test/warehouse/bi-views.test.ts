@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { packagePath } from '../../src/package-root.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
@@ -121,6 +121,12 @@ describe('deliveries', () => {
       `insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code) values
         (1, '2026-02-03', now(), 11, 'a'), (2, '2026-02-05', now(), 12, 'a'), (3, '2026-02-06', now(), 12, 'a'),
         (4, '2026-02-06', now(), 11, 'elsewhere')`,
+    );
+    // Gone from the service: it answers no order and no delivery any more.
+    await query(
+      url,
+      `insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code, deleted_at) values
+        (5, '2026-02-02', now(), 11, 'b', now()), (6, '2026-02-01', now(), 11, 'a', now())`,
     );
     expect(
       await query(

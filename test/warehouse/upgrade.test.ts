@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { packagePath } from '../../src/package-root.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import { migrateQueue } from '../../src/queue/connection.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
@@ -54,6 +54,12 @@ async function rowsOf(url: string): Promise<Map<string, object[]>> {
   return rows;
 }
 
+/** Columns that later versions dropped, with a value that earlier ones had in them. */
+const droppedSince: Record<string, object> = { 'sync.order_links': { with_contact: true } };
+
+const without = (row: object, columns: readonly string[]) =>
+  Object.fromEntries(Object.entries(row).filter(([column]) => !columns.includes(column)));
+
 /** A warehouse as that version left it, with as much of the rows as it had columns for. */
 async function warehouseOf(version: string): Promise<string> {
   const url = await createDatabase();
@@ -61,12 +67,15 @@ async function warehouseOf(version: string): Promise<string> {
   await migrateWarehouse(warehouse.db, version);
   await warehouse.close();
   await migrateQueue(url);
+  // Rows are copied as they are: no trigger may add to them.
+  const copying = new URL(url);
+  copying.searchParams.set('options', '-c session_replication_role=replica');
   for (const { name } of await query<{ name: string }>(url, tablesSql)) {
-    await query(url, `delete from ${name}`);
+    await query(copying.href, `delete from ${name}`);
     await query(
-      url,
+      copying.href,
       `insert into ${name} overriding system value select * from jsonb_populate_recordset(null::${name}, $1::jsonb)`,
-      [JSON.stringify(written.get(name) ?? [])],
+      [JSON.stringify((written.get(name) ?? []).map((row) => ({ ...droppedSince[name], ...row })))],
     );
     const identity = `select attname as name from pg_attribute where attrelid = '${name}'::regclass and attidentity <> ''`;
     for (const column of await query<{ name: string }>(url, identity)) {
@@ -76,8 +85,9 @@ async function warehouseOf(version: string): Promise<string> {
   return url;
 }
 
-// The first two came together: nobody has a warehouse of the first alone.
-test.each(names.slice(1, -1))(
+// The first two came together, and so do those after 0008: nobody has a warehouse in between.
+const released = names.filter((name) => name >= '0002' && name < '0009');
+test.each(released)(
   'a warehouse of %s with data in it keeps every row, and goes on where it stopped',
   async (version) => {
     const url = await warehouseOf(version);
@@ -87,9 +97,14 @@ test.each(names.slice(1, -1))(
     const migrated = await runCli(['migrate', '--json'], environment);
     expect(JSON.parse(migrated.stdout).applied).toEqual(names.slice(names.indexOf(version) + 1));
     const after = await rowsOf(url);
+    // The counts by day are worked out again from the reviews.
+    before.delete('sync.review_day_changes');
+    // Dropped by 0019.
+    before.delete('sync.run_parts');
     for (const [name, rows] of before) {
       expect(after.get(name), name).toHaveLength(rows.length);
-      for (const row of rows) expect(after.get(name), name).toContainEqual(expect.objectContaining(row));
+      const kept = rows.map((row) => without(row, Object.keys(droppedSince[name] ?? {})));
+      for (const row of kept) expect(after.get(name), name).toContainEqual(expect.objectContaining(row));
     }
     const posts = () =>
       Object.entries(world.service.requests()).filter(([route]) => /^(POST \/v1|PUT|DELETE)/.test(route));

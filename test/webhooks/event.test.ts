@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { distilEvents } from '../../src/webhooks/distil-events.ts';
+import { coalesceEvents } from '../../src/webhooks/coalesce-events.ts';
 import { brandsOf, readEvents } from '../../src/webhooks/event.ts';
 
 test('the three events of the spec are told apart by their fields', () => {
@@ -33,16 +33,30 @@ test('what is wrong stays alone, and can be tried again by itself', () => {
     [{ brand_id: 1, reviews: [null] }],
     [{ brand_id: 1, products: [{ score: 3 }] }],
   ]);
-  expect(faults[5]?.reason).toBe('expected an integer id of a review, found "abc"');
+  expect(faults[5]?.reason).toBe('expected an integer id of a review, from 1, found a text of 3 characters');
 });
 
 test('a code that Postgres cannot hold is a fault of its own, not of what comes with it', () => {
-  const products = ['a\u0000b', '\ud800', 'fine'].map((code, id) => ({ id, code, reviews_count: 1, score: 4 }));
+  const products = ['a\u0000b', '\ud800', 'fine'].map((code, index) => ({
+    id: index + 1,
+    code,
+    reviews_count: 1,
+    score: 4,
+  }));
   const { events, faults } = readEvents([{ brand_id: 1, products }]);
-  expect(events.map(({ id }) => id)).toEqual([2]);
+  expect(events.map(({ id }) => id)).toEqual([3]);
   expect(faults.map(({ reason }) => reason)).toEqual([
-    'expected a code that Postgres can hold, found "a\\u0000b"',
-    'expected a code that Postgres can hold, found "\\ud800"',
+    'expected a code that Postgres can hold, found a text of 3 characters',
+    'expected a code that Postgres can hold, found a text of 1 characters',
+  ]);
+});
+
+test('an id of 0 is a fault: it can be neither asked for nor stored', () => {
+  const { events, faults } = readEvents([{ brand_id: 1, reviews: [{ id: 0 }, { id: 5 }], products: [{ id: '0' }] }]);
+  expect(events).toMatchObject([{ kind: 'review', id: 5 }]);
+  expect(faults.map(({ payload }) => payload)).toEqual([
+    [{ brand_id: 1, reviews: [{ id: 0 }] }],
+    [{ brand_id: 1, products: [{ id: '0' }] }],
   ]);
 });
 
@@ -60,8 +74,17 @@ test('of duplicates in any order the newest is left, and foreign brands are not'
     ...{ metaReviewsCount: null, metaScore: null },
   });
   const events = [at(5, 20), at(5, 30), at(5, 10), at(5, 99, 2), summary(2), summary(1)];
-  expect(distilEvents(events, [1])).toEqual({
+  expect(coalesceEvents(events, [1])).toEqual({
     ...{ reviews: [at(5, 30)], summaries: [summary(1)], products: [], foreign: 1 },
   });
-  expect(distilEvents([at(5, 99, 2)], []).foreign).toBe(0);
+  expect(coalesceEvents([at(5, 99, 2)], []).foreign).toBe(0);
+});
+
+test('sixty thousand wrong records of one webhook are one fault with their number, which can be tried again', () => {
+  const reviews = Array.from({ length: 60_000 }, (_, n) => ({ id: `x${n}` }));
+  const { faults } = readEvents([{ brand_id: 1, reviews }]);
+  expect(faults.map(({ reason }) => reason)).toEqual([
+    '60000 records of one webhook are wrong, the first: expected an integer id of a review, from 1, found a text of 2 characters',
+  ]);
+  expect(readEvents(faults[0]?.payload as unknown[]).faults).toHaveLength(1);
 });

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { Command as Commander } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/app/config.ts';
+import { commands } from '../../src/cli/commands/index.ts';
+import { runCli, runProcess } from '../harness/cli.ts';
+import { createDatabase } from '../harness/database.ts';
+import { refusalOf } from '../harness/refusal.ts';
+
+const right = {
+  SHOP_DATABASE_URL: 'postgres://shop:geheim@127.0.0.1:5/shop',
+  WAREHOUSE_DATABASE_URL: 'postgres://warehouse:geheim@127.0.0.1:5/warehouse',
+  REVIEW_API_BASE_URL: 'https://reviews.example.com/base',
+  REVIEW_API_CLIENT_ID: 'id',
+  REVIEW_API_CLIENT_SECRET: 'geheim',
+};
+
+describe('readConfig', () => {
+  test('the defaults are the contract’s', () => {
+    expect(readConfig(right)).toMatchObject({
+      queueUrl: right.WAREHOUSE_DATABASE_URL,
+      shopSqlDir: 'sql/shop',
+      api: { timeZone: 'Asia/Seoul', concurrency: 8, requestsPerSecond: undefined },
+      ...{
+        orderOverlapMinutes: 10,
+        orderBatchSize: 50_000,
+        reviewOverlapMinutes: 60,
+        orderContactMaxAgeDays: 30,
+        orderDeletes: 'off',
+      },
+      schedules: { catalog: '0 * * * *', orders: '*/5 * * * *', reviews: '*/15 * * * *', reconcile: '30 4 * * *' },
+      scheduleTimeZone: 'Asia/Seoul',
+    });
+  });
+
+  test.each([
+    ['SHOP_DATABASE_URL', 'mysql://shop:geheim@host/db'],
+    ['WAREHOUSE_DATABASE_URL', 'geheim'],
+    ['QUEUE_URL', 'amqp://guest:geheim@host'],
+    ['REVIEW_API_BASE_URL', 'reviews.example.com?secret=geheim'],
+    ['REVIEW_API_BASE_URL', 'https://user:geheim@reviews.example.com'],
+    ['REVIEW_API_BASE_URL', 'https://reviews.example.com/?key=geheim'],
+    ['REVIEW_API_TIME_ZONE', '+09:00'],
+    ['REVIEW_API_TIME_ZONE', 'Seoul'],
+    ['REVIEW_API_CONCURRENCY', '0'],
+    ['REVIEW_API_CONCURRENCY', '2.5'],
+    ['REVIEW_API_REQUESTS_PER_SECOND', 'NaN'],
+    ['ORDER_OVERLAP_MINUTES', '-1'],
+    ['ORDER_DELETES', 'yes'],
+    ['SCHEDULE_ORDERS', 'every 5 minutes'],
+    ['SCHEDULE_TIME_ZONE', 'KST+9'],
+    ['LOG_LEVEL', 'loud'],
+  ])('%s=%s is refused by name, and no secret is shown', (name, value) => {
+    const refusal = refusalOf({ ...right, [name]: value });
+    expect(refusal).toContain(`${name} is malformed: expected`);
+    expect(refusal).not.toContain('geheim');
+  });
+
+  test('an empty schedule turns it off; an empty other variable is as if it were not there', () => {
+    expect(readConfig({ ...right, SCHEDULE_ORDERS: '', ORDER_OVERLAP_MINUTES: '' })).toMatchObject({
+      schedules: { orders: '' },
+      orderOverlapMinutes: 10,
+    });
+  });
+
+  test('.env.example is a right configuration once its values are filled in', () => {
+    const example = parseEnv(readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8'));
+    expect(() => readConfig(example)).not.toThrow();
+  });
+});
+
+describe('the command line', () => {
+  test('names everything that is wrong at once, does nothing and exits 2', async () => {
+    const end = await runCli(['status'], { SCHEDULE_ORDERS: 'x', SHOP_DATABASE_URL: 'nonsense' });
+    expect(end).toMatchObject({ status: 2, stdout: '' });
+    for (const name of [
+      'SHOP_DATABASE_URL is malformed',
+      'WAREHOUSE_DATABASE_URL is missing',
+      'SCHEDULE_ORDERS is malformed',
+    ]) {
+      expect(end.stderr).toContain(name);
+    }
+  });
+
+  test.each(commands)('$name --help shows how the command is used', async ({ name, load }) => {
+    const commander = new Commander(name);
+    (await load()).define(commander, async () => {});
+    expect(commander.helpInformation()).toContain(`Usage: ${name}`);
+  });
+
+  test.each([['nonsense'], ['sync nothing'], ['backfill reviews --from 31.1.2026'], ['status --nonsense']])(
+    '%s is wrong usage: exit 2',
+    async (args) => {
+      expect(await runCli(args.split(' '), right)).toMatchObject({ status: 2, stdout: '' });
+    },
+  );
+
+  test('.env of the working directory is read, and the environment wins', async () => {
+    const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
+    const lines = Object.entries({ ...right, SCHEDULE_ORDERS: 'x', SCHEDULE_REVIEWS: 'y' });
+    await writeFile(join(cwd, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
+    const { status, stderr } = await runProcess(['status'], { SCHEDULE_REVIEWS: '' }, cwd);
+    expect(status).toBe(2);
+    expect(stderr).toContain('SCHEDULE_ORDERS');
+    expect(stderr).not.toContain('SCHEDULE_REVIEWS');
+  });
+
+  test('a warehouse that is not there, or not migrated, is told with what to do', async () => {
+    const gone = await runCli(['status'], right);
+    expect(gone.status).toBe(1);
+    expect(gone.stderr).toContain('WAREHOUSE_DATABASE_URL');
+    const bare = await runCli(['status'], { ...right, WAREHOUSE_DATABASE_URL: await createDatabase('empty') });
+    expect(bare.status).toBe(1);
+    expect(bare.stderr).toContain('npx review-sync migrate');
+  });
+
+  test('migrate may run twice, and twice at once', async () => {
+    const environment = { ...right, WAREHOUSE_DATABASE_URL: await createDatabase('empty') };
+    const [one, other] = await Promise.all([runCli(['migrate'], environment), runCli(['migrate'], environment)]);
+    expect([one.status, other.status]).toEqual([0, 0]);
+    expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0, stdout: 'Up to date.\n' });
+    expect((await runCli(['status', '--json'], environment)).status).toBe(0);
+  });
+});

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+
+/** Runs a program that has a fault, after what the command line does at its start. */
+function faulty(program: string) {
+  const file = JSON.stringify(packagePath('src', 'cli', 'last-resort.ts'));
+  const text = `const { explainFaults } = await import(${file}); explainFaults(); ${program}`;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', text], {
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+const sentence = (words: string) => `review-sync: ${words}. This is a fault of review-sync; please report it.\n`;
+
+test('a promise that fails and that nobody waits for is reported, and ends nothing', () => {
+  expect(faulty(`Promise.reject(new Error('lost')); setTimeout(() => console.log('went on'), 1)`)).toEqual({
+    status: 0,
+    stdout: 'went on\n',
+    stderr: sentence('a failure that nothing waits for: lost'),
+  });
+});
+
+test('an error thrown outside of any work ends the process with a sentence', () => {
+  expect(faulty(`setTimeout(() => { throw new Error('broken') }, 1)`)).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: sentence('an error that nothing expects: broken'),
+  });
+});
+
+test('a program that waits for what cannot come ends with a sentence', () => {
+  expect(faulty(`await new Promise(() => {})`)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(sentence('ended before its work was done')),
+  });
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { openProgress } from '../../src/cli/ui/progress.ts';
+
+function openLines() {
+  const lines: string[] = [];
+  const clock = { ms: 0 };
+  const terminal = { isTerminal: false, say: (line: string) => lines.push(line) };
+  return { lines, clock, progress: openProgress(terminal, 'sync orders', 'orders', () => clock.ms) };
+}
+
+test('a wait is said once until there is progress', () => {
+  const { lines, clock, progress } = openLines();
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    clock.ms += 10_000;
+    progress.wait('POST /v1/orders: status 503', clock.ms + 9000);
+  }
+  expect(lines).toEqual(['waiting until 00:00:19 UTC: POST /v1/orders: status 503']);
+  progress.update(1, 3);
+  clock.ms += 10_000;
+  progress.wait('POST /v1/orders: status 503', clock.ms + 9000);
+  expect(lines).toHaveLength(3);
+});
+
+test('many requests that wait at the same time are one line, but a much longer wait is said', () => {
+  const { lines, progress } = openLines();
+  for (let order = 1; order <= 100; order += 1) progress.wait(`order ${order}: status 503`, 1000 + order);
+  progress.wait('the review service asked for fewer requests', 300_000);
+  expect(lines).toEqual([
+    'waiting until 00:00:01 UTC: order 1: status 503',
+    'waiting until 00:05:00 UTC: the review service asked for fewer requests',
+  ]);
+});
+
+test('a wait without a known end is said', () => {
+  const { lines, progress } = openLines();
+  progress.wait('the queue does not respond', undefined);
+  expect(lines).toEqual(['waiting: the queue does not respond']);
+});

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { openQueues, type Queues } from '../../src/queue/index.ts';
+import { createDatabase } from './database.ts';
+import { hasRedis, startRedis } from './redis.ts';
+
+export type TestQueue = {
+  /** False: there is no redis-server here, so the tests on it are skipped. */
+  isHere: boolean;
+  /** The Redis of these tests; undefined on Postgres. */
+  redisUrl(): string | undefined;
+  /** QUEUE_URL, where the queue is not in the warehouse. */
+  environment(): Record<string, string>;
+};
+
+/** Declares the same tests on both queues, with one Redis for those on Redis. */
+export function onEachQueue(declare: (queue: TestQueue) => void): void {
+  describe.each([
+    { queue: 'postgres', isHere: true },
+    { queue: 'redis', isHere: hasRedis },
+  ])('on the $queue queue', ({ queue, isHere }) => {
+    let redis: Awaited<ReturnType<typeof startRedis>> | undefined;
+    beforeAll(async () => {
+      if (queue === 'redis' && isHere) redis = await startRedis();
+    });
+    afterAll(() => redis?.close());
+    declare({
+      isHere,
+      redisUrl: () => redis?.url,
+      environment: () => (redis ? { QUEUE_URL: redis.url } : {}),
+    });
+  });
+}
+
+/** Empty queues, which go when the test has ended. */
+export async function openTestQueues(redisUrl: string | undefined): Promise<Queues> {
+  const queues = await openQueues(redisUrl ?? (await createDatabase('migrated')));
+  onTestFinished(async () => {
+    for (const one of Object.values(queues.bull)) await one.obliterate({ force: true });
+    await queues.close();
+  });
+  return queues;
+}

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as a rule sees it; `form` holds the fields of the body or of the query. */
+export type ProxiedRequest = { method: string; path: string; form: URLSearchParams };
+
+/**
+ * What happens to a request: `pass`, the service gets it; `lose`, the service carries it out and its response is lost;
+ * `status`, the response has this status and the service gets nothing; `carriedOutAfter`, the response is 504, and the
+ * service carries the request out once the promise has resolved; `form`, the service gets these fields instead.
+ */
+export type Fate =
+  | 'pass'
+  | 'lose'
+  | { status: number; body?: string }
+  | { carriedOutAfter: Promise<unknown> }
+  | { form: URLSearchParams };
+
+export type Rule = (request: ProxiedRequest) => Fate | Promise<Fate>;
+
+/** Stands between client and service and treats each request as the rule says. The token's requests are passed on. */
+export async function startRuleProxy(target: string) {
+  let rule: Rule = () => 'pass';
+  const requests: ProxiedRequest[] = [];
+  const server = createServer(async (incoming, outgoing) => {
+    const { method = 'GET', url = '/' } = incoming;
+    const body = await bodyOf(incoming);
+    const [path = '', query = ''] = url.split('?');
+    const request = { method, path, form: new URLSearchParams(body || query) };
+    const isToken = path === '/oauth/token';
+    if (!isToken) requests.push(request);
+    const fate = isToken ? 'pass' : await rule(request);
+    if (typeof fate === 'object' && 'carriedOutAfter' in fate) {
+      outgoing.writeHead(504, { 'content-type': 'text/html' }).end('<html>Gateway Timeout</html>');
+      await fate.carriedOutAfter;
+    } else if (typeof fate === 'object' && 'status' in fate) {
+      outgoing.writeHead(fate.status, { 'content-type': 'application/json' }).end(fate.body ?? '{}');
+      return;
+    }
+    const type = incoming.headers['content-type'];
+    const form = typeof fate === 'object' && 'form' in fate ? fate.form.toString() : undefined;
+    const address = form === undefined || body !== '' ? url : `${path}?${form}`;
+    const response = await fetch(`${target}${address}`, {
+      method,
+      ...(type !== undefined && { headers: { 'content-type': type } }),
+      ...(body !== '' && { body: form ?? body }),
+    });
+    const text = await response.text();
+    if (outgoing.writableEnded) return;
+    if (fate === 'lose') {
+      incoming.socket.destroy();
+      return;
+    }
+    for (const name of ['content-type', 'link', 'location', 'date']) {
+      const value = response.headers.get(name);
+      if (value !== null) outgoing.setHeader(name, value);
+    }
+    outgoing.writeHead(response.status).end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests: requests as readonly ProxiedRequest[],
+    /** From now on requests are treated so. */
+    use(next: Rule): void {
+      rule = next;
+      requests.length = 0;
+    },
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

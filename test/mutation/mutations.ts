@@ -1,0 +1,330 @@
+/**
+ * Small, silent breakages of the riskiest files: a boundary, a comparison, a guard, an order of writes. Each leaves a
+ * program that compiles and mostly works.
+ */
+export type Mutation = {
+  /** What is broken now, as a sentence. */
+  name: string;
+  file: string;
+  /** Text that the file holds exactly once, and what takes its place. */
+  find: string;
+  replace: string;
+  /** The test files that should notice, the quickest first. */
+  tests: readonly string[];
+  /** Why no test can notice. */
+  survives?: string;
+};
+
+const orders = (name: string) => `test/promises/orders-${name}.test.ts`;
+const reviews = (name: string) => `test/promises/reviews-${name}.test.ts`;
+const pureOrders = ['test/orders/pure-rules.test.ts', 'test/orders/diff-sub-orders.test.ts'];
+const pureReviews = [
+  'test/reviews/pure.test.ts',
+  'test/reviews/read-window.test.ts',
+  'test/reviews/read-odd-lists.test.ts',
+];
+
+export const mutations: readonly Mutation[] = [
+  // Orders: never twice.
+  {
+    name: 'a held lease can be taken',
+    file: 'sql/warehouse/statements/lease_orders.sql',
+    find: 'where l.lease_owner is null or l.lease_expires_at < clock_timestamp()',
+    replace: 'where true',
+    tests: [orders('lease')],
+  },
+  {
+    name: 'links are written without the lease',
+    file: 'sql/warehouse/statements/save_order_lines.sql',
+    find: 'where l.order_code = g.order_code and l.lease_owner = g.token',
+    replace: 'where l.order_code = g.order_code',
+    tests: [orders('lease')],
+  },
+  {
+    name: 'a push is recorded without the lease',
+    file: 'sql/warehouse/statements/record_orders.sql',
+    find: 'where l.order_code = g.order_code and l.lease_owner = g.token',
+    replace: 'where l.order_code = g.order_code',
+    tests: [orders('fenced'), orders('lease')],
+  },
+  {
+    name: 'writes are sent until the very end of the lease',
+    file: 'src/warehouse/order-store.ts',
+    find: 'performance.now() - renewedAtMs <= leaseMs / 4',
+    replace: 'performance.now() - renewedAtMs <= leaseMs',
+    tests: [orders('lease')],
+  },
+  {
+    name: 'a stale copy of an order is pushed',
+    file: 'src/orders/push-order.ts',
+    find: 'leased.link.pushedAt !== null && leased.link.pushedAt >= readAt',
+    replace: 'leased.link.pushedAt !== null && leased.link.pushedAt > new Date()',
+    tests: [orders('exactly-once')],
+  },
+  {
+    name: 'the order is not known after a lost POST',
+    file: 'src/orders/push-order.ts',
+    find: 'wasSent = true;',
+    replace: 'wasSent = false;',
+    tests: [orders('fenced')],
+  },
+  {
+    name: 'a create without a response is not looked for',
+    file: 'src/orders/post-order.ts',
+    find: 'status !== 500 && status !== 503',
+    replace: 'status === 500 && status === 503',
+    tests: [orders('matching'), orders('crash')],
+  },
+  {
+    name: 'a pending line may take a sub-order that was there before',
+    file: 'src/orders/match-sub-orders.ts',
+    find: 'isNewSince(link, one) && likeness(one, link.content) === like',
+    replace: 'likeness(one, link.content) === like',
+    tests: [...pureOrders, 'test/models/models.test.ts'],
+  },
+  {
+    name: 'the product alone makes a match',
+    file: 'src/orders/same-content.ts',
+    find: "return sameOptions || samePrice ? 'similar' : 'different';",
+    replace: "return 'similar';",
+    tests: pureOrders,
+  },
+  {
+    name: 'options are not compared when a sub-order is adopted',
+    file: 'src/orders/same-content.ts',
+    find: "if (sameOptions && samePrice) return 'exact';",
+    replace: "if (samePrice) return 'exact';",
+    tests: pureOrders,
+  },
+  {
+    name: 'a removed line takes the sub-order of somebody else with it',
+    file: 'src/orders/diff-sub-orders.ts',
+    find: 'else if (idsBefore === null)',
+    replace: 'else if (idsBefore === undefined)',
+    tests: [...pureOrders, orders('removals')],
+  },
+  {
+    name: 'a sub-order of which the number of reviews is not known is removed',
+    file: 'src/orders/diff-sub-orders.ts',
+    find: 'if (subOrder.reviews_count !== 0) diff.kept.push({ lineCode, subOrderId: subOrder.id, why: ',
+    replace: 'if (Number(subOrder.reviews_count ?? 0) > 0) diff.kept.push({ lineCode, subOrderId: subOrder.id, why: ',
+    tests: [...pureOrders, orders('removals')],
+  },
+  {
+    name: 'an order of which the number of reviews is not known is deleted',
+    file: 'src/orders/remove-order.ts',
+    find: 'detail.sub_orders.every((subOrder) => subOrder.reviews_count === 0)',
+    replace: 'detail.sub_orders.every((subOrder) => !subOrder.reviews_count)',
+    tests: [orders('removals')],
+  },
+  {
+    name: 'another order that took the id is deleted',
+    file: 'src/orders/remove-order.ts',
+    find: 'return isSameCode(detail.code, code) && detail',
+    replace: 'return isSameCode(code, code) && detail',
+    tests: [orders('removals')],
+  },
+  {
+    name: 'an order that lost all of its lines loses its sub-orders',
+    file: 'src/orders/removal-guard.ts',
+    find: 'lines.length + waiting.length + faulty.length === 0',
+    replace: 'lines.length + waiting.length + faulty.length < 0',
+    tests: [...pureOrders, orders('removals')],
+  },
+  {
+    name: 'removals are unusual only where all vanish',
+    file: 'src/orders/removal-guard.ts',
+    find: 'vanished > alwaysAllowed && vanished > pushed * usualShare',
+    replace: 'vanished > alwaysAllowed && vanished >= pushed',
+    tests: [...pureOrders, orders('removals')],
+  },
+  // Orders: contact, cursor, fingerprint.
+  {
+    name: 'an old order is sent with its contact',
+    file: 'src/orders/contact-rule.ts',
+    find: "policy === 'young' && isYoung && !wasWithheld",
+    replace: "policy === 'young' && !wasWithheld",
+    tests: [...pureOrders, orders('contact')],
+  },
+  {
+    name: 'a contact that was withheld is sent when the order changes',
+    file: 'src/orders/contact-rule.ts',
+    find: "policy === 'young' && isYoung && !wasWithheld",
+    replace: "policy === 'young' && isYoung",
+    tests: [...pureOrders, orders('contact')],
+  },
+  {
+    name: 'another contact than the one sent before is repeated',
+    file: 'src/orders/contact-rule.ts',
+    find: "lastWasSent && hash === lastHash ? 'repeat'",
+    replace: "lastWasSent ? 'repeat'",
+    tests: [...pureOrders, orders('contact')],
+  },
+  {
+    name: 'the fingerprint leaves out lines that wait',
+    file: 'src/orders/desired-order.ts',
+    find: '...{ body, lines, waiting, faulty',
+    replace: '...{ body, lines, faulty',
+    tests: [...pureOrders, orders('alone')],
+  },
+  {
+    name: 'the cursor moves although a step failed',
+    file: 'src/orders/sync-orders.ts',
+    find: 'isHeld: state.isHeld || batch.failed',
+    replace: 'isHeld: state.isHeld',
+    tests: ['test/promises/feed-changes.test.ts', orders('alone')],
+  },
+  {
+    name: 'a cursor in the future of the shop is believed',
+    file: 'src/orders/sync-orders.ts',
+    find: '!cursor || instantOf(cursor.at) <= instantOf(shopNow)',
+    replace: '!cursor || instantOf(cursor.at) >= 0',
+    tests: ['test/promises/feed-changes.test.ts', orders('exactly-once'), orders('alone')],
+  },
+  // The client.
+  {
+    name: 'a create is repeated after a lost response',
+    file: 'src/review-api/http/retry-policy.ts',
+    find: '!attempt.repeatable && mayBeCarriedOut(failure)',
+    replace: '!attempt.repeatable && attempt.repeatable',
+    tests: ['test/review-api/retry-policy.test.ts'],
+  },
+  {
+    name: 'an answer of 429 costs the request its time',
+    file: 'src/review-api/http/retry-policy.ts',
+    find: "failure.kind !== 'limited' && spentMs + delayMs > giveUpAfterMs",
+    replace: 'spentMs + delayMs > giveUpAfterMs',
+    tests: ['test/review-api/retry-policy.test.ts', 'test/review-api/repeats.test.ts'],
+  },
+  // Reviews: reading and proof.
+  {
+    name: 'a short page ends a span',
+    file: 'src/reviews/read/classify-page.ts',
+    find: 'facts.isMoreBehind ?? (seconds.length >= facts.fullPage || undefined)',
+    replace: 'facts.isMoreBehind ?? seconds.length >= facts.fullPage',
+    tests: pureReviews,
+  },
+  {
+    name: 'an unsorted page is walked on',
+    file: 'src/reviews/read/classify-page.ts',
+    find: 'if (lastSecond === undefined || !isSorted(seconds))',
+    replace: 'if (lastSecond === undefined)',
+    tests: pureReviews,
+  },
+  {
+    name: 'a full page proves the end of a list',
+    file: 'src/reviews/read/prove-span.ts',
+    find: 'if (shown >= size || shown !== count - size * (number - 1)) return false;',
+    replace: 'if (shown > size || shown !== count - size * (number - 1)) return false;',
+    tests: pureReviews,
+  },
+  {
+    name: 'a span is proven whatever its last page shows',
+    file: 'src/reviews/read/prove-span.ts',
+    find: 'if (shown >= size || shown !== count - size * (number - 1)) return false;',
+    replace: 'if (shown >= size) return false;',
+    tests: pureReviews,
+  },
+  {
+    name: 'the last minute counts as covered',
+    file: 'src/reviews/export-window.ts',
+    find: 'const justNow = 60;',
+    replace: 'const justNow = 0;',
+    tests: [reviews('watermark')],
+  },
+  // Reviews: watermark and gaps.
+  {
+    name: 'the watermark is the time',
+    file: 'src/reviews/sync-reviews.ts',
+    find: 'return Math.min(latest, Math.max(latest - quietDays * day, seen ?? 0));',
+    replace: 'return Math.max(latest, Math.min(latest - quietDays * day, seen ?? 0));',
+    tests: [reviews('watermark')],
+  },
+  {
+    name: 'the clock of the service alone decides how far a sync has read',
+    file: 'src/reviews/sync-reviews.ts',
+    find: 'const readTo = Math.min(overview.serviceNow, now);',
+    replace: 'const readTo = overview.serviceNow;',
+    tests: [reviews('obstacles'), 'test/promises/cursor-waits.test.ts'],
+  },
+  {
+    name: 'what failed is no open gap',
+    file: 'src/reviews/sync-reviews.ts',
+    find: '  await openFailedGaps(db, runId, state, failure);\n',
+    replace: '',
+    tests: [reviews('obstacles'), 'test/promises/cursor-waits.test.ts'],
+  },
+  {
+    name: 'a cursor may go back',
+    file: 'src/warehouse/cursors.ts',
+    find: 'then kept.position || excluded.position else excluded.position || kept.position',
+    replace: 'then kept.position || excluded.position else kept.position || excluded.position',
+    tests: ['test/warehouse/cursors.test.ts'],
+  },
+  {
+    name: 'a gap is closed whole when a part of it was read',
+    file: 'src/warehouse/open-gaps.ts',
+    find: '- tstzmultirange(tstzrange(',
+    replace: '- tstzmultirange(tstzrange(start_at, end_at)) - tstzmultirange(tstzrange(',
+    tests: ['test/warehouse/coverage-ledger.test.ts', reviews('obstacles')],
+  },
+  // Reviews: deletions, versions.
+  {
+    name: 'an older version of a review overwrites a newer one',
+    file: 'sql/warehouse/statements/land_reviews.sql',
+    find: 'excluded.updated_at >= kept.updated_at and ',
+    replace: '',
+    tests: [reviews('land')],
+  },
+  {
+    name: 'a review that returns stays marked as deleted',
+    file: 'sql/warehouse/statements/land_reviews.sql',
+    find: 'deleted_at = null, synced_at',
+    replace: 'synced_at',
+    tests: [reviews('reconcile')],
+  },
+  {
+    name: 'a review is marked deleted without asking for it',
+    file: 'src/reviews/confirm-deleted.ts',
+    find: "(await exists(deps, id)) ? 'unlisted' : 'gone'",
+    replace: "'gone'",
+    tests: [reviews('reconcile'), 'test/promises/two-readings.test.ts'],
+  },
+  {
+    name: 'a service that says 404 to everything is believed',
+    file: 'src/reviews/confirm-deleted.ts',
+    find: 'if (missed > shown || !(await isAnyKnown(deps, absent)))',
+    replace: 'if (missed > shown)',
+    tests: [reviews('reconcile'), 'test/promises/two-readings.test.ts'],
+  },
+  {
+    name: 'suspects that could not be asked about are forgotten',
+    file: 'src/warehouse/absent-reviews.ts',
+    find: '    order by r.id`.execute(db);\n  return rows;',
+    replace:
+      '    order by r.id`.execute(db);\n  await sql`delete from sync.absent_reviews`.execute(db);\n  return rows;',
+    tests: [reviews('obstacles'), reviews('reconcile')],
+  },
+  {
+    name: 'reconcile reads all that any job has ever covered only once',
+    file: 'src/reviews/reconcile.ts',
+    find: "'created', { since, job: options.job }",
+    replace: "'created', { since }",
+    tests: [reviews('reconcile')],
+  },
+  // Runs.
+  {
+    name: 'a run without failed windows alone is concluded',
+    file: 'jobs/define-run.ts',
+    find: 'end.failures.length === 0 || definition.completesAlways',
+    replace: 'end.failures.length === 0',
+    tests: [reviews('obstacles')],
+  },
+  {
+    name: 'open dead letters leave a run done',
+    file: 'jobs/define-run.ts',
+    find: 'if (deadLetters > 0) {',
+    replace: 'if (deadLetters > 1_000_000) {',
+    tests: [orders('alone'), reviews('land')],
+  },
+];

@@ -1,0 +1,195 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { runCli } from '../harness/cli.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+/** What changed comes from changed_orders.sql, whatever the order's own date says. */
+
+/** The sample shop with its reviews read, so that every product is known, and every order pushed. */
+async function pushedWorld(environment: Record<string, string> = {}): Promise<World> {
+  const world = await openWorld({ environment });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  expect((await runCli(['sync', 'reviews'], world.environment)).status).toBe(0);
+  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+  return world;
+}
+
+async function syncOrders(world: World, environment = {}): Promise<Record<string, number>> {
+  const end = await runCli(['sync', 'orders', '--json'], { ...world.environment, ...environment });
+  expect(end).toMatchObject({ status: 0 });
+  return JSON.parse(end.stdout).counts;
+}
+
+/** Orders and lines as the shop's own tables have them, and as the service has them. */
+const inShop = `
+  select o.order_no as code, o.buyer_name as name, count(i.*)::integer as lines,
+    sum(i.unit_price * i.quantity)::integer as price
+  from shop.orders o join shop.order_items i using (order_id)
+  where o.removed_at is null group by o.order_no, o.buyer_name order by o.order_no collate "C"`;
+const atService = `
+  select o.code, o.user_name as name, count(s.*)::integer as lines, sum(s.price)::integer as price
+  from reference_service.orders o join reference_service.sub_orders s on s.order_id = o.id
+  group by o.code, o.user_name order by o.code collate "C"`;
+async function expectSame(world: World): Promise<void> {
+  expect(await world.atService(atService)).toEqual(await world.shop(inShop));
+}
+
+const nth = (n: number) =>
+  `(select order_id from shop.orders where removed_at is null order by order_id offset ${n} limit 1)`;
+const codeOf = async (world: World, n: number) =>
+  (await world.shop<{ code: string }>(`select order_no as code from shop.orders where order_id = ${nth(n)}`))[0]?.code;
+
+test('after the first push the service is as the shop, and an idle run reads and sends nothing', async () => {
+  const world = await pushedWorld();
+  await expectSame(world);
+  await world.warehouse(`update sync.cursors set position = jsonb_set(position, '{at}', to_jsonb(now()))
+    where flow = 'orders'`);
+  const before = world.service.requests()['POST /v1/orders'];
+  expect((await syncOrders(world, { ORDER_OVERLAP_MINUTES: '0' })).orders ?? 0).toBe(0);
+  expect(world.service.requests()['POST /v1/orders']).toBe(before);
+  expect(await world.warehouse('select * from sync.order_walk')).toEqual([]);
+});
+
+test('a line or a parcel that changes without its order is pushed, by its own date', async () => {
+  const world = await pushedWorld();
+  await world.shop(
+    `update shop.order_items set unit_price = unit_price + 7, modified_at = now() where order_id = ${nth(3)}`,
+  );
+  await world.shop(`update shop.shipments set tracking_no = 'T-1', modified_at = now()
+    where shipment_no = (select min(shipment_no) from shop.shipments)`);
+  await syncOrders(world);
+  await expectSame(world);
+  expect(
+    await world.atService(`select distinct invoice from reference_service.sub_orders where invoice = 'T-1'`),
+  ).toEqual([{ invoice: 'T-1' }]);
+});
+
+test('a transaction that commits late, with a date before the cursor, is found within the overlap', async () => {
+  const world = await pushedWorld();
+  await world.shop(
+    `update shop.orders set buyer_name = 'Late', modified_at = now() - interval '5 minutes' where order_id = ${nth(5)}`,
+  );
+  await syncOrders(world);
+  await expectSame(world);
+});
+
+test('an order that is deleted from the shop and comes back is pushed as it came back', async () => {
+  const world = await pushedWorld();
+  const code = await codeOf(world, 2);
+  await world.shop(`create table kept_orders as select * from shop.orders where order_no = '${code}'`);
+  await world.shop('create table kept_items as select i.* from shop.order_items i join kept_orders using (order_id)');
+  await world.shop(`update shop.orders set modified_at = now() where order_no = '${code}'`);
+  await world.shop(`delete from shop.order_item_options where order_item_no in (select order_item_no from kept_items)`);
+  await world.shop('delete from shop.order_items where order_id in (select order_id from kept_orders)');
+  await world.shop('delete from shop.shipments where order_id in (select order_id from kept_orders)');
+  await world.shop(`delete from shop.orders where order_no = '${code}'`);
+  await syncOrders(world);
+  await world.shop(
+    `insert into shop.orders select * from kept_orders;
+    insert into shop.order_items select * from (select * from kept_items) k;
+    update shop.orders set buyer_name = 'Back', modified_at = now() where order_no = '${code}'`.replace(
+      'select * from (select * from kept_items) k',
+      `select (jsonb_populate_record(null::shop.order_items, to_jsonb(k) || '{"shipment_no": null}')).* from kept_items k`,
+    ),
+  );
+  await syncOrders(world);
+  await expectSame(world);
+});
+
+test('a feed of dates without zone is read in SHOP_TIME_ZONE', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  await writeFile(
+    join(folder, 'changed_orders.sql'),
+    `select order_no as code, (modified_at at time zone 'America/New_York') as changed_at from shop.orders
+     where modified_at at time zone 'America/New_York' >= :since -- :since has no zone here`,
+  );
+  const world = await pushedWorld({ SHOP_SQL_DIR: folder, SHOP_TIME_ZONE: 'America/New_York' });
+  await world.shop(`update shop.orders set buyer_name = 'New', modified_at = now() where order_id = ${nth(1)}`);
+  await syncOrders(world);
+  await expectSame(world);
+  const [cursor] = await world.warehouse<{ lag: number }>(
+    `select abs(extract(epoch from now() - (position ->> 'at')::timestamptz))::float8 as lag from sync.cursors where flow = 'orders'`,
+  );
+  expect(cursor?.lag).toBeLessThan(600);
+});
+
+test('codes may be whole numbers, and are then looked up by the index of the number', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  for (const name of ['orders', 'order_lines', 'changed_orders']) {
+    const file = join(folder, `${name}.sql`);
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('o.order_no::text', 'o.order_id'));
+  }
+  const world = await pushedWorld({ SHOP_SQL_DIR: folder });
+  const [counts] = await world.atService<{ orders: number }>(
+    'select count(*)::integer as orders from reference_service.orders',
+  );
+  const [all] = await world.shop<{ orders: number }>(
+    'select count(*)::integer as orders from shop.orders where removed_at is null',
+  );
+  expect(counts).toEqual(all);
+  const { shop } = await world.openApp();
+  expect(await shop.orders(['no number', '999999999'])).toEqual([]);
+});
+
+test.each([
+  [
+    'does not use :since',
+    'select order_no as code, modified_at as changed_at from shop.orders',
+    /does not use its parameter :since/,
+  ],
+  [
+    'has :since in a comment only',
+    `select order_no as code, modified_at as changed_at from shop.orders -- >= :since`,
+    /does not use its parameter :since/,
+  ],
+  [
+    'lacks a column',
+    'select order_no as code from shop.orders where modified_at >= :since',
+    /changed_orders\.sql: column changed_at \(timestamptz\) is missing/,
+  ],
+])('a feed that %s ends the command before it does anything, with a sentence', async (_name, text, sentence) => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  await writeFile(join(folder, 'changed_orders.sql'), text);
+  const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const end = await runCli(['sync', 'orders'], world.environment);
+  expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(sentence)]);
+});
+
+test('a shop without feed and without updated_at ends with a sentence that names both ways out', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  await rm(join(folder, 'changed_orders.sql'));
+  const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const end = await runCli(['sync', 'orders'], world.environment);
+  expect([end.status, end.stderr]).toEqual([
+    2,
+    expect.stringMatching(/column updated_at \(timestamptz\) is missing; select it, or write changed_orders\.sql/),
+  ]);
+});
+
+test('a feed whose dates move while they are read ends the run with a sentence, instead of never', async () => {
+  const world = await pushedWorld();
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  await writeFile(
+    join(folder, 'changed_orders.sql'),
+    'select order_no as code, now() as changed_at from shop.orders where now() >= :since',
+  );
+  const environment = { ...world.environment, SHOP_SQL_DIR: folder, ORDER_BATCH_SIZE: '20' };
+  const end = await runCli(['sync', 'orders'], environment);
+  expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('move ahead while they are read') });
+  expect(end.stderr).toContain('not now()');
+});

@@ -1,0 +1,69 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { killAtQueueCalls, killAtRequests } from '../harness/killed-orders.ts';
+import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+/** A first push of five batches, in a shop with a feed, killed between and within them. */
+
+async function shopWorld(): Promise<World> {
+  const folder = await orderShopQueries();
+  await writeFile(
+    join(folder, 'changed_orders.sql'),
+    'select code, updated_at as changed_at from o where updated_at >= :since',
+  );
+  const environment = { SHOP_SQL_DIR: folder, ORDER_LEASE_SECONDS: '1', ORDER_BATCH_SIZE: '2' };
+  const world = await openWorld({ shop: 'empty', environment });
+  await createOrderShop(world.shopUrl);
+  await world.shop(`insert into o (code) select 'O' || n from generate_series(1, 9) n;
+    insert into l (order_code, line_code, product_id, price) select code, '1', 7, 10 from o`);
+  return world;
+}
+
+const every = Array.from({ length: 9 }, (_, index) => ({ code: `O${index + 1}`, lines: 1 }));
+
+/** The next run ends with every order and line once, no walk left over, and the cursor at the shop's time. */
+async function expectRecovery(world: World, where: unknown): Promise<void> {
+  expect({ where, ...(await runCli(['sync', 'orders'], world.environment)) }).toMatchObject({ where, status: 0 });
+  const orders = await world.atService(`
+    select o.code, count(s.id)::integer as lines from reference_service.orders o
+    left join reference_service.sub_orders s on s.order_id = o.id group by o.code order by o.code`);
+  expect({ where, orders }).toEqual({ where, orders: every });
+  expect(await world.warehouse('select * from sync.order_walk')).toEqual([]);
+  const cursor = `select from sync.cursors where flow = 'orders' and (position ->> 'at')::timestamptz <= now()`;
+  expect(await world.warehouse(cursor)).toHaveLength(1);
+  // Changes from before and during the first push are seen by the runs after it.
+  await world.shop(`update o set user_code = 'x', updated_at = now() - interval '1 minute' where code in ('O1', 'O9')`);
+  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+  const changed = `select code from reference_service.orders where user_code = 'x' order by 1`;
+  expect({ where, changed: await world.atService(changed) }).toEqual({
+    where,
+    changed: [{ code: 'O1' }, { code: 'O9' }],
+  });
+}
+
+test('a first push in batches of two orders pushes each order once, and moves a walk along', async () => {
+  await using world = await shopWorld();
+  const end = await runCli(['sync', 'orders', '--json'], world.environment);
+  expect(end).toMatchObject({ status: 0 });
+  expect(JSON.parse(end.stdout).counts).toMatchObject({ orders_pushed: 9 });
+  await expectRecovery(world, 'undisturbed');
+});
+
+test(
+  'killed with kill -9 at any request to the service, the next run goes on where the walk stopped',
+  {
+    timeout: 300_000,
+  },
+  () => killAtRequests(shopWorld, { requests: [1, 4, 9, 13, 18], sample: 3 }, expectRecovery),
+);
+
+test(
+  'killed with kill -9 at any call to the queue, within or between batches, the next run ends in the same state',
+  {
+    timeout: 600_000,
+  },
+  () => killAtQueueCalls(shopWorld, { sample: 5 }, expectRecovery),
+);

@@ -1,0 +1,181 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+
+async function orderWorld(environment: Record<string, string> = {}): Promise<OrderWorld> {
+  const world = await openOrderWorld({ environment });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  return world;
+}
+
+/** Orders A, B and C with a line each, pushed one after the other: their ids at the service are 1, 2 and 3. */
+async function pushedWorld(): Promise<OrderWorld> {
+  const world = await orderWorld();
+  for (const code of ['A', 'B', 'C']) {
+    await world.shop(`insert into o (code, user_code, user_email) values ('${code}', 'kim', '${code}@example.com')`);
+    await world.shop(`insert into l (order_code, line_code, product_id) values ('${code}', '1', 7)`);
+    await world.sync();
+  }
+  world.serviceRule(() => 'pass');
+  return world;
+}
+
+const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
+const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
+const emails = 'select code, user_email from reference_service.orders order by code';
+
+test('preview shows rows, requests and differences, with the customer’s data, and sends nothing', async () => {
+  const world = await pushedWorld();
+  await world.shop(`
+    update o set total_price = 150 where code = 'A';
+    update l set status = 'delivered' where order_code = 'A';
+    insert into l (order_code, line_code, product_id) values ('A', '2', 9)`);
+  const end = await cli(world, 'preview', 'order', 'A');
+  expect(end.stderr).toBe('');
+  expect(end.status).toBe(0);
+  expect(end.stdout).toContain('A@example.com');
+  expect(end.stdout).toContain('total_price: the shop has 150, the service 10000 cents of KRW');
+  expect(end.stdout).toContain('status: the shop has delivered, the service paid');
+  expect(end.stdout).toContain('line 2: the service has no sub-order for it');
+  expect(end.stdout).toContain('could not be compared: user_grade_id');
+  const previewed = JSON.parse((await cli(world, 'preview', 'order', 'A', '--json')).stdout);
+  expect(previewed.requests).toMatchObject([
+    { method: 'POST', path: '/v1/orders', body: { code: 'A', total_price: '150', user_email: 'A@example.com' } },
+    { method: 'PUT', path: '/v1/orders/1/sub_orders/1', body: { status: 'delivered' } },
+    { method: 'POST', path: '/v1/orders/1/sub_orders', body: { product_id: 9 } },
+  ]);
+  expect(previewed.nothingToSend).toBeUndefined();
+  expect(writes(world)).toEqual([]);
+  expect(await world.atService(`select total_price::text from reference_service.orders where code = 'A'`)).toEqual([
+    { total_price: '100' },
+  ]);
+});
+
+test('preview says which requests the next run would really send, and what the contact rule leaves out', async () => {
+  const world = await pushedWorld();
+  expect(JSON.parse((await cli(world, 'preview', 'order', 'B', '--json')).stdout)).toMatchObject({
+    nothingToSend: 'unchanged',
+    withheld: [],
+  });
+  await world.shop(`insert into o (code, created_at, user_email, user_phone)
+    values ('OLD', now() - interval '60 days', 'old@example.com', '010-1111-2222')`);
+  const old = await cli(world, 'preview', 'order', 'OLD', '--json');
+  expect(JSON.parse(old.stdout)).toMatchObject({
+    atService: 'absent',
+    withheld: ['user_email', 'user_phone'],
+    requests: [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }],
+  });
+  expect(JSON.parse(old.stdout).requests[0].body).not.toHaveProperty('user_email');
+  await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
+  expect((await cli(world, 'preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
+  expect((await cli(world, 'preview', 'order', 'NONE')).stdout).toContain('The shop has no order NONE.');
+  expect(writes(world)).toEqual([]);
+});
+
+test('preview says when the service could not be asked, and does not call that a difference or none', async () => {
+  const world = await pushedWorld();
+  world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/1' ? { status: 403 } : 'pass'));
+  const end = await cli(world, 'preview', 'order', 'A');
+  expect(end.stdout).toContain('The service could not be asked about the order');
+  expect(end.stdout).not.toContain('difference');
+});
+
+test('the diff of a backfill shows each order field by field, is capped, and sends nothing', async () => {
+  const world = await pushedWorld();
+  await world.shop(`
+    update o set total_price = 150 where code = 'A';
+    insert into o (code, order_device) values ('D', 'pc'), ('E', 'fridge');
+    insert into l (order_code, line_code, product_id) values ('D', '1', 9), ('D', '2', 9)`);
+  const diff = ['backfill', 'orders', '--dry-run', '--diff'];
+  const end = await cli(world, ...diff);
+  expect(end.status).toBe(0);
+  expect(end.stdout).toContain(
+    'order A: would change\n  total_price: the shop has 150, the service 10000 cents of KRW',
+  );
+  expect(end.stdout).toContain('order D: would be created, with 2 sub-orders');
+  expect(end.stdout).toContain('order E: cannot be sent: order_device');
+  expect(end.stdout).toContain('could not be compared: user_grade_id');
+  expect(end.stdout).not.toContain('@example.com');
+  expect(end.stdout).toContain('2 of them cost no request');
+  const capped = JSON.parse((await cli(world, ...diff, '--limit', '1', '--json')).stdout);
+  expect(capped).toMatchObject({ isCut: true, requests: 1 });
+  expect(capped.orders).toHaveLength(1);
+  expect(writes(world)).toEqual([]);
+  expect(await cli(world, 'backfill', 'orders', '--diff')).toMatchObject({ status: 2 });
+  expect(await cli(world, ...diff, '--limit', 'many')).toMatchObject({ status: 2 });
+});
+
+test('verify finds what differs, is missing or left the shop, and exits 1', async () => {
+  const world = await pushedWorld();
+  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
+  await world.atService(`update reference_service.sub_orders set status = 'lost', price = 1 where order_id = 1`);
+  await world.atService(`delete from reference_service.orders where code = 'B'`);
+  await world.shop(`delete from o where code = 'C'`);
+  const end = await cli(world, 'verify', 'orders', '--json');
+  expect(end.status).toBe(1);
+  const report = JSON.parse(end.stdout);
+  expect(report).toMatchObject({ orders: 2, equal: 0, differing: 3, notCompared: 0 });
+  expect(report.differences.map(({ code, kind }: { code: string; kind: string }) => [code, kind])).toEqual([
+    ['A', 'differs'],
+    ['B', 'missing'],
+    ['C', 'extra'],
+  ]);
+  expect(report.fieldsNotCompared).toMatchObject({ mileage: 1 });
+  expect(writes(world)).toEqual([]);
+});
+
+test('verify repairs what differs without any e-mail address, and exits 0 only when nothing differs any more', async () => {
+  const world = await pushedWorld();
+  await world.atService(
+    `update reference_service.sub_orders set status = 'lost', price = 1, invoice = 'X' where order_id = 1`,
+  );
+  await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
+  await world.atService(`delete from reference_service.orders where code = 'B'`);
+  await world.shop(`insert into o (code, user_email) values ('NEW', 'new@example.com')`);
+  const end = await cli(world, 'verify', 'orders', '--repair', '--json');
+  expect(JSON.parse(end.stdout)).toMatchObject({ differing: 3, repair: { repaired: 3, left: 0 } });
+  expect(end.status).toBe(0);
+  expect(await world.atService(`select status, price::text, invoice from reference_service.sub_orders`)).toEqual(
+    Array.from({ length: 3 }, () => ({ status: 'paid', price: '10', invoice: null })),
+  );
+  expect(await world.atService(emails)).toEqual([
+    { code: 'A', user_email: 'A@example.com' },
+    { code: 'B', user_email: null },
+    { code: 'C', user_email: 'C@example.com' },
+    { code: 'NEW', user_email: null },
+  ]);
+  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
+});
+
+test('verify says which orders it could not compare, compares the others, and exits 1', async () => {
+  const world = await pushedWorld();
+  await world.shop(`insert into o (code, order_device) values ('E', 'fridge')`);
+  world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/2' ? { status: 403 } : 'pass'));
+  const end = await cli(world, 'verify', 'orders', '--json');
+  expect(end.status).toBe(1);
+  expect(JSON.parse(end.stdout)).toMatchObject({ orders: 4, equal: 2, differing: 0, notCompared: 2 });
+  const told = await cli(world, 'verify', 'orders');
+  expect(told.stdout).toContain('order E could not be compared: order_device');
+  expect(told.stdout).toContain('order B could not be compared');
+  expect(told.stdout).not.toContain('agree');
+});
+
+test('verify looks at the days asked for alone', async () => {
+  const world = await pushedWorld();
+  await world.shop(`update o set created_at = now() - interval '40 days' where code = 'A'`);
+  const day = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10);
+  const report = JSON.parse((await cli(world, 'verify', 'orders', '--from', day, '--json')).stdout);
+  expect(report).toMatchObject({ orders: 2, requests: 2 });
+  expect(await cli(world, 'verify', 'orders', '--from', 'monday')).toMatchObject({ status: 2 });
+});
+
+test('explain compares with the same function, and shows nobody’s address', async () => {
+  const world = await pushedWorld();
+  await world.shop(`update o set user_email = 'other@example.com', total_price = 150 where code = 'A'`);
+  const end = await cli(world, 'explain', 'order', 'A');
+  expect(end.stdout).toContain('total_price: the shop has 150');
+  expect(end.stdout).toContain('user_email: the shop has a value, the service a value');
+  expect(end.stdout).toContain('could not be compared: user_grade_id');
+  expect(end.stdout).not.toContain('@example.com');
+  expect(writes(world)).toEqual([]);
+});

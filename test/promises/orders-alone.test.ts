@@ -1,0 +1,286 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { keepKeylessOrders } from '../../src/orders/keyless-orders.ts';
+import { continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders.ts';
+import { runCli } from '../harness/cli.ts';
+import { orderShopQueries } from '../harness/order-shop.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { WorldOptions } from '../harness/world.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function orderWorld(options?: WorldOptions): Promise<OrderWorld> {
+  const world = await openOrderWorld(options);
+  open.push(world);
+  return world;
+}
+
+const orders = (count: number) => `insert into o (code) select 'O' || n from generate_series(1, ${count}) n;
+  insert into l (order_code, line_code, product_id) select 'O' || n, '1', n from generate_series(1, ${count}) n`;
+const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
+  from reference_service.orders`;
+
+test('one order that the service answers with 500 is a dead letter, and all others complete in the same run', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(250));
+  world.serviceRule(({ method, path, form }) =>
+    method === 'POST' && path === '/v1/orders' && form.get('code') === 'O7' ? { status: 500 } : 'pass',
+  );
+  const counts = await world.sync();
+  expect(counts).toMatchObject({ orders_pushed: 249, orders_failed: 1 });
+  expect(await world.atService(atService)).toEqual([{ orders: 249, lines: 249 }]);
+  expect(await world.openDeadLetters()).toMatchObject([
+    { kind: 'order', key: 'O7', reason: expect.stringContaining('500') },
+  ]);
+  expect(await world.warehouse('select position from sync.cursors')).toHaveLength(1);
+
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(atService)).toEqual([{ orders: 250, lines: 250 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('many orders that the service always answers with 500 stop neither the others nor the cursor, in any run', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(60));
+  const bad = Array.from({ length: 7 }, (_, n) => `O${n * 8 + 1}`);
+  world.serviceRule(({ method, path, form }) =>
+    method === 'POST' && path === '/v1/orders' && bad.includes(form.get('code') ?? '') ? { status: 500 } : 'pass',
+  );
+  expect(await world.sync()).toMatchObject({ orders_pushed: 53, orders_failed: 7 });
+  expect(await world.warehouse('select position from sync.cursors')).toHaveLength(1);
+
+  // Now only they are pushed, and none succeeds.
+  expect(await world.sync()).toMatchObject({ orders_failed: 7 });
+  world.serviceRule(() => 'pass');
+  await world.timePasses('10 minutes');
+  await world.sync();
+  expect(await world.atService(atService)).toEqual([{ orders: 60, lines: 60 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('orders and lines that a firewall refused with 403 go by themselves once it lets them pass', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(3));
+  world.serviceRule(({ path, form }) =>
+    path.endsWith('/sub_orders') || form.get('code') === 'O2' ? { status: 403 } : 'pass',
+  );
+  expect(await world.sync()).toMatchObject({ orders_failed: 1, lines_failed: 2 });
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(atService)).toEqual([{ orders: 3, lines: 3 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('a service that fails for every order stops the run and leaves no dead letter', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(30));
+  world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 503 } : 'pass'));
+  await expect(world.sync()).rejects.toThrow('503');
+  expect((await world.openDeadLetters()).length).toBeLessThan(5);
+  expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(atService)).toEqual([{ orders: 30, lines: 30 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('404 or 500 for one line leaves its order and the other lines untouched, and nothing is created twice', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(3));
+  await world.shop(`insert into l (order_code, line_code, product_id) values ('O2', '2', 50), ('O3', '2', 60)`);
+  world.serviceRule(({ path, form }) => {
+    if (!path.endsWith('/sub_orders')) return 'pass';
+    if (form.get('product_id') === '2') return { status: 404 };
+    return form.get('product_id') === '3' ? { status: 500 } : 'pass';
+  });
+  await world.sync();
+  expect(await world.openDeadLetters()).toMatchObject([
+    { kind: 'order_line', key: 'O2/1', reason: expect.stringContaining('404') },
+    { kind: 'order_line', key: 'O3/1', reason: expect.stringContaining('500') },
+  ]);
+  const products = 'select product_id::integer as id from reference_service.sub_orders order by 1';
+  expect(await world.atService(products)).toEqual([{ id: 1 }, { id: 50 }, { id: 60 }]);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(products)).toEqual([1, 2, 3, 50, 60].map((id) => ({ id })));
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('every bad order of a step is kept, not only the first', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(5));
+  await world.shop(`update o set order_device = 'fridge' where code in ('O2', 'O4')`);
+  world.serviceRule(({ path, form }) =>
+    path === '/v1/orders' && ['O1', 'O5'].includes(form.get('code') ?? '') ? { status: 422 } : 'pass',
+  );
+  const end = await runCli(['sync', 'orders'], world.environment);
+  expect(end.status).toBe(1);
+  expect((await world.openDeadLetters()).map((one) => one.key)).toEqual(['O1', 'O2', 'O4', 'O5']);
+  expect(await world.atService(atService)).toEqual([{ orders: 1, lines: 1 }]);
+});
+
+test('a dead letter closes when the value goes back, when the row is deleted and when the order is deleted', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(4));
+  await world.sync();
+  await world.shop(`update o set order_device = 'fridge', updated_at = now() where code in ('O1', 'O2');
+    insert into l (order_code, line_code) values ('O3', 'faulty'); update o set updated_at = now() where code = 'O3';
+    insert into l (order_code, line_code, product_code) values ('O4', 'waits', 'unknown');
+    update o set updated_at = now() where code = 'O4'`);
+  await world.sync();
+  expect((await world.openDeadLetters()).map((one) => one.key)).toEqual(['O1', 'O2', 'O3/faulty']);
+  await world.shop(`update o set order_device = null where code = 'O1'; delete from l where order_code = 'O2';
+    delete from o where code = 'O2'; update o set deleted_at = now() where code in ('O3', 'O4')`);
+  await world.sync();
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(await world.warehouse('select * from sync.waiting_lines')).toEqual([]);
+});
+
+test('an order without a code is a dead letter of the daily check, for as long as the row is there', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code) values ('FINE'), ('')`);
+  await world.sync();
+  const { shop, warehouse } = await world.openApp();
+  const rescan = () => keepKeylessOrders({ shop, db: warehouse.db });
+  await rescan();
+  await world.sync();
+  await rescan();
+  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: expect.stringMatching(/^sha256:/) }]);
+  await world.shop(`update o set code = 'NAMED' where code = ''`);
+  await world.sync();
+  await rescan();
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(await world.atService('select code from reference_service.orders order by code')).toEqual([
+    { code: 'FINE' },
+    { code: 'NAMED' },
+  ]);
+});
+
+test('lines that wait for a product id are no failure: the run is done, and they go once the product is known', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code) values ('W');
+    insert into l (order_code, line_code, product_code) values ('W', '1', 'new'), ('W', '2', 'other')`);
+  const end = await runCli(['sync', 'orders', '--json'], world.environment);
+  expect(end).toMatchObject({ status: 0 });
+  expect(JSON.parse(end.stdout)).toMatchObject({
+    outcome: 'done',
+    counts: { orders: 1, orders_pushed: 1, lines_waiting: 2 },
+  });
+  const status = await runCli(['status'], world.environment);
+  expect(status.stdout).toContain('2 order lines of 1 orders wait');
+  expect(status.stdout).toContain('W/1');
+
+  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 9)`);
+  await world.sync();
+  expect(await world.atService('select product_id::integer as id from reference_service.sub_orders')).toEqual([
+    { id: 9 },
+  ]);
+  expect(await world.warehouse('select line_code from sync.waiting_lines')).toEqual([{ line_code: '2' }]);
+});
+
+test('an old order that no run reads by its date gets its grade, and its line its product, once they are known', async () => {
+  const world = await orderWorld();
+  await world.shop(`alter table o add column user_grade_code text;
+    insert into o (code, user_grade_code, updated_at) values ('GRADE', 'gold', now() - interval '1 year'),
+      ('LINE', null, now() - interval '1 year'), ('NEW', null, now());
+    insert into l (order_code, line_code, product_code) values ('LINE', '1', 'rare')`);
+  await world.sync();
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(world.requests()).toEqual([]);
+  const [grade] = await world.atService<{ id: number }>(
+    `insert into reference_service.user_grades (name, created_at, updated_at) values ('Gold', now(), now()) returning id::integer`,
+  );
+  await world.warehouse(
+    `insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('gold', $1, '')`,
+    [grade?.id],
+  );
+  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('rare', 9)`);
+  await world.sync();
+  expect(
+    await world.atService(`select o.code, o.user_grade_id::integer as grade, s.product_id::integer as product
+      from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id order by o.code`),
+  ).toEqual([
+    { code: 'GRADE', grade: grade?.id, product: null },
+    { code: 'LINE', grade: null, product: 9 },
+    { code: 'NEW', grade: null, product: null },
+  ]);
+});
+
+test('the cursor stays where it is when a step of the run has failed', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(3));
+  const { shop, warehouse } = await world.openApp();
+  const deps = { shop, db: warehouse.db };
+  const options = { lookbackMinutes: 10, batchSize: 2 };
+  const first = await planSyncOrders(deps, options);
+  const second = await continueSyncOrders(deps, first.state, { failed: true, isLost: false }, options);
+  // The run goes on with the other orders, and moves no cursor, now or later.
+  expect(second?.steps).toMatchObject([{ codes: ['O3'] }]);
+  await continueSyncOrders(deps, second?.state ?? first.state, { failed: false, isLost: false }, options);
+  expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
+});
+
+test('an order gets its member grade once the grade is linked, and again when the grade has a new id', async () => {
+  const world = await orderWorld();
+  await world.shop(
+    `alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('G', 'gold')`,
+  );
+  await world.sync();
+  const grades = 'select user_grade_id::integer as id from reference_service.orders';
+  expect(await world.atService(grades)).toEqual([{ id: null }]);
+  const grade = `insert into reference_service.user_grades (name, created_at, updated_at) values ('Gold', now(), now()) returning id::integer`;
+  for (const _ of ['linked', 'made again']) {
+    const [made] = await world.atService<{ id: number }>(grade);
+    await world.warehouse(
+      `insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('gold', $1, '')
+       on conflict (user_grade_code) do update set user_grade_id = excluded.user_grade_id`,
+      [made?.id],
+    );
+    await world.sync();
+    expect(await world.atService(grades)).toEqual([made]);
+  }
+});
+
+test.each([
+  ['orders.sql', `select code, created_at, updated_at, total_price from o where user_code::int is distinct from -1`],
+  ['order_lines.sql', `select order_code, line_code, product_id, price from l where invoice::int is distinct from -1`],
+])('a row on which a condition of %s fails is a dead letter of its order, and the others go on', async (file, sql) => {
+  const folder = await orderShopQueries();
+  await writeFile(join(folder, file), sql);
+  const world = await orderWorld({ environment: { SHOP_SQL_DIR: folder } });
+  await world.shop(orders(20));
+  await world.sync();
+  await world.shop(`update o set user_code = 'x', updated_at = now() where code = 'O3';
+    update l set invoice = 'x' where order_code = 'O3';
+    update o set total_price = 99, updated_at = now() where code in ('O1', 'O5')`);
+  // Walked by its date, orders.sql fails as a whole; read by code, only its row does.
+  const codes = ['O1', 'O3', 'O5'];
+  const { shop } = await world.openApp();
+  const read = await shop.orders(codes);
+  expect(read.filter((one) => one.fault === undefined).map((one) => one.order.code)).toEqual(
+    file === 'orders.sql' ? ['O1', 'O5'] : expect.arrayContaining(['O1', 'O5']),
+  );
+  expect(JSON.stringify(read)).toContain(`${file}: a row cannot be read`);
+});
+
+test('a code, a line code and a product code that no index holds are dead letters, and the others go on', async () => {
+  const world = await orderWorld();
+  const long = `(select string_agg(md5(n::text), '') from generate_series(1, 100) n)`;
+  await world.shop(orders(10));
+  await world.shop(`insert into o (code) values (${long});
+    insert into l (order_code, line_code, product_id) values ('O1', ${long}, 5);
+    insert into l (order_code, line_code, product_code) values ('O2', '2', ${long})`);
+  await world.sync();
+  expect(await world.atService(atService)).toEqual([{ orders: 10, lines: 10 }]);
+  expect((await world.openDeadLetters()).map(({ reason }) => reason).sort()).toEqual([
+    'code has 3200 bytes, expected at most 1000',
+    'line_code has 3200 bytes, expected at most 1000',
+    'product_code has 3200 bytes, expected at most 1000',
+  ]);
+});

@@ -1,0 +1,100 @@
+import { afterEach, expect, test } from 'vitest';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+/** The optional fields of an order and of a line with a value in SQL, and where the service keeps them. */
+const orderFields = {
+  user_code: `'member'`,
+  user_name: `'Kim'`,
+  user_email: `'k@example.com'`,
+  user_phone: `'010-0000-0000'`,
+  store_name: `'Store 1'`,
+  order_device: `'pc'`,
+  mileage: '5',
+};
+const lineFields = {
+  status: `'paid'`,
+  invoice: `'I-1'`,
+  delivery_service: `'Post'`,
+  delivery_started_at: `timestamptz '2026-01-02 03:04:05Z'`,
+  delivered_at: `timestamptz '2026-01-03 03:04:05Z'`,
+  product_options: `jsonb '{"size": "S"}'`,
+};
+
+/** One order for each field, named like it, with all fields filled. */
+async function filledWorld(): Promise<OrderWorld> {
+  const world = await openOrderWorld();
+  open.push(world);
+  await world.shop(`alter table o add column user_name text, add column store_name text, add column mileage integer;
+    alter table l add column delivery_service text, add column delivery_started_at timestamptz,
+      add column delivered_at timestamptz`);
+  for (const code of [...Object.keys(orderFields), ...Object.keys(lineFields)]) {
+    await world.shop(`
+      insert into o (code, ${Object.keys(orderFields)}) values ('${code}', ${Object.values(orderFields)});
+      insert into l (order_code, line_code, product_id, ${Object.keys(lineFields)})
+        values ('${code}', '1', 1, ${Object.values(lineFields)})`);
+  }
+  await world.sync();
+  return world;
+}
+
+/** The field of each order that was emptied, as the service has it; empty texts and empty options count as no value. */
+async function shownAtService(world: OrderWorld): Promise<Record<string, unknown>> {
+  const fields = [
+    ...Object.keys(orderFields).map((field) => `when '${field}' then to_jsonb(o.${field})`),
+    ...Object.keys(lineFields).map((field) => `when '${field}' then to_jsonb(s.${field})`),
+  ];
+  const rows = await world.atService<{ code: string; value: unknown }>(`
+    select o.code, case o.code ${fields.join(' ')} end as value
+    from reference_service.orders o join reference_service.sub_orders s on s.order_id = o.id`);
+  const isEmpty = (value: unknown) => value === null || value === '' || JSON.stringify(value) === '{}';
+  return Object.fromEntries(rows.filter((row) => !isEmpty(row.value)).map((row) => [row.code, row.value]));
+}
+
+const isWrite = ({ method }: ProxiedRequest) => method === 'POST' || method === 'PUT';
+const hasEmpty = ({ form }: ProxiedRequest) => [...form.values()].includes('');
+
+test.each<[string, (request: ProxiedRequest) => Fate]>([
+  ['clears what it gets empty', () => 'pass'],
+  [
+    'ignores empty values',
+    (request) =>
+      isWrite(request) ? { form: new URLSearchParams([...request.form].filter(([, value]) => value !== '')) } : 'pass',
+  ],
+  ['refuses empty values', (request) => (isWrite(request) && hasEmpty(request) ? { status: 422 } : 'pass')],
+])(
+  'whatever field becomes null in the shop, at a service that %s: it is cleared, or a dead letter names it',
+  async (_, rule) => {
+    const world = await filledWorld();
+    for (const field of Object.keys(orderFields)) {
+      await world.shop(`update o set ${field} = null, updated_at = now() where code = '${field}'`);
+    }
+    for (const field of Object.keys(lineFields)) {
+      // The price shows that the rest of the line arrives all the same.
+      await world.shop(`update l set ${field} = null, price = 77 where order_code = '${field}';
+        update o set updated_at = now() where code = '${field}'`);
+    }
+    world.serviceRule(rule);
+    await world.sync();
+    const kept = await shownAtService(world);
+    const named = (await world.openDeadLetters()).map(({ key, reason }) => [key.replace(/\/1$/, ''), reason]);
+    // The service's order shows no store, device and mileage: of these only a refusal can be named.
+    const unseen = ['store_name', 'order_device', 'mileage'];
+    for (const field of Object.keys(kept).filter((one) => !unseen.includes(one))) {
+      expect(named).toContainEqual([
+        field,
+        expect.stringMatching(new RegExp(`${field}|refused by the review service`)),
+      ]);
+    }
+    for (const [code] of named) expect(Object.keys(kept)).toContain(code);
+    const prices = `select distinct price::integer from reference_service.sub_orders s
+      join reference_service.orders o on o.id = s.order_id where o.code = any($1)`;
+    const lineOrders = `'{${Object.keys(lineFields).join()}}'`;
+    expect(await world.atService(prices.replace('$1', lineOrders))).toEqual([{ price: 77 }]);
+  },
+);

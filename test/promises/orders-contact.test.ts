@@ -1,0 +1,202 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { decideContact } from '../../src/orders/contact-rule.ts';
+import { runCli } from '../harness/cli.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { WorldOptions } from '../harness/world.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function orderWorld(options?: WorldOptions): Promise<OrderWorld> {
+  const world = await openOrderWorld(options);
+  open.push(world);
+  return world;
+}
+
+const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
+const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
+
+test('a query that gets its e-mail column later mails nobody of the orders that were pushed before', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, created_at, user_email)
+    select 'O' || n, now() - interval '300 days', 'customer' || n || '@example.com' from generate_series(1, 20) n`);
+  const folder = world.environment.SHOP_SQL_DIR ?? '';
+  await writeFile(join(folder, 'orders.sql'), 'select code, created_at, updated_at, total_price from o');
+  // Pushed while they were young.
+  await world.sync({ now: () => new Date(Date.now() - 299 * 86_400_000) });
+  expect(await world.atService(contacts)).toHaveLength(20);
+
+  await rm(join(folder, 'orders.sql'));
+  await writeFile(join(folder, 'orders.sql'), 'select * from o');
+  const backfill = await runCli(['backfill', 'orders'], world.environment);
+  expect(backfill).toMatchObject({ status: 0 });
+  expect(backfill.stderr).toContain('nobody is mailed');
+  await world.shop(touchAll);
+  await world.sync();
+  const sent = await world.atService<{ user_email: string | null }>(contacts);
+  expect(sent.filter((order) => order.user_email !== null)).toEqual([]);
+});
+
+test('an address that is filled in late is sent for a young order and withheld for an old one', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, created_at) values
+    ('OLD', now() - interval '31 days'), ('YOUNG', now() - interval '2 days')`);
+  await world.sync();
+  await world.shop(
+    `update o set user_email = lower(code) || '@example.com', user_phone = '010-0000-0000', updated_at = now()`,
+  );
+  await world.sync();
+  expect(await world.atService(contacts)).toEqual([
+    { code: 'OLD', user_email: null, user_phone: null },
+    { code: 'YOUNG', user_email: 'young@example.com', user_phone: '010-0000-0000' },
+  ]);
+});
+
+test('an old order that was deleted and is restored is made again without contact', async () => {
+  const world = await orderWorld({ environment: { ORDER_DELETES: 'send' } });
+  await world.shop(
+    `insert into o (code, created_at, user_email) values ('R', now() - interval '20 days', 'r@example.com')`,
+  );
+  await world.sync();
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'r@example.com' }]);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  await world.sync();
+  expect(await world.atService(contacts)).toEqual([]);
+  await world.shop(`update o set deleted_at = null, created_at = now() - interval '400 days', updated_at = now()`);
+  await world.sync();
+  expect(await world.atService(contacts)).toEqual([{ code: 'R', user_email: null, user_phone: null }]);
+});
+
+test('an old order goes with the contact that the service has already, unless somebody deleted the order there', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, user_email) values ('A', 'a@example.com'), ('B', 'b@example.com')`);
+  await world.sync();
+  await world.shop(`update o set created_at = now() - interval '90 days', total_price = 7, updated_at = now()`);
+  await world.atService(`delete from reference_service.orders where code = 'B'`);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  const posts = world.requests().filter((one) => one.method === 'POST' && one.path === '/v1/orders');
+  expect(posts.map((one) => [one.form.get('code'), one.form.get('user_email')]).sort()).toEqual([
+    ['A', 'a@example.com'],
+    ['B', null],
+  ]);
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }, { user_email: null }]);
+
+  // The order that was made again without contact stays without, however often it changes.
+  await world.shop(touchAll);
+  await world.sync();
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }, { user_email: null }]);
+});
+
+test('what the shop clears is cleared at the service, whatever the age of the order', async () => {
+  const world = await orderWorld();
+  await world.shop(`alter table o add column user_name text, add column store_name text, add column mileage integer;
+    insert into o (code, user_code, user_name, user_email, user_phone, store_name, order_device, mileage)
+    values ('C', 'member', 'Kim', 'c@example.com', '010', 'Store 1', 'pc', 5)`);
+  await world.sync();
+  await world.shop(`update o set user_code = null, user_name = '', user_email = null, user_phone = null, store_name = null,
+    order_device = null, mileage = null, created_at = now() - interval '400 days', updated_at = now()`);
+  await world.sync();
+  expect(
+    await world.atService(`select user_code, user_name, user_email, user_phone, store_name, order_device, mileage
+      from reference_service.orders`),
+  ).toEqual([
+    {
+      user_code: null,
+      user_name: null,
+      user_email: null,
+      user_phone: null,
+      store_name: null,
+      order_device: null,
+      mileage: null,
+    },
+  ]);
+});
+
+test('a contact that another integration left at the service is cleared when the shop has none', async () => {
+  const world = await orderWorld();
+  await world.atService(`insert into reference_service.orders (code, user_email, user_phone, total_price, created_at, updated_at)
+    values ('X', 'left@example.com', '010', 1, now(), now())`);
+  await world.shop(`insert into o (code) values ('X')`);
+  await world.sync();
+  expect(await world.atService(contacts)).toEqual([{ code: 'X', user_email: null, user_phone: null }]);
+});
+
+test('a service that keeps what the shop cleared is named in a dead letter and by explain', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, user_email) values ('K', 'k@example.com')`);
+  await world.sync();
+  await world.shop(`update o set user_email = null, updated_at = now()`);
+  const service = { id: 1, code: 'K', user_email: 'k@example.com', sub_orders: [] };
+  world.serviceRule(({ method, path }) =>
+    method === 'POST' && path === '/v1/orders' ? { status: 201, body: JSON.stringify(service) } : 'pass',
+  );
+  const end = await runCli(['sync', 'orders'], world.environment);
+  expect(end.status).toBe(1);
+  expect(await world.openDeadLetters()).toMatchObject([
+    { kind: 'order', key: 'K', reason: expect.stringContaining('the service keeps user_email') },
+  ]);
+  const explained = await runCli(['explain', 'order', 'K'], world.environment);
+  expect(explained.stdout).toContain('user_email: the shop has nothing, the service a value');
+  expect(explained.stdout).not.toContain('k@example.com');
+});
+
+test('a phone number that a backfill withheld stays withheld when only the e-mail address is cleared', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, user_email, user_phone) values ('A', 'a@example.com', '010-0000-0001')`);
+  await world.sync({ contact: 'never' });
+  await world.shop(`update o set user_email = null, updated_at = now()`);
+  await world.sync();
+  expect(await world.atService(contacts)).toEqual([{ code: 'A', user_email: null, user_phone: null }]);
+  // A new address is worth sending.
+  await world.shop(`update o set user_email = 'new@example.com', updated_at = now()`);
+  await world.sync();
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'new@example.com' }]);
+});
+
+test('what a backfill withheld stays withheld when the order changes, until somebody asks for it', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, user_email) values ('B', 'b@example.com')`);
+  await world.sync({ contact: 'never' });
+  await world.shop(touchAll);
+  await world.sync();
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: null }]);
+  expect((await runCli(['backfill', 'orders', '--with-email'], world.environment)).status).toBe(0);
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'b@example.com' }]);
+});
+
+describe('decideContact', () => {
+  const now = new Date('2026-06-01T00:00:00Z');
+  const facts = fc.record({
+    hash: fc.constantFrom(null, 'a', 'b'),
+    lastHash: fc.constantFrom(null, 'a', 'b', 'withheld by 0.1'),
+    lastWasSent: fc.boolean(),
+    ageDays: fc.constantFrom(-1, 0, 29, 30, 31, 400),
+    policy: fc.constantFrom('young' as const, 'never' as const, 'always' as const),
+  });
+
+  test('nothing new is disclosed of an old order or by a backfill, unless --with-email', () => {
+    fc.assert(
+      fc.property(facts, ({ ageDays, ...one }) => {
+        const createdAt = new Date(now.getTime() - ageDays * 86_400_000);
+        const decision = decideContact({ ...one, createdAt, now, maxAgeDays: 30 });
+        const isNew = one.hash !== null && !(one.lastWasSent && one.lastHash === one.hash);
+        if (one.policy !== 'always' && isNew && (ageDays > 30 || one.policy === 'never'))
+          expect(decision).toBe('withhold');
+        if (one.policy === 'always') expect(decision).toBe('send');
+        if (decision === 'repeat') expect(isNew).toBe(false);
+      }),
+    );
+  });
+
+  test('a young order of the regular sync goes with its contact, on the last day too', () => {
+    const base = { hash: 'a', lastHash: null, lastWasSent: false, now, maxAgeDays: 30, policy: 'young' as const };
+    expect(decideContact({ ...base, createdAt: new Date('2026-05-02T00:00:00Z') })).toBe('send');
+    expect(decideContact({ ...base, createdAt: new Date('2026-05-01T23:59:59Z') })).toBe('withhold');
+  });
+});

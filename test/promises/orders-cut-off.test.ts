@@ -1,0 +1,83 @@
+import { afterEach, expect, test } from 'vitest';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { Fate } from '../harness/rule-proxy.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+/** The next run waits until the lease of what was cut off has run out. */
+async function orderWorld(): Promise<OrderWorld> {
+  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
+  open.push(world);
+  return world;
+}
+
+test('a worker that is stopped while a create is under way does not hand the order over before the create has ended', async () => {
+  const world = await orderWorld();
+  await world.shop(
+    `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
+  );
+  const stopped = await world.openApp();
+  const late = Promise.withResolvers<void>();
+  let isSent = false;
+  world.serviceRule(async ({ path }): Promise<Fate> => {
+    if (!path.endsWith('/sub_orders') || isSent) return 'pass';
+    isSent = true;
+    stopped.abort.abort();
+    await late.promise;
+    return 'pass';
+  });
+  await expect(world.sync({ api: stopped.api, signal: stopped.abort.signal })).rejects.toThrow();
+  // The service carries the create out while the next run waits for the lease.
+  await world.sync({ onWait: () => late.resolve() });
+  expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 1 }]);
+});
+
+const worldOfOneOrder = async (): Promise<OrderWorld> => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code) values ('O1');
+    insert into l (order_code, line_code, product_id, invoice) values ('O1', '1', 1, 'first')`);
+  await world.sync();
+  return world;
+};
+
+test('an order whose push died after the POST is corrected when the shop goes back to the value before', async () => {
+  const world = await worldOfOneOrder();
+  const dead = new AbortController();
+  world.serviceRule(({ method, path }) => {
+    if (method !== 'POST' || path !== '/v1/orders') return 'pass';
+    dead.abort();
+    return 'lose';
+  });
+  await world.shop(`update o set total_price = 7, updated_at = now()`);
+  const app = await world.openApp();
+  dead.signal.addEventListener('abort', () => app.abort.abort());
+  await expect(world.sync({ api: app.api, signal: dead.signal })).rejects.toThrow();
+  world.serviceRule(() => 'pass');
+  await world.shop(`update o set total_price = 100, updated_at = now()`);
+  await world.sync();
+  expect(await world.atService('select total_price::text from reference_service.orders')).toEqual([
+    { total_price: '100' },
+  ]);
+});
+
+test('a sub-order whose change was sent and not recorded is corrected when the shop goes back to the value before', async () => {
+  const world = await worldOfOneOrder();
+  const dead = new AbortController();
+  world.serviceRule(({ method }) => {
+    if (method !== 'PUT') return 'pass';
+    dead.abort();
+    return 'lose';
+  });
+  await world.shop(`update l set invoice = 'second'; update o set updated_at = now()`);
+  const app = await world.openApp();
+  dead.signal.addEventListener('abort', () => app.abort.abort());
+  await expect(world.sync({ api: app.api, signal: dead.signal })).rejects.toThrow();
+  world.serviceRule(() => 'pass');
+  // The order changes too, so that it is pushed at all.
+  await world.shop(`update l set invoice = 'first'; update o set total_price = 7, updated_at = now()`);
+  await world.sync();
+  expect(await world.atService('select invoice from reference_service.sub_orders')).toEqual([{ invoice: 'first' }]);
+});

@@ -1,0 +1,68 @@
+import { afterEach, expect, test } from 'vitest';
+import type { PushRecord } from '../../src/warehouse/order-record.ts';
+import { openOrderStore } from '../../src/warehouse/order-store.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function worldOfOneOrder(): Promise<OrderWorld> {
+  const world = await openOrderWorld();
+  open.push(world);
+  await world.shop(
+    `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
+  );
+  return world;
+}
+
+test('a holder whose lease was taken over neither records its push nor forgets the order', async () => {
+  const world = await worldOfOneOrder();
+  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  const old = await store.lease('O1');
+  if ('leasedBy' in old) throw new Error('expected the lease');
+  await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
+  const holder = await store.lease('O1');
+  if ('leasedBy' in holder) throw new Error('expected the lease');
+
+  expect(await store.record(old, emptyPush)).toBe(false);
+  expect(await store.forget(old)).toBe(false);
+  const links = 'select lease_owner, fingerprint from sync.order_links';
+  expect(await world.warehouse(links)).toEqual([{ lease_owner: holder.token, fingerprint: null }]);
+});
+
+test('an order is still deleted when the shop deletes it after its worker was stopped between the POST and the sub-orders', async () => {
+  const world = await worldOfOneOrder();
+  const stopped = new AbortController();
+  world.serviceRule(({ method, path }) => {
+    if (method === 'POST' && path === '/v1/orders') stopped.abort();
+    return 'pass';
+  });
+  await expect(world.sync({ signal: stopped.signal })).rejects.toThrow();
+  const orders = 'select code from reference_service.orders';
+  expect(await world.atService(orders)).toEqual([{ code: 'O1' }]);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  await world.sync({ deletes: 'send' });
+  expect(await world.atService(orders)).toEqual([]);
+});
+
+const emptyPush: PushRecord = {
+  orderId: 1,
+  fingerprint: 'of the old holder',
+  contactHash: null,
+  contactSent: false,
+  sentFields: [],
+  failedPushes: 0,
+  retryAfterMs: null,
+  removalsHeld: false,
+  linesUnsure: false,
+  userGradeCode: undefined,
+  userGradeId: undefined,
+  shopUpdatedAt: null,
+  orderedAt: new Date(),
+  lines: [],
+  dropLinks: [],
+  waiting: [],
+  deadLetters: [],
+};

@@ -1,0 +1,236 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { ProxiedRequest } from '../harness/rule-proxy.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function orderWorld(): Promise<OrderWorld> {
+  // After a response was lost the next run waits until the lease has run out.
+  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
+  open.push(world);
+  return world;
+}
+
+const subOrders = `select product_id::integer as product, price::text, status, product_options ->> 'size' as size
+  from reference_service.sub_orders order by product_id, size, price, status`;
+const isCreate = ({ method, path }: ProxiedRequest) => method === 'POST' && path.endsWith('/sub_orders');
+const sizeOf = ({ form }: ProxiedRequest) => form.getAll('product_options[]').join();
+const sizes = `insert into o (code) values ('A');
+  insert into l (order_code, line_code, product_id, product_options) values
+    ('A', '1', 7, '{"size": "S"}'), ('A', '2', 7, '{"size": "M"}')`;
+const both = [
+  { product: 7, price: '10', status: 'paid', size: 'M' },
+  { product: 7, price: '10', status: 'paid', size: 'S' },
+];
+
+test.each(['S', 'M'])(
+  'the response of size %s is lost: both sizes of the product stand once at the service',
+  async (lost) => {
+    const world = await orderWorld();
+    await world.shop(sizes);
+    let isLost = false;
+    world.serviceRule((request) => {
+      if (isLost || !isCreate(request) || !sizeOf(request).endsWith(lost)) return 'pass';
+      isLost = true;
+      return 'lose';
+    });
+    await world.sync();
+    expect(await world.atService(subOrders)).toEqual(both);
+  },
+);
+
+test('a creation that is carried out only after its gateway gave up is not sent again meanwhile', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  let isLate = false;
+  world.serviceRule((request) => {
+    if (isLate || !isCreate(request)) return 'pass';
+    isLate = true;
+    return { carriedOutAfter: delay(700) };
+  });
+  await world.sync({ settleMs: 200 });
+  expect(await world.atService(subOrders)).toEqual(both);
+});
+
+test('a creation that is carried out after the run has stopped waiting is found by the next run, and never sent twice', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: delay(2000) } : 'pass'));
+  expect(await world.sync()).toMatchObject({ lines_failed: 2 });
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'A/1' }, { key: 'A/2' }]);
+  await expect.poll(() => world.atService(subOrders), { timeout: 20_000 }).toEqual(both);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual(both);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('a creation that is carried out after the next run has sent it again leaves no double for longer than an hour', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  const late = Promise.withResolvers<void>();
+  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
+  expect(await world.sync()).toMatchObject({ lines_failed: 2 });
+  world.serviceRule(() => 'pass');
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
+  late.resolve();
+  const doubled = both.flatMap((one) => [one, one]);
+  await expect.poll(() => world.atService(subOrders), { timeout: 20_000 }).toEqual(doubled);
+
+  await world.timePasses('59 minutes');
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual(doubled);
+  await world.timePasses('1 minute');
+  expect(await world.sync()).toMatchObject({ sub_orders_removed: 2 });
+  expect(await world.atService(subOrders)).toEqual(both);
+  // It is looked for only once.
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
+  await world.sync();
+  expect(world.requests()).toEqual([]);
+});
+
+test('a sub-order that was found after its response was lost counts as added', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  let isLost = false;
+  world.serviceRule((request) => {
+    if (isLost || !isCreate(request)) return 'pass';
+    isLost = true;
+    return 'lose';
+  });
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
+});
+
+test.each([
+  ['S', 'M'],
+  ['M', 'S'],
+])(
+  'size %s is refused once and the response of %s is lost: after the correction both stand once',
+  async (refused, lost) => {
+    const world = await orderWorld();
+    await world.shop(sizes);
+    let isLost = false;
+    world.serviceRule((request) => {
+      if (!isCreate(request)) return 'pass';
+      if (sizeOf(request).endsWith(refused)) return { status: 422 };
+      if (isLost) return 'pass';
+      isLost = true;
+      return 'lose';
+    });
+    await world.sync();
+    expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: refused === 'S' ? 'A/1' : 'A/2' }]);
+    expect(await world.atService(subOrders)).toEqual(both.filter((one) => one.size === lost));
+    world.serviceRule(() => 'pass');
+    expect((await runCli(['dead-letters', 'retry'], world.environment)).status).toBe(0);
+    expect(await world.atService(subOrders)).toEqual(both);
+  },
+);
+
+test('lines whose codes are renewed keep their sub-orders, although the process dies during the change', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code) values ('A');
+    insert into l (order_code, line_code, product_id) values ('A', 'a', 7), ('A', 'b', 7)`);
+  await world.sync();
+  await world.shop(`delete from l; update o set updated_at = now();
+    insert into l (order_code, line_code, product_id, status) values ('A', 'c', 7, 'delivered'), ('A', 'd', 7, 'delivered')`);
+  // The change arrives, and from then on nothing more of this process does.
+  const dead = new AbortController();
+  world.serviceRule(({ method }) => {
+    if (method !== 'PUT') return 'pass';
+    dead.abort();
+    return 'lose';
+  });
+  await expect(world.sync({ signal: dead.signal })).rejects.toThrow();
+  world.serviceRule(() => 'pass');
+  await world.shop(`update l set price = 11; update o set updated_at = now()`);
+  await world.sync();
+  const after = { product: 7, price: '11', status: 'delivered', size: null };
+  expect(await world.atService(subOrders)).toEqual([after, after]);
+  await world.shop(`delete from l where line_code = 'd'; update o set updated_at = now()`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([after]);
+});
+
+test('sub-orders that another integration sent are taken over, although it read prices otherwise', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code) values ('T');
+    insert into l (order_code, line_code, product_id, price, product_options) values
+      ('T', '1', 7, 20, '{"size": "S"}'), ('T', '2', 7, 40, '{"size": "M"}'), ('T', '3', 8, 5, '{}')`);
+  await world.atService(`
+    insert into reference_service.orders (code, total_price, created_at, updated_at) values ('T', 1, now(), now());
+    insert into reference_service.products (id) values (7), (8);
+    insert into reference_service.sub_orders (order_id, product_id, price, product_options, created_at, updated_at)
+    select o.id, p, price, options::jsonb, now(), now() from reference_service.orders o,
+      (values (7, 10, '{"size": "M"}'), (7, 10, '{"size": "S"}'), (8, 2.5, '{}')) s (p, price, options)`);
+  const dry = await runCli(['backfill', 'orders', '--dry-run', '--json'], world.environment);
+  expect(JSON.parse(dry.stdout).takeover).toEqual({ asked: 1, found: 1, subOrders: 3, matched: 3, created: 0 });
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([
+    { product: 7, price: '40', status: 'paid', size: 'M' },
+    { product: 7, price: '20', status: 'paid', size: 'S' },
+    { product: 8, price: '5', status: 'paid', size: null },
+  ]);
+});
+
+test('options that the shop clears are cleared, and a service that keeps them is named', async () => {
+  const world = await orderWorld();
+  await world.shop(`${sizes.replace('{"size": "M"}', '{}')}`);
+  await world.sync();
+  await world.shop(`update l set product_options = '{}'; update o set updated_at = now()`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toMatchObject([{ size: null }, { size: null }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+
+  await world.shop(
+    `update l set product_options = '{"size": "XL"}' where line_code = '1'; update o set updated_at = now()`,
+  );
+  await world.sync();
+  await world.shop(`update l set product_options = '{}'; update o set updated_at = now()`);
+  world.serviceRule(({ method }) => (method === 'PUT' ? { status: 204 } : 'pass'));
+  await world.sync();
+  expect(await world.openDeadLetters()).toMatchObject([
+    { kind: 'order_line', key: 'A/1', reason: expect.stringContaining('keeps product_options') },
+  ]);
+});
+
+test('a double that the service does not let go stays known, and is removed once it does', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  const late = Promise.withResolvers<void>();
+  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
+  await world.sync();
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  late.resolve();
+  await expect.poll(async () => (await world.atService(subOrders)).length, { timeout: 20_000 }).toBe(4);
+  world.serviceRule(({ method }) => (method === 'DELETE' ? { status: 403 } : 'pass'));
+  await world.timePasses('1 hour');
+  await world.sync();
+  expect(await world.openDeadLetters()).not.toEqual([]);
+  world.serviceRule(() => 'pass');
+  await world.timePasses('2 days');
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual(both);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('a line that waits for its product still waits after its order was gone for one run', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code) values ('A');
+    insert into l (order_code, line_code, product_code) values ('A', '1', 'unknown')`);
+  await world.sync();
+  const waiting = 'select order_code from sync.waiting_lines';
+  expect(await world.warehouse(waiting)).toHaveLength(1);
+  await world.shop(`update o set deleted_at = now(), updated_at = now()`);
+  await world.sync();
+  expect(await world.warehouse(waiting)).toEqual([]);
+  await world.shop(`update o set deleted_at = null`);
+  await world.sync();
+  expect(await world.warehouse(waiting)).toHaveLength(1);
+});

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+
+/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Edits of a shop: new orders, equal lines, sizes, renewed line codes, removed and changed lines. */
+const edits = [
+  (n: number) => `insert into o (code) values ('O${n}') on conflict do nothing;
+    insert into l (order_code, line_code, product_id, product_options) values
+      ('O${n}', 'a${n}', 1, '{"size": "S"}'), ('O${n}', 'b${n}', 1, '{"size": "M"}'), ('O${n}', 'c${n}', 2, '{}')`,
+  (n: number) =>
+    `insert into l (order_code, line_code, product_id) select code, 'd${n}', 2 from o order by code limit 1`,
+  (n: number) =>
+    `update l set line_code = line_code || 'x' where order_code = (select code from o order by md5(code || '${n}') limit 1)`,
+  (n: number) => `update l set price = price + 1 where line_code like '%${n % 10}%'`,
+  (n: number) => `update l set status = 'delivered', invoice = 'I${n}' where product_id = 1`,
+  (n: number) => `update o set total_price = total_price + ${n} where code like '%${n % 3}'`,
+  () => `delete from l where ctid in (select ctid from l where order_code in
+    (select order_code from l group by order_code having count(*) > 2) order by md5(line_code) limit 1)`,
+];
+
+const expected = `select o.code, o.total_price::text, coalesce((select jsonb_agg(jsonb_build_array(
+    l.product_id, l.price, l.product_options, l.status, l.invoice)
+    order by l.product_id, l.price, l.product_options, l.status, l.invoice) from l where l.order_code = o.code), '[]') as lines
+  from o order by o.code`;
+const actual = `select o.code, o.total_price::text, coalesce((select jsonb_agg(jsonb_build_array(
+    s.product_id, s.price, s.product_options, s.status, s.invoice)
+    order by s.product_id, s.price, s.product_options, s.status, s.invoice)
+    from reference_service.sub_orders s where s.order_id = o.id), '[]') as lines
+  from reference_service.orders o order by o.code`;
+
+/** A service in a bad mood, and a process that may die at any request. */
+function moods(random: () => number, die: () => void) {
+  return ({ method, path }: ProxiedRequest): Fate => {
+    const dice = random();
+    if (dice < 0.04) die();
+    if (dice < 0.12) return 'lose';
+    // 404 to a DELETE means that the record is gone: a service that says so without deleting cannot be seen through.
+    if (dice < 0.16 && method !== 'DELETE') return { status: path.includes('sub_orders') ? 404 : 500 };
+    return dice < 0.2 ? { status: 422 } : 'pass';
+  };
+}
+
+async function disturbedRun(world: OrderWorld, random: () => number): Promise<void> {
+  const dead = new AbortController();
+  world.serviceRule(moods(random, () => dead.abort(new Error('killed'))));
+  await world.sync({ signal: dead.signal }).catch(() => {});
+}
+
+test.each([1, 2, 3, 4, 5, 6])(
+  'after random edits, failures and deaths the service is exactly as the shop (seed %i)',
+  async (seed) => {
+    await using world = await openOrderWorld();
+    const random = randomFrom(seed);
+    await world.shop('create unique index on o (code)');
+    for (let round = 1; round <= 8; round += 1) {
+      for (let edit = 0; edit < 3; edit += 1) {
+        const pick = edits[Math.floor(random() * edits.length)] ?? edits[0];
+        await world.shop(pick?.(round * 10 + edit) ?? '');
+      }
+      await world.shop('update o set updated_at = now()');
+      await Promise.all([disturbedRun(world, random), ...(random() < 0.3 ? [disturbedRun(world, random)] : [])]);
+      // Time passes: the leases of a process that died run out.
+      await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
+    }
+    world.serviceRule(() => 'pass');
+    await world.warehouse('update sync.order_links set fingerprint = null');
+    await world.sync();
+    expect(await world.atService(actual)).toEqual(await world.shop(expected));
+    expect(await world.openDeadLetters()).toEqual([]);
+  },
+);

@@ -1,0 +1,137 @@
+import { afterEach, expect, test } from 'vitest';
+import { isUnusual } from '../../src/orders/removal-guard.ts';
+import { runCli } from '../harness/cli.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function orderWorld(orders: number): Promise<OrderWorld> {
+  const world = await openOrderWorld();
+  open.push(world);
+  await world.shop(`insert into o (code) select 'O' || n from generate_series(1, ${orders}) n;
+    insert into l (order_code, line_code, product_id)
+      select 'O' || n, line::text, n from generate_series(1, ${orders}) n, generate_series(1, 2) line`);
+  await world.sync();
+  return world;
+}
+
+const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
+const touch = 'update o set updated_at = now()';
+
+test('half of all lines gone at once removes nothing, says so, and removes them when asked to', async () => {
+  const world = await orderWorld(60);
+  await world.shop(`delete from l where line_code = '2'; ${touch}`);
+  const end = await runCli(['sync', 'orders'], world.environment);
+  expect(end.status).toBe(1);
+  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+  expect((await world.openDeadLetters())[0]?.reason).toContain('--allow-removals');
+  const allowed = await runCli(['sync', 'orders', '--allow-removals'], world.environment);
+  expect(allowed).toMatchObject({ status: 0 });
+  expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('an order that lost all of its lines keeps its sub-orders, and goes on once they are back', async () => {
+  const world = await orderWorld(2);
+  await world.shop(`create table kept as select * from l; delete from l where order_code = 'O1'; ${touch}`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
+  await world.shop(`insert into l select * from kept where order_code = 'O1'`);
+  await world.sync();
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
+});
+
+test('one line of an order is removed without asking', async () => {
+  const world = await orderWorld(2);
+  await world.shop(`delete from l where order_code = 'O1' and line_code = '2'; ${touch}`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ n: 3 }]);
+});
+
+test('a deleted_at set everywhere deletes nothing until somebody says that it is right', async () => {
+  const world = await orderWorld(30);
+  const orders = 'select count(*)::integer as n from reference_service.orders';
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  await world.sync({ deletes: 'send' });
+  expect(await world.atService(orders)).toEqual([{ n: 30 }]);
+  expect(await world.openDeadLetters()).toHaveLength(30);
+  await world.sync({ deletes: 'send', removals: 'all' });
+  expect(await world.atService(orders)).toEqual([{ n: 0 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('an order whose deletion is allowed but that has reviews stays, and leaves no dead letter', async () => {
+  const world = await orderWorld(30);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  await world.sync({ deletes: 'send' });
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
+    select now(), now(), min(id) from reference_service.sub_orders`);
+  await world.sync({ deletes: 'send', removals: 'all' });
+  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 1 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('an order of the service that two codes of the shop are linked to is not deleted with one of them', async () => {
+  const world = await orderWorld(1);
+  // The shop wrote the code otherwise, and the service took both for the same order.
+  await world.warehouse(
+    `insert into sync.order_links (order_code, order_id) select 'o1', order_id from sync.order_links`,
+  );
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted_kept: 1 });
+  expect(await world.atService('select code from reference_service.orders')).toEqual([{ code: 'O1' }]);
+});
+
+test('one order that the service refuses to delete does not stop the others', async () => {
+  const world = await orderWorld(3);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  world.serviceRule(({ method, path }) => (method === 'DELETE' && path.endsWith('/2') ? { status: 500 } : 'pass'));
+  await world.sync({ deletes: 'send' });
+  expect(await world.atService('select code from reference_service.orders')).toHaveLength(1);
+  expect(await world.openDeadLetters()).toHaveLength(1);
+  world.serviceRule(() => 'pass');
+  await world.sync({ deletes: 'send' });
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test.each([
+  ['reviews', 'reviews_count', 3],
+  ['an unknown number of reviews', 'reviews_count', null],
+  ['another code', 'code', 'SOMEBODY-ELSE'],
+])('an order with %s is not deleted', async (_, field, value) => {
+  const world = await orderWorld(1);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  const subOrder = { id: 1, product_id: 1, reviews_count: field === 'reviews_count' ? value : 0 };
+  const order = { id: 1, code: field === 'code' ? value : 'O1', sub_orders: [subOrder] };
+  world.serviceRule(({ method }) => (method === 'GET' ? { status: 200, body: JSON.stringify(order) } : 'pass'));
+  await world.sync({ deletes: 'send' });
+  expect(world.requests().filter((one) => one.method === 'DELETE')).toEqual([]);
+});
+
+test('twenty removals are always allowed, and beyond that a quarter', () => {
+  expect(isUnusual({ pushed: 20, vanished: 20 })).toBe(false);
+  expect(isUnusual({ pushed: 84, vanished: 21 })).toBe(false);
+  expect(isUnusual({ pushed: 83, vanished: 21 })).toBe(true);
+  expect(isUnusual({ pushed: 400, vanished: 100 })).toBe(false);
+  expect(isUnusual({ pushed: 400, vanished: 101 })).toBe(true);
+});
+
+test('removals that were held back stay so when one of the orders changes alone, until they are allowed', async () => {
+  const world = await orderWorld(60);
+  await world.shop(`delete from l where line_code = '2'; ${touch}`);
+  await world.sync();
+  await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
+  await world.sync();
+  await world.timePasses('2 days');
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+  expect(await world.openDeadLetters()).toHaveLength(60);
+  await world.sync({ removals: 'all' });
+  expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});

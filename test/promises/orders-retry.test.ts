@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { ordersToRevisit } from '../../src/warehouse/order-revisits.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function orderWorld(): Promise<OrderWorld> {
+  const world = await openOrderWorld();
+  open.push(world);
+  return world;
+}
+
+const orders = (count: number) => `insert into o (code) select 'O' || n from generate_series(1, ${count}) n;
+  insert into l (order_code, line_code, product_id) select 'O' || n, '1', n from generate_series(1, ${count}) n`;
+const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
+  method === 'POST' && path === '/v1/orders' && form.get('code') === code;
+const writes = (world: OrderWorld) => world.requests().filter((one) => one.method !== 'GET');
+
+describe('once the service is corrected, an order goes by itself within a day, and its dead letter closes', () => {
+  test.each([
+    ['422 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 422 }],
+    ['422 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 422 }],
+    ['404 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 404 }],
+    ['403 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 403 }],
+    ['500 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 500 }],
+  ])('%s', async (_, { refuses, status }) => {
+    const world = await orderWorld();
+    await world.shop(orders(3));
+    // Changed so long ago that no later run reads the order by its date.
+    await world.shop(`update o set updated_at = now() - interval '1 year' where code = 'O2'`);
+    world.serviceRule((request): Fate => (refuses(request) ? { status } : 'pass'));
+    for (let run = 1; run <= 3; run += 1) await world.sync();
+    expect(await world.openDeadLetters()).toHaveLength(1);
+    world.serviceRule(() => 'pass');
+    await world.sync();
+    expect(writes(world)).toEqual([]);
+    await world.timePasses('1 day');
+    await world.sync();
+    expect(await world.openDeadLetters()).toEqual([]);
+    expect(
+      await world.atService('select product_id::integer as id from reference_service.sub_orders order by 1'),
+    ).toEqual([1, 2, 3].map((id) => ({ id })));
+  });
+
+  test('a field of the order, and options of a line, that the service kept', async () => {
+    const world = await orderWorld();
+    await world.shop(`insert into o (code, user_email) values ('K', 'k@example.com');
+      insert into l (order_code, line_code, product_id, product_options) values ('K', '1', 1, '{"size": "S"}')`);
+    await world.sync();
+    await world.shop(`update o set user_email = null, updated_at = now(); update l set product_options = '{}'`);
+    const keepsEmpty = ({ form }: ProxiedRequest): Fate => {
+      const others = [...form].filter(([, value]) => value !== '');
+      return { form: new URLSearchParams(others) };
+    };
+    world.serviceRule(keepsEmpty);
+    await world.sync();
+    const reasons = [
+      { kind: 'order', key: 'K', reason: expect.stringContaining('the service keeps user_email') },
+      { kind: 'order_line', key: 'K/1', reason: expect.stringContaining('the service keeps product_options') },
+    ];
+    expect(await world.openDeadLetters()).toMatchObject(reasons);
+    // It is still so a day later.
+    await world.timePasses('1 day');
+    await world.sync();
+    expect(await world.openDeadLetters()).toMatchObject(reasons);
+    world.serviceRule(() => 'pass');
+    await world.timePasses('1 day');
+    await world.sync();
+    expect(await world.openDeadLetters()).toEqual([]);
+    expect(
+      await world.atService(`select user_email, product_options as options from reference_service.orders o
+        join reference_service.sub_orders s on s.order_id = o.id`),
+    ).toEqual([{ user_email: null, options: {} }]);
+  });
+});
+
+test('an order that the service always fails on is tried again by the next run, then with growing distance', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(2));
+  const isTriedBy = async (time: string) => {
+    await world.timePasses(time);
+    world.serviceRule((request) => (isPostOf('O2', request) ? { status: 500 } : 'pass'));
+    await world.sync();
+    return writes(world).length > 0;
+  };
+  expect(await isTriedBy('0')).toBe(true);
+  expect(await isTriedBy('0')).toBe(true);
+  expect(await isTriedBy('9 minutes')).toBe(false);
+  expect(await isTriedBy('1 minute')).toBe(true);
+  expect(await isTriedBy('19 minutes')).toBe(false);
+  expect(await isTriedBy('1 minute')).toBe(true);
+
+  // A change in the shop starts again.
+  await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O2'`);
+  expect(await isTriedBy('0')).toBe(true);
+  expect(await isTriedBy('0')).toBe(true);
+  expect(await isTriedBy('0')).toBe(false);
+});
+
+test('five bad lines of one order are one bad order: they stop no run, and share its patience', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code) values ('BAD'), ('GOOD');
+    insert into l (order_code, line_code, product_id) select 'BAD', n, n from generate_series(1, 7) n;
+    insert into l (order_code, line_code, product_id) values ('GOOD', '1', 99)`);
+  await world.sync();
+  await world.shop(
+    `update l set invoice = 'I' where order_code = 'BAD'; update o set updated_at = now() where code = 'BAD'`,
+  );
+  world.serviceRule(({ method }) => (method === 'PUT' ? { status: 500 } : 'pass'));
+  expect(await world.sync()).toMatchObject({ lines_failed: 7 });
+  expect(await world.openDeadLetters()).toHaveLength(7);
+});
+
+test('one run pushes at most 200 orders again that failed more than once, those first that are due for the longest time', async () => {
+  const world = await orderWorld();
+  await world.warehouse(`insert into sync.order_links (order_code, failed_pushes, failures, retry_at)
+    select 'F' || n, case when n > 250 then 1 else 5 end, 1, now() - n * interval '1 minute' from generate_series(1, 260) n`);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
+    select 'order', order_code, order_code, 'refused', '{}' from sync.order_links`);
+  const { db } = (await world.openApp()).warehouse;
+  const codes = await ordersToRevisit(db);
+  expect(codes).toHaveLength(210);
+  expect(codes).not.toContain('F50');
+  expect(codes).toEqual(expect.arrayContaining(['F51', 'F250', 'F251', 'F260']));
+});
+
+test('an unexpected error of the program in one order is its dead letter and an error in the log, and stops no other', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(3));
+  const { api, log } = await world.openApp();
+  const broken = {
+    ...api,
+    orders: {
+      ...api.orders,
+      upsert: (...args: Parameters<typeof api.orders.upsert>) => {
+        if (args[0].code === 'O2') throw new TypeError('undefined is not a function');
+        return api.orders.upsert(...args);
+      },
+    },
+  };
+  const logged: unknown[] = [];
+  const spy = Object.assign(Object.create(log), { error: (fields: unknown) => logged.push(fields) });
+  expect(await world.sync({ api: broken, log: spy })).toMatchObject({ orders_pushed: 2, orders_failed: 1 });
+  expect(await world.openDeadLetters()).toMatchObject([
+    { kind: 'order', key: 'O2', reason: expect.stringContaining('undefined is not a function') },
+  ]);
+  expect(logged).toMatchObject([{ order: 'O2', stack: expect.stringContaining('orders-retry.test') }]);
+  expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([]);
+
+  // The program is corrected.
+  await world.timePasses('1 day');
+  await world.sync();
+  expect(await world.openDeadLetters()).toEqual([]);
+});

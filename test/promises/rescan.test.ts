@@ -1,0 +1,273 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { serviceState } from '../harness/order-shop.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+
+/** Orders O1, O2 … with a line each, pushed by the command line, so that there is a cursor. */
+async function pushedWorld(orders: number, environment: Record<string, string> = {}): Promise<OrderWorld> {
+  const world = await openOrderWorld({ environment: { ORDER_OVERLAP_MINUTES: '10', ...environment } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  await world.shop(`
+    insert into o (code, user_email) select 'O' || n, n || '@example.com' from generate_series(1, ${orders}) n;
+    insert into l (order_code, line_code, product_id) select code, '1', 7 from o;
+    insert into o (code, updated_at) values ('NEWEST', now())`);
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  world.serviceRule(() => 'pass');
+  return world;
+}
+
+const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
+/** A rescan; what its run of orders reports. */
+async function rescan(world: OrderWorld, ...args: string[]) {
+  const end = await cli(world, 'sync', 'reconcile', '--json', ...args);
+  return { ...JSON.parse(end.stdout).runs.orders, status: end.status, all: JSON.parse(end.stdout) };
+}
+const status = async (world: OrderWorld) => JSON.parse((await cli(world, 'status', '--json')).stdout);
+const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
+/** A day passes for what is remembered of absent orders, and of pushes. */
+async function dayPasses(world: OrderWorld): Promise<void> {
+  await world.warehouse(`update sync.absent_orders
+    set first_missed_at = first_missed_at - interval '1 day', last_missed_at = last_missed_at - interval '1 day'`);
+  await world.warehouse(`update sync.order_links set pushed_at = pushed_at - interval '1 day'`);
+}
+const codesAtService = async (world: OrderWorld) =>
+  (await world.atService<{ code: string }>('select code from reference_service.orders order by code')).map(
+    ({ code }) => code,
+  );
+
+test('a rescan of orders that did not change sends no request', async () => {
+  const world = await pushedWorld(30);
+  expect(await rescan(world)).toMatchObject({
+    outcome: 'done',
+    status: 0,
+    counts: { orders: 31, orders_unchanged: 31 },
+  });
+  expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
+  expect((await status(world)).missedOrders).toMatchObject({ missed: 0, changes: 0 });
+});
+
+test('what the feed missed is pushed and counted: changes without a date, and orders that were committed late', async () => {
+  const world = await pushedWorld(30);
+  await world.shop(`
+    update l set status = 'delivered' where order_code in ('O1', 'O2');
+    insert into o (code, created_at, updated_at) values ('LATE', now() - interval '2 days', now() - interval '2 days');
+    insert into l (order_code, line_code, product_id) values ('LATE', '1', 7)`);
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await codesAtService(world)).not.toContain('LATE');
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_missed: 3, orders_pushed: 3 } });
+  expect(await codesAtService(world)).toContain('LATE');
+  expect(
+    await world.atService(`select count(*)::integer as n from reference_service.sub_orders where status = 'delivered'`),
+  ).toEqual([{ n: 2 }]);
+  const report = await status(world);
+  expect(report.missedOrders).toMatchObject({
+    missed: 3,
+    changes: 3,
+    examples: expect.arrayContaining(['LATE', 'O1', 'O2']),
+  });
+  expect(report.missedOrders.days).toMatchObject([{ orders: 3 }]);
+  expect((await cli(world, 'status')).stdout).toContain('The feed missed 3 of 3 changes of orders in 30 days');
+  // Found once, it is not missed again.
+  expect((await rescan(world)).counts.orders_missed ?? 0).toBe(0);
+});
+
+test('what the next incremental run finds, and what waits for another reason, is not counted as missed', async () => {
+  const world = await pushedWorld(5);
+  await world.shop(`
+    update o set total_price = 7, updated_at = now() where code = 'O1';
+    insert into l (order_code, line_code, product_code) values ('O2', '2', 'P2');
+    update o set updated_at = now() where code = 'O2'`);
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('P2', 9)`);
+  await world.shop(`update o set total_price = 8, updated_at = now() where code = 'O3'`);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_missed: 0, orders_pushed: 2 } });
+  expect(await world.warehouse('select * from sync.missed_orders')).toEqual([]);
+});
+
+test('orders that another version of a shop query reads otherwise are pushed, and not counted as missed', async () => {
+  const world = await pushedWorld(5);
+  await writeFile(
+    join(world.environment.SHOP_SQL_DIR ?? '', 'order_lines.sql'),
+    `select order_code, line_code, product_id, price + 1 as price, status from l`,
+  );
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_missed: 0, orders_pushed: 5 } });
+});
+
+test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none before orders were synced', async () => {
+  const world = await openOrderWorld({ environment: { ORDER_RESCAN_DAYS: '10' } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  await world.shop(
+    `insert into o (code, created_at) select n::text, now() - make_interval(days => n) from generate_series(1, 20) n`,
+  );
+  expect((await rescan(world)).counts).toEqual({});
+  expect(await codesAtService(world)).toEqual([]);
+  await cli(world, 'sync', 'orders');
+  await world.shop('update o set total_price = 7');
+  const { counts } = await rescan(world);
+  expect(counts.orders).toBeGreaterThanOrEqual(10);
+  expect(counts.orders).toBeLessThanOrEqual(11);
+  expect(
+    (await rescan({ ...world, environment: { ...world.environment, ORDER_RESCAN_DAYS: '0' } })).counts,
+  ).not.toHaveProperty('orders');
+});
+
+test('an order that vanished is reported, and stays at the service while ORDER_DELETES is off', async () => {
+  const world = await pushedWorld(30);
+  await world.shop(`delete from o where code in ('O1', 'O2')`);
+  for (let day = 0; day < 3; day += 1) {
+    expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2 } });
+    await dayPasses(world);
+  }
+  const report = await status(world);
+  expect(report.absentOrders).toMatchObject({ orders: 2, kept: 0, examples: ['O1', 'O2'] });
+  expect(report.issues).toContainEqual(expect.objectContaining({ key: 'absent orders', isUrgent: false }));
+  expect((await cli(world, 'status')).stdout).toContain('2 pushed orders (O1, O2) are no longer in the shop');
+  expect(writes(world)).toEqual([]);
+});
+
+test('an order that vanished is deleted by the second rescan that misses it, a day later, not before', async () => {
+  const world = await pushedWorld(30, { ORDER_DELETES: 'send' });
+  await world.shop(`delete from o where code = 'O1'`);
+  await rescan(world);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done' });
+  expect(await codesAtService(world)).toContain('O1');
+  await dayPasses(world);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 1 } });
+  expect(await codesAtService(world)).not.toContain('O1');
+  expect(await world.warehouse('select * from sync.absent_orders')).toEqual([]);
+  expect(await world.warehouse(`select * from sync.order_links where order_code = 'O1'`)).toEqual([]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('an order that returned in between is not deleted: its absence starts again', async () => {
+  const world = await pushedWorld(30, { ORDER_DELETES: 'send' });
+  await world.shop(
+    `create table gone as select * from o where code in ('O1', 'O2'); delete from o where code in ('O1', 'O2')`,
+  );
+  await rescan(world);
+  await dayPasses(world);
+  // O1 is seen by a rescan. O2 comes and goes between two of them, and is pushed meanwhile.
+  await world.shop(
+    `insert into o select * from gone; update o set updated_at = now(), total_price = 7 where code = 'O2'`,
+  );
+  await cli(world, 'sync', 'orders');
+  await world.shop(`delete from o where code = 'O2'`);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 1 } });
+  await world.shop(`delete from o where code = 'O1'`);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2 } });
+  expect(await codesAtService(world)).toEqual(expect.arrayContaining(['O1', 'O2']));
+  await dayPasses(world);
+  expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 2 } });
+});
+
+test('a truncated table deletes nothing, says so, and does when somebody says that it is right', async () => {
+  const world = await pushedWorld(60, { ORDER_DELETES: 'send' });
+  await world.shop('truncate o, l');
+  await rescan(world);
+  await dayPasses(world);
+  const held = await rescan(world);
+  expect(held).toMatchObject({ outcome: 'incomplete', status: 1, error: expect.stringContaining('--allow-removals') });
+  expect(await codesAtService(world)).toHaveLength(61);
+  await dayPasses(world);
+  expect(await rescan(world, '--allow-removals')).toMatchObject({ status: 0, counts: { orders_deleted: 61 } });
+  expect(await codesAtService(world)).toEqual([]);
+});
+
+test('a truncated table of a shop of few orders deletes nothing either', async () => {
+  const world = await pushedWorld(3, { ORDER_DELETES: 'send' });
+  await world.shop('truncate o, l');
+  await rescan(world);
+  await dayPasses(world);
+  expect(await rescan(world)).toMatchObject({ status: 1, error: expect.stringContaining('--allow-removals') });
+  expect((await codesAtService(world)).length).toBeGreaterThan(0);
+});
+
+test('one lost day deletes nothing of that day, although it is a small part of all orders', async () => {
+  const world = await pushedWorld(30, { ORDER_DELETES: 'send' });
+  await world.shop(`
+    insert into o (code, created_at) select 'D' || n, now() - interval '5 days' from generate_series(1, 300) n;
+    insert into l (order_code, line_code, product_id) select code, '1', 7 from o where code like 'D%'`);
+  await rescan(world);
+  await world.shop(`delete from o where code like 'O%' or code = 'D1'`);
+  await rescan(world);
+  await dayPasses(world);
+  expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', status: 1 });
+  const codes = await codesAtService(world);
+  expect(codes.filter((code) => code.startsWith('O'))).toHaveLength(30);
+  expect(codes).not.toContain('D1');
+});
+
+test('an order with reviews stays, is asked about once, and stops nothing', async () => {
+  const world = await pushedWorld(30, { ORDER_DELETES: 'send' });
+  await world.shop(`delete from o where code in ('O1', 'O2')`);
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
+    select now(), now(), s.id from reference_service.sub_orders s
+    join reference_service.orders o on o.id = s.order_id where o.code = 'O1'`);
+  await rescan(world);
+  await dayPasses(world);
+  expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 1, orders_deleted_kept: 1 } });
+  expect(await codesAtService(world)).toContain('O1');
+  expect((await status(world)).absentOrders).toMatchObject({ orders: 1, kept: 1 });
+  world.serviceRule(() => 'pass');
+  await dayPasses(world);
+  await rescan(world);
+  expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
+});
+
+test('a deletion that the service refuses is named, the others are done, and the next rescan tries again', async () => {
+  const world = await pushedWorld(30, { ORDER_DELETES: 'send' });
+  await world.shop(`delete from o where code in ('O1', 'O2')`);
+  await rescan(world);
+  await dayPasses(world);
+  let refused = 0;
+  world.serviceRule(({ method }) => (method === 'DELETE' && ++refused === 1 ? { status: 403 } : 'pass'));
+  expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', status: 1, error: expect.stringContaining('O1') });
+  expect(await codesAtService(world)).toHaveLength(30);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 1 } });
+});
+
+test('what stops the rescan does not stop the reconcile of reviews, and the other way round', async () => {
+  const world = await pushedWorld(5);
+  await world.shop('alter table l rename to elsewhere');
+  const shopless = await rescan(world);
+  expect(shopless.status).toBe(1);
+  expect(shopless.all.runs.reviews).toMatchObject({ outcome: 'done' });
+  expect(shopless).toMatchObject({ outcome: 'incomplete' });
+  await world.shop(`alter table elsewhere rename to l; update l set status = 'delivered'`);
+  world.serviceRule(({ path }) => (path.startsWith('/v1/reviews') ? { status: 403 } : 'pass'));
+  const reviewless = await rescan(world);
+  expect(reviewless.status).toBe(1);
+  expect(reviewless.all.runs.reviews.outcome).not.toBe('done');
+  expect(reviewless).toMatchObject({ outcome: 'done', counts: { orders_missed: 5 } });
+});
+
+test('a rescan keeps rows that no walk meets, and closes them when they are corrected', async () => {
+  const world = await pushedWorld(3);
+  await world.shop(`insert into o (code) values (null)`);
+  expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', reason: 'dead-letters' });
+  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', reason: expect.stringContaining('is empty') }]);
+  await world.shop(`delete from o where code is null`);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done' });
+});
+
+test('after a rescan the service is as the shop, whatever changed without a date', async () => {
+  const world = await pushedWorld(40, { ORDER_DELETES: 'send' });
+  await world.shop(`
+    update o set total_price = 1 where code like 'O1%';
+    update l set invoice = 'I' where order_code like 'O2%';
+    insert into l (order_code, line_code, product_id) select code, '2', 8 from o where code like 'O3%';
+    delete from l where order_code = 'O4';
+    insert into l (order_code, line_code, product_id) values ('O4', 'renewed', 7)`);
+  await rescan(world);
+  const service = await world.atService<{ code: string; total_price: string; sub_orders: unknown[] }>(serviceState);
+  const shop = await world.shop<{ code: string; total_price: string; lines: number }>(
+    `select code, total_price::text, (select count(*)::integer from l where order_code = code) as lines from o order by code`,
+  );
+  const sorted = (rows: string[][]) => rows.sort((a, b) => ((a[0] ?? '') < (b[0] ?? '') ? -1 : 1));
+  expect(sorted(service.map((one) => [one.code, one.total_price, String(one.sub_orders.length)]))).toEqual(
+    sorted(shop.map((one) => [one.code, one.total_price, String(one.lines)])),
+  );
+  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
+});

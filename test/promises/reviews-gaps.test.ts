@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { readingDeps } from '../../src/app/reading-deps.ts';
+import { planSyncReviews } from '../../src/reviews/sync-reviews.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { runCli } from '../harness/cli.ts';
+import { startFaultProxy } from '../harness/fault-proxy.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+const hour = 3_600_000;
+const review = (message: string, at: Date) => ({ product_code: 'P', message, created_at: at, updated_at: at });
+const ago = (hours: number) => new Date(Date.now() - hours * hour);
+
+test('a backfill that goes on where one was interrupted leaves the gaps open that the interrupted one had read before', async () => {
+  await using world = await openWorld({ shop: 'empty', environment: { REVIEW_OVERLAP_MINUTES: '0' } });
+  await seedReviews(world.serviceDatabaseUrl, [review('old', ago(60 * 24)), review('new', ago(5))]);
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+
+  // A backfill reads the older window; the newer one fails.
+  const proxy = await startFaultProxy(world.serviceUrl);
+  const throughProxy = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
+  const isList = (path: string) => path.startsWith('/v1/reviews?') && !path.includes('date_order_desc');
+  const startOf = (path: string) => new URL(path, 'http://x').searchParams.get('start_datetime') ?? '';
+  const newer = ago(35 * 24)
+    .toISOString()
+    .slice(0, 10);
+  proxy.refuse((path) => isList(path) && startOf(path) > newer, 403);
+  expect(await runCli(['backfill', 'reviews'], throughProxy)).toMatchObject({ status: 1 });
+
+  // The older review is edited, and the sync that should read the edit is refused: an open gap.
+  await world.atService(
+    `update reference_service.reviews set message = 'edited', updated_at = now() - interval '3 hours' where message = 'old'`,
+  );
+  await seedReviews(world.serviceDatabaseUrl, [review('newest', ago(1))]);
+  const local = (at: Date) => at.toLocaleString('sv-SE', { timeZone: 'Asia/Seoul' });
+  const timeOf = (path: string, name: string) => new URL(path, 'http://x').searchParams.get(name) ?? '';
+  proxy.refuse(
+    (path) =>
+      isList(path) &&
+      path.includes('date_updated_at') &&
+      timeOf(path, 'start_datetime') <= local(ago(2.9)) &&
+      timeOf(path, 'end_datetime') >= local(ago(3.1)),
+    403,
+  );
+  expect(await runCli(['sync', 'reviews'], throughProxy)).toMatchObject({ status: 1 });
+  const gaps = `select start_at, end_at, kind, axis from sync.open_gaps where axis = 'updated' and start_at <= now() - interval '3 hours' and end_at > now() - interval '3 hours 10 seconds'`;
+  expect(await world.warehouse(gaps)).toHaveLength(1);
+
+  expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  await proxy.close();
+  expect(await world.warehouse(`select message from warehouse.reviews order by created_at limit 1`)).toEqual([
+    { message: 'edited' },
+  ]);
+});
+
+/** Two reviews are in the warehouse, and then the service refused every list of one run. */
+async function worldAfterRefusals(): Promise<World> {
+  const world = await openWorld({ shop: 'empty' });
+  await seedReviews(world.serviceDatabaseUrl, [review('old', ago(60 * 24)), review('new', ago(5))]);
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  const proxy = await startFaultProxy(world.serviceUrl);
+  proxy.refuse((path) => path.startsWith('/v1/reviews?') && !path.includes('date_order_desc'), 403);
+  const refused = await runCli(['sync', 'reviews'], { ...world.environment, REVIEW_API_BASE_URL: proxy.url });
+  expect(refused).toMatchObject({ status: 1 });
+  await proxy.close();
+  return world;
+}
+
+test('after a burst of refusals the next scheduled run reads what is written from then on', async () => {
+  await using world = await worldAfterRefusals();
+  const app = await world.openApp();
+  const plan = await planSyncReviews(readingDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
+  const now = Date.now() / 1000;
+  expect(plan.windows.filter(({ span }) => span.start <= now && span.end > now)).not.toEqual([]);
+});
+
+test('a burst of refusals leaves no run incomplete once the gap was read', async () => {
+  await using world = await worldAfterRefusals();
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+});

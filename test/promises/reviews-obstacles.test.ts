@@ -1,0 +1,270 @@
+import { afterEach, expect, test } from 'vitest';
+import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { type Answer, type Call, startChangingProxy } from '../harness/changing-proxy.ts';
+import { type CliEnd, runCli } from '../harness/cli.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+const open: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
+});
+
+const [hour, day] = [3_600_000, 86_400_000];
+
+/** What this test does to the responses; replaced while the test goes on. */
+type Twist = { change?: ((answer: Answer, call: Call) => void) | undefined };
+
+/** A service behind a proxy, with one review an hour, the newest three hours old. */
+async function hourly(
+  count: number,
+): Promise<{ world: World; twist: Twist; cli: (...args: string[]) => Promise<CliEnd> }> {
+  const world = await openWorld({ shop: 'empty' });
+  open.push(world);
+  const from = Math.floor((Date.now() - (count + 2) * hour) / 1000) * 1000;
+  const reviews = Array.from({ length: count }, (_, index): SeedReview => {
+    const at = new Date(from + index * hour);
+    return { product_code: 'P1', message: `review ${index + 1}`, score: 5, created_at: at, updated_at: at };
+  });
+  await seedReviews(world.serviceDatabaseUrl, reviews);
+  const twist: Twist = {};
+  const proxy = await startChangingProxy(world.serviceUrl, { answer: (answer, call) => twist.change?.(answer, call) });
+  open.push(proxy);
+  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
+  return { world, twist, cli: (...args) => runCli([...args, '--json'], environment) };
+}
+
+const reportOf = (end: CliEnd) =>
+  JSON.parse(end.stdout) as { outcome: string; error?: string; counts: Record<string, number> };
+const listed = (world: World) => world.service.requests()['GET /v1/reviews'] ?? 0;
+const held = async (world: World) => (await world.warehouse('select id from warehouse.reviews')).length;
+const deleted = (world: World) =>
+  world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id');
+const isList = ({ path, method }: Call) => method === 'GET' && path === '/v1/reviews';
+const without = (answer: Answer, ids: readonly number[]) => {
+  answer.body = (answer.body as { id: number }[]).filter((review) => !ids.includes(review.id));
+};
+
+/** The service refuses every list whose period holds this moment (read in Asia/Seoul). */
+const refusing = (at: Date): Twist['change'] => {
+  const local = new Date(at.getTime() + 9 * hour).toISOString().slice(0, 19).replace('T', ' ');
+  return (answer, call) => {
+    const [start, end] = [call.query.get('start_datetime') ?? '', call.query.get('end_datetime') ?? ''];
+    if (isList(call) && start <= local && local <= end) Object.assign(answer, { status: 403, body: { error: 'no' } });
+  };
+};
+
+test('a second that the service refuses stops neither the cursor nor the detection of deletions, and is read once it can be', async () => {
+  const { world, twist, cli } = await hourly(200);
+  const [bad] = await world.atService<{ at: Date }>(
+    'select created_at as at from reference_service.reviews where id = 100',
+  );
+  twist.change = refusing(bad?.at ?? new Date());
+  const first = await cli('sync', 'reviews');
+  expect(first.status).toBe(1);
+  expect(reportOf(first).error).toContain('cannot be read');
+  expect(await held(world)).toBe(199);
+  expect(await world.warehouse('select from sync.cursors')).toHaveLength(1);
+  const [gap] = await world.warehouse<{ seconds: number }>(
+    'select extract(epoch from end_at - start_at)::integer as seconds from sync.open_gaps',
+  );
+  expect(gap?.seconds).toBeLessThan(5);
+
+  await world.atService('delete from reference_service.reviews where id = 50');
+  const reconciled = await cli('sync', 'reconcile');
+  expect(reconciled.status).toBe(1);
+  expect(await deleted(world)).toEqual([{ id: 50 }]);
+
+  await world.atService(
+    `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
+  );
+  const before = listed(world);
+  const second = await cli('sync', 'reviews');
+  expect(second.status).toBe(1);
+  expect(await world.warehouse(`select from warehouse.reviews where message = 'new'`)).toHaveLength(1);
+  expect(listed(world) - before).toBeLessThan(20);
+  const status = await cli('status');
+  expect(status.stdout).toContain('cannot be read');
+
+  twist.change = undefined;
+  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
+  expect(await world.warehouse('select from warehouse.reviews where id = 100')).toHaveLength(1);
+});
+
+test('an outage in the middle of the first sync is an open gap, and the next run reads only that', async () => {
+  const { world, twist, cli } = await hourly(2000);
+  let lists = 0;
+  twist.change = (answer, call) => {
+    if (!isList(call)) return;
+    lists += 1;
+    if (lists > 8) Object.assign(answer, { status: 422, body: {} });
+  };
+  expect(await cli('sync', 'reviews')).toMatchObject({ status: 1 });
+  const [gaps] = await world.warehouse<{ n: number }>('select count(*)::integer as n from sync.open_gaps');
+  expect(gaps?.n).toBeGreaterThan(0);
+  twist.change = undefined;
+  const before = listed(world);
+  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await held(world)).toBe(2000);
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
+  expect(listed(world) - before).toBeGreaterThan(3);
+});
+
+test('a bad review leaves only its page uncovered; two months later the same backfill reads again, and corrected it lands by itself', async () => {
+  const { world, cli } = await hourly(300);
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 150')`);
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 1 });
+  expect(await held(world)).toBe(299);
+  const covered = () =>
+    world.warehouse<{ hours: number }>(
+      `select extract(epoch from sum(upper(s) - lower(s)))::integer / 3600 as hours
+       from (select unnest(range_agg(tstzrange(start_at, end_at))) as s from sync.export_windows) spans`,
+    );
+  // A page is a hundred hours of three hundred.
+  const [hours] = await covered();
+  expect(hours?.hours).toBeGreaterThan(150);
+  expect(hours?.hours).toBeLessThan(250);
+  expect(await world.warehouse('select kind from sync.open_gaps')).toEqual([{ kind: 'unwritten' }]);
+
+  const past = `- interval '60 days'`;
+  await world.warehouse(`update sync.runs set started_at = started_at ${past}, finished_at = finished_at ${past}`);
+  await world.warehouse(
+    `update sync.export_windows set started_at = started_at ${past}, finished_at = finished_at ${past}`,
+  );
+  const added = Array.from({ length: 50 }, (_, index): SeedReview => {
+    const at = new Date(Date.now() - 100 * hour + index * 60_000);
+    return { product_code: 'P1', message: `later ${index}`, score: 4, created_at: at, updated_at: at };
+  });
+  await seedReviews(world.serviceDatabaseUrl, added);
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 1 });
+  expect(await held(world)).toBe(349);
+
+  await world.warehouse('alter table warehouse.reviews drop constraint bad');
+  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await cli('backfill', 'reviews', '--gaps')).toMatchObject({ status: 0 });
+  expect(await held(world)).toBe(350);
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
+  expect(await world.warehouse('select from sync.dead_letters where resolved_at is null')).toEqual([]);
+});
+
+test('a review that cannot be asked about stays suspected, the others are marked, and the next reconcile asks again', async () => {
+  const { world, twist, cli } = await hourly(150);
+  await cli('sync', 'reviews');
+  await world.atService('delete from reference_service.reviews where id in (7, 90)');
+  twist.change = (answer, { path }) => {
+    if (path === '/v1/reviews/7') Object.assign(answer, { status: 403, body: {} });
+  };
+  const first = await cli('sync', 'reconcile');
+  expect(first.status).toBe(1);
+  expect(reportOf(first).error).toContain('could not be asked about');
+  expect(await deleted(world)).toEqual([{ id: 90 }]);
+  expect(await world.warehouse('select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 7 }]);
+  twist.change = undefined;
+  expect(await cli('sync', 'reconcile')).toMatchObject({ status: 0 });
+  expect(await deleted(world)).toEqual([{ id: 7 }, { id: 90 }]);
+});
+
+test('a review that is only hidden from the lists is not deleted', async () => {
+  const { world, twist, cli } = await hourly(60);
+  await cli('sync', 'reviews');
+  twist.change = (answer, call) => isList(call) && without(answer, [7, 8]);
+  const end = await cli('sync', 'reconcile');
+  expect(end).toMatchObject({ status: 0 });
+  expect(reportOf(end).counts).toMatchObject({ deleted: 0, unlisted: 2 });
+  expect(await deleted(world)).toEqual([]);
+});
+
+test('a service that answers 404 to every id deletes nothing', async () => {
+  const { world, twist, cli } = await hourly(60);
+  await cli('sync', 'reviews');
+  twist.change = (answer, call) => {
+    if (isList(call)) without(answer, [7, 8]);
+    if (/^\/v1\/reviews\/\d+$/.test(call.path)) Object.assign(answer, { status: 404, body: {} });
+  };
+  expect(await cli('sync', 'reconcile')).toMatchObject({ status: 1 });
+  expect(await deleted(world)).toEqual([]);
+});
+
+test('one reading is not enough: a review that the lists show again a moment later is not deleted', async () => {
+  const { world, twist, cli } = await hourly(60);
+  await cli('sync', 'reviews');
+  let isShown = false;
+  twist.change = (answer, call) => {
+    if (isList(call) && !isShown) without(answer, [7]);
+    // Its id is not known for this moment either; asking for any id means that the windows have been read.
+    if (/^\/v1\/reviews\/\d+$/.test(call.path)) isShown = true;
+    if (call.path === '/v1/reviews/7') Object.assign(answer, { status: 404, body: {} });
+  };
+  expect(await cli('sync', 'reconcile')).toMatchObject({ status: 0 });
+  expect(await deleted(world)).toEqual([]);
+  expect(await world.warehouse('select from sync.absent_reviews')).toEqual([]);
+});
+
+test('a clock that is 60 days ahead for one response moves no watermark into the future', async () => {
+  const { world, twist, cli } = await hourly(0);
+  twist.change = ({ headers }, { path }) => {
+    if (path === '/v1/reviews/overview') headers.date = new Date(Date.now() + 60 * day).toUTCString();
+  };
+  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  twist.change = undefined;
+  const ahead = `select from sync.cursors where (position ->> 'at')::timestamptz > now() or (position ->> 'readTo')::timestamptz > now()`;
+  expect(await world.warehouse(ahead)).toEqual([]);
+  await world.atService(
+    `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
+  );
+  // An earlier version had let it go astray.
+  await world.warehouse(
+    `update sync.cursors set position = jsonb_build_object('at', now() + interval '60 days', 'readTo', now() + interval '60 days')`,
+  );
+  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await held(world)).toBe(1);
+  expect(await world.warehouse(ahead)).toEqual([]);
+});
+
+test('only a version that the service showed late counts as late, not a like', async () => {
+  const { world, cli } = await hourly(150);
+  await cli('sync', 'reviews');
+  await cli('sync', 'reviews');
+  await world.atService('update reference_service.reviews set likes_count = 9 where id in (10, 20)');
+  const liked = await cli('sync', 'reconcile');
+  expect(reportOf(liked).counts).toMatchObject({ updated: 2, late: 0 });
+  await world.atService(
+    `insert into reference_service.reviews (created_at, updated_at, message)
+     values (now() - interval '3 days', now() - interval '3 days', 'late')`,
+  );
+  expect(reportOf(await cli('sync', 'reconcile')).counts).toMatchObject({ inserted: 1, late: 1 });
+});
+
+test('an overview that is hours old hides the newest reviews neither from a backfill nor from verify', async () => {
+  const { world, twist, cli } = await hourly(60);
+  twist.change = (answer, { path }) => {
+    if (path !== '/v1/reviews/overview') return;
+    const last = new Date(Date.now() - 20 * hour).toISOString();
+    Object.assign(answer.body as object, { last_review_created_at: last });
+  };
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
+  expect(await held(world)).toBe(60);
+  await world.warehouse('delete from warehouse.reviews where id = 60');
+  const verified = await cli('verify', 'reviews');
+  expect(verified.status).toBe(1);
+  expect(JSON.parse(verified.stdout).differences).toMatchObject([{ id: 60, kind: 'missing' }]);
+});
+
+test('the last day of --to belongs to the range, to its last millisecond', async () => {
+  const { world, cli } = await hourly(0);
+  const dates = ['2026-03-01T00:00:00+09:00', '2026-03-31T23:59:59.999+09:00', '2026-04-02T00:00:00+09:00'];
+  await seedReviews(
+    world.serviceDatabaseUrl,
+    dates.map(
+      (at): SeedReview => ({
+        product_code: 'P1',
+        message: at,
+        score: 5,
+        created_at: new Date(at),
+        updated_at: new Date(at),
+      }),
+    ),
+  );
+  expect(await cli('backfill', 'reviews', '--from', '2026-03-01', '--to', '2026-03-31')).toMatchObject({ status: 0 });
+  expect(await held(world)).toBe(2);
+});

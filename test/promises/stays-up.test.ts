@@ -1,0 +1,161 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { runCli, startCli } from '../harness/cli.ts';
+import { query } from '../harness/database.ts';
+import { startFaultProxy } from '../harness/fault-proxy.ts';
+import { openWorld, until, type World } from '../harness/world.ts';
+
+/** What a killed or cut off process had in hand is taken over soon. */
+const soon = { TAKE_OVER_SECONDS: '3', ORDER_LEASE_SECONDS: '20' };
+const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
+
+/** Ends every connection to the shop and the warehouse, the queue's included; returns how many of them were at work. */
+async function cutConnections(world: World): Promise<number> {
+  const databases = [world.shopUrl, world.warehouseUrl].map((url) => new URL(url).pathname.slice(1));
+  const admin = new URL(world.shopUrl);
+  admin.pathname = '/postgres';
+  const [cut] = await query<{ busy: number }>(
+    admin.href,
+    `select count(*) filter (where state <> 'idle')::integer as busy
+     from (
+       select state, pg_terminate_backend(pid) from pg_stat_activity
+       where datname = any($1) and pid <> pg_backend_pid()
+     ) as cut`,
+    [databases],
+  );
+  return cut?.busy ?? 0;
+}
+
+/** Seconds until so many connections at work were met: between two meetings a process waits to try again. */
+const cutting = 60;
+/** Seconds until a run that lost its connections five times has been tried again: its waits add up to fifteen. */
+const again = 40;
+
+const openRuns = (world: World) => world.warehouse('select id, job from sync.runs where finished_at is null');
+
+/** A process may fail, but it says so in a sentence. */
+const aSentence = expect.not.stringMatching(/^ {4}at |This is a fault of review-sync/m);
+
+test('a worker whose connections are cut again and again goes on, and the next runs complete everything', async () => {
+  await using world = await openWorld({
+    service: { latencyMs: 20 },
+    environment: {
+      ...off,
+      ...soon,
+      SCHEDULE_ORDERS: '* * * * * *',
+      SCHEDULE_REVIEWS: '* * * * * *',
+      LOG_LEVEL: 'info',
+    },
+  });
+  const worker = startCli(['worker'], world.environment);
+  onTestFinished(() => worker.kill('SIGKILL'));
+  let isUp = true;
+  const ended = worker.ended.finally(() => {
+    isUp = false;
+  });
+  await worker.says('worker ready');
+  let busy = 0;
+  await until(async () => {
+    const cut = await cutConnections(world);
+    busy += cut;
+    return busy > 25 || !isUp;
+  }, cutting);
+  expect(worker.saidSoFar()).toEqual(aSentence);
+  const since = new Date();
+  for (const job of ['sync-orders', 'sync-reviews']) {
+    await until(async () => {
+      const done = `select from sync.runs where job = $1 and started_at > $2 and outcome = 'done'`;
+      return !isUp || (await world.warehouse(done, [job, since])).length > 0;
+    }, again);
+  }
+  worker.kill('SIGTERM');
+  expect(await ended).toMatchObject({ status: 0, stderr: aSentence });
+  expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
+});
+
+test.each(['orders', 'reviews'])(
+  'sync %s whose connections are cut ends with a sentence, and completes when repeated',
+  async (flow) => {
+    await using world = await openWorld({ service: { latencyMs: 20 }, environment: soon });
+    // Lines of orders wait for the ids of their products, which come with reviews.
+    if (flow === 'orders') await runCli(['sync', 'reviews'], world.environment);
+    for (let round = 0; round < 2; round += 1) {
+      const sync = startCli(['sync', flow], world.environment);
+      let isUp = true;
+      const ended = sync.ended.finally(() => {
+        isUp = false;
+      });
+      let busy = 0;
+      await until(async () => {
+        const cut = await cutConnections(world);
+        busy += cut;
+        return busy > 3 || !isUp;
+      }, cutting);
+      const end = await ended;
+      expect(end.stderr).toEqual(aSentence);
+      expect([0, 1]).toContain(end.status);
+    }
+    expect(await runCli(['sync', flow], world.environment)).toMatchObject({ status: 0 });
+    // A run of a command that was cut off may still be in the queue: it is completed, or closed, by the next ones.
+    await until(async () => {
+      const end = await runCli(['sync', flow], world.environment);
+      return end.status === 0 && (await openRuns(world)).length === 0;
+    }, again);
+  },
+);
+
+/** So many in one window that several spans of it are read at a time. */
+async function crowdedWorld() {
+  const world = await openWorld({ shop: 'empty', environment: soon });
+  const reviews = Array.from({ length: 6000 }, (_, n) => {
+    const at = new Date(Date.UTC(2024, 0, 2) + n * 300_000);
+    return { product_code: 'P', message: `Review ${n}`, created_at: at, updated_at: at };
+  });
+  await seedReviews(world.serviceDatabaseUrl, reviews);
+  const proxy = await startFaultProxy(world.serviceUrl);
+  onTestFinished(async () => {
+    await proxy.close();
+    await world[Symbol.asyncDispose]();
+  });
+  const lists = () => proxy.asked().filter((path) => path.startsWith('/v1/reviews?')).length;
+  return { world, proxy, lists, environment: { ...world.environment, REVIEW_API_BASE_URL: proxy.url } };
+}
+const backfill = ['backfill', 'reviews', '--from', '2024-01-01', '--to', '2024-01-31'];
+const count = 'select count(*)::integer as n from warehouse.reviews';
+
+test('a backfill that the service refuses midway ends with a sentence, and is completed when repeated', async () => {
+  const { world, proxy, lists, environment } = await crowdedWorld();
+  proxy.refuse(() => lists() > 12, 403);
+  const refused = await runCli(backfill, environment);
+  expect(refused).toMatchObject({ status: 1, stderr: aSentence });
+  expect(refused.stdout).toMatch(/incomplete[\s\S]*403/);
+  expect(await openRuns(world)).toEqual([]);
+  proxy.refuse(() => false, 403);
+  expect(await runCli(backfill, environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse(count)).toEqual([{ n: 6000 }]);
+});
+
+test('a service that is out of order for a while is waited for, with a word about it', async () => {
+  const { world, proxy, lists, environment } = await crowdedWorld();
+  let isOut = true;
+  proxy.refuse(() => isOut && lists() > 12, 503);
+  const running = startCli(backfill, environment);
+  onTestFinished(() => running.kill('SIGKILL'));
+  await running.says('waiting until ');
+  isOut = false;
+  expect(await running.ended).toMatchObject({ status: 0, stderr: aSentence });
+  expect(await world.warehouse(count)).toEqual([{ n: 6000 }]);
+});
+
+test('a worker outlives a service that refuses everything, closes each run, and completes the next one', async () => {
+  const { world, proxy, environment } = await crowdedWorld();
+  proxy.refuse(() => true, 403);
+  const worker = startCli(['worker'], { ...environment, ...off, SCHEDULE_REVIEWS: '* * * * * *' });
+  onTestFinished(() => worker.kill('SIGKILL'));
+  await until(async () => (await world.warehouse(`select from sync.runs where outcome = 'failed'`)).length > 2);
+  proxy.refuse(() => false, 403);
+  await until(async () => (await world.warehouse(`select from sync.runs where outcome = 'done'`)).length > 0);
+  worker.kill('SIGTERM');
+  expect(await worker.ended).toMatchObject({ status: 0, stderr: aSentence });
+  expect(await world.warehouse(count)).toEqual([{ n: 6000 }]);
+});

@@ -1,0 +1,77 @@
+import type pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { openLog } from '../../src/base/log.ts';
+import { openQueues } from '../../src/queue/index.ts';
+import { startWorker } from '../../src/queue/worker.ts';
+import { createDatabase, query } from '../harness/database.ts';
+import { until } from '../harness/world.ts';
+
+test('a worker whose connections broke while it waited, and again when it looked, takes a job soon after it is due', async () => {
+  const url = await createDatabase('migrated');
+  const queues = await openQueues(url);
+  onTestFinished(() => queues.close());
+  const started: string[] = [];
+  const worker = await startWorker<null>({
+    queues,
+    jobs: [
+      {
+        name: 'test-run',
+        priority: 1,
+        step: { name: 'test-step', parse: () => ({}), run: async () => ({}) },
+        parse: () => ({}),
+        async begin(_context, run) {
+          started.push(run.id);
+          return false;
+        },
+        plan: async () => ({ state: null, steps: [] }),
+        conclude: async () => ({ outcome: 'done', counts: {} }),
+        fail: async () => {},
+      },
+    ],
+    context: null,
+    take: ['scheduled'],
+    concurrency: 1,
+    takeOverSeconds: 25,
+    abort: new AbortController(),
+    log: openLog('silent'),
+    now: () => new Date(),
+  });
+  onTestFinished(() => worker.close(0));
+  await queues.bull.scheduled.add('test-run', { payload: {} }, { jobId: 'due', delay: 4000 });
+
+  // The connection on which the worker waits is cut, a first attempt to open another one fails, and so does the question
+  // when the next job is due, which BullMQ asks once it waits again.
+  const pool = queues.classes.connection as pg.Pool;
+  const [ask, connect] = [pool.query.bind(pool), pool.connect.bind(pool)] as unknown as ((
+    ..._: unknown[]
+  ) => unknown)[];
+  const failures: string[] = [];
+  const failOnce = (what: string) => {
+    if (failures.includes(what)) return;
+    failures.push(what);
+    throw new Error('Connection terminated unexpectedly');
+  };
+  const waits = `
+    select pid from pg_stat_activity
+    where datname = current_database() and application_name = 'review-sync-scheduled'
+    and query ~ 'LISTEN bullmq'`;
+  await until(async () => (await query(url, waits)).length > 0);
+  Object.assign(pool, {
+    async query(...given: unknown[]) {
+      if (failures.includes('connect') && String(given[0]).includes('next_delay(')) failOnce('next_delay');
+      return ask?.(...given);
+    },
+    // A statement on the pool passes a callback.
+    connect(...given: unknown[]) {
+      if (given.length > 0) return connect?.(...given);
+      return (async () => {
+        failOnce('connect');
+        return connect?.();
+      })();
+    },
+  });
+  await query(url, `select pg_terminate_backend(pid) from (${waits}) as w`);
+  await until(async () => started.length > 0);
+  expect(failures).toEqual(['connect', 'next_delay']);
+  expect(started).toEqual(['due']);
+});

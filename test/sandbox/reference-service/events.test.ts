@@ -1,0 +1,198 @@
+import { expect, test } from 'vitest';
+import { seedProducts, seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
+import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
+import { query } from '../../harness/database.ts';
+import { anOrder, aReview, runService } from './service.ts';
+import { type Receiver, startReceiver } from './webhook-receiver.ts';
+
+const at = (iso: string) => () => new Date(iso);
+const noon = '2024-06-15T12:00:00.000+09:00';
+
+/** A service, at noon unless told otherwise, that tells a receiver; `told` gives the bodies since it was last asked. */
+async function runTelling(options: Partial<ReferenceServiceOptions> = {}) {
+  const receiver = await startReceiver();
+  const running = await runService({ now: at(noon), receivers: [{ url: receiver.url }], ...options });
+  const told = async () => {
+    await running.service.webhooksIdle();
+    return receiver.received.splice(0).map((request) => request.body);
+  };
+  return { ...running, receiver, told };
+}
+
+const review = (id: number, updated_at = noon) => [{ brand_id: 1, reviews: [{ id, updated_at }] }];
+const product = (id: number, updated_at = noon) => [{ brand_id: 1, products: [{ id, updated_at }] }];
+const summary = (id: number, code: string | null, reviews_count: number, score: number) => [
+  {
+    brand_id: 1,
+    products: [{ id, code, reviews_count, score, meta_reviews_count: reviews_count, meta_score: score }],
+  },
+];
+
+test('a first review of a new product tells of the product, the review and the summary, as JSON by POST', async () => {
+  const { call, told, service, receiver } = await runTelling();
+  const { id } = (await call('POST', '/v1/reviews', { json: aReview })).body;
+  await service.webhooksIdle();
+  for (const { method, path, headers } of receiver.received) {
+    expect([method, path, headers['content-type']]).toEqual(['POST', '/hook', 'application/json']);
+    expect(Object.keys(headers).filter((name) => name.startsWith('x-'))).toEqual([]);
+  }
+  expect(await told()).toEqual([product(1), review(id), summary(1, 'P-1', 1, 5)]);
+});
+
+test('every update of a review tells of it with its time; a summary only follows where it changed', async () => {
+  let now = new Date('2024-06-15T03:00:00Z');
+  const { call, told } = await runTelling({ now: () => now });
+  const { id } = (await call('POST', '/v1/reviews', { json: { ...aReview, code: 'R-1' } })).body;
+  await told();
+  now = new Date('2024-06-15T03:00:01.5Z');
+  const later = '2024-06-15T12:00:01.500+09:00';
+  await call('PATCH', `/v1/reviews/${id}`, { json: { message: 'Better.', score: 5 } });
+  expect(await told()).toEqual([review(id, later)]);
+  await call('PUT', '/v1/reviews', { query: { code: 'R-1', score: 3 } });
+  expect(await told()).toEqual([review(id, later), summary(1, 'P-1', 1, 3)]);
+  await call('POST', '/v1/reviews', { json: { code: 'R-1', message: 'Best.' } });
+  expect(await told()).toEqual([review(id, later)]);
+});
+
+test('the score is the average of the rated reviews that are displayed, 0 where there are none', async () => {
+  const { call, told } = await runTelling();
+  const post = async (score?: number) =>
+    (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm', score } })).body.id;
+  const unrated = await post();
+  expect(await told()).toEqual([product(7), review(unrated), summary(7, null, 1, 0)]);
+  const good = await post(5);
+  await told();
+  const fair = await post(4);
+  expect(await told()).toEqual([review(fair), summary(7, null, 3, 4.5)]);
+  await call('PATCH', `/v1/reviews/${good}`, { json: { display: 0 } });
+  expect(await told()).toEqual([review(good), summary(7, null, 2, 4)]);
+  await call('PATCH', `/v1/reviews/${good}`, { json: { score: 1 } });
+  expect(await told(), 'a hidden review counts for nothing').toEqual([review(good)]);
+  await call('DELETE', `/v1/reviews/${good}`);
+  expect(await told()).toEqual([]);
+});
+
+test('a deleted review is told by its product’s summary alone', async () => {
+  const { call, told } = await runTelling();
+  const { id } = (await call('POST', '/v1/reviews', { json: aReview })).body;
+  await told();
+  await call('DELETE', `/v1/reviews/${id}`);
+  expect(await told()).toEqual([summary(1, 'P-1', 0, 0)]);
+});
+
+test('a review that moves to another product changes both summaries, in one body', async () => {
+  const { call, told } = await runTelling();
+  const { id } = (await call('POST', '/v1/reviews', { json: { ...aReview, product_id: 1 } })).body;
+  await told();
+  await call('PATCH', `/v1/reviews/${id}`, { json: { product_id: 2 } });
+  const bodies = await told();
+  expect(bodies).toContainEqual(product(2));
+  const products = [...summary(1, 'P-1', 0, 0), ...summary(2, null, 1, 5)].flatMap((brand) => brand.products);
+  expect(bodies.at(-1)).toEqual([{ brand_id: 1, products: expect.arrayContaining(products) }]);
+});
+
+test('a product that is named by a sub-order, then paired with a code, is told of both times', async () => {
+  const { call, told } = await runTelling();
+  const { id } = (await call('POST', '/v1/orders', { json: anOrder })).body;
+  const name = (json: object) => call('POST', `/v1/orders/${id}/sub_orders`, { json });
+  await name({ product_id: 4 });
+  expect(await told()).toEqual([product(4)]);
+  await name({ product_id: 4 });
+  expect(await told(), 'nothing new').toEqual([]);
+  await name({ product_id: 4, product_code: 'P-4' });
+  expect(await told()).toEqual([product(4)]);
+});
+
+test('images that are stored later are an update at that time, whether anybody reads the review or not', async () => {
+  let now = new Date('2024-06-15T03:00:00Z');
+  const { call, told, receiver } = await runTelling({ now: () => now });
+  const json = { ...aReview, image_urls: ['https://example.com/1.jpg'] };
+  const { id } = (await call('POST', '/v1/reviews', { json })).body;
+  await told();
+  now = new Date('2024-06-15T03:00:05Z');
+  await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBe(1);
+  expect(await told()).toEqual([review(id, '2024-06-15T12:00:01.000+09:00')]);
+});
+
+test('a write that is refused or taken back tells nothing', async () => {
+  const { call, told, databaseUrl } = await runTelling();
+  const { id } = (await call('POST', '/v1/reviews', { json: { ...aReview, product_id: 1 } })).body;
+  await told();
+  const partner = await runService({ databaseUrl, clientId: 'partner', partner: true });
+  expect((await partner.call('DELETE', `/v1/reviews/${id}`)).status).toBe(403);
+  const stolen = { ...aReview, product_id: 9, product_code: 'P-1' };
+  expect((await call('POST', '/v1/reviews', { json: stolen })).status).toBe(422);
+  expect(await told()).toEqual([]);
+});
+
+test('what waits together goes in one body per kind, an item once and no more than fit', async () => {
+  const { call, receiver, service } = await runTelling({ webhooks: { batch: 4, firstRetryMs: 10 } });
+  const first = Promise.withResolvers<number>();
+  receiver.answer = first.promise;
+  for (let n = 0; n < 6; n++) await call('POST', '/v1/reviews', { json: { ...aReview, code: `R-${n}` } });
+  receiver.answer = 200;
+  first.resolve(200);
+  await service.webhooksIdle();
+  const updated_at = noon;
+  const reviews = (ids: number[]) => [{ brand_id: 1, reviews: ids.map((id) => ({ id, updated_at })) }];
+  expect(sortedBodies(receiver)).toEqual(
+    [product(1), reviews([1, 2, 3, 4]), reviews([5, 6]), summary(1, 'P-1', 6, 5), summary(1, 'P-1', 6, 5)]
+      .map((body) => JSON.stringify(body))
+      .sort(),
+  );
+});
+
+const sortedBodies = (receiver: Receiver) => receiver.received.map((request) => request.raw).sort();
+
+test('two brands on one database share a body, an object each', async () => {
+  const one = await runTelling({ webhooks: { firstRetryMs: 10 } });
+  const { databaseUrl, receiver, service } = one;
+  const two = await runService({ databaseUrl, now: at(noon), brandId: 2 });
+  const first = Promise.withResolvers<number>();
+  receiver.answer = first.promise;
+  const json = { message: 'm' };
+  await one.call('POST', '/v1/reviews', { json });
+  await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBe(1);
+  await two.call('POST', '/v1/reviews', { json });
+  await one.call('POST', '/v1/reviews', { json });
+  receiver.answer = 200;
+  first.resolve(200);
+  await service.webhooksIdle();
+  expect(receiver.received.map((request) => request.body)).toEqual([
+    review(1),
+    [...review(3), { brand_id: 2, reviews: [{ id: 2, updated_at: noon }] }],
+  ]);
+});
+
+test('an order or a sub-order that takes reviews along changes their products’ summaries', async () => {
+  const { call, told, databaseUrl } = await runTelling();
+  const order = (await call('POST', '/v1/orders', { json: anOrder })).body.id;
+  const add = async (product_code: string) =>
+    (await call('POST', `/v1/orders/${order}/sub_orders`, { json: { product_code } })).body.id;
+  const [first, second] = [await add('P-1'), await add('P-2')];
+  const [created_at, updated_at] = [new Date(noon), new Date(noon)];
+  const seed = { message: 'm', score: 4, created_at, updated_at };
+  await seedReviews(databaseUrl, [
+    { ...seed, product_code: 'P-1', sub_order_id: first },
+    { ...seed, product_code: 'P-2', sub_order_id: second },
+    { ...seed, product_code: 'P-3', order_code: 'A-1' },
+  ]);
+  await told();
+  await call('DELETE', `/v1/orders/${order}/sub_orders/${first}`);
+  expect(await told()).toEqual([summary(1, 'P-1', 0, 0)]);
+  await call('DELETE', `/v1/orders/${order}`);
+  const products = [...summary(2, 'P-2', 0, 0), ...summary(3, 'P-3', 0, 0)].flatMap((brand) => brand.products);
+  const brands = (await told()).flat() as { products: unknown[] }[];
+  expect(brands.flatMap((brand) => brand.products)).toEqual(products);
+});
+
+test('seeds tell nothing, and without a receiver nothing is kept', async () => {
+  const { databaseUrl, call } = await runService();
+  await call('POST', '/v1/reviews', { json: aReview });
+  const receiver = await startReceiver();
+  await call('POST', '/webhook_receivers', { json: { url: receiver.url } });
+  const [created_at, updated_at] = [new Date(noon), new Date(noon)];
+  await seedReviews(databaseUrl, [{ product_code: 'P-2', message: 'm', created_at, updated_at }]);
+  await seedProducts(databaseUrl, [{ code: 'P-3' }]);
+  expect(await query(databaseUrl, 'select * from reference_service.webhook_events')).toEqual([]);
+});

@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { enterAlerts } from '../../src/warehouse/alerts.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { runCli } from '../harness/cli.ts';
+import { createDatabase, query } from '../harness/database.ts';
+import { openWorld } from '../harness/world.ts';
+
+/** A login with the role bi_reader in a database where everybody may create objects in `public`, as up to Postgres 14. */
+async function analyst(owner: string): Promise<string> {
+  const name = `analyst_${randomBytes(6).toString('hex')}`;
+  await query(owner, `create role ${name} login password 'analyst' in role bi_reader`);
+  await query(owner, 'grant create on schema public to public');
+  onTestFinished(() =>
+    query(owner, `drop owned by ${name}; drop role ${name}`).then(
+      () => {},
+      () => {},
+    ),
+  );
+  const url = new URL(owner);
+  [url.username, url.password] = [name, 'analyst'];
+  return url.href;
+}
+
+/**
+ * Functions that fit calls of ours better than the built-in ones, which take any range. Each notes who runs it.
+ * What they are called with is rejected afterwards, so that a call cannot stay unnoticed.
+ */
+const traps = `
+  create table public.loot (who text);
+  grant insert on public.loot to public;
+  create function public.lower(tstzrange) returns timestamptz language plpgsql as
+    $$ begin insert into public.loot values (current_user); return pg_catalog.lower($1); end $$;
+  create function public.upper(tstzrange) returns timestamptz language plpgsql as
+    $$ begin insert into public.loot values (current_user); return pg_catalog.upper($1); end $$;
+  create function public.lower(varchar) returns text language plpgsql as
+    $$ begin insert into public.loot values (current_user); return pg_catalog.lower($1::text); end $$;
+  create function public.note_range(tstzmultirange, tstzrange) returns tstzmultirange language plpgsql as
+    $$ begin insert into public.loot values (current_user); return coalesce($1, '{}') + pg_catalog.tstzmultirange($2); end $$;
+  create aggregate public.range_agg(tstzrange) (sfunc = public.note_range, stype = tstzmultirange)`;
+
+test('a function that a BI user puts into public never runs with the rights of the owner', async () => {
+  await using world = await openWorld();
+  const reader = await analyst(world.warehouseUrl);
+  await query(reader, traps);
+  for (const args of [
+    ['sync', 'reviews'],
+    ['sync', 'reconcile'],
+    ['verify', 'reviews'],
+    ['backfill', 'reviews', '--gaps'],
+    ['migrate'],
+    ['status'],
+    ['doctor'],
+  ]) {
+    await runCli(args, world.environment);
+  }
+  expect(await query(world.warehouseUrl, 'select who, count(*) from public.loot group by 1')).toEqual([]);
+});
+
+test('a function that waits in public before the first migrate gets into no view', async () => {
+  const world = await openWorld();
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const url = await createDatabase();
+  const reader = await analyst(url);
+  await query(reader, traps);
+  const environment = { ...world.environment, WAREHOUSE_DATABASE_URL: url };
+  expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0 });
+  await query(url, 'select * from bi.coverage_by_day');
+  const { stdout } = await runCli(['doctor'], environment);
+  expect(stdout).not.toMatch(/functions that are not ours/);
+  expect(await query(url, 'select * from public.loot')).toEqual([]);
+});
+
+test('every connection looks for functions in pg_catalog first, also where the address has options of its own', async () => {
+  const address = new URL(await createDatabase('migrated'));
+  address.searchParams.set('options', '-c search_path=public -c statement_timeout=7777');
+  const warehouse = await openWarehouse({ url: address.href, connections: 1 });
+  onTestFinished(() => warehouse.close());
+  const { rows } = await warehouse.pool.query(
+    `select current_setting('search_path') as path, current_setting('statement_timeout') as timeout`,
+  );
+  expect(rows).toEqual([{ path: 'pg_catalog,pg_temp', timeout: '7777ms' }]);
+});
+
+test('doctor warns where everybody may create functions, and of a view that calls one', async () => {
+  await using world = await openWorld();
+  const before = await runCli(['doctor'], world.environment);
+  expect(before.stdout).toMatch(/no other role can create functions/);
+  await analyst(world.warehouseUrl);
+  await query(world.warehouseUrl, `create function public.mine() returns int language sql as 'select 1'`);
+  await query(world.warehouseUrl, 'create view warehouse.odd as select public.mine() as n');
+  await query(world.warehouseUrl, `create function sync.loose() returns int language sql as 'select 1'`);
+  const { stdout } = await runCli(['doctor'], world.environment);
+  expect(stdout).toMatch(/every role of the database may create functions in the schema public/);
+  expect(stdout).toMatch(/revoke create on schema public from public/);
+  expect(stdout).toMatch(/1 views use functions that are not ours: warehouse\.odd calls public\.mine\(\)/);
+  expect(stdout).toMatch(/1 functions of ours have no search path of their own: sync\.loose\(\)/);
+});
+
+test('a BI user who holds every advisory lock that it can guess stops neither alerts nor migrate nor grants', async () => {
+  const url = await createDatabase();
+  await using world = await openWorld({ environment: { WAREHOUSE_DATABASE_URL: url } });
+  await query(url, 'select 1');
+  const reader = new pg.Client({ connectionString: await analyst(url) });
+  await reader.connect();
+  onTestFinished(() => reader.end());
+  await reader.query(`select pg_advisory_lock(3853314791062309107), pg_advisory_lock(7265766966),
+    pg_advisory_lock(hashtext('review-sync alerts')::bigint)`);
+  const locks = `select count(*)::integer as n from pg_locks where locktype = 'advisory' and not granted`;
+  const migrating = runCli(['migrate'], { ...world.environment, QUEUE_URL: world.warehouseUrl });
+  expect(await migrating).toMatchObject({ status: 0 });
+  expect(await query(url, locks)).toEqual([{ n: 0 }]);
+  const warehouse = await openWarehouse({ url, connections: 1 });
+  onTestFinished(() => warehouse.close());
+  const entered = await warehouse.db
+    .transaction()
+    .execute((trx) => enterAlerts(trx, [{ key: 'a', message: 'b' }], new Date()));
+  expect(entered?.raised).toMatchObject([{ key: 'a' }]);
+});
+
+test('a BI user has no right on the rows that serve as locks', async () => {
+  const url = await createDatabase('migrated');
+  const reader = await analyst(url);
+  await expect(query(reader, 'select from sync.locks for update')).rejects.toThrow(/permission denied/);
+  await expect(query(reader, 'begin; lock table review_sync_migrations.lock')).rejects.toThrow(/permission denied/);
+});
+
+test('the example BI user has a limit on connections and on the time of statements, locks and idle transactions', async () => {
+  const url = await createDatabase('migrated');
+  const name = `bi_user_${randomBytes(6).toString('hex')}`;
+  const text = await readFile(packagePath('examples', 'bi', 'user.sql'), 'utf8');
+  await query(url, `create role ${name} login`);
+  onTestFinished(() =>
+    query(url, `drop role ${name}`).then(
+      () => {},
+      () => {},
+    ),
+  );
+  const plain = text.replaceAll(/^\\.*$|^select .*$/gm, '').replaceAll(`:'password'`, `'analyst'`);
+  await query(url, plain.replaceAll('bi_user', name));
+  const reader = new URL(url);
+  [reader.username, reader.password] = [name, 'analyst'];
+  const [limits] = await query(
+    reader.href,
+    `select rolconnlimit, current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+      current_setting('idle_in_transaction_session_timeout') as idle from pg_roles where rolname = current_user`,
+  );
+  expect(limits).toEqual({ rolconnlimit: 10, statement: '1min', lock: '5s', idle: '1min' });
+});
+
+test('no statement of ours takes an advisory lock, which any role of the database could hold', async () => {
+  const found: string[] = [];
+  for (const top of ['src', 'jobs', 'sql/warehouse']) {
+    for (const entry of await readdir(packagePath(top), { recursive: true })) {
+      if (!/\.(ts|sql)$/.test(entry) || entry.startsWith('sandbox/')) continue;
+      const text = await readFile(packagePath(top, entry), 'utf8');
+      if (/pg_(try_)?advisory_\w*lock\w*\(/.test(text)) found.push(`${top}/${entry}`);
+    }
+  }
+  expect(found).toEqual([]);
+});

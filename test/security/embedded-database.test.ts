@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { watch } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { startCli } from '../harness/cli.ts';
+import { query } from '../harness/database.ts';
+
+const run = promisify(execFile);
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'embedded-test-'));
+  // Run as root, Postgres is another user, who must be able to enter.
+  await chmod(made, 0o755);
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+const withPassword = (url: string, password: string) => {
+  const changed = new URL(url);
+  changed.password = password;
+  return changed.href;
+};
+
+test('a kept server has a random password of its own, in a folder that no other user can enter', async () => {
+  const keepIn = join(await folder(), 'postgres');
+  const first = await startEmbeddedDatabase({ keepIn });
+  try {
+    const password = new URL(first.url('postgres')).password;
+    expect(password).toMatch(/^[0-9a-f]{48}$/);
+    expect(await readFile(join(keepIn, 'password'), 'utf8')).toBe(password);
+    expect((await stat(join(keepIn, 'password'))).mode & 0o777).toBe(0o600);
+    expect((await stat(keepIn)).mode & 0o777).toBe(0o700);
+    await expect(query(withPassword(first.url('postgres'), 'review-sync'), 'select 1')).rejects.toThrow(/password/);
+    if (process.getuid?.() === 0) {
+      const asNobody = { uid: 65534, gid: 65534, cwd: '/' };
+      await expect(run('cat', [join(keepIn, 'password')], asNobody)).rejects.toThrow(/denied/);
+      await expect(run('ls', [keepIn], asNobody)).rejects.toThrow(/denied/);
+    }
+    await first.createDatabase('kept');
+    // As a version with the constant password left it.
+    await query(first.url('postgres'), `alter role postgres password 'review-sync'`);
+  } finally {
+    await first.close();
+  }
+  await rm(join(keepIn, 'password'));
+  const again = await startEmbeddedDatabase({ keepIn });
+  try {
+    expect(await query(again.url('kept'), 'select 1 as one')).toEqual([{ one: 1 }]);
+    await expect(query(withPassword(again.url('kept'), 'review-sync'), 'select 1')).rejects.toThrow(/password/);
+  } finally {
+    await again.close();
+  }
+});
+
+test('the reference service leaves no password in the shared temporary folder, not even while it starts', async () => {
+  const [shared, cwd] = [await folder(), await folder()];
+  const seen: string[] = [];
+  const watcher = watch(shared, (_event, name) => void seen.push(String(name)));
+  onTestFinished(() => watcher.close());
+  const service = startCli(['reference-service', '--port', '0'], { TMPDIR: shared, HOME: cwd }, cwd);
+  onTestFinished(() => service.kill('SIGTERM'));
+  await service.says('listens on');
+  expect(seen.filter((name) => !name.startsWith('node-compile-cache'))).toEqual([]);
+  const url = `postgres://postgres:review-sync@127.0.0.1:${await portOf(join(cwd, '.review-sync'))}/postgres`;
+  await expect(query(url, `copy (select 1) to program 'true'`)).rejects.toThrow(/password/);
+  service.kill('SIGTERM');
+  expect(await service.ended).toMatchObject({ status: 0 });
+});
+
+/** The port that the server wrote into its own folder. */
+async function portOf(kept: string): Promise<string> {
+  const text = await readFile(join(kept, 'postgres', 'data', 'postmaster.pid'), 'utf8');
+  return text.split('\n')[3] ?? '';
+}

@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { deleteOutdated } from '../../src/warehouse/retention.ts';
+import { runCli } from '../harness/cli.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+const customer = 'minji-login';
+
+async function fill(world: World): Promise<void> {
+  await world.warehouse(`
+    insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, user_name, message, order_code, score,
+      product_options, images, extra)
+    values (1, now(), now(), 7, '${customer}', 'Kim Minji', 'Minji likes it', 'ORDER-1', 5, '{"engraving": "Minji"}',
+        '[{"url": "minji.jpg"}]', '{"user_email": "minji@shop.example"}'),
+      (2, now(), now(), 8, 'another', 'Park Jisoo', 'fine', 'ORDER-9', 4, null, null, '{}');
+    insert into sync.order_links (order_code, order_id, contact_hash, contact_sent) values
+      ('ORDER-1', 1, 'hash-1', true), ('ORDER-2', 2, 'hash-2', false), ('ORDER-9', 9, 'hash-9', true);
+    insert into sync.sub_order_links (order_code, line_code, sub_order_id, content)
+    select 'ORDER-' || n, '1', n, '{"product_options": {"engraving": "Minji"}, "invoice": "minji-parcel", "price": "1"}'
+    from unnest(array[1, 2, 9]) n;
+    insert into sync.dead_letters (kind, key, reason, payload, order_code) values
+      ('order', 'ORDER-1', 'why', '{"order": {"user_code": "${customer}", "user_name": "Kim Minji"}}', 'ORDER-1'),
+      ('review', '1', 'why', '{"user_code": "${customer}", "message": "Minji"}', null),
+      ('order', 'ORDER-9', 'why', '{"order": {"user_code": "another", "note": "${customer} is part of this"}}', 'ORDER-9');
+    insert into sync.webhook_inbox (body, size, due_at) values
+      ('[{"reviews": [{"id": 1, "user_code": "${customer}"}]}]', 1, now() + interval '1 hour'),
+      ('[{"reviews": [{"id": 2}]}]', 1, now() + interval '1 hour')`);
+}
+
+const everything = async (world: World) =>
+  JSON.stringify(
+    await Promise.all(
+      ['warehouse.reviews', 'sync.dead_letters', 'sync.webhook_inbox', 'sync.sub_order_links', 'sync.order_links'].map(
+        (name) => world.warehouse(`select * from ${name} order by 1, 2`),
+      ),
+    ),
+  );
+
+test('forget user first shows what it would mask, then masks it everywhere, and changes no other customer', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await fill(world);
+  const before = await everything(world);
+  const dry = await runCli(['forget', 'user', customer, '--json'], world.environment);
+  expect(dry.status).toBe(0);
+  expect(JSON.parse(dry.stdout)).toMatchObject({
+    applied: false,
+    reviews: 1,
+    deadLetters: 2,
+    webhooks: 1,
+    orderLines: 1,
+    contacts: 1,
+  });
+  expect(await everything(world)).toBe(before);
+
+  const text = await runCli(['forget', 'user', customer, '--order', 'ORDER-2', '--apply'], world.environment);
+  expect(text).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Masked:/) });
+  for (const place of ['the shop', 'the review service', 'backups']) expect(text.stdout).toContain(place);
+
+  expect(
+    await world.warehouse(
+      'select id::integer, score, user_code, user_name, message from warehouse.reviews order by id',
+    ),
+  ).toEqual([
+    { id: 1, score: 5, user_code: null, user_name: null, message: null },
+    { id: 2, score: 4, user_code: 'another', user_name: 'Park Jisoo', message: 'fine' },
+  ]);
+  expect(await world.warehouse('select order_code, content from sync.sub_order_links order by 1')).toEqual([
+    ...['ORDER-1', 'ORDER-2'].map((order_code) => ({
+      order_code,
+      content: { product_options: {}, invoice: null, price: '1' },
+    })),
+    { order_code: 'ORDER-9', content: expect.objectContaining({ invoice: 'minji-parcel' }) },
+  ]);
+  // The hash of a phone number can be reversed by trying all numbers. What a backfill withheld stays withheld.
+  expect(await world.warehouse('select order_code, contact_hash from sync.order_links order by 1')).toEqual([
+    { order_code: 'ORDER-1', contact_hash: null },
+    { order_code: 'ORDER-2', contact_hash: 'withheld by 0.1' },
+    { order_code: 'ORDER-9', contact_hash: 'hash-9' },
+  ]);
+  expect(
+    await world.warehouse(
+      'select key, reason, payload, resolved_at is null as open from sync.dead_letters order by key',
+    ),
+  ).toEqual([
+    { key: '1', reason: 'forgotten', payload: null, open: false },
+    { key: 'ORDER-1', reason: 'forgotten', payload: null, open: false },
+    { key: 'ORDER-9', reason: 'why', payload: expect.anything(), open: true },
+  ]);
+  expect(await world.warehouse('select body is null as blank from sync.webhook_inbox order by id')).toEqual([
+    { blank: true },
+    { blank: false },
+  ]);
+  const again = await runCli(['forget', 'user', customer, '--json'], world.environment);
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    reviews: 0,
+    deadLetters: 0,
+    webhooks: 0,
+    orderLines: 0,
+    contacts: 0,
+  });
+});
+
+test('a dead letter that is resolved or discarded holds its record no longer', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await fill(world);
+  await world.warehouse(`update sync.dead_letters set resolved_at = now() where kind = 'review'`);
+  const [order] = await world.warehouse<{ id: string }>(`select id from sync.dead_letters where key = 'ORDER-1'`);
+  expect(await runCli(['dead-letters', 'discard', String(order?.id)], world.environment)).toMatchObject({ status: 0 });
+  expect(
+    await world.warehouse(
+      'select key, payload is distinct from $1::jsonb as kept from sync.dead_letters order by key',
+      ['null'],
+    ),
+  ).toEqual([
+    { key: '1', kept: false },
+    { key: 'ORDER-1', kept: false },
+    { key: 'ORDER-9', kept: true },
+  ]);
+});
+
+test('reasons go after ninety days and applied webhooks after seven; what is open or recent stays', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await world.warehouse(`
+    insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
+    values ('order', 'old', 'r', '{}', now() - interval '91 days'), ('order', 'recent', 'r', '{}', now() - interval '89 days');
+    insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at)
+    values ('order', 'open', 'r', '{}', now() - interval '1 year', now() - interval '1 year');
+    insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
+    select n::text, 'sync-orders', 'command', now() - n * interval '1 day', now() - n * interval '1 day', 'failed', 'why'
+    from unnest(array[91, 89]) n;
+    insert into sync.webhook_inbox (size, applied_at) values (1, now() - interval '8 days'), (1, now() - interval '6 days');
+    insert into sync.webhook_inbox (size, body, received_at) values (1, '[]', now() - interval '1 year')`);
+  const warehouse = await openWarehouse({ url: world.warehouseUrl, connections: 1 });
+  await deleteOutdated(warehouse.db);
+  await warehouse.close();
+  expect(await world.warehouse('select key from sync.dead_letters order by key')).toEqual([
+    { key: 'open' },
+    { key: 'recent' },
+  ]);
+  expect(await world.warehouse('select error from sync.runs order by started_at')).toEqual([
+    { error: null },
+    { error: 'why' },
+  ]);
+  expect(await world.warehouse('select count(*)::integer as n from sync.webhook_inbox')).toEqual([{ n: 2 }]);
+});
+
+test('the daily reconcile deletes what is outdated', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await world.warehouse(`insert into sync.webhook_inbox (size, applied_at) values (1, now() - interval '8 days')`);
+  expect(await runCli(['sync', 'reconcile'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse('select from sync.webhook_inbox')).toEqual([]);
+});

@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+
+/** What a program logs; in a process of its own, since the log writes to standard error. */
+function logged(statement: string): string {
+  const script = `
+    const { openLog, withRun } = await import(${JSON.stringify(new URL('../../src/base/log.ts', import.meta.url).href)});
+    const log = openLog('trace');
+    ${statement}`;
+  return execFileSync('sh', ['-c', 'exec "$0" --input-type=module -e "$1" 2>&1', process.execPath, script], {
+    encoding: 'utf8',
+  });
+}
+
+test('a log line shows no private field, however its name is written and however deep it lies', () => {
+  const line = logged(`
+    log.info({ a: { b: { c: { userEmail: 'v-1', user_phone: 'v-2', AccessToken: 'v-3' } } }, list: [{ userName: 'v-4' }] }, 'x');`);
+  expect(line).not.toMatch(/v-[1-4]/);
+  expect(line.match(/\[redacted\]/g)).toHaveLength(4);
+});
+
+test('a log line masks addresses and phone numbers in texts and in errors', () => {
+  const line = logged(`
+    log.warn({ error: 'minji@shop.example is taken', err: new Error('call 821012345678') }, 'x');`);
+  expect(line).toContain('[e-mail] is taken');
+  expect(line).toContain('call [phone]');
+});
+
+test('a log line of a run carries the id of the run as it is', () => {
+  const id = 'sync-orders_2024-01-01_0a1b2c3d4e5f60718293a4b5c6d7e8f9';
+  expect(logged(`withRun('${id}', () => log.info({}, 'x'));`)).toContain(`"run":"${id}"`);
+});

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { describeError } from '../../src/base/errors.ts';
+import { isPrivateField, mask, shownValue } from '../../src/base/mask.ts';
+
+test.each([
+  ['minji@shop.example is taken', '[e-mail] is taken'],
+  ['to=Minji.Kim%40shop.example&x=1', 'to=[e-mail]&x=1'],
+  ['kim@한글도메인.kr and kim@xn--bj0bj06e.xn--3e0b707e', '[e-mail] and [e-mail]'],
+  ['kim%40%ED%95%9C%EA%B8%80.kr', '[e-mail]'],
+  ['call 821012345678 or +82-10-1234-5678 or 82 10 1234 5678', 'call [phone] or [phone] or [phone]'],
+  ['phone=%2B821012345678', 'phone=[phone]'],
+  ['010.1234.5678, (02) 123-4567, 010 12345678', '[phone], [phone], [phone]'],
+])('%s is masked by its shape', (text, masked) => {
+  expect(mask(text)).toBe(masked);
+});
+
+test.each([
+  'order 20240101-0000012 of 2024-01-01T09:00:00+09:00',
+  'review 8210123 of page 12, status 422, 1234567890 rows',
+  '2026-11-21T16:33:48.123Z',
+  'window 2024-01-01 00:00:00 to 2024-02-15 00:00:00',
+])('%s stays as it is', (text) => {
+  expect(mask(text)).toBe(text);
+});
+
+test.each([
+  ['Kim Minji', 'KIM MINJI was refused'],
+  ['김민지', 'name %EA%B9%80%EB%AF%BC%EC%A7%80 was refused'],
+  ['김민지', 'name \\uae40\\ubbfc\\uc9c0 was refused'],
+  ['Kim Minji', 'Kim+Minji was refused'],
+  ['010-1234-5678', '8210-12345678 was refused'],
+  ['+82 10 1234 5678', '01012345678 was refused'],
+  ['kim@한글.kr', 'kim@xn--bj0bj06e.kr was refused'],
+])('the secret %s is found in: %s', (secret, text) => {
+  expect(mask(text, [secret])).toMatch(/(\[masked\]|\[e-mail\]) was refused$/);
+  expect(mask(text, [secret])).not.toMatch(/minji|5678|김|EA%B9|uae40|@/i);
+});
+
+test('a complaint of the database about a value is reported without the value, one about a constraint with its name', () => {
+  const complaint = (code: string, message: string) => Object.assign(new Error(message), { code });
+  expect(describeError(complaint('22P02', 'invalid input syntax for type integer: "Kim "Minji" of Seoul"'))).toBe(
+    'invalid input syntax for type integer: …',
+  );
+  expect(describeError(complaint('22003', 'value "821012345678" is out of range for type integer'))).toBe(
+    'value … is out of range for type integer',
+  );
+  expect(describeError(complaint('23505', 'duplicate key value violates unique constraint "orders_pkey"'))).toBe(
+    'duplicate key value violates unique constraint "orders_pkey"',
+  );
+});
+
+test('a field is private in whichever way its name is written', () => {
+  for (const name of ['user_email', 'userEmail', 'UserPhone', 'access_token', 'accessToken', 'client-secret', 'name']) {
+    expect(isPrivateField(name), name).toBe(true);
+  }
+  for (const name of ['run', 'queue', 'status', 'code', 'error']) expect(isPrivateField(name), name).toBe(false);
+});
+
+test('a wrong value is shown when it is a date or a short number; of all else its kind and length', () => {
+  const shown = ['2024-02-30 00:00:00', 'infinity', 'NaN', 0, -3, null, true].map(shownValue);
+  expect(shown).toEqual(['2024-02-30 00:00:00', 'infinity', 'NaN', '0', '-3', 'null', 'true']);
+  const hidden = ['Minji', '010-1234-5678', 821012345678, '821012345678', { a: 1 }, [1], '1 Main Street'].map(
+    shownValue,
+  );
+  expect(hidden.join()).not.toMatch(/minji|1234|street/i);
+  expect(hidden.slice(2, 4)).toEqual(['a number of 12 digits', 'a number of 12 digits']);
+});

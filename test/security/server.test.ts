@@ -1,0 +1,207 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { cached } from '../../src/server/cached.ts';
+import { shapeOf } from '../../src/webhooks/json-shape.ts';
+import { runProcess, startCli } from '../harness/cli.ts';
+import { refusalOf } from '../harness/refusal.ts';
+import { openServe } from '../harness/serve.ts';
+import { until } from '../harness/world.ts';
+
+const token = 'a-token-that-is-long-enough';
+const secret = 's'.repeat(99) + '-0123456789'.repeat(9);
+const bearer = { authorization: `Bearer ${token}` };
+
+test('a page is read, a button pressed and a wrong token slowed, and no address brings a text of its own', async () => {
+  await using serving = await openServe({ STATUS_TOKEN: token, WEBHOOK_SECRET: secret });
+  const { url, world } = serving;
+  const get = (path: string, headers: Record<string, string> = bearer) => fetch(url + path, { headers });
+
+  expect(await (await get('/?done=You+were+hacked')).text()).not.toContain('hacked');
+  expect(await (await get('/?done=discarded&count=3')).text()).toContain('3 were discarded.');
+
+  const queues = await get('/queues');
+  expect(queues.headers.get('content-security-policy')).toMatch(/default-src 'self'/);
+  expect((await get('/')).headers.get('referrer-policy')).toBe('same-origin');
+
+  const press = (headers: Record<string, string>, reason = 'nothing') =>
+    fetch(`${url}/dead-letters`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { ...bearer, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams({ do: 'discard', kind: 'order', reason }).toString(),
+    });
+  // Nothing to discard is no failure.
+  expect((await press({ origin: url })).headers.get('location')).toBe('/?done=discarded&count=0');
+  expect((await press({ origin: 'null' })).status).toBe(403);
+  expect((await press({ origin: 'http://evil.example' })).status).toBe(403);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
+    select 'order', n::text, 'many', '{}' from generate_series(1, 70000) n`);
+  expect((await press({ origin: url }, 'many')).headers.get('location')).toBe('/?done=discarded&count=70000');
+
+  expect((await get('/', { authorization: 'Bearer wrong' })).status).toBe(401);
+  const end = await serving.stop();
+  expect(end.stderr).toMatch(/a request had a wrong token/);
+  expect(end.stderr).not.toContain('wrong"}');
+});
+
+test('a webhook comes in by a long secret; no prefix of it suffices, and a path that is too long is not said back', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const post = async (path: string, body: string) => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${serving.url}/webhooks/${path}`, { method: 'POST', headers, body });
+    return { status: response.status, text: await response.text() };
+  };
+  expect((await post(secret, '[]')).status).toBe(200);
+  for (const wrong of [secret.slice(0, -1), secret.slice(0, 16), secret.slice(0, 1), `${secret}x`, 'x'.repeat(2000)]) {
+    const { status, text } = await post(wrong, '[]');
+    expect(status).toBe(404);
+    if (wrong.length > 1) expect(text).not.toContain(wrong);
+  }
+  expect((await post(secret, `${'['.repeat(500_000)}`)).status).toBe(422);
+  expect((await post(secret, `[${'1,'.repeat(300_000)}1]`)).status).toBe(422);
+  expect((await post(secret, JSON.stringify(['x'.repeat(1024 * 1024)]))).status).toBe(413);
+  expect((await post(secret, JSON.stringify([{ brand_id: 1, reviews: [{ id: 'x' }] }]))).status).toBe(200);
+});
+
+test('sixty thousand bad ids in one webhook are one dead letter', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const reviews = Array.from({ length: 60_000 }, () => ({ id: 'x' }));
+  const response = await fetch(`${serving.url}/webhooks/${secret}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify([{ brand_id: 1, reviews }]),
+  });
+  expect(response.status).toBe(200);
+  const deadLetters = await until(async () => {
+    const rows = await serving.world.warehouse<{ reason: string }>('select reason from sync.dead_letters');
+    return rows.length > 0 && rows;
+  });
+  expect(deadLetters).toEqual([{ reason: expect.stringMatching(/^60000 records of one webhook are wrong/) }]);
+});
+
+test('without a token only direct requests on a loopback address get metrics; elsewhere they need the token', async () => {
+  await using open = await openServe({});
+  expect((await fetch(`${open.url}/metrics`)).status).toBe(200);
+  for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']) {
+    const passedOn = await fetch(`${open.url}/metrics`, { headers: { [header]: '203.0.113.7' } });
+    expect([header, passedOn.status]).toEqual([header, 403]);
+  }
+  const listening = async (environment: Record<string, string>) => {
+    const cli = startCli(['serve'], { ...open.environment, HOST: '0.0.0.0', ...environment });
+    onTestFinished(() => cli.kill('SIGKILL'));
+    await cli.says('"listening"');
+    const [, port] = /"url":"[^"]+:(\d+)"/.exec(cli.saidSoFar()) ?? [];
+    return `http://127.0.0.1:${port}/metrics`;
+  };
+  expect((await fetch(await listening({}))).status).toBe(404);
+  const guarded = await listening({ STATUS_TOKEN: token });
+  expect((await fetch(guarded)).status).toBe(401);
+  expect((await fetch(guarded, { headers: bearer })).status).toBe(200);
+});
+
+test('while readers hold all that the status may take of the warehouse, a webhook is kept all the same', async () => {
+  await using serving = await openServe({ STATUS_TOKEN: token, WEBHOOK_SECRET: secret });
+  const { world, url } = serving;
+  // Whoever reads the status waits for this table.
+  const [holder] = await world.warehouse<{ pid: number }>('select pg_backend_pid() as pid');
+  expect(holder).toBeDefined();
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: world.warehouseUrl });
+  await client.connect();
+  await client.query('begin; lock table sync.cursors in access exclusive mode');
+  const readers = Array.from({ length: 60 }, () => fetch(`${url}/metrics`, { headers: bearer }));
+  await until(async () => {
+    const [row] = await world.warehouse<{ n: number }>(
+      `select count(*)::integer as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return (row?.n ?? 0) > 0;
+  });
+  const [waiting] = await world.warehouse<{ n: number }>(
+    `select count(*)::integer as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  expect(waiting?.n).toBeLessThanOrEqual(2);
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify([{ brand_id: 1, products: [{ id: 1 }] }]);
+  expect((await fetch(`${url}/webhooks/${secret}`, { method: 'POST', headers, body })).status).toBe(200);
+  await client.query('rollback');
+  await client.end();
+  expect(new Set((await Promise.all(readers)).map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+test('one report serves all who ask within its time, a failure nobody, and a forgotten one is made again', async () => {
+  let [now, made] = [0, 0];
+  let fails = false;
+  const make = async () => {
+    made += 1;
+    if (fails) throw new Error('down');
+    return made;
+  };
+  const report = cached(make, 5000, () => now);
+  expect(await Promise.all([report.get(), report.get(), report.get()])).toEqual([1, 1, 1]);
+  now = 4999;
+  expect(await report.get()).toBe(1);
+  now = 5000;
+  expect(await report.get()).toBe(2);
+  report.forget();
+  expect(await report.get()).toBe(3);
+  now = 20_000;
+  fails = true;
+  await expect(report.get()).rejects.toThrow('down');
+  fails = false;
+  expect(await report.get()).toBe(5);
+});
+
+test('the shape of JSON is counted without parsing it', () => {
+  expect(shapeOf('[{"a": "[[[,,,\\"]"}, 1, []]')).toEqual({ depth: 2, values: 3 });
+  expect(shapeOf('"an open text \\')).toEqual({ depth: 0, values: 1 });
+});
+
+const right = {
+  SHOP_DATABASE_URL: 'postgres://u:p@h/shop',
+  WAREHOUSE_DATABASE_URL: 'postgres://u:p@h/warehouse',
+  REVIEW_API_BASE_URL: 'https://reviews.example.com',
+  REVIEW_API_CLIENT_ID: 'id',
+  REVIEW_API_CLIENT_SECRET: 'secret',
+};
+
+test.each([
+  ['STATUS_TOKEN', 'a'],
+  ['STATUS_TOKEN', 'fifteen-letters'],
+  ['STATUS_TOKEN', 'change-me-change-me'],
+  ['WEBHOOK_SECRET', 'fifteen-letters'],
+  ['WEBHOOK_SECRET', 'change-me-change-me'],
+  ['WEBHOOK_SECRET', 'has/a/slash/and/is/long'],
+  ['WEBHOOK_SECRET', 'y'.repeat(201)],
+  ['ALERT_WEBHOOK_URL', 'https://hook-user:hook-password@hooks.example.com/x'],
+])('%s=%s is refused, and the value is not shown', (name, value) => {
+  const refusal = refusalOf({ ...right, [name]: value });
+  expect(refusal).toContain(`${name} is malformed`);
+  if (value.length > 1) expect(refusal).not.toContain(value);
+  expect(refusal).not.toContain('hook-password');
+});
+
+test('doctor warns of a .env that other users can read', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, '.env');
+  await writeFile(
+    file,
+    Object.entries(right)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+  );
+  const findings = async () => {
+    const { stdout } = await runProcess(['doctor', '--json'], {}, folder);
+    return (JSON.parse(stdout) as { findings: { what: string; level: string }[] }).findings;
+  };
+  await chmod(file, 0o644);
+  expect(await findings()).toContainEqual(
+    expect.objectContaining({ level: 'warning', what: expect.stringMatching(/^\.env/) }),
+  );
+  await chmod(file, 0o600);
+  expect(await findings()).toContainEqual(
+    expect.objectContaining({ level: 'ok', what: expect.stringMatching(/^\.env/) }),
+  );
+});

@@ -1,0 +1,101 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
+import { runCli } from '../harness/cli.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+/** doctor says which query reads a whole table, what that costs, and what helps; and finds values in a wrong unit or zone. */
+
+let world: World;
+afterEach(() => world[Symbol.asyncDispose]());
+
+/** The sample shop with 30,000 orders more, so that an index is worth it; its queries edited. */
+async function grownShop(edit: Record<string, (sql: string) => string> = {}): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  for (const [name, change] of Object.entries(edit)) {
+    const file = join(folder, `${name}.sql`);
+    await writeFile(file, change(await readFile(file, 'utf8')));
+  }
+  world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
+  await world.shop(growSampleShop(30_000));
+}
+
+async function findings(): Promise<string[]> {
+  const { stdout } = await runCli(['doctor', '--json'], world.environment);
+  const all = (JSON.parse(stdout) as { findings: { area: string; what: string; hint?: string; level: string }[] })
+    .findings;
+  return all.filter(({ area }) => area === 'shop').map(({ level, what, hint }) => `${level}: ${what} → ${hint ?? ''}`);
+}
+const about = (found: readonly string[], part: string) => found.filter((one) => one.includes(part));
+
+test('the shipped queries read no large table as a whole, and doctor gives the time of each statement', async () => {
+  await grownShop();
+  const found = await findings();
+  expect(about(found, 'the whole of')).toEqual([]);
+  expect(about(found, 'no statement reads a large table as a whole')).toEqual([
+    expect.stringMatching(/^ok: .* \d+ ms to find 200 orders by code, \d+ ms to find the lines of 200 orders/),
+  ]);
+});
+
+test('a missing index is named with the statement that creates it, and with what its lack costs today', async () => {
+  await grownShop();
+  await world.shop(
+    'drop index shop.orders_modified_at_idx; alter table shop.order_items drop constraint order_items_order_id_line_no_key',
+  );
+  const found = await findings();
+  expect(about(found, 'changed_orders.sql reads the whole of')).toEqual([
+    expect.stringMatching(
+      /^warning: changed_orders\.sql reads the whole of shop\.orders \(30,\d+ rows\) to find what changed in the last ten minutes: .* today → create index on shop\.orders \(modified_at\)$/,
+    ),
+  ]);
+  expect(about(found, 'order_lines.sql reads the whole of')).toEqual([
+    expect.stringMatching(
+      /shop\.order_items \(30,\d+ rows\) to find the lines of 200 orders: .* → create index on shop\.order_items \(order_id\)$/,
+    ),
+  ]);
+});
+
+test('a function around the code hides its index, and doctor says so', async () => {
+  await grownShop({ orders: (sql) => sql.replace('o.order_no::text as code', "concat(o.order_no, '') as code") });
+  expect(about(await findings(), 'to find 200 orders by code')).toEqual([
+    expect.stringMatching(
+      /orders\.sql reads the whole of shop\.orders .* → order_no has an index that does not serve here: select/,
+    ),
+  ]);
+});
+
+test('prices in minor units, unknown statuses and dates in a wrong zone are named, with what to write', async () => {
+  await grownShop({
+    order_lines: (sql) =>
+      sql
+        .replace('i.unit_price::numeric * i.quantity as price', 'i.unit_price::numeric * i.quantity * 100 as price')
+        .replace("when 'N10' then 'paid'", "when 'N40' then 'angekommen'")
+        .replace('coalesce(s.shipped_at,', "coalesce(s.shipped_at - interval '30 days',"),
+  });
+  const found = await findings();
+  expect(about(found, 'minor units')).toEqual([
+    expect.stringMatching(
+      /^warning: order_lines\.sql: lines cost \d\d+ times their order's total: minor units\? → .*100\.0/,
+    ),
+  ]);
+  expect(about(found, 'not known to use')).toEqual([
+    expect.stringMatching(/"angekommen" \d+ times → map them .*delivery_finished/),
+  ]);
+  expect(about(found, 'delivery_started_at before')).toEqual([
+    expect.stringMatching(/<expression> at time zone '<zone in which the shop writes it>' as delivery_started_at/),
+  ]);
+});
+
+test('a code that an old order has twice is found among all rows', async () => {
+  await grownShop({
+    orders: (sql) => `select * from (${sql}) o union all select * from (${sql}) o where code = 'G15000'`,
+  });
+  expect(about(await findings(), 'expected one')).toEqual([
+    expect.stringMatching(/^fault: orders\.sql: code G15000 is in 2 rows, expected one/),
+  ]);
+});

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { earliestLocalFrom, instantOfLocal, localOfInstant } from '../../src/shop/local-time.ts';
+
+const newYork = 'America/New_York';
+
+test('a local date is read in its zone, to the microsecond', () => {
+  expect(instantOfLocal('2026-01-15T10:00:00.000004', newYork)).toBe('2026-01-15T15:00:00.000004Z');
+  expect(instantOfLocal('2026-07-15T10:00:00.5', newYork)).toBe('2026-07-15T14:00:00.5Z');
+  expect(instantOfLocal('2026-07-15T10:00:00', 'Asia/Seoul')).toBe('2026-07-15T01:00:00.000000Z');
+  expect(instantOfLocal('year 12000', newYork)).toBe('year 12000');
+});
+
+test('of an hour that is repeated the first pass is taken, and a skipped time is read with the offset before it', () => {
+  expect(instantOfLocal('2026-11-01T01:30:00.000000', newYork)).toBe('2026-11-01T05:30:00.000000Z');
+  expect(instantOfLocal('2026-11-01T02:00:00.000000', newYork)).toBe('2026-11-01T07:00:00.000000Z');
+  expect(instantOfLocal('2026-03-08T02:30:00.000000', newYork)).toBe('2026-03-08T07:30:00.000000Z');
+});
+
+test('an instant within the first pass of a repeated hour starts at the beginning of that hour', () => {
+  expect(earliestLocalFrom('2026-11-01T05:50:00.000000Z', newYork)).toBe('2026-11-01T01:00:00.000000');
+  expect(earliestLocalFrom('2026-11-01T06:10:00.000000Z', newYork)).toBe('2026-11-01T01:10:00.000000');
+  expect(earliestLocalFrom('2026-11-01T04:30:00.000000Z', newYork)).toBe('2026-11-01T00:30:00.000000');
+  expect(earliestLocalFrom('-infinity', newYork)).toBe('-infinity');
+});
+
+const zones = fc.constantFrom(newYork, 'Asia/Seoul', 'Europe/Vienna', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'UTC');
+const seconds = fc.integer({ min: -5_000_000_000, max: 6_000_000_000 });
+const isoOf = (at: number) => new Date(at * 1000).toISOString().replace('000Z', '000000Z');
+
+test('whatever local date an instant has, reading it back gives that local date again', () => {
+  fc.assert(
+    fc.property(seconds, zones, (at, zone) => {
+      const local = localOfInstant(isoOf(at), zone);
+      expect(localOfInstant(instantOfLocal(local, zone), zone)).toBe(local);
+    }),
+  );
+});
+
+test('nothing at or after an instant has a local date before the earliest one', () => {
+  const nearChange = fc.integer({ min: -14_400, max: 14_400 }).map((off) => Date.UTC(2026, 10, 1, 6) / 1000 + off);
+  fc.assert(
+    fc.property(fc.oneof(seconds, nearChange), fc.integer({ min: 0, max: 14_400 }), zones, (at, later, zone) => {
+      expect(localOfInstant(isoOf(at + later), zone) >= earliestLocalFrom(isoOf(at), zone)).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,185 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+/** One bad row costs one row (promise 4): all others are pushed in the same run, and the bad one is named by its key. */
+
+let world: World;
+afterEach(() => world[Symbol.asyncDispose]());
+
+/** A shop of twenty orders with two lines each, read by queries of the test's own. */
+async function oddShop(queries: { orders?: string; lines?: string } = {}, environment = {}): Promise<void> {
+  const folder = await orderShopQueries();
+  const orders = 'select code, created_at, updated_at, total_price from o';
+  const lines = 'select order_code, line_code, product_id, price from l';
+  await writeFile(join(folder, 'orders.sql'), queries.orders ?? orders);
+  await writeFile(join(folder, 'order_lines.sql'), queries.lines ?? lines);
+  world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ...environment } });
+  await createOrderShop(world.shopUrl);
+  await world.shop(`alter table o add column odd text; alter table l add column odd text;
+    insert into o (code) select 'O' || lpad(n::text, 2, '0') from generate_series(1, 20) n;
+    insert into l (order_code, line_code, product_id)
+      select code, line::text, 7 from o cross join generate_series(1, 2) line`);
+}
+
+const syncOrders = () => runCli(['sync', 'orders', '--json'], world.environment);
+const deadLetters = () =>
+  world.warehouse<{ kind: string; key: string; reason: string }>(
+    'select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key',
+  );
+const atService = async () =>
+  (
+    await world.atService<{ code: string; lines: number }>(
+      `select o.code, count(s.id)::integer as lines from reference_service.orders o
+       left join reference_service.sub_orders s on s.order_id = o.id group by o.code order by o.code`,
+    )
+  ).map(({ code, lines }) => `${code}:${lines}`);
+const every = Array.from({ length: 20 }, (_, index) => `O${String(index + 1).padStart(2, '0')}:2`);
+const butFor = (...codes: string[]) => every.filter((one) => !codes.includes(one.split(':')[0] ?? ''));
+
+/** Runs twice: the second time nothing has changed, and the dead letter must stay as it is. */
+async function costsOnly(key: { kind: string; key: string; reason: unknown }, left = butFor('O07')): Promise<void> {
+  for (const run of [1, 2]) {
+    const end = await syncOrders();
+    expect([run, end.status]).toEqual([run, 1]);
+    expect(JSON.parse(end.stdout)).toMatchObject({ outcome: 'incomplete', error: expect.stringMatching(/^1 records/) });
+    expect(await deadLetters()).toEqual([key]);
+    expect(await atService()).toEqual(left);
+  }
+}
+
+test('an order that a join shows twice is one dead letter that says so', async () => {
+  await oddShop({
+    orders: `select code, created_at, updated_at, total_price from o
+      left join (values ('O07'), ('O07')) twice (of) on twice.of = o.code`,
+  });
+  const reason = 'orders.sql: code is there in 2 rows, expected one; a join may multiply rows';
+  await costsOnly({ kind: 'order', key: 'O07', reason });
+});
+
+test('an order whose two rows lie in different slices is found to be there twice', async () => {
+  await oddShop({
+    orders: `select code, created_at, updated_at, total_price from o
+      union all select code, created_at, updated_at - interval '3 days', 99 from o where code = 'O07'`,
+  });
+  await costsOnly({
+    kind: 'order',
+    key: 'O07',
+    reason: expect.stringMatching(/^orders\.sql: code is there in 2 rows/),
+  });
+});
+
+test('a value of orders.sql that cannot be cast costs its own order; the reason names the column, not the value', async () => {
+  await oddShop({ orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage from o' });
+  await world.shop(`update o set odd = 'secret@example.com' where code = 'O07'`);
+  const reason =
+    'orders.sql: mileage cannot be read: a text cannot be read as the type that it is cast to (SQLSTATE 22P02)';
+  await costsOnly({ kind: 'order', key: 'O07', reason });
+  const kept = await world.warehouse('select payload from sync.dead_letters');
+  expect(kept).toMatchObject([{ payload: { code: 'O07', total_price: '100' } }]);
+  await world.shop(`update o set odd = '12' where code = 'O07'`);
+  expect(await syncOrders()).toMatchObject({ status: 0 });
+  expect(await deadLetters()).toEqual([]);
+  expect(await atService()).toEqual(every);
+});
+
+test('a date by which orders are walked and that cannot be cast costs its own order, and the cursor moves on', async () => {
+  await oddShop({
+    orders: `select code, created_at, coalesce(odd::timestamptz, updated_at) as updated_at, total_price from o`,
+  });
+  await world.shop(`update o set odd = '0000-00-00' where code = 'O07'`);
+  const reason = expect.stringMatching(/^orders\.sql: updated_at cannot be read: .*SQLSTATE 22008/);
+  await costsOnly({ kind: 'order', key: 'O07', reason });
+  expect(await world.warehouse(`select position ->> 'at' as at from sync.cursors`)).toEqual([
+    { at: expect.stringMatching(/^20\d\d-.*Z$/) },
+  ]);
+  expect((await runCli(['backfill', 'orders', '--json'], world.environment)).status).toBe(1);
+});
+
+test('a value of order_lines.sql that cannot be cast costs its own order', async () => {
+  await oddShop({ lines: 'select order_code, line_code, product_id, odd::numeric + 10 as price from l' });
+  await world.shop(`update l set odd = case order_code when 'O07' then 'ten' else '1' end`);
+  const reason = expect.stringMatching(/^order_lines\.sql: price cannot be read: .*SQLSTATE 22P02/);
+  await costsOnly({ kind: 'order', key: 'O07', reason });
+});
+
+test('a subquery that gives two rows costs its own order', async () => {
+  await oddShop({
+    orders: `select code, created_at, updated_at, total_price,
+      (select v from (values ('O07', 'a'), ('O07', 'b')) as x (of, v) where x.of = o.code) as user_name from o`,
+  });
+  const reason = 'orders.sql: user_name cannot be read: a subquery gives more than one row (SQLSTATE 21000)';
+  await costsOnly({ kind: 'order', key: 'O07', reason });
+});
+
+test('every value that no request or column can hold costs its own order or line, all in one run', async () => {
+  await oddShop({
+    orders: 'select code, created_at, updated_at, total_price, mileage, user_name from o',
+    lines: 'select order_code, line_code, product_id, price, product_options from l',
+  });
+  await world.shop(`alter table o add column mileage bigint, add column user_name text;
+    alter table l alter product_options type json using product_options::text::json`);
+  const kind = 'a value that is';
+  const odd: [line: string, column: string, value: string, reason: string][] = [
+    ['O01/1', 'product_options', `'{"Size": "\\u0000"}'`, 'product_options holds a character that cannot be stored'],
+    ['O02/1', 'product_options', `'{"Size": "\\ud800"}'`, 'product_options holds a character that cannot be stored'],
+    ['O03/1', 'product_options', `'{"Size": 3}'`, `product_options has ${kind} a number, expected an object`],
+    ['O04/1', 'product_options', `'{"Size": {"a": "b"}}'`, `product_options has ${kind} an object, expected`],
+    ['O05/1', 'product_options', `'{"Size": null}'`, `product_options has ${kind} null, expected`],
+    ['O06/1', 'product_options', `'["L"]'`, 'product_options is a list, expected an object'],
+    ['O07/1', 'product_id', '0', 'product_id is 0, expected a whole number from 1 to'],
+    ['O08/1', 'product_id', '-3', 'product_id is -3, expected'],
+    ['O09/1', 'price', '1e15', 'price is a number of 16 digits, expected an amount of at most'],
+    ['O10/1', 'price', `'NaN'`, 'price is NaN, expected an amount'],
+    ['O11/1', 'price', `'-Infinity'`, 'price is -Infinity, expected an amount'],
+    ['O12', 'total_price', '1e15', 'total_price is a number of 16 digits, expected an amount of at most'],
+    ['O13', 'total_price', `'NaN'`, 'total_price is NaN, expected an amount'],
+    [
+      'O14',
+      'mileage',
+      '3000000000',
+      'mileage is a number of 10 digits, expected a whole number from -2147483648 to 2147483647',
+    ],
+    [
+      'O15',
+      'created_at',
+      `'0044-03-15 BC'`,
+      'created_at is out of range (year -44), expected a date of the years 1 to',
+    ],
+    ['O16', 'updated_at', `'infinity'`, 'updated_at is out of range (infinity), expected'],
+  ];
+  for (const [key, column, value] of odd) {
+    const [code, line] = key.split('/');
+    const which = line === undefined ? `o set ${column} = ${value}` : `l set ${column} = ${value}`;
+    const where = line === undefined ? `code = '${code}'` : `order_code = '${code}' and line_code = '${line}'`;
+    await world.shop(`update ${which} where ${where}`);
+  }
+  // What is merely unusual goes through: a control character in a name.
+  await world.shop(`update o set user_name = chr(1) || repeat('x', 9) where code = 'O20'`);
+  expect((await syncOrders()).status).toBe(1);
+  const found = await deadLetters();
+  expect(found.map(({ key }) => key).toSorted()).toEqual(odd.map(([key]) => key));
+  for (const [key, , , reason] of odd) {
+    expect(found.find((one) => one.key === key)?.reason).toContain(reason);
+  }
+  const without = new Set(odd.flatMap(([key]) => (key.includes('/') ? [] : key)));
+  const shorter = new Set(odd.flatMap(([key]) => (key.includes('/') ? (key.split('/')[0] ?? '') : [])));
+  const expected = every.flatMap((one) => {
+    const [code = ''] = one.split(':');
+    return without.has(code) ? [] : shorter.has(code) ? `${code}:1` : one;
+  });
+  expect(await atService()).toEqual(expected);
+});
+
+test('a query whose condition fails on some row ends the run with a sentence that names the file', async () => {
+  await oddShop({
+    orders: 'select code, created_at, updated_at, total_price from o where odd::integer > 0 or odd is null',
+  });
+  await world.shop(`update o set odd = 'x' where code = 'O07'`);
+  const end = await syncOrders();
+  expect(end.status).toBe(1);
+  expect(end.stderr).toMatch(/orders\.sql cannot be computed, and no single row can be named: .*SQLSTATE 22P02/);
+});

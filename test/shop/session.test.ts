@@ -1,0 +1,79 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { orderShopQueries } from '../harness/order-shop.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+let world: World;
+afterEach(() => world[Symbol.asyncDispose]());
+
+async function shopWith(orders: string): Promise<void> {
+  const folder = await orderShopQueries();
+  await writeFile(join(folder, 'orders.sql'), orders);
+  await writeFile(
+    join(folder, 'order_lines.sql'),
+    `select code as order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from o`,
+  );
+  world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  await world.shop('create table o (code text, at timestamptz)');
+}
+
+test('a connection to the shop that is terminated while a query runs ends the command with a sentence', async () => {
+  await shopWith(`select code, at as created_at, 1::numeric as total_price,
+    case when pg_terminate_backend(pg_backend_pid()) then at end as updated_at from o`);
+  await world.shop(`insert into o values ('A', now())`);
+  const { status, stderr } = await runCli(['sync', 'orders'], world.environment);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/terminating connection|Connection terminated/);
+  expect(stderr).not.toMatch(/\n\s+at |Unhandled/);
+});
+
+test('every reading has a time limit of 30 s, and a shorter one of the shop holds', async () => {
+  await shopWith(`select code, at as created_at, at as updated_at, 1::numeric as total_price,
+    current_setting('statement_timeout') as user_name, current_setting('transaction_read_only') as store_name from o`);
+  await world.shop(`insert into o values ('A', now()), ('B', null)`);
+  const { shop } = await world.openApp();
+  expect(await shop.keylessOrders()).toMatchObject({ rows: [{ code: 'B', user_name: '30s', store_name: 'on' }] });
+  expect(await shop.orders(['A'])).toMatchObject([{ order: { code: 'A', user_name: '30s', store_name: 'on' } }]);
+  await world.shop(`alter database ${new URL(world.shopUrl).pathname.slice(1)} set statement_timeout = '7s'`);
+  const { shop: other } = await world.openApp();
+  expect(await other.orders(['A'])).toMatchObject([{ order: { user_name: '7s' } }]);
+});
+
+test('a search for orders without key that takes too long is an error that says so', async () => {
+  await shopWith(
+    `select code, at as created_at, at as updated_at, 1::numeric as total_price from o where pg_sleep(60) is not null`,
+  );
+  await world.shop(`insert into o values ('A', null)`);
+  const { shop } = await world.openApp();
+  const database = new URL(world.shopUrl).pathname.slice(1);
+  const searching = shop.keylessOrders().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  for (let isCancelled = false; !isCancelled; ) {
+    const rows = await world.atService<{ cancelled: boolean }>(
+      `select pg_cancel_backend(pid) as cancelled from pg_stat_activity
+       where datname = '${database}' and query like '%pg_sleep(60)%' and wait_event = 'PgSleep'`,
+    );
+    isCancelled = rows.some((row) => row.cancelled);
+  }
+  expect(await searching).toMatchObject({ code: 'shop-timeout', message: expect.stringContaining('longer than 30 s') });
+});
+
+test('no line of any new order is found: the sentence names both keys; a shop without lines is not accused', async () => {
+  await shopWith(`select code, at as created_at, at as updated_at, 1::numeric as total_price from o`);
+  await world.shop(`insert into o values ('A', now()); create table l (order_code text)`);
+  const { shop } = await world.openApp();
+  expect(await shop.linesFault()).toBeUndefined();
+  await writeFile(
+    join(world.environment.SHOP_SQL_DIR ?? '', 'order_lines.sql'),
+    `select order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from l`,
+  );
+  expect(await shop.linesFault()).toBeUndefined();
+  await world.shop(`insert into l values ('internal-1')`);
+  expect(await shop.linesFault()).toMatch(
+    /The only order has no line, .*"A" in orders\.sql, and "internal-1" in order_lines/,
+  );
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { meaningOf, replaceParameter } from '../../src/shop/sql-text.ts';
+
+const replaced = (sql: string, dialect: 'postgres' | 'mysql' = 'postgres') =>
+  replaceParameter(sql, 'since', '$1', dialect);
+
+test('a parameter is replaced wherever it stands in code', () => {
+  expect(replaced('where a >= :since and b>=:since')).toEqual({ text: 'where a >= $1 and b>=$1', count: 2 });
+});
+
+test.each([
+  ['a text', `where a = ':since'`],
+  ['a text with a doubled quote', `where a = 'it''s :since'`],
+  ['a text with escapes', String.raw`where a = e'it\'s :since'`],
+  ['a quoted name', `where "a:since" = 1`],
+  ['a comment', 'where a = 1 -- :since\n'],
+  ['a nested comment', 'where /* a /* b */ :since */ a = 1'],
+  ['a dollar-quoted text', 'where a = $x$ :since $x$'],
+  ['a cast', 'where a::since'],
+  ['a longer name', 'where a = :since_when'],
+])('a parameter is left alone in %s', (_name, sql) => {
+  expect(replaced(sql)).toEqual({ text: sql, count: 0 });
+});
+
+test('MySQL has backticks, # comments and backslashes in every text', () => {
+  const sql = "where `:since` = 'it\\'s :since' # :since\n and a >= :since";
+  expect(replaced(sql, 'mysql')).toEqual({ text: sql.replace(/:since$/, '$1'), count: 1 });
+});
+
+test('Postgres has plain backslashes in texts', () => {
+  expect(replaced(String.raw`where a = '\' and b = :since`).count).toBe(1);
+});
+
+test('a query means the same with other comments and spacing, and something else with another text', () => {
+  expect(meaningOf('select a -- why\n  from b', 'postgres')).toBe(meaningOf('/* x */ select a from b\n', 'postgres'));
+  expect(meaningOf(`select 'a  b'`, 'postgres')).not.toBe(meaningOf(`select 'a b'`, 'postgres'));
+});

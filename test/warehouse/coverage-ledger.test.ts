@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { coveredSpans, enterSpans } from '../../src/warehouse/export-windows.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { closeGaps, dueGaps, openGap, openGaps, settleUnwrittenGaps } from '../../src/warehouse/open-gaps.ts';
+import { pruneHistory } from '../../src/warehouse/prune-history.ts';
+import { createDatabase, query } from '../harness/database.ts';
+
+let url: string;
+let warehouse: Warehouse;
+beforeEach(async () => {
+  url = await createDatabase('migrated');
+  warehouse = await openWarehouse({ url, connections: 2 });
+});
+afterEach(() => warehouse.close());
+
+const now = new Date('2026-07-01T00:00:00Z');
+const count = async (table: string) =>
+  (await query<{ n: number }>(url, `select count(*)::integer as n from ${table}`))[0]?.n;
+const gap = (start: number, end: number, kind: 'failed' | 'unreachable' | 'unwritten' = 'unreachable') =>
+  openGap(warehouse.db, { axis: 'created', span: { start, end }, kind, reason: `${start}` });
+const spans = async () => (await openGaps(warehouse.db)).map(({ span }) => [span.start, span.end]);
+
+test('a year of schedules is a few rows: old neighbouring spans become one, and what they cover stays the same', async () => {
+  // Every quarter of an hour a span that overlaps the one before it, with one hole in April.
+  await query(
+    url,
+    `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+     select 'sync', axis, t - interval '1 hour', t + interval '15 minutes', 1, 2, 3, t, t
+     from generate_series(timestamptz '2025-07-01', '2026-06-30 23:45', '15 minutes') t, (values ('updated'), ('created')) a (axis)
+     where not t between '2026-04-10' and '2026-04-11'`,
+  );
+  const before = await coveredSpans(warehouse.db, 'updated');
+  expect(before).toHaveLength(2);
+  await pruneHistory(warehouse.db, now, 30);
+  expect(await coveredSpans(warehouse.db, 'updated')).toEqual(before);
+  // Two joined rows an axis, and those of the last 38 days, which a reconcile tells apart by their age.
+  expect(await count('sync.export_windows')).toBeLessThan(2 * (2 + 39 * 96));
+  const [figures] = await query(
+    url,
+    `select sum(reviews)::integer as n from sync.export_windows where axis = 'updated'`,
+  );
+  expect(figures).toEqual({ n: 2 * (365 * 96 - 97) });
+  // A joined row counts as read when its oldest part was: nothing looks younger than it is.
+  const since = new Date('2026-05-01T00:00:00Z');
+  expect((await coveredSpans(warehouse.db, 'updated', { since }))[0]?.start).toBeGreaterThan(
+    Date.parse('2026-05-20') / 1000,
+  );
+});
+
+test('old runs, late reviews and repeated captures are removed; the newest run of each job and each change stay', async () => {
+  await query(
+    url,
+    `insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+     select 'run-' || n, 'sync-reviews', 'schedule', timestamptz '2026-01-01' + n * interval '1 day', timestamptz '2026-01-01' + n * interval '1 day', 'done'
+     from generate_series(1, 30) n
+     union all select 'backfill', 'backfill-reviews', 'command', '2025-01-01', '2025-01-01', 'done'`,
+  );
+  await query(
+    url,
+    `insert into sync.late_reviews (review_id, dated_at, found_at, run_id) values (1, '2026-01-01', '2026-01-02', 'run-1')`,
+  );
+  await query(
+    url,
+    `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+     select timestamptz '2026-01-01' + n * interval '1 hour', '2025-01-01', timestamptz '2025-06-01' + (n / 50) * interval '1 day'
+     from generate_series(1, 200) n`,
+  );
+  await pruneHistory(warehouse.db, now, 30);
+  expect(await query(url, 'select id from sync.runs order by id')).toEqual([{ id: 'backfill' }, { id: 'run-30' }]);
+  expect(await count('sync.late_reviews')).toBe(0);
+  expect(await count('warehouse.review_overview')).toBe(5);
+});
+
+test('a proven span is taken out of the gaps that it meets, and a wider gap takes up those within it', async () => {
+  await gap(100, 200);
+  await closeGaps(warehouse.db, 'created', { start: 120, end: 150 });
+  expect(await spans()).toEqual([
+    [100, 120],
+    [150, 200],
+  ]);
+  await gap(100, 200);
+  expect(await spans()).toEqual([[100, 200]]);
+  expect((await openGaps(warehouse.db))[0]?.attempts).toBe(2);
+  await closeGaps(warehouse.db, 'updated', { start: 0, end: 500 });
+  expect(await spans()).toEqual([[100, 200]]);
+});
+
+test('a gap is tried again less and less often; what failed requests left is tried by every run', async () => {
+  await gap(100, 200);
+  await gap(300, 400, 'failed');
+  const due = async (minutes: number) =>
+    (await dueGaps(warehouse.db, new Date(Date.now() + minutes * 60_000))).map(({ span }) => span.start);
+  expect(await due(0)).toEqual([300]);
+  expect(await due(11)).toEqual([100, 300]);
+  await gap(100, 200);
+  expect(await due(11)).toEqual([300]);
+  expect(await due(41)).toEqual([100, 300]);
+  expect(await dueGaps(warehouse.db, undefined)).toHaveLength(2);
+});
+
+test('the gap of a page with a dead letter counts as read once no review is a dead letter any more', async () => {
+  await gap(100, 200, 'unwritten');
+  await gap(300, 400);
+  await query(url, `insert into sync.dead_letters (kind, key, reason, payload) values ('review', '7', 'bad', '{}')`);
+  await settleUnwrittenGaps(warehouse.db);
+  expect(await spans()).toHaveLength(2);
+  await query(url, 'update sync.dead_letters set resolved_at = now()');
+  await settleUnwrittenGaps(warehouse.db);
+  expect(await spans()).toEqual([[300, 400]]);
+  expect(await coveredSpans(warehouse.db, 'created')).toEqual([{ start: 100, end: 200 }]);
+});
+
+test('a span, what its reading lacks, and the gap that it closes are entered together or not at all', async () => {
+  await gap(100, 200);
+  await query(
+    url,
+    `insert into warehouse.reviews (id, created_at, updated_at) select n, to_timestamp(150), to_timestamp(150) from generate_series(1, 3) n`,
+  );
+  const entry = {
+    runId: 'run',
+    axis: 'created' as const,
+    spans: [{ start: 100, end: 200 }],
+    ids: new Set(['1', '2']),
+    pages: 1,
+    reviews: 2,
+    requests: 1,
+    startedAt: now,
+    findAbsent: true,
+    late: undefined,
+  };
+  await query(url, 'alter table sync.absent_reviews add constraint broken check (false)');
+  await expect(enterSpans(warehouse.db, entry)).rejects.toThrow('broken');
+  expect(await coveredSpans(warehouse.db, 'created')).toEqual([]);
+  expect(await spans()).toHaveLength(1);
+  await query(url, 'alter table sync.absent_reviews drop constraint broken');
+  await enterSpans(warehouse.db, entry);
+  expect(await query(url, 'select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 3 }]);
+  expect(await coveredSpans(warehouse.db, 'created')).toEqual(entry.spans);
+  expect(await spans()).toEqual([]);
+});

@@ -1,0 +1,84 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
+import type { App } from '../../src/app/app.ts';
+import { openLog } from '../../src/base/log.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { beginRun, findRun, finishRun, unfinishedSince } from '../../src/warehouse/runs.ts';
+import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
+import { createDatabase } from '../harness/database.ts';
+
+const now = new Date('2026-03-10T00:00:00Z');
+const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
+type Past = [days: number, outcome: RunOutcome | null, reason?: RunReason];
+
+test.each<[claim: string, past: Past[], since: number | undefined]>([
+  ['nothing was begun', [], undefined],
+  ['a run that ended done is not continued', [[1, 'done']], undefined],
+  ['a run of which steps failed is continued', [[1, 'incomplete', 'steps-failed']], 1],
+  ['a run that read everything, and met bad records, is not continued', [[1, 'incomplete', 'dead-letters']], undefined],
+  [
+    'a run that failed, that was abandoned, or that is still open is continued',
+    [
+      [3, 'failed'],
+      [2, 'abandoned'],
+      [1, null],
+    ],
+    3,
+  ],
+  [
+    'only what began after the last run that ended done is continued',
+    [
+      [4, 'failed'],
+      [3, 'done'],
+      [2, 'failed'],
+      [1, 'failed'],
+    ],
+    2,
+  ],
+  [
+    'what began more than seven days ago is read again',
+    [
+      [8, 'failed'],
+      [6, 'failed'],
+    ],
+    6,
+  ],
+])('%s', async (_, past, since) => {
+  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+  onTestFinished(warehouse.close);
+  const begin = (id: string, key: string, startedAt: Date) =>
+    beginRun(warehouse.db, { id, key, job: 'backfill-reviews', trigger: 'command', startedAt });
+  await begin('other', 'backfill-reviews_2024-01-01_last', daysAgo(5));
+  for (const [days, outcome, reason] of past) {
+    const id = `run-${days}`;
+    await begin(id, 'backfill-reviews_first_last', daysAgo(days));
+    const end = { finishedAt: daysAgo(days - 0.5), counts: {}, ...(reason && { reason }) };
+    if (outcome) await finishRun(warehouse.db, id, { ...end, outcome });
+  }
+  expect(await unfinishedSince(warehouse.db, 'backfill-reviews_first_last', now)).toEqual(
+    since === undefined ? undefined : daysAgo(since),
+  );
+});
+
+test('a run that ends while the next one looks at it keeps its end, and the next one starts after it', async () => {
+  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+  onTestFinished(warehouse.close);
+  let clock = now.getTime();
+  const tick = () => {
+    clock += 1000;
+    return new Date(clock);
+  };
+  const run = (id: string, startedAt: Date) => ({ id, key: undefined, trigger: 'schedule' as const, startedAt });
+  await beginRun(warehouse.db, { ...run('first', tick()), job: syncReviews.name });
+
+  const app = { warehouse, now: tick, log: openLog('silent') } as unknown as App;
+  const begun = await syncReviews.begin(app, run('second', tick()), async () => {
+    // Its row was read as open; now it ends, and its job with it.
+    await finishRun(warehouse.db, 'first', { finishedAt: tick(), outcome: 'done', counts: { inserted: 7 } });
+    return false;
+  });
+  expect(begun).toBe(true);
+  const [first, second] = await Promise.all(['first', 'second'].map((id) => findRun(warehouse.db, id)));
+  expect(first).toMatchObject({ outcome: 'done', counts: { inserted: 7 } });
+  expect(second?.startedAt.getTime()).toBeGreaterThan(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
+});
