@@ -161,9 +161,7 @@ test('where the warehouse does not answer, so that nothing can be seen, that is 
   await until(async () => texts().length >= 2);
   await alerts?.close();
   expect(texts()).toEqual([
-    expect.stringMatching(
-      /^review-sync: the status cannot be read: .*(not currently accepting|terminating connection).*\n→ npx review-sync doctor/,
-    ),
+    expect.stringMatching(/^review-sync: the status cannot be read: .+\n→ npx review-sync doctor/),
     'review-sync: recovered: the status can be read again',
   ]);
 });
