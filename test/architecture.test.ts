@@ -38,6 +38,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   bullmq: /^src\/queue\//,
   ioredis: /^src\/(queue\/|app\/app\.ts)/,
   kysely: /^src\/warehouse\//,
+  mysql2: /^src\/shop\//,
   '@bull-board': /^src\/server\//,
   luxon: /^src\/(base\/time|sandbox\/sample-shop)\//,
   fastify: /^src\/(sandbox\/reference-service|server)\//,

@@ -9,6 +9,7 @@ import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
 import { prepareBi } from '../../src/warehouse/bi.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
+import { serveMysqlServers } from './mariadb.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -16,7 +17,10 @@ declare module 'vitest' {
   }
 }
 
-/** One Postgres for all test files, with templates that each test clones; it is removed when the tests are over. */
+/**
+ * One Postgres for all test files, with templates that each test clones; it is removed when the tests are over. MariaDB and
+ * MySQL are started by the first test that asks for them.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const database = await startEmbeddedDatabase();
   const admin = database.url('postgres');
@@ -38,7 +42,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await seedReviews(await database.createDatabase('template_reviews'), sample.reviews);
 
   project.provide('postgresUrl', admin);
-  return () => database.close();
+  const mysqlServers = await serveMysqlServers();
+  project.provide('mysqlServersUrl', mysqlServers.url);
+  return async () => {
+    await mysqlServers.close();
+    await database.close();
+  };
 }
 
 /** Settings that make a server cheap which clones a thousand databases, and whose data nobody needs afterwards. */

@@ -1,0 +1,165 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import mysql from 'mysql2/promise';
+import { inject } from 'vitest';
+import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
+import { until } from './patience.ts';
+
+/** The two servers that speak the protocol of MySQL. */
+export type MysqlKind = 'mariadb' | 'mysql';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    mysqlServersUrl: string;
+  }
+}
+
+/** Debian keeps servers in a folder that is not on every user's path. */
+const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
+
+const programs: Readonly<Record<MysqlKind, string | undefined>> = {
+  mariadb: programOf('mariadbd', (version) => version.includes('MariaDB')),
+  // Debian's mysqld is a link to mariadbd.
+  mysql: programOf('mysqld', (version) => !version.includes('MariaDB')),
+};
+
+function programOf(name: string, isRight: (version: string) => boolean): string | undefined {
+  const paths = folders.map((folder) => join(folder, name)).filter((path) => existsSync(path));
+  return paths.find((path) => isRight(execFileSync(path, ['--no-defaults', '--version'], { encoding: 'utf8' })));
+}
+
+/** Whether the path has a mariadbd. With REQUIRE_MARIADB=1 its absence is an error: CI must not skip. */
+export const hasMariadb: boolean = programs.mariadb !== undefined;
+if (!hasMariadb && process.env.REQUIRE_MARIADB === '1')
+  throw new Error('REQUIRE_MARIADB=1, but there is no mariadbd on the path');
+
+/** The servers that can be tested here: MariaDB, MySQL, both or none. */
+export const mysqlKinds: readonly MysqlKind[] = (['mariadb', 'mysql'] as const).filter((kind) => programs[kind]);
+
+/** A database of its own for the calling test. `url` is one for SHOP_DATABASE_URL. */
+export type MysqlDatabase = {
+  url: string;
+  name: string;
+  /** Runs statements, separated by semicolons, and gives the rows of the last one as the database's own text. */
+  query(statements: string): Promise<Record<string, string | null>[]>;
+  drop(): Promise<void>;
+};
+
+/**
+ * A new, empty database (utf8mb4). The first call of a test run starts the server; the others share it.
+ *
+ * @example
+ * const shop = await createMysqlDatabase();
+ * await shop.query('create table o (code varchar(20) primary key); insert into o values (1)');
+ */
+export async function createMysqlDatabase(kind: MysqlKind = 'mariadb'): Promise<MysqlDatabase> {
+  const response = await fetch(`${inject('mysqlServersUrl')}/${kind}`);
+  const server = await response.text();
+  if (!response.ok) throw new Error(server);
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await queryOf(server, `create database ${name} character set utf8mb4`);
+  const url = `${server}/${name}`;
+  return {
+    url,
+    name,
+    query: (statements) => queryOf(url, statements),
+    drop: async () => void (await queryOf(server, `drop database if exists ${name}`)),
+  };
+}
+
+async function queryOf(url: string, statements: string): Promise<Record<string, string | null>[]> {
+  const connection = await mysql.createConnection({
+    uri: url,
+    multipleStatements: true,
+    typeCast: (field) => field.string('utf8'),
+  });
+  try {
+    const [results] = await connection.query<mysql.RowDataPacket[] | mysql.RowDataPacket[][]>(statements);
+    const last = Array.isArray(results) && Array.isArray(results.at(-1)) ? results.at(-1) : results;
+    return Array.isArray(last) ? (last as Record<string, string | null>[]) : [];
+  } finally {
+    await connection.end();
+  }
+}
+
+/** Serves the address of each server to the processes of a test run, and starts a server when it is asked for first. */
+export async function serveMysqlServers(): Promise<{ url: string; close(): Promise<void> }> {
+  const started = new Map<MysqlKind, Promise<Server>>();
+  const http = createServer((request, response) => {
+    const kind: MysqlKind = request.url === '/mysql' ? 'mysql' : 'mariadb';
+    const server = started.get(kind) ?? startServer(kind);
+    started.set(kind, server);
+    server.then(
+      ({ url }) => response.end(url),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    async close() {
+      http.closeAllConnections();
+      http.close();
+      for (const server of await Promise.allSettled(started.values()))
+        if (server.status === 'fulfilled') await server.value.close();
+    },
+  };
+}
+
+type Server = { url: string; close(): Promise<void> };
+
+/** Ends the server and removes its data when standard input closes: also when the process of the tests was killed. */
+const guard = `exec 3<&0
+"$@" 3<&- & server=$!
+(while read -r _ <&3; do :; done; kill -9 $server) &
+wait $server; rm -rf "$DIRECTORY"`;
+
+async function startServer(kind: MysqlKind): Promise<Server> {
+  const program = programs[kind];
+  if (program === undefined) throw new Error(`there is no server of ${kind} on the path`);
+  const directory = await mkdtemp(join(tmpdir(), `review-sync-${kind}-`));
+  const data = `--datadir=${join(directory, 'data')}`;
+  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : [];
+  const [install, ...options] =
+    kind === 'mariadb'
+      ? ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--auth-root-authentication-method=normal']
+      : [program, '--no-defaults', '--initialize-insecure'];
+  await promisify(execFile)(install ?? '', [...options, data, ...asRoot]);
+  const port = await freePort();
+  const settings = [
+    ...['--no-defaults', data, ...asRoot, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'],
+    ...[`--socket=${join(directory, 'socket')}`, `--pid-file=${join(directory, 'pid')}`],
+    ...['--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=64M', '--max-connections=300'],
+  ];
+  const child = spawn('sh', ['-c', guard, 'sh', program, ...settings], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    env: { ...process.env, DIRECTORY: directory },
+  });
+  let log = '';
+  child.stderr.on('data', (chunk) => {
+    log = `${log}${chunk}`.slice(-4000);
+  });
+  const url = `mysql://root@127.0.0.1:${port}`;
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`${program} did not start: ${log}`);
+    return queryOf(url, 'select 1').catch(() => false as const);
+  }, 60);
+  return {
+    url,
+    async close() {
+      const exited = once(child, 'exit');
+      child.stdin.end();
+      await exited;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
