@@ -17,6 +17,7 @@ if (process.argv[2] === 'before') {
     private: _private,
     scripts: _scripts,
     devDependencies: _tools,
+    optionalDependencies: _node,
     allowScripts: _allowed,
     ...source
   } = JSON.parse(await readFile(manifest, 'utf8'));

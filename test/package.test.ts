@@ -95,3 +95,25 @@ test('the installed package brings its own Postgres', async () => {
   const url = /listens on (http\S+)\./.exec(said)?.[1] ?? said;
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
 });
+
+test('the Node that npm ci brings is in the lock file with its hash, not fetched by an install script', async () => {
+  const { packages } = JSON.parse(await readFile(packagePath('package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockedPackage>;
+  };
+  const { optionalDependencies = {} } = packages[''] ?? {};
+  const nodes = Object.keys(optionalDependencies).map((name) => packages[`node_modules/${name}`]);
+  for (const node of nodes)
+    expect(node).toMatchObject({ integrity: expect.stringMatching(/^sha512-/), optional: true });
+  expect(nodes.filter((node) => node?.hasInstallScript)).toEqual([]);
+  const ofThisMachine = nodes.find((node) => node?.os?.includes(process.platform) && node.cpu?.includes(process.arch));
+  expect(process.version).toBe(`v${ofThisMachine?.version}`);
+});
+
+type LockedPackage = {
+  version: string;
+  integrity?: string;
+  hasInstallScript?: boolean;
+  os?: string | string[];
+  cpu?: string | string[];
+  optionalDependencies?: Record<string, string>;
+};
