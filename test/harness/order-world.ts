@@ -1,9 +1,7 @@
-import { addCounts, type Counts } from '../../src/base/counts.ts';
-import type { ContactPolicy } from '../../src/orders/contact-rule.ts';
-import { pushStep, type SliceDeps } from '../../src/orders/push-slice.ts';
-import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders.ts';
+import type { Counts } from '../../src/base/counts.ts';
 import { createOrderShop, orderShopQueries } from './order-shop.ts';
 import { type Rule, startRuleProxy } from './rule-proxy.ts';
+import { type SyncRun, syncOrdersOnce } from './sync-orders.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';
 
 export type OrderWorld = World & {
@@ -11,7 +9,7 @@ export type OrderWorld = World & {
   serviceRule(rule: Rule): void;
   requests(): readonly { method: string; path: string; form: URLSearchParams }[];
   /** One incremental run in this process, without the queue. */
-  sync(options?: Partial<SliceDeps> & { removals?: 'usual' | 'all'; contact?: ContactPolicy }): Promise<Counts>;
+  sync(run?: SyncRun): Promise<Counts>;
   /** Brings the next attempts of failed orders, and the ends of leases, nearer by so much. @param interval of Postgres. */
   timePasses(interval: string): Promise<void>;
   openDeadLetters(): Promise<{ kind: string; key: string; reason: string }[]>;
@@ -29,29 +27,9 @@ export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderW
     ...world,
     serviceRule: (rule) => proxy.use(rule),
     requests: () => proxy.requests,
-    async sync({ removals = 'usual', contact, ...more } = {}) {
+    async sync(run) {
       app ??= world.openApp();
-      const { api, shop, warehouse, orderStore, log, now, config } = await app;
-      const deps: SliceDeps = {
-        ...{ api, shop, log, now, db: warehouse.db, store: orderStore, signal: new AbortController().signal },
-        ...{ contactMaxAgeDays: config.orderContactMaxAgeDays, deletes: config.orderDeletes, settleMs: 1 },
-        patience: { firstMs: 50, secondMs: 20, pauseMs: 1, totalMs: 500, totalOfKnownMs: 50 },
-        ...more,
-      };
-      const db = { shop, db: warehouse.db };
-      const plan = { lookbackMinutes: 100_000, batchSize: 50_000, removals };
-      const counts: Counts[] = [];
-      const readTo = new Date();
-      let batch = await planSyncOrders(db, plan);
-      for (;;) {
-        for (const step of batch.steps)
-          counts.push(await pushStep(deps, { ...step, contact: contact ?? step.contact }));
-        const next = await continueSyncOrders(db, batch.state, { failed: false, isLost: false }, plan);
-        if (next === undefined) break;
-        batch = next;
-      }
-      await concludeSyncOrders(warehouse.db, batch.state, readTo);
-      return addCounts(counts);
+      return syncOrdersOnce(await app, run);
     },
     async timePasses(interval) {
       await world.warehouse(

@@ -1,0 +1,182 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { App } from '../../src/app/app.ts';
+import { type CliEnd, runCli } from '../harness/cli.ts';
+import { rescanOrdersOnce, syncOrdersOnce } from '../harness/sync-orders.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+/** A database that has the tables of a shop system. */
+export type ShopDatabase = { url: string; run(sql: string): Promise<unknown>; drop?(): Promise<void> };
+
+export type PresetOptions = {
+  /** SHOP_TIME_ZONE, where the system writes dates without zone. */
+  timeZone?: string;
+  /** Product codes, as the preset selects them, which the service knows already. */
+  products: readonly string[];
+  /** Default: an empty Postgres database. */
+  database?: ShopDatabase;
+  /** Default: those of the preset. */
+  sqlDir?: string;
+};
+
+/** Columns of the service that are empty are left out. Dates are hours since the first step: `+3h`. */
+export type ServiceOrder = { total: number; lines: ServiceLine[] } & Record<string, unknown>;
+export type ServiceLine = { product: string; price: number } & Record<string, unknown>;
+
+export type PresetWorld = {
+  world: World;
+  /** Statements in the shop, before anything is synced. */
+  given(sql: string): Promise<void>;
+  /**
+   * One hour of the shop's life: the statements are run, then one sync (or, where the feed shows nothing, one rescan).
+   *
+   *     await shop.step({ feed: ['1001'] }, `update orders set state = 'paid', updated_at = :now where id = 1`);
+   *
+   * `:now` is the hour's date without zone in `timeZone`; `:instant` is the same with its offset.
+   *
+   * @param expected.feed codes that the change feed shows since the hour began. Empty: the rescan must find the change.
+   */
+  step(expected: { feed: readonly string[] }, sql: string): Promise<void>;
+  /** The orders at the service by code, their lines in the order of product, price and status. */
+  orders(): Promise<Record<string, ServiceOrder>>;
+  cli(...args: string[]): Promise<CliEnd>;
+  /**
+   * `sync catalog` leaves these at the service.
+   *
+   * @param expected.categories names by code: `Shirts`, `Shirts < <code of the parent>`, `Shirts < 12 (hidden)`.
+   */
+  expectCatalog(expected: { categories: Record<string, string>; grades?: readonly string[] }): Promise<void>;
+  /** Another sync sends nothing, and `verify orders` finds shop and service the same. */
+  expectAgreement(): Promise<void>;
+};
+
+const presetFolder = (name: string) => join(import.meta.dirname, '..', '..', 'sql', 'shop', 'presets', name);
+const hourMs = 3_600_000;
+
+/** A shop with the tables of `test/presets/<name>/schema.sql`, read by the queries of the preset. Closed with its test. */
+export async function openPresetWorld(name: string, options: PresetOptions): Promise<PresetWorld> {
+  const { timeZone, products, database, sqlDir = presetFolder(name) } = options;
+  const world = await openWorld({
+    shop: 'empty',
+    environment: {
+      SHOP_SQL_DIR: sqlDir,
+      ...(database && { SHOP_DATABASE_URL: database.url }),
+      ...(timeZone && { SHOP_TIME_ZONE: timeZone }),
+    },
+  });
+  onTestFinished(async () => {
+    await world[Symbol.asyncDispose]();
+    await database?.drop?.();
+  });
+  const run = database ? database.run : (sql: string) => world.shop(sql);
+  await run(await readFile(join(import.meta.dirname, name, 'schema.sql'), 'utf8'));
+  await knowProducts(world, products);
+  let opened: Promise<App> | undefined;
+  const app = () => {
+    opened ??= world.openApp();
+    return opened;
+  };
+  /** Two days ago, so that all hours of a life are past. */
+  const start = Math.floor(Date.now() / hourMs) * hourMs - 48 * hourMs;
+  let hours = 0;
+
+  const step: PresetWorld['step'] = async ({ feed }, sql) => {
+    hours += 1;
+    const at = new Date(start + hours * hourMs);
+    await run(datedSql(sql, at, timeZone ?? 'UTC'));
+    const { shop } = await app();
+    const page = await shop.changedSince({ at: at.toISOString(), code: '' }, 1000);
+    expect([...new Set(page.keys.map(({ code }) => code))].sort(), `what the feed shows of hour ${hours}`).toEqual(
+      [...feed].sort(),
+    );
+    if (feed.length > 0) await syncOrdersOnce(await app());
+    else expect((await rescanOrdersOnce(await app(), 4)).orders_pushed).toBeGreaterThan(0);
+    expect(await openDeadLetters(world)).toEqual([]);
+  };
+
+  const cli = (...args: string[]) => runCli(args, world.environment);
+  return {
+    world,
+    given: async (sql) => void (await run(datedSql(sql, new Date(start), timeZone ?? 'UTC'))),
+    step,
+    orders: async () => {
+      const rows = await world.atService<{ code: string; order: Record<string, unknown> }>(stateOfService);
+      return Object.fromEntries(rows.map(({ code, order }) => [code, readable(order, start) as ServiceOrder]));
+    },
+    cli,
+    async expectCatalog({ categories, grades = [] }) {
+      expect(await cli('sync', 'catalog')).toMatchObject({ status: 0 });
+      const found = await world.atService<{ code: string; text: string }>(categoriesOfService);
+      expect(Object.fromEntries(found.map(({ code, text }) => [code, text]))).toEqual(categories);
+      const names = await world.atService('select name from reference_service.user_grades order by name');
+      expect(names.map(({ name }) => name)).toEqual([...grades].sort());
+    },
+    async expectAgreement() {
+      const before = JSON.stringify(world.service.requests());
+      await syncOrdersOnce(await app());
+      expect(JSON.stringify(world.service.requests()), 'requests of a run without changes').toBe(before);
+      const verified = JSON.parse((await cli('verify', 'orders', '--json')).stdout);
+      expect(verified).toMatchObject({ differing: 0, notCompared: 0, differences: [], unknown: [] });
+    },
+  };
+}
+
+/** The service and the warehouse know the products, so that no line waits. */
+async function knowProducts(world: World, products: readonly string[]): Promise<void> {
+  await world.atService(
+    'insert into reference_service.products (id, code) select n, c from unnest($1::text[]) with ordinality as p (c, n)',
+    [products],
+  );
+  await world.warehouse(
+    `insert into sync.product_links (product_code, product_id)
+     select c, n from unnest($1::text[]) with ordinality as p (c, n)`,
+    [products],
+  );
+}
+
+function datedSql(sql: string, at: Date, timeZone: string): string {
+  // The Swedish form of a date is that of SQL.
+  const local = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(at);
+  const instant = `${at.toISOString().slice(0, 19).replace('T', ' ')}+00`;
+  return sql.replaceAll(/:now\b/g, `'${local}'`).replaceAll(/:instant\b/g, `'${instant}'`);
+}
+
+const openDeadLetters = (world: World) =>
+  world.warehouse('select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key');
+
+const stateOfService = `
+  select o.code, jsonb_build_object(
+    'total', o.total_price, 'created', o.created_at, 'user', o.user_code, 'name', o.user_name, 'phone', o.user_phone,
+    'email', o.user_email, 'grade', g.name, 'store', o.store_name, 'device', o.order_device, 'mileage', o.mileage,
+    'lines', coalesce((
+      select jsonb_agg(jsonb_build_object(
+          'product', p.code, 'price', s.price, 'status', s.status, 'shipped', s.delivery_started_at,
+          'delivered', s.delivered_at, 'invoice', s.invoice, 'carrier', s.delivery_service, 'options', s.product_options
+        ) order by p.code, s.price, s.status, s.id)
+      from reference_service.sub_orders s join reference_service.products p on p.id = s.product_id
+      where s.order_id = o.id
+    ), '[]')
+  ) as "order"
+  from reference_service.orders o left join reference_service.user_grades g on g.id = o.user_grade_id
+  order by o.code`;
+
+const categoriesOfService = `
+  select c.code, c.name || coalesce(' < ' || p.code, '') || case c.status when 'hidden' then ' (hidden)' else '' end as text
+  from reference_service.categories c left join reference_service.categories p on p.id = c.parent_category_id`;
+
+const dates = new Set(['created', 'shipped', 'delivered']);
+
+function readable(value: unknown, start: number): unknown {
+  if (Array.isArray(value)) return value.map((item) => readable(item, start));
+  if (typeof value !== 'object' || value === null) return value;
+  const isEmpty = (field: unknown) => field === null || field === '' || JSON.stringify(field) === '{}';
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => !isEmpty(field))
+      .map(([key, field]) => {
+        if (dates.has(key)) return [key, `+${(Date.parse(String(field)) - start) / hourMs}h`];
+        return [key, key === 'options' ? field : readable(field, start)];
+      }),
+  );
+}
