@@ -1,18 +1,36 @@
+import type { Socket } from 'node:net';
 import { ReviewSyncError } from './errors.ts';
 
 type Emitter = { on(event: 'error', listener: (error: Error) => void): unknown };
 type Pool = Emitter & { on(event: 'connect', listener: (client: Emitter) => void): unknown };
 
+/** What pg has beyond its types: its socket, and whether no statement is in flight. */
+type Client = { readyForQuery: boolean; connection: { stream: Socket } };
+
 /**
- * Keeps a broken connection from ending the process. pg reports it to the statement in flight and as an `error` event: of the
- * pool for an idle connection, of the client for one in use, such as between two statements of a transaction. Node ends a
- * process for an `error` event without a listener. The next statement fails with the reason, so the event can be ignored.
+ * Keeps a broken connection from ending the process, and a silent one from being waited for. pg reports a broken connection to
+ * the statement in flight and as an `error` event: of the pool for an idle connection, of the client for one in use, such as
+ * between two statements of a transaction. Node ends a process for an `error` event without a listener. The next statement
+ * fails with the reason, so the event can be ignored.
+ *
+ * A host that vanishes closes nothing. Its connection is closed here when a statement is in flight and the server sends nothing
+ * for `silenceMs`, and the statement fails with `SERVER_SILENT`. TCP itself would wait for a quarter of an hour or longer.
  *
  * @param pool a pg.Pool.
+ * @param silenceMs longer than the server's own limit of a statement; 0: no limit.
  */
-export function surviveLostConnections(pool: Pool): void {
+export function surviveLostConnections(pool: Pool, silenceMs: number): void {
   pool.on('error', () => {});
-  pool.on('connect', (client) => void client.on('error', () => {}));
+  pool.on('connect', (client) => {
+    client.on('error', () => {});
+    const { stream } = (client as unknown as Client).connection;
+    stream.setTimeout(silenceMs, () => {
+      // A connection that waits for a notification, or in a transaction for its next statement, is silent for good reason.
+      if ((client as unknown as Client).readyForQuery) return;
+      const message = `the server sent nothing for ${silenceMs / 1000} s`;
+      stream.destroy(Object.assign(new Error(message), { code: 'SERVER_SILENT' }));
+    });
+  });
 }
 
 /** SQLSTATE classes of transient errors: connection lost, rollback, out of resources, wrong state, shutdown, system error. */

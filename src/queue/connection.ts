@@ -23,7 +23,8 @@ export type QueueClasses = {
 const schema = 'bullmq';
 const connectTimeoutMs = 10_000;
 
-export async function queueClasses(url: string): Promise<QueueClasses> {
+/** @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds. */
+export async function queueClasses(url: string, silenceMs = 60_000): Promise<QueueClasses> {
   const telemetry = await openTelemetry();
   if (isRedis(url)) {
     const connection = { url, maxRetriesPerRequest: null };
@@ -35,11 +36,12 @@ export async function queueClasses(url: string): Promise<QueueClasses> {
     max: 8,
     application_name: 'review-sync queue',
     keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
     Client: SurvivingClient,
   });
   // Each queue and worker listens for errors of the pool.
   connection.setMaxListeners(0);
-  surviveLostConnections(connection);
+  surviveLostConnections(connection, silenceMs);
   delayErrors(connection);
   const classes = withBackend(createPostgresBackend) as unknown as ReturnType<typeof redisClasses>;
   return { ...classes, connection, telemetry, close: () => connection.end() };

@@ -26,6 +26,8 @@ export function openPostgres(options: {
   url: string;
   connections: number;
   timeZone: string | undefined;
+  /** How long the server may send nothing while a statement runs. Default: half as long again as a statement may take. */
+  silenceMs?: number;
 }): ShopDatabase {
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -33,9 +35,10 @@ export function openPostgres(options: {
     application_name: 'review-sync',
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
     types: { getTypeParser: () => (text: string) => text },
   });
-  surviveLostConnections(pool);
+  surviveLostConnections(pool, options.silenceMs ?? statementSeconds * 1500);
 
   async function inTransaction<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((cause) => {

@@ -32,7 +32,12 @@ export type WarehouseOptions = {
   url: string;
   /** Maximum number of connections. */
   connections: number;
+  /** How long the server may send nothing while a statement runs, in milliseconds. 0: no limit. Default: ten minutes. */
+  silenceMs?: number;
 };
+
+/** Longer than any statement on 100 million reviews but those of a migration; the longest are of `verify` and of pruning. */
+const longestStatementMs = 600_000;
 
 /** Opens the warehouse. The first statement connects. */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
@@ -42,9 +47,10 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     application_name: 'review-sync',
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
     types: { getTypeParser: typeParser },
   });
-  surviveLostConnections(pool);
+  surviveLostConnections(pool, options.silenceMs ?? longestStatementMs);
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
   return {
     db,

@@ -18,7 +18,9 @@ export const migrate: Command = {
       .action(() =>
         run(async (context) => {
           const config = context.config();
-          const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
+          // An index of a large table takes as long as it takes.
+          const options = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };
+          const warehouse = await openWarehouse(options);
           try {
             const applied = await migrateWarehouse(warehouse.db);
             await migrateQueue(config.queueUrl);

@@ -1,0 +1,51 @@
+import type pg from 'pg';
+import { expect, test } from 'vitest';
+import { isTransient } from '../../src/base/lost-connections.ts';
+import { queueClasses } from '../../src/queue/connection.ts';
+import { openPostgres } from '../../src/shop/postgres.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { createDatabase } from '../harness/database.ts';
+import { startTcpProxy } from '../harness/tcp-proxy.ts';
+
+/** Long enough for a statement of a busy machine, short enough for a test. */
+const silenceMs = 2000;
+
+/** Opens one connection, and gives what runs a statement of several parts on it. */
+const systems: Record<string, (url: string) => Promise<{ work(): Promise<unknown>; close(): Promise<unknown> }>> = {
+  async warehouse(url) {
+    const warehouse = await openWarehouse({ url, connections: 1, silenceMs });
+    const work = () => warehouse.db.transaction().execute((trx) => trx.selectFrom('sync.runs').select('id').execute());
+    return { work, close: () => warehouse.close() };
+  },
+  async 'Postgres queue'(url) {
+    const { connection, close } = await queueClasses(url, silenceMs);
+    return { work: () => (connection as pg.Pool).query('select 1'), close };
+  },
+  async shop(url) {
+    const shop = openPostgres({ url, connections: 1, timeZone: undefined, silenceMs });
+    return { work: () => shop.read(async () => 1), close: () => shop.close() };
+  },
+};
+
+test.concurrent.for(Object.keys(systems))(
+  'a %s whose host vanished fails the statement after a time limit, and the next statement gets a new connection',
+  async (name, { onTestFinished }) => {
+    const address = new URL(await createDatabase('migrated'));
+    const proxy = await startTcpProxy(Number(address.port));
+    onTestFinished(() => proxy.close());
+    address.hostname = '127.0.0.1';
+    address.port = String(proxy.port);
+    const system = await systems[name]?.(address.href);
+    onTestFinished(async () => void (await system?.close()));
+    await system?.work();
+    // The first statement of the next work reaches nobody.
+    proxy.at(1, () => {});
+    const error = await system?.work().then(
+      () => undefined,
+      (reason: Error) => reason,
+    );
+    expect(error?.message).toContain('sent nothing for 2 s');
+    expect(isTransient(error)).toBe(true);
+    await system?.work();
+  },
+);
