@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import type { ReviewListAllParams } from '../../src/review-api/index.ts';
+import { NotFoundError, RefusedError, type ReviewListAllParams } from '../../src/review-api/index.ts';
 import type { PageDeps } from '../../src/reviews/read/list-page.ts';
 
 export type ModelReview = { id: number; createdMs: number; updatedMs: number; score: number | null; productId: number };
@@ -23,6 +23,10 @@ export type Mood = {
    * that names no last page and shows an empty one cannot be distinguished from one whose list ends there.
    */
   hides?: boolean;
+  /** The status of a page behind the last one. Default: 200 with an empty list. */
+  behind?: 200 | 404 | 422;
+  /** A review that the service fails on: a page that would show it is refused with this status. */
+  poison?: { id: number; status: 404 | 422 } | undefined;
 };
 
 /** Whether a service that hides reviews hides this one. */
@@ -49,9 +53,11 @@ export function listModel(
       if (end - start > limits.days * 86_400_000) throw new Error('the period is too long');
       const all = listed(reviews(), params, { start, end }, mood, random);
       const size = Math.min(limit, mood.pageSize);
-      const shown = all
-        .slice((page - 1) * size, page * size)
-        .filter((review, index) => index === 0 || !mood.hides || !isHidden(review));
+      const last = Math.max(1, Math.ceil(all.length / size));
+      if (page > last) refuse(mood.behind);
+      const cut = all.slice((page - 1) * size, page * size);
+      if (cut.some((review) => review.id === mood.poison?.id)) refuse(mood.poison?.status);
+      const shown = cut.filter((review, index) => index === 0 || !mood.hides || !isHidden(review));
       const items = shown.map((review) => ({
         id: review.id,
         created_at: new Date(review.createdMs).toISOString(),
@@ -59,7 +65,6 @@ export function listModel(
         score: review.score,
         product_id: review.productId,
       }));
-      const last = Math.max(1, Math.ceil(all.length / size));
       const lastPage = { real: last, capped: Math.min(last, limits.pages), absent: undefined }[mood.lastPage];
       return {
         rawBody: Buffer.from(JSON.stringify(items)),
@@ -69,6 +74,12 @@ export function listModel(
       };
     },
   };
+}
+
+function refuse(status: number | undefined): void {
+  const request = { method: 'GET', path: '/v1/reviews', status };
+  if (status === 404) throw new NotFoundError(request);
+  if (status === 422) throw new RefusedError(request);
 }
 
 function listed(

@@ -226,6 +226,13 @@ export const mutations: readonly Mutation[] = [
     tests: pureReviews,
   },
   {
+    name: 'a refused page behind a full one ends the list',
+    file: 'src/reviews/read/list-page.ts',
+    find: 'if ((sizes.at(-1) ?? 0) < largest || largest === 1) return true;',
+    replace: 'return true;',
+    tests: pureReviews,
+  },
+  {
     name: 'the last minute counts as covered',
     file: 'src/reviews/export-window.ts',
     find: 'const justNow = 60;',

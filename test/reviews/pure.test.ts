@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gaps, localPeriod, type Span, startOfDay } from '../../src/base/time/span.ts';
 import { classify, type Facts, type FirstPage } from '../../src/reviews/read/classify-page.ts';
+import { lastPageOf } from '../../src/reviews/read/list-page.ts';
 import { type Expected, endsOn } from '../../src/reviews/read/prove-span.ts';
 import { halvesOf, meet } from '../../src/reviews/read/read-exhaustively.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
@@ -131,11 +132,21 @@ describe('the proof of a span', () => {
     expect(endsOn(shown(37, 4), expected)).toBe(false);
   });
 
-  test('where all pages were full, the next one is empty or refused', () => {
-    const even = { ...expected, count: 200 };
-    expect(endsOn(shown(0), even)).toBe(true);
-    expect(endsOn(undefined, even)).toBe(true);
-    expect(endsOn(shown(1), even)).toBe(false);
+  test('where all pages are full, a smaller page shows the end, since a refused page proves nothing', () => {
+    expect(lastPageOf(237, 100, 30)).toEqual({ number: 3, size: 100 });
+    expect(lastPageOf(300, 100, 30)).toEqual({ number: 4, size: 99 });
+    expect(lastPageOf(870, 30, 30)).toBeUndefined();
+    expect(lastPageOf(3000, 100, 30)).toBeUndefined();
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 3200 }), fc.integer({ min: 1, max: 100 }), (count, fullPage) => {
+        const found = lastPageOf(count, fullPage, 30);
+        if (!found) return;
+        const { number, size } = found;
+        expect(number).toBeLessThanOrEqual(30);
+        expect(count - size * (number - 1)).toBeLessThan(size);
+        if (size > 1) expect(count - size * (number - 1)).toBeGreaterThan(0);
+      }),
+    );
   });
 
   test('a full page does not end a list, whatever was counted', () => {

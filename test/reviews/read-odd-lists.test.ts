@@ -87,15 +87,29 @@ test('a service that repeats its last page for every page behind it costs a few 
   expect(read.requests).toBeLessThan(40);
 });
 
-test('a service that refuses the pages behind its last has shown all', async () => {
-  const service = listed(crowded.slice(0, -30));
-  const { page: pageOf } = service;
-  service.page = async (params, page) => {
-    const answer = await pageOf(params, page);
-    if (answer.items.length > 0 || page === 1) return answer;
-    throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 422, detail: 'no such page' });
-  };
-  expect(await idsRead(service)).toMatchObject({ ids: idsOf(crowded.slice(0, -30)), reasons: [] });
+test.each([404, 422] as const)(
+  'a service that responds with %i to the pages behind its last has shown all, also where the last page is full',
+  async (behind) => {
+    for (const count of [100, 200, 270, 300, 2900]) {
+      for (const pageSize of [100, 50]) {
+        const reviews = spread(count, at('2026-10-28T12:00:00Z'), 1);
+        const read = await idsRead(listed(reviews, { behind, pageSize }));
+        expect({ count, pageSize, ...read }).toMatchObject({ ids: idsOf(reviews), reasons: [] });
+      }
+    }
+  },
+);
+
+test.each([404, 422] as const)('a page before one that the service cannot show (%i) is no end', async (status) => {
+  for (const seconds of [1, 86_400]) {
+    const reviews = spread(450, at('2026-10-28T12:00:00Z'), seconds);
+    const poison = { id: reviews[333]?.id ?? 0, status };
+    for (const pageSize of [100, 50]) {
+      const read = await idsRead(listed(reviews, { pageSize, poison }));
+      expect(read.reasons).not.toEqual([]);
+      expect(read.ids.length).toBeGreaterThan(seconds === 1 ? 300 : 448);
+    }
+  }
 });
 
 test('pages that became short because hidden reviews were taken off them are not the end', async () => {

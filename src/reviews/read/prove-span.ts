@@ -1,5 +1,5 @@
 import type { Second } from '../../base/time/span.ts';
-import { isSorted, limitsOf, type Page, pageBehind } from './list-page.ts';
+import { isSorted, lastPageOf, limitsOf, type Page, pageBehind } from './list-page.ts';
 import type { Reading } from './reading.ts';
 import type { Walked } from './walk.ts';
 
@@ -20,14 +20,11 @@ export async function prove(reading: Reading, { isWhole, last }: Extract<Walked,
   if (count() === 0 || (isWhole && reading.pages === 1)) return true;
   if (isWhole && last && (last.number - 1) * largest + last.count === seen.size) return true;
 
-  const number = Math.floor(count() / largest) + 1;
-  if (number > limitsOf(deps).pages) return false;
-  const page = await pageBehind(deps, { axis, span }, number, undefined);
-  if (page && page.ids.length > 0) {
-    if (page.outOfRange !== undefined) return false;
-    await reading.take(page);
-  }
-  return endsOn(page, { number, size: largest, count: count(), isCounted, isWhole });
+  const end = lastPageOf(count(), largest, limitsOf(deps).pages);
+  const page = end && (await pageBehind(deps, { axis, span }, end.number, end.size));
+  if (!page || page.outOfRange !== undefined) return false;
+  if (page.ids.length > 0) await reading.take(page);
+  return endsOn(page, { ...end, count: count(), isCounted, isWhole });
 }
 
 export type Expected = {
@@ -42,16 +39,16 @@ export type Expected = {
   isWhole: boolean;
 };
 
-/** Whether a list of `count` records ends on this page; `page` is undefined where the service has no such page. */
+/** Whether a list of `count` records ends on this page. */
 export function endsOn(
-  page: Pick<Page, 'ids' | 'seconds' | 'lastPage'> | undefined,
+  page: Pick<Page, 'ids' | 'seconds' | 'lastPage'>,
   { number, size, count, isCounted, isWhole }: Expected,
 ): boolean {
-  const shown = page?.seconds.filter(isCounted).length ?? 0;
+  const shown = page.seconds.filter(isCounted).length;
   // The end of a list that is not sorted may show so many records by chance.
-  if (page && !isSorted(page.seconds)) return false;
+  if (!isSorted(page.seconds)) return false;
   // A full page does not end a list.
   if (shown >= size || shown !== count - size * (number - 1)) return false;
-  if (!isWhole || page?.lastPage === undefined) return true;
+  if (!isWhole || page.lastPage === undefined) return true;
   return page.lastPage <= Math.max(1, Math.ceil(count / size));
 }

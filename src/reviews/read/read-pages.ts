@@ -3,6 +3,7 @@ import type { Second } from '../../base/time/span.ts';
 import { RefusedError } from '../../review-api/index.ts';
 import {
   fetchFirstPage,
+  isEndBeforeRefusal,
   isSorted,
   limitsOf,
   type Page,
@@ -57,7 +58,7 @@ export async function readPages(deps: PageDeps, query: PageQuery, options: { onc
     const ids = pages.flatMap((page) => page.ids);
     const counted = pages.flatMap((page) => page.ids.filter((_, index) => isWithin(page.seconds[index], query)));
     const these = new Set(counted);
-    const overflow = overflows(deps, query, pages);
+    const overflow = overflows(deps, query, reading);
     const sizeBefore = seen.size;
     for (const page of pages) for (const id of page.ids) seen.set(id, page);
 
@@ -78,42 +79,52 @@ export async function readPages(deps: PageDeps, query: PageQuery, options: { onc
 
 const isWithin = (second: Second | undefined, { span }: PageQuery) => second === undefined || second < span.end;
 
-/** `isShorter`: a page that the first page announced was no longer there. */
-async function readOnce(
-  deps: PageDeps,
-  query: PageQuery,
-  fromTheEnd: boolean,
-): Promise<{ pages: [Page, ...Page[]]; isShorter: boolean }> {
+type ListReading = {
+  pages: [Page, ...Page[]];
+  /** A page that the first page announced was no longer there. */
+  isShorter: boolean;
+  /** False where the last page is full and the service refuses the next one. */
+  isEnd: boolean;
+};
+
+async function readOnce(deps: PageDeps, query: PageQuery, fromTheEnd: boolean): Promise<ListReading> {
   const first = await fetchFirstPage(deps, query);
-  if (first.lastPage === undefined) return { pages: await readUntilEmpty(deps, query, first), isShorter: false };
+  if (first.lastPage === undefined) return { ...(await readUntilEmpty(deps, query, first)), isShorter: false };
   const count = Math.min(Math.max(first.lastPage, 1), limitsOf(deps).pages);
   const numbers = Array.from({ length: count - 1 }, (_, index) => index + 2);
   const limit = pLimit(pagesAtATime);
   const order = fromTheEnd ? numbers.toReversed() : numbers;
   const found = await Promise.all(order.map((number) => limit(() => pageIfAny(deps, query, number))));
   const rest = found.filter((page) => page !== undefined);
-  return { pages: [first, ...(fromTheEnd ? rest.reverse() : rest)], isShorter: rest.length < found.length };
+  const pages: [Page, ...Page[]] = [first, ...(fromTheEnd ? rest.reverse() : rest)];
+  return { pages, isShorter: rest.length < found.length, isEnd: true };
 }
 
 /**
- * A service that names no last page: the list ends before the first page that is empty. A short one proves nothing, since
- * a service may take hidden reviews off the pages it has cut. A service that repeats its last page for every page behind
- * it is recognized by three that are alike: two can be alike by chance where records of one date are shuffled.
+ * A service that names no last page: the list ends before the first page that is empty, or that the service refuses. A short
+ * page proves nothing, since a service may take hidden reviews off the pages it has cut. A service that repeats its last page
+ * for every page behind it is recognized by three that are alike: two can be alike by chance where records of one date are
+ * shuffled.
  */
-async function readUntilEmpty(deps: PageDeps, query: PageQuery, first: Page): Promise<[Page, ...Page[]]> {
+async function readUntilEmpty(
+  deps: PageDeps,
+  query: PageQuery,
+  first: Page,
+): Promise<Pick<ListReading, 'pages' | 'isEnd'>> {
   const pages: [Page, ...Page[]] = [first];
   for (let last = first; last.ids.length > 0 && pages.length < limitsOf(deps).pages; ) {
-    const next = await pageBehind(deps, query, pages.length + 1, last);
-    if (next === undefined || next.ids.length === 0) break;
+    const next = await pageBehind(deps, query, pages.length + 1);
+    if (next === undefined) return { pages, isEnd: await isEndBeforeRefusal(deps, query, pages) };
+    if (next.ids.length === 0) break;
     pages.push(next);
     last = next;
     const [here, ...before] = pages
       .slice(-3)
       .map((page) => page.ids.join())
       .reverse();
-    if (before.length === 2 && before.every((ids) => ids === here)) return dropLastTwo(pages);
+    if (before.length === 2 && before.every((ids) => ids === here)) return { pages: dropLastTwo(pages), isEnd: true };
   }
-  return pages;
+  return { pages, isEnd: true };
 }
 
 const dropLastTwo = ([first, ...rest]: [Page, ...Page[]]): [Page, ...Page[]] => [first, ...rest.slice(0, -2)];
@@ -122,13 +133,13 @@ const dropLastTwo = ([first, ...rest]: [Page, ...Page[]]): [Page, ...Page[]] => 
  * Whether more may lie behind the pages that can be read. A thirtieth page that shows anything is no end: its number may
  * be a cap, and it may be short because hidden reviews were taken off it. Only dates beyond the span prove the end.
  */
-function overflows(deps: PageDeps, query: PageQuery, pages: readonly Page[]): boolean {
+function overflows(deps: PageDeps, query: PageQuery, { pages, isEnd }: ListReading): boolean {
   const seconds = pages.flatMap((page) => page.seconds);
   const last = seconds.findLast((second) => second !== undefined);
   if (!query.desc && last !== undefined && last >= query.span.end && isSorted(seconds)) return false;
   const { pages: most } = limitsOf(deps);
   const named = Math.max(...pages.map((page) => page.lastPage ?? 0));
-  return named > most || (pages.length >= most && (pages.at(-1)?.ids.length ?? 0) > 0);
+  return !isEnd || named > most || (pages.length >= most && (pages.at(-1)?.ids.length ?? 0) > 0);
 }
 
 const isSame = (one: ReadonlySet<string>, other: ReadonlySet<string>) =>

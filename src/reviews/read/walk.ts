@@ -1,6 +1,15 @@
 import type { Second } from '../../base/time/span.ts';
 import { classify } from './classify-page.ts';
-import { fetchFirstPage, fetchPage, isSorted, limitsOf, type Page, type PageQuery, pageBehind } from './list-page.ts';
+import {
+  fetchFirstPage,
+  fetchPage,
+  isEndBeforeRefusal,
+  isSorted,
+  limitsOf,
+  type Page,
+  type PageQuery,
+  pageBehind,
+} from './list-page.ts';
 import type { Reading } from './reading.ts';
 
 /** The last page of a span, requested by its number while the list had that many pages. */
@@ -119,7 +128,7 @@ async function lastPage(
 ): Promise<(LastPage & { begin: Second | undefined }) | undefined> {
   const { deps, axis, span } = reading;
   if (number === undefined || number < 2 || number >= limitsOf(deps).pages) return undefined;
-  const page = await pageBehind(deps, { axis, span }, number, undefined);
+  const page = await pageBehind(deps, { axis, span }, number);
   if (page === undefined || page.ids.length === 0) return undefined;
   await reading.take(page);
   // Otherwise something was added or deleted just now, and this is no longer the last page.
@@ -134,7 +143,8 @@ async function lastPage(
  * page was deleted at this moment.
  */
 async function showsMore({ deps }: Reading, query: PageQuery, page: Page): Promise<boolean | undefined> {
-  const behind = await pageBehind(deps, query, 2, page);
+  const behind = await pageBehind(deps, query, 2);
+  if (behind === undefined && !(await isEndBeforeRefusal(deps, query, [page]))) return true;
   const shown = new Set(page.ids);
   // Some services repeat their last page for every page behind it. Any other page is more, even if it shows what is known:
   // records of one date may come in another order each time.
