@@ -29,27 +29,30 @@ export const backfillOrders = defineRun({
     return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), withEmail, allowRemovals };
   },
   async plan(app, payload) {
-    await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
-    return planBatch(app, payload, undefined);
+    const lastQueryChange = await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
+    return planBatch(app, payload, { lastQueryChange });
   },
-  async next(app, payload, { next }, { successes, failures }) {
+  async next(app, payload, state, { successes, failures }) {
     const isLost = failures > 0 && successes === 0;
-    return next === undefined || isLost ? undefined : planBatch(app, payload, next);
+    return state.next === undefined || isLost ? undefined : planBatch(app, payload, state);
   },
-  async complete(app, { isAll }, run) {
+  async complete(app, { isAll, lastQueryChange }) {
     const { db } = app.warehouse;
-    if (isAll) await settleShopQueries(db, run.startedAt);
+    if (isAll) await settleShopQueries(db, lastQueryChange);
     return { lines_waiting: (await waitingLines(db)).lines };
   },
 });
 
-async function planBatch(app: App, payload: BackfillOrders, after: OrderPosition | undefined) {
+/** Where the next batch begins, and the last change of the queries by which the first one was read. */
+type Position = { next?: OrderPosition; lastQueryChange: string | null };
+
+async function planBatch(app: App, payload: BackfillOrders, { next: after, lastQueryChange }: Position) {
   const range = secondsOf(payload, app.config.api.timeZone);
   const { codes, next } = await planBackfillOrders(app.shop, range, app.config.orderBatchSize, after);
   const contact = payload.withEmail ? ('always' as const) : ('never' as const);
   const removals = payload.allowRemovals ? ('all' as const) : ('usual' as const);
   const isAll = payload.from === undefined && payload.to === undefined;
-  const state: { isAll: boolean; next?: OrderPosition } = { isAll, ...(next && { next }) };
+  const state: Position & { isAll: boolean } = { isAll, lastQueryChange, ...(next && { next }) };
   return { steps: stepsOf(codes, { contact, removals }), state };
 }
 

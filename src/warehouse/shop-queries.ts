@@ -8,19 +8,28 @@ const files = ['orders', 'order_lines'] as const;
  * Records which queries a run reads orders by. A query that differs from that of the run before is marked as changed.
  *
  * @param hashes SHA-256 of each query, by file without `.sql`.
+ * @returns the last change that this run reads by, for `settleShopQueries`; null: none is open.
  */
-export async function recordShopQueries(db: Db, hashes: Readonly<Record<string, string>>): Promise<void> {
-  const rows = files.flatMap((file) => (hashes[file] === undefined ? [] : { file, hash: hashes[file] }));
+export async function recordShopQueries(db: Db, hashes: Readonly<Record<string, string>>): Promise<string | null> {
+  const given = files.flatMap((file) => (hashes[file] === undefined ? [] : { file, hash: hashes[file] }));
   await sql`
     insert into sync.shop_queries as known (file, hash)
-    select file, hash from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as g (file text, hash text)
+    select file, hash from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as g (file text, hash text)
     on conflict (file) do update set hash = excluded.hash, seen_at = now(),
       changed_at = case when known.hash = excluded.hash then known.changed_at else now() end`.execute(db);
+  // As text: a date of JavaScript would lose the microseconds.
+  const { rows } = await sql<{ last: string | null }>`
+    select max(changed_at)::text as last from sync.shop_queries`.execute(db);
+  return rows[0]?.last ?? null;
 }
 
-/** Records that all orders were read again since: none is left that an earlier query read. */
-export async function settleShopQueries(db: Db, since: Date): Promise<void> {
-  await sql`update sync.shop_queries set changed_at = null where changed_at <= ${since}`.execute(db);
+/**
+ * Records that all orders were read: none is left that an earlier query read.
+ *
+ * @param lastChange what `recordShopQueries` returned before the reading. A later change stays open.
+ */
+export async function settleShopQueries(db: Db, lastChange: string | null): Promise<void> {
+  await sql`update sync.shop_queries set changed_at = null where changed_at <= ${lastChange}::timestamptz`.execute(db);
 }
 
 export type ChangedQuery = { file: string; changedAt: Date };

@@ -32,6 +32,8 @@ test('a corrected query is noticed by sync orders and status, until all orders w
   expect(said).toMatch(noticed);
   expect(said).toContain('npx review-sync backfill orders');
   expect((await runCli(['status'], world.environment)).stdout).toMatch(noticed);
+  const changedQueries = [{ file: 'orders', changedAt: expect.stringMatching(/Z$/) }];
+  expect(JSON.parse(await run('sync', 'orders', '--json'))).toMatchObject({ changedQueries });
   const totals = 'select code, total_price::float8 as total from reference_service.orders order by code';
   expect(await world.atService(totals)).toEqual([
     { code: 'A', total: 100 },
@@ -44,5 +46,13 @@ test('a corrected query is noticed by sync orders and status, until all orders w
     { code: 'B', total: 1 },
   ]);
   expect(await run('sync', 'orders')).not.toMatch(noticed);
+  expect((await runCli(['status'], world.environment)).stdout).not.toMatch(noticed);
+
+  // A backfill that is the first run to notice a query has read all orders by it.
+  await writeFile(
+    join(folder, 'orders.sql'),
+    `select code, created_at, updated_at, total_price / 25 as total_price from o`,
+  );
+  await run('backfill', 'orders');
   expect((await runCli(['status'], world.environment)).stdout).not.toMatch(noticed);
 });

@@ -43,8 +43,11 @@ export const sync: Command = {
               { progress, signal: context.signal },
             );
             const drawn = drawRun(`sync ${flow}`, report);
-            const note = flow === 'orders' ? changedQueriesNote(await changedShopQueries(app.warehouse.db)) : undefined;
-            return note === undefined ? drawn : { ...drawn, text: `${drawn.text}\n${note.what}. ${note.hint}` };
+            if (flow !== 'orders') return drawn;
+            const changedQueries = await changedShopQueries(app.warehouse.db);
+            const note = changedQueriesNote(changedQueries);
+            const text = note === undefined ? drawn.text : `${drawn.text}\n${note.what}. ${note.hint}`;
+            return { ...drawn, text, json: { ...report, changedQueries } };
           } finally {
             await app.close();
           }
