@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { serviceState } from '../harness/order-shop.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { aDayPasses } from '../harness/sample-shop-days.ts';
 
 /** Orders O1, O2 … with a line each, pushed by the command line, so that there is a cursor. */
 async function pushedWorld(orders: number, environment: Record<string, string> = {}): Promise<OrderWorld> {
@@ -26,11 +27,8 @@ async function rescan(world: OrderWorld, ...args: string[]) {
 }
 const status = async (world: OrderWorld) => JSON.parse((await cli(world, 'status', '--json')).stdout);
 const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
-/** A day passes for what is remembered of absent orders, and of pushes. */
 async function dayPasses(world: OrderWorld): Promise<void> {
-  await world.warehouse(`update sync.absent_orders
-    set first_missed_at = first_missed_at - interval '1 day', last_missed_at = last_missed_at - interval '1 day'`);
-  await world.warehouse(`update sync.order_links set pushed_at = pushed_at - interval '1 day'`);
+  await world.warehouse(aDayPasses);
 }
 const codesAtService = async (world: OrderWorld) =>
   (await world.atService<{ code: string }>('select code from reference_service.orders order by code')).map(
