@@ -70,7 +70,7 @@ export function readConfig(environment: Environment): Config {
   const warehouseDatabaseUrl = read.url('WAREHOUSE_DATABASE_URL', ['postgres:', 'postgresql:']);
   const timeZone = read.timeZone('REVIEW_API_TIME_ZONE', 'Asia/Seoul');
   const config: Config = {
-    shopDatabaseUrl: read.url('SHOP_DATABASE_URL', ['postgres:', 'postgresql:']),
+    shopDatabaseUrl: read.url('SHOP_DATABASE_URL', ['postgres:', 'postgresql:', 'mysql:', 'mariadb:']),
     shopSqlDir: read.text('SHOP_SQL_DIR', 'sql/shop'),
     shopTimeZone: read.optionalTimeZone('SHOP_TIME_ZONE'),
     warehouseDatabaseUrl,
@@ -132,7 +132,7 @@ export function readShopConfig(environment: Environment): {
   const wrong: string[] = [];
   const read = reader(environment, wrong);
   const config = {
-    url: read.url('SHOP_DATABASE_URL', ['postgres:', 'postgresql:']),
+    url: read.url('SHOP_DATABASE_URL', ['postgres:', 'postgresql:', 'mysql:', 'mariadb:']),
     sqlDir: read.text('SHOP_SQL_DIR', 'sql/shop'),
     timeZone: read.optionalTimeZone('SHOP_TIME_ZONE'),
   };

@@ -1,17 +1,39 @@
-/** The kinds of column of the contract, each with the database types that carry it. */
-const kinds = {
-  /** A code. Whole numbers and uuids are compared as such, so that their index serves, and become text. */
-  key: ['text', 'varchar', 'bpchar', 'citext', 'name', 'int8', 'int4', 'int2', 'uuid'],
-  text: ['text', 'varchar', 'bpchar', 'citext', 'name'],
-  /** A date without zone is read in SHOP_TIME_ZONE. */
-  timestamptz: ['timestamptz', 'timestamp'],
-  numeric: ['numeric', 'int8', 'int4', 'int2'],
-  integer: ['int4', 'int2', 'int8'],
-  bigint: ['int8', 'int4', 'int2'],
-  jsonb: ['jsonb', 'json'],
-} as const;
+import type { SqlDialect } from './sql-text.ts';
 
-export type ColumnKind = keyof typeof kinds;
+/** What a column of the contract holds. A date without zone is read in SHOP_TIME_ZONE. */
+export type ColumnKind = 'key' | 'text' | 'timestamptz' | 'numeric' | 'integer' | 'bigint' | 'jsonb';
+
+const postgresTexts = ['text', 'varchar', 'bpchar', 'citext', 'name'];
+const postgresIntegers = ['int8', 'int4', 'int2'];
+/** Not json: a text within JSON comes with its quotes. */
+const mysqlTexts = ['varchar', 'char', 'text', 'enum', 'set'];
+const mysqlIntegers = ['bigint', 'int', 'mediumint', 'smallint', 'tinyint', 'year'];
+
+type Types = Readonly<Record<ColumnKind, readonly string[]>>;
+
+/** The types of the database that carry a kind. A key of whole numbers is compared as such, so that its index serves. */
+const typesOf: Readonly<Record<SqlDialect, Types>> = {
+  postgres: {
+    key: [...postgresTexts, ...postgresIntegers, 'uuid'],
+    text: postgresTexts,
+    timestamptz: ['timestamptz', 'timestamp'],
+    numeric: ['numeric', ...postgresIntegers],
+    integer: postgresIntegers,
+    bigint: postgresIntegers,
+    jsonb: ['jsonb', 'json'],
+  },
+  mysql: {
+    key: [...mysqlTexts, ...mysqlIntegers],
+    text: mysqlTexts,
+    timestamptz: ['timestamp', 'datetime'],
+    numeric: ['decimal', ...mysqlIntegers],
+    integer: mysqlIntegers,
+    bigint: mysqlIntegers,
+    // JSON of MariaDB is a text; a text that is not JSON is a fault of its row.
+    jsonb: [...mysqlTexts, 'json'],
+  },
+};
+
 export type Column = Readonly<{ name: string; kind: ColumnKind; required: boolean }>;
 
 export type QueryName = 'orders' | 'order_lines' | 'changed_orders' | 'categories' | 'user_grades';
@@ -64,7 +86,7 @@ export const contract: Readonly<Record<QueryName, readonly Column[]>> = {
 export function columnFaults(
   query: QueryName,
   found: readonly { name: string; type: string }[],
-  hasFeed = false,
+  { hasFeed, dialect }: { hasFeed: boolean; dialect: SqlDialect },
 ): string[] {
   const file = `${query}.sql`;
   const faults: string[] = [];
@@ -72,14 +94,15 @@ export function columnFaults(
     const same = found.filter(({ name }) => name === column.name);
     if (same.length > 1) faults.push(`${file}: column ${column.name} is there ${same.length} times; select it once`);
     const first = same[0];
+    const expected = shownKinds[dialect][column.kind];
     if (!first) {
       const isReplaced = hasFeed && query === 'orders' && column.name === 'updated_at';
       if (column.required && !isReplaced) {
-        faults.push(`${file}: column ${column.name} (${shownKind(column)}) is missing; ${missingHint(query, column)}`);
+        faults.push(`${file}: column ${column.name} (${expected}) is missing; ${missingHint(query, column)}`);
       }
-    } else if (!kinds[column.kind].some((type) => type === first.type)) {
+    } else if (!typesOf[dialect][column.kind].includes(first.type) && !isNull(first.type, column)) {
       faults.push(
-        `${file}: column ${column.name} is of type ${first.type}, expected ${shownKind(column)}; ${castHint(column, first.type)}`,
+        `${file}: column ${column.name} is of type ${first.type}, expected ${expected}; ${castHints[dialect](column, first.type)}`,
       );
     }
   }
@@ -94,13 +117,46 @@ export function columnFaults(
   return faults;
 }
 
-function castHint(column: Column, type: string): string {
-  if (column.kind === 'timestamptz' && type === 'date')
-    return `cast it: ${column.name}::timestamp; it is then midnight in SHOP_TIME_ZONE`;
-  return `cast it: ${column.name}::${shownKind(column)}`;
-}
+/** `null as invoice` has a type of its own in MySQL. */
+const isNull = (type: string, column: Column) => type === 'null' && !column.required;
 
-const shownKind = ({ kind }: Column) => (kind === 'key' ? 'text' : kind);
+const shownKinds: Readonly<Record<SqlDialect, Readonly<Record<ColumnKind, string>>>> = {
+  postgres: {
+    key: 'text',
+    text: 'text',
+    timestamptz: 'timestamptz',
+    numeric: 'numeric',
+    integer: 'integer',
+    bigint: 'bigint',
+    jsonb: 'jsonb',
+  },
+  mysql: {
+    key: 'varchar',
+    text: 'varchar',
+    timestamptz: 'datetime or timestamp',
+    numeric: 'decimal',
+    integer: 'int',
+    bigint: 'bigint',
+    jsonb: 'json',
+  },
+};
+
+const castHints: Readonly<Record<SqlDialect, (column: Column, type: string) => string>> = {
+  postgres: ({ name, kind }, type) =>
+    kind === 'timestamptz' && type === 'date'
+      ? `cast it: ${name}::timestamp; it is then midnight in SHOP_TIME_ZONE`
+      : `cast it: ${name}::${shownKinds.postgres[kind]}`,
+  mysql({ name, kind }, type) {
+    if (kind === 'timestamptz' && type === 'date')
+      return `cast it: cast(${name} as datetime); it is then midnight in SHOP_TIME_ZONE`;
+    if (kind === 'timestamptz') return 'select the column as it is';
+    if (kind === 'numeric') return `cast it: cast(${name} as decimal(20, 2))`;
+    if (kind === 'integer' || kind === 'bigint') return `cast it: cast(${name} as signed)`;
+    if (type === 'binary' || type === 'varbinary') return `write it as text: lower(hex(${name}))`;
+    if (type === 'json') return `take the text out of the JSON: json_unquote(${name})`;
+    return `cast it: cast(${name} as char)`;
+  },
+};
 
 function missingHint(query: QueryName, { name }: Column): string {
   if (query === 'orders' && name === 'updated_at') return 'select it, or write changed_orders.sql';

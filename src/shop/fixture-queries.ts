@@ -22,6 +22,11 @@ type Row = Record<string, unknown>;
  * @throws UsageError where a file names no table or no column of it, or a query reads a table without a file.
  */
 export async function writeFixtureQueries(options: { url: string; sqlDir: string; folder: string }): Promise<string> {
+  if (!/^postgres(ql)?:$/.test(new URL(options.url).protocol)) {
+    throw new UsageError('doctor --fixtures needs a shop database on Postgres', {
+      hint: 'For MySQL and MariaDB load the rows into an empty database, and use preview order there.',
+    });
+  }
   const client = new pg.Client({ connectionString: options.url, application_name: 'review-sync' });
   await client.connect().catch((cause: unknown) => {
     throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {

@@ -4,6 +4,7 @@ import { ReviewSyncError, UsageError } from '../base/errors.ts';
 import { type CatalogRow, readCatalog } from './catalog.ts';
 import type { QueryName } from './contract.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
+import { openMysql } from './mysql.ts';
 import {
   findLinesFault,
   type KeylessOrders,
@@ -19,9 +20,9 @@ import {
   readOrders,
 } from './orders.ts';
 import { openPostgres } from './postgres.ts';
-import type { ShopFacts } from './postgres-facts.ts';
 import { hashOfQuery, loadShopQuery } from './queries.ts';
-import type { ShopQuery, ShopSession } from './session.ts';
+import type { ShopFacts, ShopQuery, ShopSession } from './session.ts';
+import type { SqlDialect } from './sql-text.ts';
 
 /** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. */
 export type ShopOptions = { url: string; sqlDir: string; connections: number; timeZone?: string | undefined };
@@ -86,6 +87,12 @@ export type Shop = {
   close(): Promise<void>;
 };
 
+const drivers = { postgres: openPostgres, mysql: openMysql } as const;
+
+/** The kind of database that the URL names. */
+const dialectOf = (url: string): SqlDialect =>
+  ['mysql:', 'mariadb:'].includes(new URL(url).protocol) ? 'mysql' : 'postgres';
+
 /** The shortest period of changes that one statement is tried with, after longer ones took more than 30 s. */
 const leastSpanSeconds = 60;
 
@@ -98,7 +105,8 @@ const leastSpanSeconds = 60;
  */
 export function openShop(options: ShopOptions): Shop {
   const at = { folder: resolve(options.sqlDir), timeZone: options.timeZone };
-  const database = openPostgres({ ...options, timeZone: options.timeZone });
+  const dialect = dialectOf(options.url);
+  const database = drivers[dialect]({ ...options, timeZone: options.timeZone });
   const load = (name: QueryName) => database.read((_session, check) => loadShopQuery(check, at, name));
 
   const required = async (name: 'orders' | 'order_lines'): Promise<ShopQuery> => {
@@ -161,7 +169,7 @@ export function openShop(options: ShopOptions): Shop {
     async queryHashes() {
       const hashes: Partial<Record<QueryName, string>> = {};
       for (const name of queryNames) {
-        const hash = await hashOfQuery(at.folder, name, 'postgres');
+        const hash = await hashOfQuery(at.folder, name, dialect);
         if (hash !== undefined) hashes[name] = hash;
       }
       return hashes;

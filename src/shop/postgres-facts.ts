@@ -1,17 +1,5 @@
 import type pg from 'pg';
-
-export type ShopFacts = {
-  version: string;
-  user: string;
-  isSuperuser: boolean;
-  /** Tables that the user may write to, and the names of the first three. */
-  writable: number;
-  examples: string[];
-  /** Undefined over a Unix socket. A port other than that of the URL: a pooler or a forwarded port is in between. */
-  serverPort: number | undefined;
-  /** Time zone, date style and search path of a session, once for each different session that was seen. */
-  sessions: string[];
-};
+import type { ShopFacts } from './session.ts';
 
 const session = `concat_ws(', ', current_setting('timezone'), current_setting('datestyle'), current_setting('search_path'))`;
 
@@ -35,6 +23,7 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
   const [row] = rows;
   if (!row) throw new Error('a select without from gave no row');
   return {
+    product: 'Postgres',
     version: row.version.split(' ')[0] ?? '',
     user: row.user,
     isSuperuser: row.super === 'true',
@@ -42,6 +31,7 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
     examples: JSON.parse(row.examples),
     serverPort: row.port === null ? undefined : Number(row.port),
     sessions: [row.session],
+    withoutSnapshot: [],
   };
 }
 

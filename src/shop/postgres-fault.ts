@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { ReviewSyncError } from '../base/errors.ts';
 import type { DataFault } from './session.ts';
 
 /**
@@ -12,22 +11,8 @@ export function dataFaultOf(error: unknown): DataFault | undefined {
   return { sqlState: error.code, what: conditions[error.code] ?? 'a value cannot be computed' };
 }
 
-/**
- * Seconds that one statement may run. Replicas cancel longer ones, and a statement that takes longer reads far more than a
- * run needs.
- */
-export const statementSeconds = 30;
-
 /** Whether a statement was cancelled, as it is after `statementSeconds`. */
 export const isTimeout = (error: unknown) => error instanceof pg.DatabaseError && error.code === '57014';
-
-/** @param what the file, or what else was read. */
-export function timeoutError(what: string, cause: unknown): ReviewSyncError {
-  return new ReviewSyncError('shop-timeout', `${what}: one statement took longer than ${statementSeconds} s`, {
-    cause,
-    hint: 'npx review-sync doctor measures the shop queries, and names the index that helps; docs/connecting.md shows a change feed.',
-  });
-}
 
 /** The usual conditions of a row that cannot be computed, by SQLSTATE. */
 const conditions: Readonly<Record<string, string>> = {

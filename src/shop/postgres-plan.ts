@@ -1,14 +1,5 @@
 import type pg from 'pg';
-
-/** A table that a statement reads as a whole. */
-export type FullScan = {
-  /** As one writes it in SQL. */
-  table: string;
-  /** From the database's statistics; undefined where the table was never analyzed. */
-  rows: number | undefined;
-  /** What would help, one clause. */
-  remedy: string;
-};
+import type { FullScan } from './session.ts';
 
 /** A node of EXPLAIN (verbose, format json), as far as it is looked at. */
 export type PlanNode = {

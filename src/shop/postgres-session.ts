@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.ts';
-import { dataFaultOf, isTimeout, timeoutError } from './postgres-fault.ts';
+import { dataFaultOf, isTimeout } from './postgres-fault.ts';
 import { fullScans } from './postgres-plan.ts';
 import type { RawRow } from './rows.ts';
 import type { ColumnType, ExplainedStatement, OrderPosition, ShopQuery, ShopSession, WalkedKey } from './session.ts';
+import { timeoutError } from './shop-timeout.ts';
 
 /** Rows without a code, or with a blank one, are never walked: the daily check finds them. A position with code '' is a beginning. */
 const hasCode = `w.code is not null and w.code::text <> ''`;

@@ -1,34 +1,14 @@
 import pg from 'pg';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { surviveLostConnections } from '../base/lost-connections.ts';
-import { readSession, readShopFacts, type ShopFacts } from './postgres-facts.ts';
-import { isTimeout, statementSeconds, timeoutError } from './postgres-fault.ts';
+import { readSession, readShopFacts } from './postgres-facts.ts';
+import { isTimeout } from './postgres-fault.ts';
 import { postgresSession } from './postgres-session.ts';
 import type { FoundColumn, QueryCheck } from './queries.ts';
-import type { ExplainedStatement, ShopSession } from './session.ts';
+import type { ShopDatabase, ShopDatabaseOptions } from './session.ts';
+import { statementSeconds, timeoutError } from './shop-timeout.ts';
 
-export type ShopDatabase = {
-  /**
-   * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
-   * queries may rely on them.
-   *
-   * A statement is cancelled after 30 s, or earlier where the database's own settings say so.
-   *
-   * @throws ReviewSyncError where the database cannot be reached, breaks the connection, or a statement takes too long.
-   */
-  read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>, explained?: ExplainedStatement[]): Promise<T>;
-  facts(): Promise<ShopFacts>;
-  close(): Promise<void>;
-};
-
-/** @param options.timeZone zone of dates without zone (SHOP_TIME_ZONE). */
-export function openPostgres(options: {
-  url: string;
-  connections: number;
-  timeZone: string | undefined;
-  /** How long the server may send nothing while a statement runs. Default: half as long again as a statement may take. */
-  silenceMs?: number;
-}): ShopDatabase {
+export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connections,

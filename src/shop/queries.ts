@@ -51,12 +51,12 @@ export async function loadShopQuery(
   };
   const describe = async (text: string) => {
     // A comment can be the last line of the file: the closing bracket goes on a line of its own.
-    const body = `(\n${text}\n)`;
+    const body = `(${text}\n)`;
     const found = await check.describe(body, isFeed).catch((cause) => {
       // A database that restarts says nothing against the query.
       if (isTransient(cause)) throw cause;
       const at = check.positionOf(cause);
-      const line = at === undefined || at < 2 ? '' : ` (line ${body.slice(2, at).split('\n').length})`;
+      const line = at === undefined || at < 1 ? '' : ` (line ${body.slice(0, at).split('\n').length})`;
       throw new UsageError(`The shop query ${file} cannot be run${line}: ${describeError(cause)}`, {
         hint: check.isWithheld(cause)
           ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
@@ -72,7 +72,10 @@ export async function loadShopQuery(
   const faults = columnFaults(
     name,
     found.map((column) => ({ name: column.name, type: column.typeName })),
-    name === 'orders' && (await isThere(join(folder, 'changed_orders.sql'))),
+    {
+      hasFeed: name === 'orders' && (await isThere(join(folder, 'changed_orders.sql'))),
+      dialect: check.dialect,
+    },
   );
   if (faults.length > 0) {
     throw new UsageError(`The shop query ${file} does not keep to the contract:\n  ${faults.join('\n  ')}`);
@@ -82,7 +85,7 @@ export async function loadShopQuery(
     throw new UsageError(
       `The shop query ${file}: ${local.join(', ')} ${local.length === 1 ? 'is a date' : 'are dates'} without zone, and SHOP_TIME_ZONE is not set`,
       {
-        hint: `Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul, or write it in the query: ${local[0]}: <expression> at time zone '<zone in which the shop writes it>'.`,
+        hint: `Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul${check.dialect === 'postgres' ? `, or write it in the query: ${local[0]}: <expression> at time zone '<zone in which the shop writes it>'` : ''}.`,
       },
     );
   }

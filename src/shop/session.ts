@@ -1,4 +1,5 @@
 import type { QueryName } from './contract.ts';
+import type { QueryCheck } from './queries.ts';
 import type { RawRow } from './rows.ts';
 
 /** A shop query that was checked against the contract. */
@@ -6,7 +7,7 @@ export type ShopQuery = Readonly<{
   name: QueryName;
   /**
    * The SELECT in brackets, to be used as `from ${body} w`. That of changed_orders.sql holds its parameter `:since` as
-   * `$1`, of the type of changed_at.
+   * `QueryCheck.dateParameter` writes it for the type of changed_at.
    */
   body: string;
   /** The columns that the query selects, with what is needed to read and to compare them. */
@@ -49,6 +50,46 @@ export type OrderRange = Readonly<{ axis: OrderAxis; after: OrderPosition; befor
  * goes by code: then only the end of the walk proves anything.
  */
 export type OrderPage = { keys: OrderKey[]; next?: OrderPosition; isByDate: boolean };
+
+/** A driver: `openPostgres` or `openMysql`. */
+export type ShopDatabase = {
+  /**
+   * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
+   * queries may rely on them.
+   *
+   * A statement is cancelled after 30 s, or earlier where the database's own settings say so.
+   *
+   * @throws ReviewSyncError where the database cannot be reached, breaks the connection, or a statement takes too long.
+   */
+  read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>, explained?: ExplainedStatement[]): Promise<T>;
+  facts(): Promise<ShopFacts>;
+  close(): Promise<void>;
+};
+
+export type ShopDatabaseOptions = {
+  url: string;
+  connections: number;
+  /** SHOP_TIME_ZONE, the zone of dates without zone. */
+  timeZone: string | undefined;
+  /** How long the server may send nothing while a statement runs. Default: half as long again as a statement may take. */
+  silenceMs?: number;
+};
+
+export type ShopFacts = {
+  product: 'Postgres' | 'MySQL' | 'MariaDB';
+  version: string;
+  user: string;
+  isSuperuser: boolean;
+  /** Tables that the user may write to, and the names of the first three. */
+  writable: number;
+  examples: string[];
+  /** Undefined over a Unix socket. A port other than that of the URL: a pooler or a forwarded port is in between. */
+  serverPort: number | undefined;
+  /** The settings of a session that a query may depend on, once for each different session that was seen. */
+  sessions: string[];
+  /** Tables whose engine has no transactions (MyISAM): two statements may see two states of them. */
+  withoutSnapshot: string[];
+};
 
 /**
  * What reading the shop needs of its database, within one read-only transaction. One implementation for each kind of
@@ -102,7 +143,17 @@ export type ExplainedStatement = {
   file: QueryName;
   /** Undefined where it was cancelled after 30 s. */
   seconds: number | undefined;
-  scans: { table: string; rows: number | undefined; remedy: string }[];
+  scans: FullScan[];
+};
+
+/** A table that a statement reads as a whole. */
+export type FullScan = {
+  /** As one writes it in SQL. */
+  table: string;
+  /** From the database's statistics; undefined where the table was never analyzed. */
+  rows: number | undefined;
+  /** What would help, one clause. */
+  remedy: string;
 };
 
 /** Why the database could not compute a row, without the value: it may be a customer's (promise 9). */

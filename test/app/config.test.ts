@@ -38,7 +38,7 @@ describe('readConfig', () => {
   });
 
   test.each([
-    ['SHOP_DATABASE_URL', 'mysql://shop:geheim@host/db'],
+    ['SHOP_DATABASE_URL', 'oracle://shop:geheim@host/db'],
     ['WAREHOUSE_DATABASE_URL', 'geheim'],
     ['QUEUE_URL', 'amqp://guest:geheim@host'],
     ['REVIEW_API_BASE_URL', 'reviews.example.com?secret=geheim'],

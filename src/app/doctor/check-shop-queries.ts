@@ -1,6 +1,6 @@
 import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
-import type { ShopFacts } from '../../shop/postgres-facts.ts';
+import type { ShopFacts } from '../../shop/session.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 /** A statement that takes longer than this reads more than it needs, whatever its plan says. */
@@ -45,7 +45,7 @@ const shown = (seconds: number) => (seconds < 1 ? `${Math.round(seconds * 1000)}
  * Whether a pooler stands in front of the shop's database. Transaction pooling is enough: review-sync keeps no session state.
  * With it, queries must not rely on settings of the session, which belong to whichever client had the connection before.
  */
-export function checkPooler({ serverPort, sessions }: ShopFacts, url: string): Finding[] {
+export function checkPooler({ product, serverPort, sessions }: ShopFacts, url: string): Finding[] {
   const findings: Finding[] = [];
   if (sessions.length > 1) {
     const what = `connections to the shop have different settings (${sessions.join(' and ')}): a pooler hands on what other clients set`;
@@ -53,9 +53,18 @@ export function checkPooler({ serverPort, sessions }: ShopFacts, url: string): F
       warning(what, 'have the pooler reset its connections, or write zones and schemas out in the queries'),
     );
   }
-  const port = Number(new URL(url).port || '5432');
+  const port = Number(new URL(url).port || (product === 'Postgres' ? '5432' : '3306'));
   if (serverPort === undefined || serverPort === port) return findings;
   const what = `the shop database listens on port ${serverPort}, not on ${port}: a pooler or a forwarded port is in between`;
   const needs = 'session and transaction pooling work, statement pooling does not; queries must not rely on SET';
   return [...findings, ok(`${what}. For a pooler: ${needs}`)];
+}
+
+/** MyISAM ignores transactions: an order and its lines may be read in two states. The next reading corrects it. */
+export function checkEngines({ withoutSnapshot }: ShopFacts): Finding[] {
+  if (withoutSnapshot.length === 0) return [];
+  const [first, second, third, ...more] = withoutSnapshot;
+  const names = [first, second, third].filter((name) => name !== undefined).join(', ');
+  const what = `the engine of ${names}${more.length > 0 ? ` and ${more.length} more tables` : ''} has no transactions (MyISAM): an order that changes while it is read may be pushed half changed, until the next run reads it again`;
+  return [warning(what, `convert what the queries read: alter table ${first} engine = InnoDB`)];
 }

@@ -4,7 +4,7 @@ import type { QueryName } from '../../shop/contract.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
-import { checkPooler, checkQueryCosts } from './check-shop-queries.ts';
+import { checkEngines, checkPooler, checkQueryCosts } from './check-shop-queries.ts';
 import { checkDates, checkUnits, statuses, zoneHint } from './check-shop-values.ts';
 import { databaseFault } from './database-fault.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
@@ -17,7 +17,7 @@ import { withTimeoutDiagnosis } from './reachable.ts';
 export async function checkShop(shop: Shop, at: { url: string; sqlDir: string }): Promise<Finding[]> {
   try {
     const facts = await withTimeoutDiagnosis(shop.facts(), at.url);
-    const is = `Postgres ${facts.version}, user ${facts.user}`;
+    const is = `${facts.product} ${facts.version}, user ${facts.user}`;
     const findings = [facts.writable === 0 ? ok(`${is}, who may only read`) : mayWrite(is, facts)];
     const broken = new Map<QueryName, Finding>();
     for (const name of ['orders', 'order_lines'] as const) {
@@ -33,7 +33,7 @@ export async function checkShop(shop: Shop, at: { url: string; sqlDir: string })
       findings.push(...(await guarded('orders.sql and order_lines.sql', () => checkOrders(shop))));
       findings.push(...(await guarded('the shop queries', () => checkQueryCosts(shop))));
     }
-    findings.push(...checkPooler(facts, at.url));
+    findings.push(...checkPooler(facts, at.url), ...checkEngines(facts));
     findings.push(...(await checkCatalog(shop, 'categories', () => shop.categories(), readCategory)));
     findings.push(...(await checkCatalog(shop, 'user_grades', () => shop.userGrades(), readUserGrade)));
     return findings;

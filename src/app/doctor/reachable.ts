@@ -31,7 +31,14 @@ export async function closeQuietly(closing: Promise<unknown>): Promise<void> {
   await withTimeout(closing, probeMs, () => new Error('not closed in time')).catch(() => {});
 }
 
-const usualPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'redis:': 6379, 'rediss:': 6379 };
+const usualPorts: Readonly<Record<string, number>> = {
+  'http:': 80,
+  'https:': 443,
+  'redis:': 6379,
+  'rediss:': 6379,
+  'mysql:': 3306,
+  'mariadb:': 3306,
+};
 
 function acceptsConnections(url: string): Promise<boolean> {
   const { protocol, hostname, port } = new URL(url);

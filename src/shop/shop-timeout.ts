@@ -1,0 +1,15 @@
+import { ReviewSyncError } from '../base/errors.ts';
+
+/**
+ * Seconds that one statement may run. Replicas cancel longer ones, and a statement that takes longer reads far more than a
+ * run needs.
+ */
+export const statementSeconds = 30;
+
+/** @param what the file, or what else was read. */
+export function timeoutError(what: string, cause: unknown): ReviewSyncError {
+  return new ReviewSyncError('shop-timeout', `${what}: one statement took longer than ${statementSeconds} s`, {
+    cause,
+    hint: 'npx review-sync doctor measures the shop queries, and names the index that helps; docs/connecting.md shows a change feed.',
+  });
+}

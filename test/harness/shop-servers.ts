@@ -1,0 +1,74 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { openShop, type Shop } from '../../src/shop/index.ts';
+import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
+import { createMysqlDatabase, mysqlKinds } from './mariadb.ts';
+
+/** A kind of shop database, with the words in which the databases differ. */
+export type ShopServer = {
+  name: string;
+  /** Date with zone and without, JSON, an amount, a text that is compared without case, and one that is not. */
+  types: Readonly<Record<'instant' | 'local' | 'json' | 'amount' | 'caseless' | 'exact', string>>;
+  create(): Promise<ShopTables>;
+};
+
+export type ShopTables = { url: string; run(statement: string): Promise<unknown> };
+
+const postgres: ShopServer = {
+  name: 'Postgres',
+  types: {
+    instant: 'timestamptz',
+    local: 'timestamp',
+    json: 'jsonb',
+    amount: 'numeric(12,2)',
+    caseless: 'citext',
+    exact: 'varchar(20)',
+  },
+  async create() {
+    const url = await createDatabase('empty');
+    onTestFinished(() => forgetDatabase(url));
+    await queryAgain(url, 'create extension citext');
+    return { url, run: (statement) => queryAgain(url, statement) };
+  },
+};
+
+/** All servers that there are here. */
+export const shopServers: readonly ShopServer[] = [
+  postgres,
+  ...mysqlKinds.map(
+    (kind): ShopServer => ({
+      name: kind,
+      types: {
+        instant: 'timestamp(6) null',
+        local: 'datetime(6)',
+        json: 'json',
+        amount: 'decimal(12,2)',
+        caseless: 'varchar(20) character set utf8mb4 collate utf8mb4_unicode_ci',
+        exact: 'varchar(20) character set utf8mb4 collate utf8mb4_bin',
+      },
+      async create() {
+        const database = await createMysqlDatabase(kind);
+        onTestFinished(() => database.drop());
+        return { url: database.url, run: (statement) => database.query(statement) };
+      },
+    }),
+  ),
+];
+
+/** Opens a shop with these queries; it is closed when the test ends. */
+export async function openTables(
+  { url }: ShopTables,
+  queries: Readonly<Record<string, string>>,
+  timeZone?: string,
+): Promise<Shop> {
+  const sqlDir = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  for (const [name, text] of Object.entries(queries)) await writeFile(join(sqlDir, `${name}.sql`), text);
+  const shop = openShop({ url, sqlDir, connections: 2, timeZone });
+  onTestFinished(async () => {
+    await shop.close();
+    await rm(sqlDir, { recursive: true });
+  });
+  return shop;
+}
