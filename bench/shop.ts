@@ -103,7 +103,13 @@ async function measure(size: number) {
   const { rows } = await client.query<{ now: string }>('select now()::text as now');
   await concludeSyncOrders(
     warehouse.db,
-    { shopNow: '', batches: 0, isHeld: false, upTo: { at: new Date(rows[0]?.now ?? '').toISOString(), code: '' } },
+    {
+      shopNow: '',
+      batches: 0,
+      read: 0,
+      isHeld: false,
+      upTo: { at: new Date(rows[0]?.now ?? '').toISOString(), code: '' },
+    },
     new Date(),
   );
   await sql`delete from sync.order_walk`.execute(warehouse.db);

@@ -1,7 +1,8 @@
 import type { App } from '../src/app/app.ts';
 import { type DayRange, secondsOf } from '../src/base/time/day-range.ts';
 import { planBackfillOrders } from '../src/orders/backfill-orders.ts';
-import { stepsOf } from '../src/orders/sync-orders.ts';
+import type { PushPolicy } from '../src/orders/desired-order.ts';
+import { planRemovals, stepsOf } from '../src/orders/plan-steps.ts';
 import type { OrderPosition } from '../src/shop/orders.ts';
 import { waitingLines } from '../src/warehouse/order-revisits.ts';
 import { recordShopQueries, settleShopQueries } from '../src/warehouse/shop-queries.ts';
@@ -28,13 +29,16 @@ export const backfillOrders = defineRun({
     const allowRemovals = given.allowRemovals === true;
     return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), withEmail, allowRemovals };
   },
-  async plan(app, payload) {
+  async plan(app, payload, { id: runId }) {
     const lastQueryChange = await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
-    return planBatch(app, payload, { lastQueryChange });
+    return planBatch(app, payload, { runId, read: 0, lastQueryChange });
   },
   async next(app, payload, state, { successes, failures }) {
     const isLost = failures > 0 && successes === 0;
-    return state.next === undefined || isLost ? undefined : planBatch(app, payload, state);
+    if (isLost || state.isRemoving) return undefined;
+    if (state.next !== undefined) return planBatch(app, payload, state);
+    const steps = await planRemovals(app.warehouse.db, { ...policyOf(payload), ...state });
+    return steps.length === 0 ? undefined : { steps, state: { ...state, isRemoving: true as const } };
   },
   async complete(app, { isAll, lastQueryChange }) {
     const { db } = app.warehouse;
@@ -43,18 +47,32 @@ export const backfillOrders = defineRun({
   },
 });
 
-/** Where the next batch begins, and the last change of the queries by which the first one was read. */
-type Position = { next?: OrderPosition; lastQueryChange: string | null };
+type State = {
+  runId: string;
+  isAll: boolean;
+  /** Where the next batch begins. */
+  next?: OrderPosition;
+  /** Orders of all batches so far. */
+  read: number;
+  /** The last change of the queries by which the first batch was read. */
+  lastQueryChange: string | null;
+  /** As in SyncState. */
+  isRemoving?: true;
+};
 
-async function planBatch(app: App, payload: BackfillOrders, { next: after, lastQueryChange }: Position) {
+async function planBatch(app: App, payload: BackfillOrders, before: Omit<State, 'isAll'>) {
+  const { next: after, ...kept } = before;
   const range = secondsOf(payload, app.config.api.timeZone);
   const { codes, next } = await planBackfillOrders(app.shop, range, app.config.orderBatchSize, after);
-  const contact = payload.withEmail ? ('always' as const) : ('never' as const);
-  const removals = payload.allowRemovals ? ('all' as const) : ('usual' as const);
   const isAll = payload.from === undefined && payload.to === undefined;
-  const state: Position & { isAll: boolean } = { isAll, lastQueryChange, ...(next && { next }) };
-  return { steps: stepsOf(codes, { contact, removals }), state };
+  const state: State = { ...kept, read: kept.read + codes.length, isAll, ...(next && { next }) };
+  return { steps: stepsOf(codes, policyOf(payload)), state };
 }
+
+const policyOf = ({ withEmail, allowRemovals }: BackfillOrders): PushPolicy => ({
+  contact: withEmail ? 'always' : 'never',
+  removals: allowRemovals ? 'all' : 'usual',
+});
 
 /** One key for one range: a command joins a run of the same key that has not ended. */
 export function backfillOrdersKey({ from, to, withEmail, allowRemovals }: BackfillOrders): string {

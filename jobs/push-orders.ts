@@ -10,10 +10,10 @@ export const pushOrders: StepJob<App, OrderStep> = {
   parse(payload) {
     const step = object(payload);
     const contact = oneOf(step, 'contact', ['young', 'never', 'always']);
-    const removals = oneOf(step, 'removals', ['usual', 'all']);
+    const removals = oneOf(step, 'removals', ['usual', 'approved', 'all']);
     return { codes: texts(step, 'codes'), ...optionalText(step, 'plannedAt'), contact, removals };
   },
-  async run(app, step, { signal }) {
-    return pushStep(pushDeps(app, signal), step);
+  async run(app, step, { runId, signal }) {
+    return pushStep({ ...pushDeps(app, signal), runId }, step);
   },
 };

@@ -1,26 +1,35 @@
 import type { App } from '../src/app/app.ts';
 import { pushDeps } from '../src/app/push-deps.ts';
+import type { Second } from '../src/base/time/span.ts';
+import type { PushPolicy } from '../src/orders/desired-order.ts';
 import { keepKeylessOrders } from '../src/orders/keyless-orders.ts';
+import { planRemovals } from '../src/orders/plan-steps.ts';
+import { pushStep } from '../src/orders/push-slice.ts';
 import { removeAbsentOrders } from '../src/orders/remove-absent-orders.ts';
-import { planRescan, type RescanDeps, type RescanStep, rescanAbsent, rescanSpan } from '../src/orders/rescan-orders.ts';
+import { planRescan, type RescanStep, rescanAbsent, rescanSpan } from '../src/orders/rescan-orders.ts';
 import type { StepJob } from '../src/queue/job.ts';
+import { countKnownOrders } from '../src/warehouse/absent-orders.ts';
 import { pruneMissedOrders } from '../src/warehouse/missed-orders.ts';
 import { reasonDays } from '../src/warehouse/retention.ts';
 import { defineRun } from './define-run.ts';
-import { number, object, oneOf } from './payload.ts';
+import { number, object, oneOf, optionalText, texts } from './payload.ts';
 
 /** `allowRemovals`: delete also what looks like an accident, because somebody said that it is right. */
 export type RescanOrders = { allowRemovals: boolean };
 
-type Step = RescanStep & { removals: RescanDeps['removals'] };
+type Step = RescanStep & { removals: PushPolicy['removals'] };
+
+/** `isRemoving`: as in SyncState. */
+type State = { runId: string; removals: PushPolicy['removals']; start?: Second; isRemoving?: true };
 
 /** Step: reads a part of the young orders again. */
 const rescanStep: StepJob<App, Step> = {
   name: 'rescan-orders',
   parse(payload) {
     const step = object(payload);
-    const kind = oneOf(step, 'kind', ['created', 'absent', 'keyless']);
-    const removals = oneOf(step, 'removals', ['usual', 'all']);
+    const kind = oneOf(step, 'kind', ['created', 'absent', 'keyless', 'push']);
+    const removals = oneOf(step, 'removals', ['usual', 'approved', 'all']);
+    if (kind === 'push') return { kind, codes: texts(step, 'codes'), ...optionalText(step, 'plannedAt'), removals };
     if (kind === 'keyless') return { kind, removals };
     if (kind === 'absent') return { kind, before: number(step, 'before'), removals };
     const end = step.end === undefined ? {} : { end: number(step, 'end') };
@@ -29,6 +38,7 @@ const rescanStep: StepJob<App, Step> = {
   async run(app, step, { runId, signal }) {
     const { removals } = step;
     const deps = { ...pushDeps(app, signal), runId, removals, lookbackMinutes: app.config.orderOverlapMinutes };
+    if (step.kind === 'push') return pushStep(deps, { ...step, contact: 'young' });
     if (step.kind === 'created') return rescanSpan(deps, { start: step.start, end: step.end });
     if (step.kind === 'absent') return rescanAbsent(deps, step.before);
     const { found, problem } = await keepKeylessOrders({ shop: app.shop, db: app.warehouse.db });
@@ -45,10 +55,21 @@ export const rescanOrders = defineRun({
   deadLetters: ['order', 'order_line'],
   completesAlways: true,
   parse: (payload): RescanOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
-  async plan(app, { allowRemovals }) {
-    const removals = allowRemovals ? ('all' as const) : ('usual' as const);
+  async plan(app, { allowRemovals }, { id: runId }) {
+    const removals: PushPolicy['removals'] = allowRemovals ? 'all' : 'usual';
     const { start, steps } = await planRescan({ shop: app.shop, db: app.warehouse.db }, app.config.orderRescanDays);
-    return { steps: steps.map((step): Step => ({ ...step, removals })), state: { removals, ...(start && { start }) } };
+    const state: State = { runId, removals, ...(start && { start }) };
+    return { steps: steps.map((step): Step => ({ ...step, removals })), state };
+  },
+  async next({ warehouse: { db } }, _, state, { successes, failures }) {
+    const isLost = failures > 0 && successes === 0;
+    if (isLost || state.isRemoving || state.start === undefined) return undefined;
+    const steps = await planRemovals(db, { ...state, read: await countKnownOrders(db, state.start) });
+    if (steps.length === 0) return undefined;
+    return {
+      steps: steps.map((step): Step => ({ ...step, kind: 'push' })),
+      state: { ...state, isRemoving: true as const },
+    };
   },
   async complete(app, { start, removals }, run) {
     await pruneMissedOrders(app.warehouse.db, new Date(app.now().getTime() - reasonDays * 86_400_000));

@@ -17,18 +17,18 @@ export const syncOrders = defineRun({
   priority: 1,
   deadLetters: ['order', 'order_line'],
   parse: (payload): SyncOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
-  async plan(app, payload) {
+  async plan(app, payload, { id: runId }) {
     const readTo = app.now().toISOString();
     await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
-    const { steps, state } = await planSyncOrders(depsOf(app), optionsOf(app, payload));
-    return { steps, state: { ...state, readTo } };
+    const { steps, state } = await planSyncOrders(depsOf(app), optionsOf(app, payload, runId));
+    return { steps, state: { ...state, readTo, runId } };
   },
-  async next(app, payload, { readTo, ...state }, end) {
+  async next(app, payload, { readTo, runId, ...state }, end) {
     const batch = { failed: end.failures > 0, isLost: end.failures > 0 && end.successes === 0 };
-    const next = await continueSyncOrders(depsOf(app), state, batch, optionsOf(app, payload));
-    return next && { steps: next.steps, state: { ...next.state, readTo } };
+    const next = await continueSyncOrders(depsOf(app), state, batch, optionsOf(app, payload, runId));
+    return next && { steps: next.steps, state: { ...next.state, readTo, runId } };
   },
-  async complete(app, { readTo, ...state }) {
+  async complete(app, { readTo, runId: _, ...state }) {
     await concludeSyncOrders(app.warehouse.db, state, new Date(readTo));
     return { lines_waiting: (await waitingLines(app.warehouse.db)).lines };
   },
@@ -36,7 +36,7 @@ export const syncOrders = defineRun({
 
 const depsOf = (app: App) => ({ shop: app.shop, db: app.warehouse.db });
 
-function optionsOf({ config }: App, { allowRemovals }: SyncOrders): SyncOptions {
+function optionsOf({ config }: App, { allowRemovals }: SyncOrders, runId: string): SyncOptions {
   const removals = allowRemovals ? 'all' : 'usual';
-  return { lookbackMinutes: config.orderOverlapMinutes, batchSize: config.orderBatchSize, removals };
+  return { lookbackMinutes: config.orderOverlapMinutes, batchSize: config.orderBatchSize, removals, runId };
 }

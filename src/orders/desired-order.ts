@@ -9,8 +9,11 @@ import type { PreparedOrder } from './prepare-order.ts';
 /** What a push is allowed to do. */
 export type PushPolicy = {
   contact: ContactPolicy;
-  /** `all`: `--allow-removals` was given; `usual`: removals that look like an accident are held back. */
-  removals: 'usual' | 'all';
+  /**
+   * `usual`: nothing is removed, and the push takes note of what is to be removed; `approved`: what was noted is removed, because
+   * the run would not remove more than usual; `all`: everything is removed, because `--allow-removals` was given.
+   */
+  removals: 'usual' | 'approved' | 'all';
 };
 
 /** An order as the shop wants it to be at the service. */
@@ -54,6 +57,7 @@ export function isUnchanged(
   if (!link || link.fingerprint !== desired.fingerprint || link.isRetryDue) return false;
   const isContactSent = desired.contactHash === null || (link.contactSent && link.contactHash === desired.contactHash);
   if (policy.contact === 'always' && !isContactSent) return false;
+  if (policy.removals === 'approved') return link.removalsWanted === 0;
   return policy.removals === 'usual' || link.failures === 0;
 }
 

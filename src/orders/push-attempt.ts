@@ -28,7 +28,8 @@ export type PushAttempt = {
   reasons: string[];
   /** What kind of failure to retry; undefined: none. `transient` where there are both. */
   failure: FailureKind | undefined;
-  /** Sub-orders stay whose lines vanished together with far more than usual. */
+  /** What is to be removed by the last batch of the run: how many sub-orders, or 1 for the order; and whether it is held back. */
+  removalsWanted: number;
   removalsHeld: boolean;
 };
 
@@ -43,6 +44,7 @@ export function newAttempt(desired: DesiredOrder, leased: LeasedOrder): PushAtte
     tries: new Map(),
     reasons: [],
     failure: undefined,
+    removalsWanted: 0,
     removalsHeld: false,
   };
 }
@@ -104,7 +106,7 @@ export function lost({ now }: PushDeps, { orderCode }: LeasedOrder): PushOutcome
 }
 
 /** What to record of an attempt that has ended. */
-export function recordOf(attempt: PushAttempt, { link }: LeasedOrder, posted: Posted): PushRecord {
+export function recordOf({ runId }: PushDeps, attempt: PushAttempt, { link }: LeasedOrder, posted: Posted): PushRecord {
   const { desired } = attempt;
   const { order, waiting } = desired.prepared;
   const before = link.sentFields ?? [];
@@ -113,7 +115,9 @@ export function recordOf(attempt: PushAttempt, { link }: LeasedOrder, posted: Po
     orderId: isAccepted ? posted.detail.id : link.orderId,
     fingerprint: desired.fingerprint,
     ...retryOf(attempt, link),
+    removalsWanted: attempt.removalsWanted,
     removalsHeld: attempt.removalsHeld,
+    removalsRun: attempt.removalsWanted > 0 ? runId : undefined,
     // A line that failed may have been changed all the same; a line that was not pushed stays as unsure as it was.
     linesUnsure:
       attempt.failure === 'transient' ||

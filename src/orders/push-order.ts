@@ -21,8 +21,8 @@ import {
   recordOf,
   setLink,
 } from './push-attempt.ts';
-import { emptiesOrder, heldRemovalsReason } from './removal-guard.ts';
-import { removeOrder } from './remove-order.ts';
+import { emptiesOrder, keptReason } from './removal-guard.ts';
+import { noteDeletion, removeOrder } from './remove-order.ts';
 import { retryDelayMs } from './retry-delay.ts';
 import type { RecordRequests, ServiceHealth } from './service-health.ts';
 
@@ -39,8 +39,8 @@ export type PushDeps = {
   policy: PushPolicy;
   /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
   deletes: 'off' | 'send';
-  /** Whether removals of the slice are held back, because far more vanished than usual. */
-  holdsRemovals: boolean;
+  /** The run in sync.runs; undefined: none. */
+  runId?: string | undefined;
   /** How long to wait before looking what became of a request whose response was lost, in milliseconds. */
   settleMs: number;
   /** Called when orders wait for another process. */
@@ -93,6 +93,8 @@ export async function pushOrder(deps: PushDeps, given: PreparedOrder, readAt: Da
       await deps.store.release(leased, { wasSent });
       return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
     }
+    if (desired.prepared.order.deletedAt && !mayRemove(deps.policy, leased, 1))
+      return await noteDeletion(deps, leased, desired);
     wasSent = true;
     const requests = deps.service.ofRecord({ hasFailedBefore: leased.link.failures > 0 });
     if (desired.prepared.order.deletedAt) return await removeOrder({ ...deps, requests }, leased, desired);
@@ -132,8 +134,8 @@ async function upsertOrder(deps: OrderDeps, leased: LeasedOrder, attempt: PushAt
 }
 
 /**
- * What to send about the sub-orders. Lines that wait, that cannot be read or that failed keep theirs unchanged; removals
- * that look like an accident are held back (promise 6), and stay so until the lines are back or `--allow-removals` is given.
+ * What to send about the sub-orders. Lines that wait, that cannot be read or that failed keep theirs unchanged. Removals wait
+ * for the last batch of the run, which may hold them back (promise 6) until the lines are back or `--allow-removals` is given.
  */
 function difference(
   deps: PushDeps,
@@ -150,12 +152,17 @@ function difference(
     areLinesUnsure: leased.link.areLinesUnsure,
   });
   const isEmptied = emptiesOrder(prepared);
-  const looksLikeAccident = deps.holdsRemovals || isEmptied || leased.link.removalsHeld;
-  attempt.removalsHeld = deps.policy.removals === 'usual' && looksLikeAccident && diff.remove.length > 0;
-  if (!attempt.removalsHeld) return diff;
-  attempt.reasons = [heldRemovalsReason(diff.remove.length, { isEmptied })];
-  return { ...diff, remove: [] };
+  const removals = diff.remove.length;
+  const isAllowed = deps.policy.removals === 'all' || (!isEmptied && mayRemove(deps.policy, leased, removals));
+  attempt.removalsWanted = isAllowed ? 0 : removals;
+  attempt.removalsHeld = attempt.removalsWanted > 0 && (isEmptied || leased.link.removalsHeld);
+  if (attempt.removalsHeld) attempt.reasons = [keptReason(removals, { isEmptied })];
+  return isAllowed ? diff : { ...diff, remove: [] };
 }
+
+/** What was approved is what an earlier push took note of: the shop may have lost more lines since. */
+const mayRemove = ({ removals }: PushPolicy, { link }: LeasedOrder, wanted: number): boolean =>
+  removals === 'all' || (removals === 'approved' && wanted <= link.removalsWanted);
 
 /** The second look for a double has taken place: no third one is needed, unless a double could not be removed. */
 function forgetSentAgain({ lines }: LeasedOrder, attempt: PushAttempt): void {
@@ -167,7 +174,7 @@ function forgetSentAgain({ lines }: LeasedOrder, attempt: PushAttempt): void {
 
 async function record(deps: PushDeps, leased: LeasedOrder, attempt: PushAttempt, posted: Posted): Promise<PushOutcome> {
   if (attempt.failedLines.size > 0) attempt.counts.lines_failed = attempt.failedLines.size;
-  if (!(await deps.store.record(leased, recordOf(attempt, leased, posted)))) return lost(deps, leased);
+  if (!(await deps.store.record(leased, recordOf(deps, attempt, leased, posted)))) return lost(deps, leased);
   return { kind: 'ended', counts: attempt.counts };
 }
 

@@ -10,13 +10,12 @@ import {
 } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
-import { type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
+import { type OrderLink, orderLinks } from '../warehouse/order-links.ts';
 import { forgetWaiting, resolveUnchanged } from '../warehouse/order-revisits.ts';
 import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
-import { orderDeadLetter, type PreparedOrder, prepareOrder } from './prepare-order.ts';
+import { type PreparedOrder, prepareOrder } from './prepare-order.ts';
 import type { PushDeps } from './push-order.ts';
 import { pushOrders } from './push-orders.ts';
-import { heldDeletionReason, isUnusual } from './removal-guard.ts';
 import { openServiceHealth, type Patience } from './service-health.ts';
 
 /**
@@ -28,7 +27,7 @@ export type OrderStep = { codes: string[]; plannedAt?: string } & PushPolicy;
 /** Orders read and compared at a time. */
 const ordersPerSlice = 200;
 
-export type SliceDeps = Omit<PushDeps, 'gradeIds' | 'policy' | 'holdsRemovals' | 'readAgain' | 'service'> & {
+export type SliceDeps = Omit<PushDeps, 'gradeIds' | 'policy' | 'readAgain' | 'service'> & {
   shop: Shop;
   db: Db;
   /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
@@ -62,8 +61,7 @@ export async function pushStep(deps: SliceDeps, step: OrderStep): Promise<Counts
  * 1. Read the orders and what is remembered of them.
  * 2. Keep orders that cannot be read as dead letters; leave out those that are unchanged or gone, and deleted ones unless
  *    ORDER_DELETES=send.
- * 3. Hold removals and deletions back when far more vanished than usual.
- * 4. Push the others side by side, and those that another process is pushing once it has finished.
+ * 3. Push the others side by side, and those that another process is pushing once it has finished.
  */
 async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
   const { db, shop } = deps;
@@ -85,21 +83,24 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
   const due = isRevisit ? notPushedSince(new Date(plannedAt), orders, links) : orders;
   const sorted = sort(deps, due, links, { gradeIds, policy });
   await closeUnchanged(db, sorted, gradeIds);
-  const heldDeletions = await holdDeletions(deps, sorted.deleted, links.size, policy);
 
   const push: PushDeps = {
     ...deps,
     gradeIds,
     policy,
     service: openServiceHealth(deps.api, deps.patience),
-    holdsRemovals: await isUnusualSlice(db, sorted.changed),
     readAgain: async (code) => (await prepareAll(db, await shop.orders([code]))).orders[0],
   };
-  const pushed = await pushOrders(push, [...sorted.changed, ...(heldDeletions > 0 ? [] : sorted.deleted)], readAt);
+  const pushed = addCounts(await pushOrders(push, sorted.changed, readAt));
+  if (policy.removals === 'approved') {
+    // An earlier batch of the run has read and pushed these orders.
+    const { orders_pushed: _, orders_unchanged: __, ...removed } = pushed;
+    return removed;
+  }
   const read = isRevisit ? { orders_revisited: raws.length } : { orders: raws.length };
   const unchanged = isRevisit ? {} : { orders_unchanged: sorted.unchanged.length };
-  const failed = { orders_failed: deadLetters.length + heldDeletions, orders_deleted_kept: sorted.ignored.length };
-  return addCounts([read, unchanged, failed, ...pushed]);
+  const failed = { orders_failed: deadLetters.length, orders_deleted_kept: sorted.ignored.length };
+  return addCounts([read, unchanged, failed, pushed]);
 }
 
 /**
@@ -132,10 +133,9 @@ function notPushedSince(
 }
 
 type Sorted = {
+  /** To be pushed, or deleted at the service. */
   changed: PreparedOrder[];
   unchanged: PreparedOrder[];
-  /** To be deleted at the service. */
-  deleted: PreparedOrder[];
   /** Deleted in the shop; they stay at the service, or were never there. */
   ignored: PreparedOrder[];
 };
@@ -146,10 +146,10 @@ function sort(
   links: ReadonlyMap<string, OrderLink>,
   { gradeIds, policy }: { gradeIds: ReadonlyMap<string, number>; policy: PushPolicy },
 ): Sorted {
-  const sorted: Sorted = { changed: [], unchanged: [], deleted: [], ignored: [] };
+  const sorted: Sorted = { changed: [], unchanged: [], ignored: [] };
   for (const one of orders) {
     const link = links.get(one.order.code);
-    if (one.order.deletedAt) sorted[link && deletes === 'send' ? 'deleted' : 'ignored'].push(one);
+    if (one.order.deletedAt && !(link && deletes === 'send')) sorted.ignored.push(one);
     else sorted[isUnchanged(desiredOrder(one, gradeIds), link, policy) ? 'unchanged' : 'changed'].push(one);
   }
   return sorted;
@@ -179,43 +179,6 @@ async function forgetVanished(db: Db, codes: readonly string[], raws: readonly R
   const vanished = codes.filter((code) => !found.has(code));
   await resolveOrderDeadLetters(db, vanished);
   await forgetWaiting(db, vanished);
-}
-
-/** Gives how many deletions are held back because far more orders were deleted than usual. */
-async function holdDeletions(
-  { db }: SliceDeps,
-  deleted: readonly PreparedOrder[],
-  pushed: number,
-  { removals }: PushPolicy,
-): Promise<number> {
-  if (removals === 'all' || !isUnusual({ pushed, vanished: deleted.length })) return 0;
-  const reason = heldDeletionReason(deleted.length);
-  await keepDeadLetters(
-    db,
-    deleted.map(({ order }) =>
-      orderDeadLetter({ code: order.code, deleted_at: order.deletedAt?.toISOString() ?? null }, reason),
-    ),
-  );
-  return deleted.length;
-}
-
-async function isUnusualSlice(db: Db, changed: readonly PreparedOrder[]): Promise<boolean> {
-  const links = await orderLines(
-    db,
-    changed.map(({ order }) => order.code),
-  );
-  let [pushed, vanished] = [0, 0];
-  for (const { order, lines, waiting, faulty } of changed) {
-    const codes = new Set([...lines, ...waiting, ...faulty].map((line) => line.lineCode));
-    const linked = (links.get(order.code) ?? []).filter((link) => link.subOrderId !== null);
-    pushed += linked.length;
-    // Where lines only got new codes, others take their place.
-    vanished += Math.max(
-      0,
-      Math.min(linked.filter((link) => !codes.has(link.lineCode)).length, linked.length - codes.size),
-    );
-  }
-  return isUnusual({ pushed, vanished });
 }
 
 /** The rows checked against the contract, with the product ids that are known so far. */

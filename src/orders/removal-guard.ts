@@ -1,19 +1,19 @@
 import type { PreparedOrder } from './prepare-order.ts';
 
-/** Removals in one slice that are always allowed. */
+/** Removals in one run that are always allowed. */
 const alwaysAllowed = 20;
-/** More removals are unusual if they exceed this share of what the slice has at the service. */
-const usualShare = 0.25;
+/** More removals are unusual if they exceed this share of the orders that the run has read. */
+const usualShare = 0.01;
 
 /**
- * Whether a slice would remove far more than usual: `order_lines` is empty, a table was truncated, `deleted_at` was set
- * everywhere. Then nothing of the slice is removed until `--allow-removals` is given (promise 6).
+ * Whether a run would remove far more than usual: `order_lines` has lost rows, a table was truncated, `deleted_at` was set by
+ * mistake. Then nothing is removed until `--allow-removals` is given (promise 6).
  *
- * @param pushed sub-orders (or orders) of the slice that were pushed before.
- * @param vanished how many of them the shop does not have any more.
+ * @param read orders that the run has read, or of a day.
+ * @param removals orders and sub-orders that it would remove.
  */
-export function isUnusual({ pushed, vanished }: { pushed: number; vanished: number }): boolean {
-  return vanished > alwaysAllowed && vanished > pushed * usualShare;
+export function isUnusual({ read, removals }: { read: number; removals: number }): boolean {
+  return removals > alwaysAllowed && removals > read * usualShare;
 }
 
 /** An order that has lost all of its lines looks like a fault of the query rather than like a purchase of nothing. */
@@ -23,10 +23,11 @@ export function emptiesOrder({ lines, waiting, faulty }: PreparedOrder): boolean
 
 const allow = 'If that is right, run: npx review-sync sync orders --allow-removals';
 
-export const heldRemovalsReason = (removals: number, { isEmptied }: { isEmptied: boolean }) =>
+export const heldReason = (removals: number, read: number) =>
+  `the shop has deleted it or does not show all of its lines any more; the run would have removed ${removals} orders and sub-orders of ${read} orders that it read, far more than usual. Nothing was removed. ${allow}`;
+
+/** @param removals sub-orders of the order that stay. */
+export const keptReason = (removals: number, { isEmptied }: { isEmptied: boolean }) =>
   isEmptied
     ? `the shop shows no line of the order any more, although the service has ${removals} of its sub-orders; none was removed. ${allow}`
-    : `${removals} of its sub-orders would be removed because the shop does not show their lines any more, together with far more than usual; nothing was removed. ${allow}`;
-
-export const heldDeletionReason = (deleted: number) =>
-  `the shop marks it as deleted, together with far more orders than usual (${deleted} in this slice); nothing was deleted. ${allow}`;
+    : `${removals} of its sub-orders are not removed although the shop does not show their lines any more, because far more than usual were missing at once. ${allow}`;

@@ -3,13 +3,14 @@ import { describeError, IncompleteError } from '../base/errors.ts';
 import type { Second } from '../base/time/span.ts';
 import { NotFoundError, type OrderDetail, RefusedError } from '../review-api/index.ts';
 import {
-  type AbsentDay,
-  absentDays,
+  absentInRun,
+  countKnownOrders,
   forgetAbsentOrders,
   isEverythingAbsent,
   keepAbsentOrder,
   pruneAbsentOrders,
 } from '../warehouse/absent-orders.ts';
+import type { Db } from '../warehouse/index.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
 import type { PushPolicy } from './desired-order.ts';
 import { orderAtService, sendWrite } from './post-order.ts';
@@ -23,8 +24,7 @@ const waitHours = 24;
 
 /**
  * Ends a rescan: deletes orders at the service that the shop no longer shows, and forgets absent orders with which nothing
- * is left to do. Nothing is deleted unless ORDER_DELETES=send, nor where far more orders vanished than usual, of one day
- * of creation or of all days together (promise 6).
+ * is left to do. Nothing is deleted unless ORDER_DELETES=send, nor where far more orders vanished than usual (promise 6).
  *
  * @param runId of the rescan: only orders that it missed itself are deleted.
  * @param options.before the oldest creation that the rescan reads.
@@ -36,47 +36,34 @@ export async function removeAbsentOrders(
   options: { before: Second; removals: PushPolicy['removals'] },
 ): Promise<Counts> {
   const { db, deletes } = deps;
-  const days = deletes === 'send' ? await absentDays(db, runId, waitHours) : [];
-  // A shop of few orders whose table was truncated: what is gone is all there was.
-  const isEverything = days.length > 0 && (await isEverythingAbsent(db, runId, options.before));
-  const isHeld = options.removals === 'usual' ? heldDays(days, isEverything) : () => false;
+  const { absent, due } = deletes === 'send' ? await absentInRun(db, runId, waitHours) : { absent: 0, due: [] };
+  const isHeld = due.length > 0 && options.removals === 'usual' && (await isAccident(db, runId, options.before, absent));
   const service = openServiceHealth(deps.api, deps.patience);
   const counts = { orders_deleted: 0, orders_deleted_kept: 0 };
-  const [failures, held]: [string[], string[]] = [[], []];
-  for (const day of days) {
-    if (isHeld(day)) {
-      held.push(...day.due);
-      continue;
-    }
-    for (const code of day.due) {
-      deps.signal.throwIfAborted();
-      const outcome = await removeAbsentOrder(deps, service.ofRecord({ hasFailedBefore: false }), code);
-      if (outcome.kind === 'failed') failures.push(`${code} (${outcome.reason})`);
-      if (outcome.kind === 'kept') await keepAbsentOrder(db, code, outcome.reason);
-      else if (outcome.kind !== 'failed') await forgetAbsentOrders(db, [code]);
-      if (outcome.kind === 'deleted') counts.orders_deleted += 1;
-      if (outcome.kind === 'kept') counts.orders_deleted_kept += 1;
-    }
+  const failures: string[] = [];
+  for (const code of isHeld ? [] : due) {
+    deps.signal.throwIfAborted();
+    const outcome = await removeAbsentOrder(deps, service.ofRecord({ hasFailedBefore: false }), code);
+    if (outcome.kind === 'failed') failures.push(`${code} (${outcome.reason})`);
+    if (outcome.kind === 'kept') await keepAbsentOrder(db, code, outcome.reason);
+    else if (outcome.kind !== 'failed') await forgetAbsentOrders(db, [code]);
+    if (outcome.kind === 'deleted') counts.orders_deleted += 1;
+    if (outcome.kind === 'kept') counts.orders_deleted_kept += 1;
   }
   await pruneAbsentOrders(db, options.before, deletes);
-  const problems = [...heldProblem(held, days), ...failureProblem(failures)];
+  const problems = [...(isHeld ? [heldProblem(absent, due.length)] : []), ...failureProblem(failures)];
   if (problems.length > 0) throw new IncompleteError(problems.join('. '));
   return counts;
 }
 
-function heldDays(days: readonly AbsentDay[], isEverything: boolean): (day: AbsentDay) => boolean {
-  const sum = (count: (day: AbsentDay) => number) => days.reduce((total, day) => total + count(day), 0);
-  const isUnusualTogether = isUnusual({ pushed: sum((day) => day.known), vanished: sum((day) => day.absent) });
-  return (day) => isEverything || isUnusualTogether || isUnusual({ pushed: day.known, vanished: day.absent });
+/** Far more is gone than usual, or, in a shop of few orders, everything. */
+async function isAccident(db: Db, runId: string, since: Second, absent: number): Promise<boolean> {
+  if (isUnusual({ read: await countKnownOrders(db, since), removals: absent })) return true;
+  return isEverythingAbsent(db, runId, since);
 }
 
-function heldProblem(held: readonly string[], days: readonly AbsentDay[]): string[] {
-  if (held.length === 0) return [];
-  const absent = days.reduce((total, day) => total + day.absent, 0);
-  return [
-    `${absent.toLocaleString('en')} pushed orders are gone from the shop, far more than usual; ${held.length.toLocaleString('en')} of them were not deleted at the service. If that is right, run: npx review-sync sync reconcile --allow-removals`,
-  ];
-}
+const heldProblem = (absent: number, due: number) =>
+  `${absent.toLocaleString('en')} pushed orders are gone from the shop, far more than usual; ${due.toLocaleString('en')} of them were not deleted at the service. If that is right, run: npx review-sync sync reconcile --allow-removals`;
 
 function failureProblem(failures: readonly string[]): string[] {
   const [first] = failures;

@@ -3,7 +3,7 @@ import type { LeasedOrder } from '../warehouse/order-store.ts';
 import { type DesiredOrder, requestBody } from './desired-order.ts';
 import { orderAtService, sendWrite } from './post-order.ts';
 import { count, failOrder, lost, newAttempt, recordOf } from './push-attempt.ts';
-import type { OrderDeps, PushOutcome } from './push-order.ts';
+import type { OrderDeps, PushDeps, PushOutcome } from './push-order.ts';
 import type { FailureKind } from './retry-delay.ts';
 import { isSameCode } from './same-content.ts';
 import { type Attempted, refusalKind } from './service-health.ts';
@@ -49,6 +49,23 @@ async function currentOrder(
   return sendWrite(deps, leased, (limits) => deps.api.orders.upsert(body, limits));
 }
 
+/**
+ * Takes note that the order is to be deleted, for the last batch of the run; what is held back stays held back. The fingerprint
+ * is forgotten, so that an order that returns is pushed.
+ */
+export async function noteDeletion(deps: PushDeps, leased: LeasedOrder, desired: DesiredOrder): Promise<PushOutcome> {
+  if (leased.link.removalsHeld) {
+    await deps.store.release(leased, { wasSent: false });
+    return { kind: 'ended', counts: { orders_failed: 1 } };
+  }
+  const attempt = newAttempt(desired, leased);
+  attempt.removalsWanted = 1;
+  const record = recordOf(deps, attempt, leased, { kind: 'failed', reason: '', failure: 'permanent' });
+  const noted = { ...record, fingerprint: null, waiting: [], deadLetters: [] };
+  if (!(await deps.store.record(leased, noted))) return lost(deps, leased);
+  return { kind: 'ended', counts: {} };
+}
+
 /** Why the order must not be deleted at the service; undefined where it may be. */
 export async function whyKept(
   { store }: Pick<OrderDeps, 'store'>,
@@ -63,7 +80,7 @@ export async function whyKept(
     : 'it has, or may have, reviews';
 }
 
-/** Records that the order stays as it was last pushed. Nothing of it waits or fails any more. */
+/** Records that the order stays: no run tries again until the shop changes it. Nothing of it waits or fails any more. */
 async function keepAtService(
   deps: OrderDeps,
   leased: LeasedOrder,
@@ -74,9 +91,12 @@ async function keepAtService(
     { order: leased.orderCode, orderId: leased.link.orderId },
     `did not delete an order that the shop deleted: ${why}`,
   );
-  const record = recordOf(newAttempt(desired, leased), leased, { kind: 'failed', reason: why, failure: 'permanent' });
-  const asPushed = { ...record, fingerprint: leased.link.fingerprint, waiting: [], deadLetters: [] };
-  if (!(await deps.store.record(leased, asPushed))) return lost(deps, leased);
+  const record = recordOf(deps, newAttempt(desired, leased), leased, {
+    kind: 'failed',
+    reason: why,
+    failure: 'permanent',
+  });
+  if (!(await deps.store.record(leased, { ...record, waiting: [], deadLetters: [] }))) return lost(deps, leased);
   return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
 }
 
@@ -90,7 +110,7 @@ async function failed(
   const attempt = newAttempt(desired, leased);
   failOrder(attempt, reason, kind);
   count(attempt, 'orders_failed');
-  if (!(await deps.store.record(leased, recordOf(attempt, leased, { kind: 'failed', reason, failure: kind })))) {
+  if (!(await deps.store.record(leased, recordOf(deps, attempt, leased, { kind: 'failed', reason, failure: kind })))) {
     return lost(deps, leased);
   }
   return { kind: 'ended', counts: attempt.counts };

@@ -28,11 +28,13 @@ import { prepareAll, pushStep, type SliceDeps } from './push-slice.ts';
  * - `created`: reads the orders created in the span again. Without an end: all from its start on.
  * - `absent`: reads those orders again that were absent before and are older than the rescan reads.
  * - `keyless`: looks for rows that no walk meets.
+ * - `push`: the last batch, see planRemovals.
  */
 export type RescanStep =
   | { kind: 'created'; start: Second; end?: Second }
   | { kind: 'absent'; before: Second }
-  | { kind: 'keyless' };
+  | { kind: 'keyless' }
+  | { kind: 'push'; codes: string[]; plannedAt?: string };
 
 /** `start`: the oldest creation that the rescan reads; undefined: it reads no orders. */
 export type RescanPlan = { start: Second | undefined; steps: RescanStep[] };
@@ -124,7 +126,7 @@ function isDue(
   link: OrderLink | undefined,
   { gradeIds, policy }: { gradeIds: ReadonlyMap<string, number>; policy: PushPolicy },
 ): boolean {
-  if (one.order.deletedAt) return deletes === 'send' && link !== undefined;
+  if (one.order.deletedAt && (deletes === 'off' || link === undefined)) return false;
   return !isUnchanged(desiredOrder(one, gradeIds), link, policy);
 }
 

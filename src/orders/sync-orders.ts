@@ -13,23 +13,20 @@ import {
   readOrderWalk,
 } from '../warehouse/order-walks.ts';
 import type { PushPolicy } from './desired-order.ts';
+import { planRemovals, stepsOf } from './plan-steps.ts';
 import type { OrderStep } from './push-slice.ts';
 
 export type SyncDeps = { shop: Shop; db: Db };
 
 export type SyncOptions = {
+  /** The run in sync.runs. */
+  runId?: string | undefined;
   /** How far before its cursor the run reads again: a transaction that commits late carries an older date than the cursor. */
   lookbackMinutes: number;
   removals?: PushPolicy['removals'];
   /** Orders that the run plans and keeps in the queue at a time. 50,000 codes are 1 MB. */
   batchSize: number;
 };
-
-/** Orders in one step of a small batch, so that several workers share it. */
-const ordersPerSmallStep = 200;
-/** Orders in one step of a large batch: the queue keeps a row a step until the run ends. */
-const ordersPerLargeStep = 1000;
-const smallBatch = 2000;
 
 /**
  * How far an incremental run has come: what the batch that is being pushed ends with. Kept with the run's job in the queue,
@@ -48,6 +45,10 @@ export type SyncState = {
   newest?: OrderKey;
   /** Batches before this one. */
   batches: number;
+  /** Orders that the run has read, this batch included. */
+  read: number;
+  /** This is the last batch: it removes what the batches before took note of. */
+  isRemoving?: true;
   /** Batches in a row that began beyond the shop's clock as it was when the run was planned. */
   ahead?: number;
   /** A step of the run failed: the cursor stays where it is, and the next run reads from there again. */
@@ -62,6 +63,7 @@ export type SyncBatch = { steps: OrderStep[]; state: SyncState };
  * 1. Without a cursor, in a shop with a change feed: all orders, by code. A walk that was interrupted goes on where it stopped.
  * 2. Everything that changed since the cursor minus the lookback; without a cursor, from the beginning.
  * 3. With the first batch: orders to read again for other reasons, such as dead letters.
+ * 4. At the end: orders of which something is to be removed at the service, see planRemovals.
  */
 export async function planSyncOrders(deps: SyncDeps, options: SyncOptions): Promise<SyncBatch> {
   const plannedAt = (await warehouseNow(deps.db)).toISOString();
@@ -69,13 +71,14 @@ export async function planSyncOrders(deps: SyncDeps, options: SyncOptions): Prom
   const cursor = await soundCursor(deps.db, shopNow);
   const walk = await walkToGoOn(deps, cursor, shopNow);
   // An interrupted walk has had batches before.
-  const before: SyncState = { shopNow, batches: walk && walk.orders > 0 ? 0 : -1, isHeld: false };
+  const before: SyncState = { shopNow, batches: walk && walk.orders > 0 ? 0 : -1, read: 0, isHeld: false };
   const batch =
     walk === undefined
       ? await planChanges(deps, before, startOf(cursor, options), options)
       : await planWalk(deps, { ...before, walk }, options);
   const codes = await ordersToRevisit(deps.db);
-  return { ...batch, steps: [...batch.steps, ...stepsOf(codes, options, plannedAt)] };
+  const state = { ...batch.state, read: batch.state.read + codes.length };
+  return { state, steps: [...batch.steps, ...stepsOf(codes, options, plannedAt)] };
 }
 
 /**
@@ -93,8 +96,16 @@ export async function continueSyncOrders(
   options: SyncOptions,
 ): Promise<SyncBatch | undefined> {
   const now: SyncState = { ...state, isHeld: state.isHeld || batch.failed };
-  if (batch.isLost) return undefined;
+  if (batch.isLost || state.isRemoving) return undefined;
   if (!now.isHeld) await save(deps.db, now);
+  const next = await planNext(deps, now, options);
+  if (next !== undefined) return next;
+  const steps = await planRemovals(deps.db, { ...options, read: now.read });
+  return steps.length === 0 ? undefined : { steps, state: { ...now, isRemoving: true } };
+}
+
+/** The next batch of orders to read. */
+async function planNext(deps: SyncDeps, now: SyncState, options: SyncOptions): Promise<SyncBatch | undefined> {
   if (now.walk === undefined) return now.next && planChanges(deps, now, now.next, options);
   if (now.next !== undefined) return planWalk(deps, now, options);
   // A walk of one batch saw one moment. During a longer one orders changed behind it.
@@ -192,23 +203,8 @@ function withoutPlace({ next, upTo, ...state }: SyncState): SyncState {
 
 function batchOf({ keys, next }: OrderPage, options: SyncOptions, state: SyncState): SyncBatch {
   const codes = keys.map(({ code }) => code);
-  return { steps: stepsOf(codes, options), state: { ...state, ...(next && { next }) } };
-}
-
-/** @param plannedAt where the orders are read again: not those that the run has pushed since. */
-export function stepsOf(
-  codes: readonly string[],
-  policy: { removals?: PushPolicy['removals']; contact?: PushPolicy['contact'] },
-  plannedAt?: string,
-): OrderStep[] {
-  const { removals = 'usual', contact = 'young' } = policy;
-  const size = codes.length <= smallBatch ? ordersPerSmallStep : ordersPerLargeStep;
-  const steps: OrderStep[] = [];
-  for (let at = 0; at < codes.length; at += size) {
-    const step = { codes: codes.slice(at, at + size), contact, removals };
-    steps.push(plannedAt === undefined ? step : { ...step, plannedAt });
-  }
-  return steps;
+  const read = state.read + codes.length;
+  return { steps: stepsOf(codes, options), state: { ...state, read, ...(next && { next }) } };
 }
 
 const notAfter = (key: OrderKey, latest: string): OrderKey =>

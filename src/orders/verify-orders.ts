@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { addCounts, type Counts } from '../base/counts.ts';
+import type { Counts } from '../base/counts.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { knownOrders } from '../warehouse/absent-orders.ts';
@@ -65,7 +65,7 @@ const listedAtMost = 20;
 
 /**
  * Compares shop and service order by order over the orders created in the range, one request an order; then looks for
- * pushed orders that the shop no longer shows. Memory does not grow with the range.
+ * pushed orders that the shop no longer shows. Memory does not grow with the range, but for the codes to repair.
  *
  * @param options.repair pushes again what is missing or differs, without e-mail address and phone number.
  * @throws the errors of the shop and of the client when one of them fails as a whole.
@@ -80,12 +80,14 @@ export async function verifyOrders(
     lookup: openLookup(deps),
     slots: pLimit(deps.concurrency),
     report: emptyReport(options),
+    toRepair: [],
   };
   for await (const raws of ordersByCreation(deps.shop, range)) {
     deps.signal.throwIfAborted();
     await verifyPage(work, raws);
     deps.onProgress(work.report.orders, `${work.report.differing} differ`);
   }
+  if (work.report.repair) await repair(work, work.report.repair);
   for await (const known of knownOrders(deps.db, range)) {
     deps.signal.throwIfAborted();
     for (const { code } of await missingInShop(deps.shop, known)) {
@@ -101,6 +103,8 @@ type Work = {
   lookup: ReturnType<typeof openLookup>;
   slots: LimitFunction;
   report: OrderVerification;
+  /** Codes of orders that are missing or differ. */
+  toRepair: string[];
 };
 
 const emptyReport = ({ repair }: { repair: boolean }): OrderVerification => ({
@@ -119,18 +123,16 @@ const emptyReport = ({ repair }: { repair: boolean }): OrderVerification => ({
 async function verifyPage(work: Work, raws: readonly RawOrder[]): Promise<void> {
   const { report } = work;
   report.orders += raws.length;
-  const differing: OrderLook[] = [];
   for (const look of await looksOf(work, raws)) {
     const { shop, shown, comparison } = look;
     if (shown.kind === 'failed') unknown(work, shop.code, shown.reason);
     else if (!comparison || isDifferent(comparison)) {
       const kind = comparison ? 'differs' : 'missing';
       difference(work, { code: shop.code, kind, comparison: comparison && withoutPersonalData(comparison) });
-      differing.push(look);
+      if (report.repair) work.toRepair.push(shop.code);
     } else report.equal += 1;
     countNotComparable(report, comparison);
   }
-  if (report.repair && differing.length > 0) await repairPage(work, report.repair, differing);
 }
 
 /** Looks at the orders that can be compared; counts the others. */
@@ -145,18 +147,23 @@ async function looksOf(work: Work, raws: readonly RawOrder[]): Promise<OrderLook
   return Promise.all(looks);
 }
 
-async function repairPage(work: Work, repair: OrderRepair, differing: readonly OrderLook[]): Promise<void> {
-  const { deps } = work;
-  const codes = differing.map((look) => look.shop.code);
-  repair.counts = addCounts([repair.counts, await repairOrders(deps, codes)]);
-  const again = await looksOf({ ...work, report: emptyReport({ repair: false }) }, await deps.shop.orders(codes));
-  const isRepaired = ({ comparison }: OrderLook) => comparison !== undefined && !isDifferent(comparison);
-  const repaired = new Set(again.filter(isRepaired).map((look) => look.shop.code));
-  for (const code of codes) {
-    if (repaired.has(code)) repair.repaired += 1;
-    else leave(work, code);
+/** Pushes the orders that differ, removes what they have too much, and compares them again. */
+async function repair(work: Work, done: OrderRepair): Promise<void> {
+  const { deps, report, toRepair } = work;
+  done.counts = await repairOrders(deps, toRepair, { read: report.orders });
+  for (let at = 0; at < toRepair.length; at += comparedAgainAtOnce) {
+    const codes = toRepair.slice(at, at + comparedAgainAtOnce);
+    const again = await looksOf({ ...work, report: emptyReport({ repair: false }) }, await deps.shop.orders(codes));
+    const isRepaired = ({ comparison }: OrderLook) => comparison !== undefined && !isDifferent(comparison);
+    const repaired = new Set(again.filter(isRepaired).map((look) => look.shop.code));
+    for (const code of codes) {
+      if (repaired.has(code)) done.repaired += 1;
+      else leave(work, code);
+    }
   }
 }
+
+const comparedAgainAtOnce = 500;
 
 function leave({ report }: Work, code: string): void {
   if (!report.repair) return;

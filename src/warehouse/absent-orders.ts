@@ -28,6 +28,13 @@ export async function* knownOrders(
   }
 }
 
+/** How many pushed orders were created since the moment. */
+export async function countKnownOrders(db: Db, since: Second): Promise<number> {
+  const { rows } = await sql<{ orders: number }>`
+    select count(*) as orders from sync.order_links where ordered_at >= ${isoOf(since)}`.execute(db);
+  return rows[0]?.orders ?? 0;
+}
+
 /**
  * Takes note of orders that the shop does not show. An order that was pushed since it was first missed has returned in
  * between: its absence starts again.
@@ -69,30 +76,22 @@ export async function absentOrders(
   return rows;
 }
 
-/** Absent orders of one day of creation (UTC), beside how many orders of that day were pushed. */
-export type AbsentDay = {
-  day: string;
-  known: number;
+export type AbsentInRun = {
+  /** Orders that the run missed, without those that stay at the service because they have reviews. */
   absent: number;
-  /** Orders that this run missed, a day or more after they were first missed. */
+  /** Of these, the codes of those that were first missed a day or more ago. */
   due: string[];
 };
 
-/** The days on which this run missed an order. @param waitHours between the first absence and the deletion. */
-export async function absentDays(db: Db, runId: string, waitHours: number): Promise<AbsentDay[]> {
-  const { rows } = await sql<AbsentDay>`
-    with day as (
-      select date_trunc('day', ordered_at, 'UTC') as start, count(*) as absent,
-        coalesce(array_agg(order_code order by order_code) filter (
-          where kept is null and first_missed_at <= last_missed_at - ${waitHours} * interval '1 hour'
-        ), '{}') as due
-      from sync.absent_orders where run_id = ${runId} group by 1
-    )
-    select to_char(start, 'YYYY-MM-DD') as day, absent, due,
-      (select count(*) from sync.order_links l
-       where l.ordered_at >= start and l.ordered_at < start + interval '24 hours') as known
-    from day order by start`.execute(db);
-  return rows;
+/** What this run missed. @param waitHours between the first absence and the deletion. */
+export async function absentInRun(db: Db, runId: string, waitHours: number): Promise<AbsentInRun> {
+  const { rows } = await sql<AbsentInRun>`
+    select count(*) as absent,
+      coalesce(array_agg(order_code order by order_code) filter (
+        where first_missed_at <= last_missed_at - ${waitHours} * interval '1 hour'
+      ), '{}') as due
+    from sync.absent_orders where run_id = ${runId} and kept is null`.execute(db);
+  return rows[0] ?? { absent: 0, due: [] };
 }
 
 /** Whether this run missed every pushed order that was created since the moment. */

@@ -16,7 +16,8 @@ export type OrderLink = {
   isRetryDue: boolean;
   /** The contents of the line links may be older than what the service holds: a push did not record what it changed. */
   areLinesUnsure: boolean;
-  /** Sub-orders stay at the service whose lines vanished together with far more than usual. */
+  /** Sub-orders that are to be removed, or 1 where the shop has deleted the order; and whether that is held back. */
+  removalsWanted: number;
   removalsHeld: boolean;
   /** Hash of the contact that the shop had at the last push, and whether it was sent. */
   contactHash: string | null;
@@ -47,7 +48,7 @@ export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<
     .select(['order_code as orderCode', 'order_id as orderId', 'failures'])
     .select(['contact_hash as contactHash', 'contact_sent as contactSent', 'sent_fields as sentFields'])
     .select(['pushed_at as pushedAt', 'first_pushed_at as firstPushedAt'])
-    .select(['failed_pushes as failedPushes', 'removals_held as removalsHeld'])
+    .select(['failed_pushes as failedPushes', 'removals_held as removalsHeld', 'removals_wanted as removalsWanted'])
     .select('lines_unsure as areLinesUnsure')
     // While a push is under way, or after one that died, the order may differ from what was last recorded.
     .select(sql<string | null>`case when lease_owner is null then fingerprint end`.as('fingerprint'))

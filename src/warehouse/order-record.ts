@@ -14,7 +14,10 @@ export type PushRecord = LineChange & {
   failedPushes: number;
   /** When to push the order again although the shop did not change it; null: never. */
   retryAfterMs: number | null;
+  removalsWanted: number;
   removalsHeld: boolean;
+  /** The run that took note of `removalsWanted`. */
+  removalsRun: string | undefined;
   linesUnsure: boolean;
   userGradeCode: string | undefined;
   userGradeId: number | undefined;
@@ -51,7 +54,9 @@ export function recordColumns(push: PushRecord) {
     sent_fields: push.sentFields,
     failed_pushes: push.failedPushes,
     retry_after_ms: push.retryAfterMs,
+    removals_wanted: push.removalsWanted,
     removals_held: push.removalsHeld,
+    removals_run: push.removalsRun,
     lines_unsure: push.linesUnsure,
     user_grade_code: push.userGradeCode,
     user_grade_id: push.userGradeId,

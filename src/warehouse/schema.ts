@@ -81,6 +81,8 @@ type OrderLinks = {
   retry_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
   lines_unsure: boolean;
   removals_held: Generated<boolean>;
+  removals_wanted: Generated<number>;
+  removals_run: string | null;
   contact_hash: string | null;
   contact_sent: Generated<boolean>;
   sent_fields: string[] | null;

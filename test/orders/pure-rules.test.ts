@@ -96,7 +96,7 @@ describe('desiredOrder', () => {
   const link = (more: Partial<OrderLink>): OrderLink => ({
     ...{ orderCode: 'A', orderId: 1, fingerprint: null, failures: 0, contactHash: null, contactSent: false },
     ...{ sentFields: [], pushedAt: new Date(), firstPushedAt: new Date() },
-    ...{ failedPushes: 0, isRetryDue: false, removalsHeld: false, areLinesUnsure: false },
+    ...{ failedPushes: 0, isRetryDue: false, removalsWanted: 0, removalsHeld: false, areLinesUnsure: false },
     ...more,
   });
 

@@ -113,12 +113,35 @@ test.each([
   expect(world.requests().filter((one) => one.method === 'DELETE')).toEqual([]);
 });
 
-test('twenty removals are always allowed, and beyond that a quarter', () => {
-  expect(isUnusual({ pushed: 20, vanished: 20 })).toBe(false);
-  expect(isUnusual({ pushed: 84, vanished: 21 })).toBe(false);
-  expect(isUnusual({ pushed: 83, vanished: 21 })).toBe(true);
-  expect(isUnusual({ pushed: 400, vanished: 100 })).toBe(false);
-  expect(isUnusual({ pushed: 400, vanished: 101 })).toBe(true);
+test('twenty removals of a run are always allowed, and beyond that one in a hundred orders that it read', () => {
+  expect(isUnusual({ read: 20, removals: 20 })).toBe(false);
+  expect(isUnusual({ read: 2000, removals: 21 })).toBe(true);
+  expect(isUnusual({ read: 2100, removals: 21 })).toBe(false);
+  expect(isUnusual({ read: 100_000, removals: 1000 })).toBe(false);
+  expect(isUnusual({ read: 100_000, removals: 1001 })).toBe(true);
+});
+
+test('deletions and removed lines spread over many slices are counted together, and none is carried out unasked', async () => {
+  const world = await orderWorld(250);
+  const environment = { ...world.environment, ORDER_DELETES: 'send' };
+  const state = `select count(distinct o.id)::integer as orders, count(s.id)::integer as lines
+    from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id`;
+  // Of each slice of 200 orders at most 20.
+  await world.shop(`update o set deleted_at = now() where right(code, 1) = '5' and length(code) > 2;
+    delete from l where line_code = '2' and right(order_code, 2) in ('11', '22', '33', '44')`);
+  const held = await runCli(['backfill', 'orders'], environment);
+  expect(held.status).toBe(1);
+  expect(held.stderr).toContain('dead-letters');
+  expect(await world.atService(state)).toEqual([{ orders: 250, lines: 500 }]);
+  // Another run does not take the first twenty of them.
+  await runCli(['sync', 'orders'], environment);
+  await runCli(['sync', 'reconcile'], environment);
+  expect(await world.atService(state)).toEqual([{ orders: 250, lines: 500 }]);
+  expect((await world.openDeadLetters())[0]?.reason).toContain('--allow-removals');
+  const allowed = await runCli(['sync', 'orders', '--allow-removals'], environment);
+  expect(allowed).toMatchObject({ status: 0 });
+  expect(await world.atService(state)).toEqual([{ orders: 226, lines: 440 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
 });
 
 test('removals that were held back stay so when one of the orders changes alone, until they are allowed', async () => {

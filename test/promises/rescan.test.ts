@@ -182,7 +182,7 @@ test('a truncated table of a shop of few orders deletes nothing either', async (
   expect((await codesAtService(world)).length).toBeGreaterThan(0);
 });
 
-test('one lost day deletes nothing of that day, although it is a small part of all orders', async () => {
+test('one lost day deletes nothing, although it is a small part of all orders', async () => {
   const world = await pushedWorld(30, { ORDER_DELETES: 'send' });
   await world.shop(`
     insert into o (code, created_at) select 'D' || n, now() - interval '5 days' from generate_series(1, 300) n;
@@ -192,9 +192,7 @@ test('one lost day deletes nothing of that day, although it is a small part of a
   await rescan(world);
   await dayPasses(world);
   expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', status: 1 });
-  const codes = await codesAtService(world);
-  expect(codes.filter((code) => code.startsWith('O'))).toHaveLength(30);
-  expect(codes).not.toContain('D1');
+  expect(await codesAtService(world)).toHaveLength(331);
 });
 
 test('an order with reviews stays, is asked about once, and stops nothing', async () => {

@@ -15,5 +15,5 @@ where l.lease_owner is null or l.lease_expires_at < clock_timestamp()
 returning
   order_code as "orderCode", lease_owner as token, order_id as "orderId", fingerprint, failures,
   failed_pushes as "failedPushes", coalesce(retry_at <= clock_timestamp(), false) as "isRetryDue",
-  removals_held as "removalsHeld", contact_hash as "contactHash", contact_sent as "contactSent",
+  removals_wanted as "removalsWanted", removals_held as "removalsHeld", contact_hash as "contactHash", contact_sent as "contactSent",
   sent_fields as "sentFields", lines_unsure as "areLinesUnsure", pushed_at as "pushedAt", first_pushed_at as "firstPushedAt"

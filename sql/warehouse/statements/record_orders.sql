@@ -10,13 +10,15 @@ with leased as (
     shop_updated_at = g.shop_updated_at, ordered_at = g.ordered_at, pushed_at = clock_timestamp(),
     failures = jsonb_array_length(g.dead_letters), failed_pushes = g.failed_pushes,
     retry_at = clock_timestamp() + g.retry_after_ms * interval '1 millisecond', removals_held = g.removals_held,
+    removals_wanted = g.removals_wanted, removals_run = g.removals_run,
     lines_unsure = g.lines_unsure,
     lease_owner = case when g.keeps_lease then l.lease_owner end,
     lease_expires_at = case when g.keeps_lease then l.lease_expires_at end
   from jsonb_to_recordset($1::jsonb) as g (
     order_code text, token text, order_id bigint, fingerprint text, contact_hash text, contact_sent boolean, sent_fields jsonb,
     user_grade_code text, user_grade_id bigint, shop_updated_at timestamptz, ordered_at timestamptz,
-    failed_pushes integer, retry_after_ms bigint, removals_held boolean, lines_unsure boolean, keeps_lease boolean,
+    failed_pushes integer, retry_after_ms bigint, removals_held boolean,
+    removals_wanted integer, removals_run text, lines_unsure boolean, keeps_lease boolean,
     lines jsonb, drop_links jsonb, waiting jsonb, dead_letters jsonb
   )
   where l.order_code = g.order_code and l.lease_owner = g.token

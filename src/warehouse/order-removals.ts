@@ -1,0 +1,36 @@
+import { sql } from 'kysely';
+import type { Db } from './index.ts';
+
+/** An order of which something is to be removed at the service: how many sub-orders, or 1 for the order itself. */
+export type WantedRemoval = { code: string; removals: number };
+
+/**
+ * What pushes took note of and nobody has removed or held back: of this run, and of runs that ended before they could remove
+ * it. What other runs that still go on have found is theirs to count.
+ */
+export async function wantedRemovals(db: Db, runId: string | undefined): Promise<WantedRemoval[]> {
+  const { rows } = await sql<WantedRemoval>`
+    select order_code as code, removals_wanted as removals from sync.order_links
+    where removals_wanted > 0 and not removals_held and (
+      removals_run = ${runId ?? null}
+      or not exists (select from sync.runs r where r.id = removals_run and r.finished_at is null)
+    )
+    order by order_code`.execute(db);
+  return rows;
+}
+
+/** Holds removals back until somebody allows them: the orders become dead letters with this reason. */
+export async function holdRemovals(db: Db, codes: readonly string[], reason: string): Promise<void> {
+  await sql`
+    with held as (
+      update sync.order_links set removals_held = true, failures = greatest(failures, 1)
+      where order_code = any(${codes}) and removals_wanted > 0
+      returning order_code, removals_wanted
+    )
+    insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
+    select 'order', order_code, order_code, ${reason}, jsonb_build_object('code', order_code, 'removals', removals_wanted)
+    from held
+    on conflict (kind, key) where resolved_at is null do update
+    set reason = excluded.reason, payload = excluded.payload, attempts = kept.attempts + 1, last_failed_at = now(),
+      checked_at = now()`.execute(db);
+}
