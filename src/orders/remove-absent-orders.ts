@@ -37,7 +37,8 @@ export async function removeAbsentOrders(
 ): Promise<Counts> {
   const { db, deletes } = deps;
   const { absent, due } = deletes === 'send' ? await absentInRun(db, runId, waitHours) : { absent: 0, due: [] };
-  const isHeld = due.length > 0 && options.removals === 'usual' && (await isAccident(db, runId, options.before, absent));
+  const isHeld =
+    due.length > 0 && options.removals === 'usual' && (await isAccident(db, runId, options.before, absent));
   const service = openServiceHealth(deps.api, deps.patience);
   const counts = { orders_deleted: 0, orders_deleted_kept: 0 };
   const failures: string[] = [];

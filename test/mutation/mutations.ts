@@ -120,8 +120,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'another order that took the id is deleted',
     file: 'src/orders/remove-order.ts',
-    find: 'return isSameCode(detail.code, code) && detail',
-    replace: 'return isSameCode(code, code) && detail',
+    find: 'if (!isSameCode(detail.code, code)) return',
+    replace: 'if (!isSameCode(code, code)) return',
     tests: [orders('removals')],
   },
   {
@@ -134,8 +134,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'removals are unusual only where all vanish',
     file: 'src/orders/removal-guard.ts',
-    find: 'vanished > alwaysAllowed && vanished > pushed * usualShare',
-    replace: 'vanished > alwaysAllowed && vanished >= pushed',
+    find: 'removals > alwaysAllowed && removals > read * usualShare',
+    replace: 'removals > alwaysAllowed && removals >= read',
     tests: [...pureOrders, orders('removals')],
   },
   // Orders: contact, cursor, fingerprint.
@@ -163,8 +163,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the fingerprint leaves out lines that wait',
     file: 'src/orders/desired-order.ts',
-    find: '...{ body, lines, waiting, faulty',
-    replace: '...{ body, lines, faulty',
+    find: 'waiting,\n      faulty: faulty',
+    replace: 'faulty: faulty',
     tests: [...pureOrders, orders('alone')],
   },
   {
