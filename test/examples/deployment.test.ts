@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
 import { readConfig } from '../../src/app/config.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -34,6 +35,80 @@ test('the Kubernetes example runs this version, with variables that it knows and
   expect(all).toContain('kind: NetworkPolicy');
   const probed = [...all.matchAll(/httpGet: \{ path: (\S+),/g)].map(([, path]) => path);
   expect(new Set(probed)).toEqual(new Set(['/healthz', '/readyz']));
+});
+
+/** What a manifest or a compose file may name of another one, found at any depth. */
+function* valuesOf(key: string, at: unknown): Generator<unknown> {
+  for (const [name, value] of typeof at === 'object' && at !== null ? Object.entries(at) : []) {
+    if (name === key) yield value;
+    yield* valuesOf(key, value);
+  }
+}
+
+type Manifest = { apiVersion: string; kind: string; metadata: { name: string }; spec?: Record<string, unknown> };
+
+test('whatever a Kubernetes manifest names, another manifest defines: configuration, labels, ports, workloads', async () => {
+  const files = (await readdir(kubernetes)).filter((file) => file.endsWith('.yaml'));
+  const manifests: Manifest[] = [];
+  for (const file of files) {
+    for (const document of parseAllDocuments(await readFile(join(kubernetes, file), 'utf8'))) {
+      expect(document.errors, file).toEqual([]);
+      manifests.push(document.toJS());
+    }
+  }
+  const defined = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  const references = manifests.flatMap((manifest) => [
+    ...[...valuesOf('configMapRef', manifest), ...valuesOf('configMap', manifest)].map((it) => ['ConfigMap', it]),
+    ...[...valuesOf('secretRef', manifest)].map((it) => ['Secret', it]),
+    ...[...valuesOf('scaleTargetRef', manifest)].map((it) => ['Deployment', it]),
+  ]);
+  const names = references.map(([kind, it]) => `${kind} ${(it as { name: string }).name}`);
+  expect([...new Set(names)].sort()).toEqual([
+    'ConfigMap review-sync',
+    'ConfigMap review-sync-queries',
+    'Deployment review-sync-worker',
+    'Secret review-sync',
+  ]);
+  expect(names.filter((name) => !defined.includes(name))).toEqual([]);
+
+  const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
+  const podLabels = deployments.map(({ spec }) => [...valuesOf('labels', spec)][0] as object);
+  for (const selector of manifests.flatMap(({ kind, spec }) => selectorsOf(kind, spec))) {
+    expect(podLabels.some((labels) => Object.entries(selector).every((label) => isIn(labels, label)))).toBe(true);
+  }
+  const ports = [...valuesOf('containerPort', deployments)].length;
+  const portNames = [...valuesOf('ports', deployments)].flat().map((port) => (port as { name: string }).name);
+  expect(portNames).toHaveLength(ports);
+  const used = [...valuesOf('httpGet', deployments)].map((probe) => (probe as { port: string }).port);
+  const forwarded = [...valuesOf('targetPort', manifests)];
+  expect([...used, ...forwarded].filter((port) => !portNames.includes(String(port)))).toEqual([]);
+});
+
+const isIn = (labels: object, [name, value]: [string, unknown]) => (labels as Record<string, unknown>)[name] === value;
+
+/** The pods that a manifest is about. */
+function selectorsOf(kind: string, spec: Record<string, unknown> = {}): object[] {
+  if (kind === 'Service') return [spec.selector as object];
+  const { matchLabels } = (spec.selector ?? spec.podSelector ?? {}) as { matchLabels?: object };
+  return matchLabels ? [matchLabels] : [];
+}
+
+test('whatever a service of docker-compose.yml names, the file defines: services, networks, volumes, profiles', async () => {
+  const compose = parse(await readFile(packagePath('docker-compose.yml'), 'utf8'), { merge: true });
+  const services = Object.entries<Record<string, unknown>>(compose.services);
+  for (const [name, { depends_on: needed = {}, networks = [], volumes = [], profiles }] of services) {
+    for (const other of Object.keys(needed as object)) {
+      expect(compose.services, name).toHaveProperty(other);
+      // A service with a profile is not started for one without.
+      const { required } = (needed as Record<string, { required?: boolean }>)[other] ?? {};
+      const theirs = compose.services[other].profiles;
+      expect(theirs === undefined || required === false || String(theirs) === String(profiles), name).toBe(true);
+    }
+    for (const network of networks as string[]) expect(Object.keys(compose.networks), name).toContain(network);
+    for (const volume of (volumes as unknown[]).filter((one) => typeof one === 'string' && !one.startsWith('.'))) {
+      expect(Object.keys(compose.volumes), name).toContain(String(volume).split(':')[0]);
+    }
+  }
 });
 
 test('the dashboard of the BI profile asks only what bi_reader may read, and Postgres understands it', async () => {
