@@ -101,17 +101,15 @@ async function measure(size: number) {
     await planSyncOrders({ shop, db: warehouse.db }, { lookbackMinutes: 10, batchSize: 50_000 });
   });
   const { rows } = await client.query<{ now: string }>('select now()::text as now');
-  await concludeSyncOrders(
-    warehouse.db,
-    {
-      shopNow: '',
-      batches: 0,
-      read: 0,
-      isHeld: false,
-      upTo: { at: new Date(rows[0]?.now ?? '').toISOString(), code: '' },
-    },
-    new Date(),
-  );
+  const now = new Date(rows[0]?.now ?? '').toISOString();
+  await concludeSyncOrders(warehouse.db, {
+    shopNow: now,
+    readTo: now,
+    batches: 0,
+    read: 0,
+    isHeld: false,
+    upTo: { at: now, code: '' },
+  });
   await sql`delete from sync.order_walk`.execute(warehouse.db);
 
   async function run(shop: Shop): Promise<number> {
@@ -132,7 +130,7 @@ async function measure(size: number) {
       if (next === undefined) break;
       batch = next;
     }
-    await concludeSyncOrders(warehouse.db, batch.state, new Date());
+    await concludeSyncOrders(warehouse.db, batch.state);
     return orders;
   }
 

@@ -18,18 +18,17 @@ export const syncOrders = defineRun({
   deadLetters: ['order', 'order_line'],
   parse: (payload): SyncOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
   async plan(app, payload, { id: runId }) {
-    const readTo = app.now().toISOString();
     await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
     const { steps, state } = await planSyncOrders(depsOf(app), optionsOf(app, payload, runId));
-    return { steps, state: { ...state, readTo, runId } };
+    return { steps, state: { ...state, runId } };
   },
-  async next(app, payload, { readTo, runId, ...state }, end) {
+  async next(app, payload, { runId, ...state }, end) {
     const batch = { failed: end.failures > 0, isLost: end.failures > 0 && end.successes === 0 };
     const next = await continueSyncOrders(depsOf(app), state, batch, optionsOf(app, payload, runId));
-    return next && { steps: next.steps, state: { ...next.state, readTo, runId } };
+    return next && { steps: next.steps, state: { ...next.state, runId } };
   },
-  async complete(app, { readTo, runId: _, ...state }) {
-    await concludeSyncOrders(app.warehouse.db, state, new Date(readTo));
+  async complete(app, { runId: _, ...state }) {
+    await concludeSyncOrders(app.warehouse.db, state);
     return { lines_waiting: (await waitingLines(app.warehouse.db)).lines };
   },
 });

@@ -21,6 +21,7 @@ import { missingInShop } from './missing-in-shop.ts';
 import { ordersByCreation } from './orders-by-creation.ts';
 import type { PreparedOrder } from './prepare-order.ts';
 import { prepareAll, pushStep, type SliceDeps } from './push-slice.ts';
+import { whereToStart } from './where-to-start.ts';
 
 /**
  * A part of a rescan.
@@ -172,8 +173,8 @@ async function foundByNextRun(
   if (!cursor || codes.length === 0) return new Set(codes);
   const wanted = new Set(codes);
   const found = new Set<string>();
-  const from = new Date(Math.floor(Date.parse(cursor.at)) - lookbackMinutes * 60_000).toISOString();
-  let page = await shop.changedSince({ at: from, code: '' }, changesAtOnce);
+  const clocks = { now: await warehouseNow(db), shopNow: await shop.now() };
+  let page = await shop.changedSince(whereToStart(cursor, clocks, lookbackMinutes), changesAtOnce);
   for (let pages = 1; ; pages += 1) {
     for (const { code } of page.keys) if (wanted.has(code)) found.add(code);
     if (page.next === undefined || found.size === wanted.size) return found;

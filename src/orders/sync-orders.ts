@@ -1,7 +1,7 @@
 import { ReviewSyncError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
 import type { OrderKey, OrderPage, OrderPosition } from '../shop/orders.ts';
-import { advanceCursor, type Cursor, dropCursor, readCursor } from '../warehouse/cursors.ts';
+import { advanceCursor, readCursor } from '../warehouse/cursors.ts';
 import type { Db } from '../warehouse/index.ts';
 import { warehouseNow } from '../warehouse/links.ts';
 import { ordersToRevisit } from '../warehouse/order-revisits.ts';
@@ -15,6 +15,7 @@ import {
 import type { PushPolicy } from './desired-order.ts';
 import { planRemovals, stepsOf } from './plan-steps.ts';
 import type { OrderStep } from './push-slice.ts';
+import { instantOf, whereToStart } from './where-to-start.ts';
 
 export type SyncDeps = { shop: Shop; db: Db };
 
@@ -35,6 +36,8 @@ export type SyncOptions = {
 export type SyncState = {
   /** The shop's clock when the run was planned: no cursor moves beyond it. */
   shopNow: string;
+  /** The warehouse's clock then: what changed before was seen by the run, though nothing may have. */
+  readTo: string;
   /** The first push of a shop with a feed: a walk over all orders by code. As it stands after the batch. */
   walk?: OrderWalk;
   /** Where the next batch starts; absent: the batch is the last one of its kind. */
@@ -66,19 +69,21 @@ export type SyncBatch = { steps: OrderStep[]; state: SyncState };
  * 4. At the end: orders of which something is to be removed at the service, see planRemovals.
  */
 export async function planSyncOrders(deps: SyncDeps, options: SyncOptions): Promise<SyncBatch> {
-  const plannedAt = (await warehouseNow(deps.db)).toISOString();
+  const now = await warehouseNow(deps.db);
+  const readTo = now.toISOString();
   const shopNow = await deps.shop.now();
-  const cursor = await soundCursor(deps.db, shopNow);
-  const walk = await walkToGoOn(deps, cursor, shopNow);
+  const cursor = await readCursor(deps.db, 'orders');
+  const start = whereToStart(cursor, { shopNow, now }, options.lookbackMinutes);
+  const walk = await walkToGoOn(deps, start, shopNow);
   // An interrupted walk has had batches before.
-  const before: SyncState = { shopNow, batches: walk && walk.orders > 0 ? 0 : -1, read: 0, isHeld: false };
+  const before: SyncState = { shopNow, readTo, batches: walk && walk.orders > 0 ? 0 : -1, read: 0, isHeld: false };
   const batch =
     walk === undefined
-      ? await planChanges(deps, before, startOf(cursor, options), options)
+      ? await planChanges(deps, before, start, options)
       : await planWalk(deps, { ...before, walk }, options);
   const codes = await ordersToRevisit(deps.db);
   const state = { ...batch.state, read: batch.state.read + codes.length };
-  return { state, steps: [...batch.steps, ...stepsOf(codes, options, plannedAt)] };
+  return { state, steps: [...batch.steps, ...stepsOf(codes, options, readTo)] };
 }
 
 /**
@@ -111,18 +116,15 @@ async function planNext(deps: SyncDeps, now: SyncState, options: SyncOptions): P
   // A walk of one batch saw one moment. During a longer one orders changed behind it.
   if (now.batches === 0 || now.isHeld) return undefined;
   const { walk, ...rest } = now;
-  return planChanges(deps, rest, startOf({ at: walk.beganAt }, options), options);
+  const clocks = { shopNow: now.shopNow, now: new Date(now.readTo) };
+  return planChanges(deps, rest, whereToStart({ at: walk.beganAt }, clocks, options.lookbackMinutes), options);
 }
 
-/**
- * Moves the cursor to the end of the run's last batch; only after every step of the run was pushed or kept as dead letters.
- *
- * @param readTo when the run was planned: what changed before was seen, though nothing may have.
- */
-export async function concludeSyncOrders(db: Db, state: SyncState, readTo: Date): Promise<void> {
+/** Moves the cursor to the end of the run's last batch; only after every step of the run was pushed or kept as dead letters. */
+export async function concludeSyncOrders(db: Db, state: SyncState): Promise<void> {
   await save(db, state);
   const cursor = await readCursor(db, 'orders');
-  if (cursor) await advanceCursor(db, 'orders', { ...cursor, readTo: readTo.toISOString() });
+  if (cursor) await advanceCursor(db, 'orders', { ...cursor, readTo: state.readTo });
 }
 
 async function save(db: Db, { walk, upTo, next }: SyncState): Promise<void> {
@@ -133,25 +135,11 @@ async function save(db: Db, { walk, upTo, next }: SyncState): Promise<void> {
   await endOrderWalk(db, walk.beganAt);
 }
 
-/**
- * The cursor, unless it lies in the shop's future: a row dated ahead took it there, and what changed since would never be
- * seen. Then everything is read again; what has not changed costs no request.
- */
-async function soundCursor(db: Db, shopNow: string): Promise<Cursor | undefined> {
-  const cursor = await readCursor(db, 'orders');
-  if (!cursor || instantOf(cursor.at) <= instantOf(shopNow)) return cursor;
-  await dropCursor(db, 'orders');
-  return undefined;
-}
-
-async function walkToGoOn({ shop, db }: SyncDeps, cursor: Cursor | undefined, shopNow: string) {
+/** Where everything is to be read, in a shop with a feed: by code, from the start or where a walk was interrupted. */
+async function walkToGoOn({ shop, db }: SyncDeps, start: OrderPosition, shopNow: string) {
   const walk = await readOrderWalk(db);
-  if (walk !== undefined || cursor !== undefined || !(await shop.hasFeed())) return walk;
+  if (walk !== undefined || start.at !== '-infinity' || !(await shop.hasFeed())) return walk;
   return beginOrderWalk(db, shopNow);
-}
-
-function startOf(cursor: Cursor | undefined, { lookbackMinutes }: SyncOptions): OrderPosition {
-  return { at: cursor ? minutesBefore(cursor.at, lookbackMinutes) : '-infinity', code: '' };
 }
 
 async function planWalk({ shop }: SyncDeps, state: SyncState, options: SyncOptions): Promise<SyncBatch> {
@@ -214,15 +202,4 @@ const notAfter = (key: OrderKey, latest: string): OrderKey =>
 function newestOf(keys: readonly OrderKey[]): OrderKey | undefined {
   const dated = keys.filter(({ at }) => !Number.isNaN(Date.parse(at)));
   return dated.reduce<OrderKey | undefined>((newest, key) => (newest && newest.at >= key.at ? newest : key), undefined);
-}
-
-/** Of the shop's text in UTC, down to the millisecond below; what is no date lies beyond all. */
-function instantOf(at: string): number {
-  const parsed = Date.parse(at.replace(' ', 'T').replace(/\+00$/, 'Z'));
-  return Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : Math.floor(parsed);
-}
-
-/** Earlier is harmless here. */
-function minutesBefore(at: string, minutes: number): string {
-  return new Date(instantOf(at) - minutes * 60_000).toISOString();
 }

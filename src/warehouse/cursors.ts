@@ -52,8 +52,3 @@ export async function pullBackCursor(db: Db, latest: Date): Promise<void> {
       and ((position ->> 'at')::timestamptz > ${to}::timestamptz or (position ->> 'readTo')::timestamptz > ${to}::timestamptz)
   `.execute(db);
 }
-
-/** Forgets the cursor: the next run begins from the beginning. */
-export async function dropCursor(db: Db, flow: Flow): Promise<void> {
-  await db.deleteFrom('sync.cursors').where('flow', '=', flow).execute();
-}

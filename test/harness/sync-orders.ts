@@ -13,7 +13,6 @@ export async function syncOrdersOnce(app: App, run: SyncRun = {}): Promise<Count
   const deps = sliceDeps(app, more);
   const plan = { lookbackMinutes: 100_000, batchSize: 50_000, removals };
   const counts: Counts[] = [];
-  const readTo = new Date();
   let batch = await planSyncOrders(deps, plan);
   for (;;) {
     for (const step of batch.steps) counts.push(await pushStep(deps, { ...step, contact: contact ?? step.contact }));
@@ -21,7 +20,7 @@ export async function syncOrdersOnce(app: App, run: SyncRun = {}): Promise<Count
     if (next === undefined) break;
     batch = next;
   }
-  await concludeSyncOrders(deps.db, batch.state, readTo);
+  await concludeSyncOrders(deps.db, batch.state);
   return addCounts(counts);
 }
 

@@ -176,10 +176,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a cursor in the future of the shop is believed',
-    file: 'src/orders/sync-orders.ts',
-    find: '!cursor || instantOf(cursor.at) <= instantOf(shopNow)',
-    replace: '!cursor || instantOf(cursor.at) >= 0',
-    tests: ['test/promises/feed-changes.test.ts', orders('exactly-once'), orders('alone')],
+    file: 'src/orders/where-to-start.ts',
+    find: 'Math.min(cursorMs, shopMs - passedMs)',
+    replace: 'cursorMs',
+    tests: ['test/orders/where-to-start.test.ts', 'test/promises/feed-changes.test.ts'],
   },
   // The client.
   {

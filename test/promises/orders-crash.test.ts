@@ -95,7 +95,7 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
       batch = next;
     }
     counts.push({ lines_waiting: (await waitingLines(db)).lines });
-    await concludeSyncOrders(db, batch.state, new Date());
+    await concludeSyncOrders(db, batch.state);
     return addCounts(counts);
   } finally {
     abort.abort();
