@@ -75,14 +75,14 @@ test('a service that fails, limits, loses answers and tokens holds each line onc
     // After a lost response the next run waits until the lease has run out.
     environment: { ORDER_LEASE_SECONDS: '4' },
   });
-  await world.shop(orders(1, 60));
-  for (let run = 0; run < 5; run += 1) {
+  await world.shop(orders(1, 15));
+  for (let run = 0; run < 8; run += 1) {
     if ((await syncOrders(world)).status === 0) break;
   }
-  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 30 }]);
   world.service.setFaults({ failRate: 0, rateLimitPerSecond: undefined });
   expect((await syncOrders(world)).status).toBe(0);
-  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 30 }]);
 });
 
 test('a changed line costs one upsert of its order and one PUT, all else nothing', async () => {
