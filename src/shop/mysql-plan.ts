@@ -1,4 +1,5 @@
 import type { RunStatement } from './mysql-session.ts';
+import { textLiteral } from './mysql-values.ts';
 import type { FullScan } from './session.ts';
 
 /** A table of EXPLAIN (format json), as far as it is looked at. MySQL and MariaDB name the number of rows differently. */
@@ -8,7 +9,6 @@ type PlanTable = {
   possible_keys?: string[];
   rows?: number;
   rows_examined_per_scan?: number;
-  attached_condition?: string;
 };
 
 /** Tables with fewer rows cost less than looking into an index would save. */
@@ -22,30 +22,40 @@ export async function fullScans(run: RunStatement, text: string): Promise<FullSc
   const [row] = await run(`explain format=json ${text}`);
   const plan: unknown = JSON.parse(Object.values(row ?? {})[0] ?? 'null');
   const found: FullScan[] = [];
-  for (const table of tablesOf(plan)) {
+  for (const { table, conditions } of tablesOf(plan)) {
     const rows = table.rows_examined_per_scan ?? table.rows ?? 0;
     const isWhole = table.access_type === 'ALL' || table.access_type === 'index';
-    if (!isWhole || rows < largeFromRows || (table.possible_keys ?? []).length > 0) continue;
     // What a query inside another one gives is no table of the shop: <derived2>.
-    if (table.table_name.startsWith('<')) continue;
+    if (!isWhole || rows < largeFromRows || table.table_name.startsWith('<')) continue;
     const name = nameOf(text, table.table_name);
     if (found.some((one) => one.table === name)) continue;
-    found.push({ table: name, rows, remedy: await remedyOf(run, name, columnsOf(table)) });
+    const columns = columnsOf(conditions, table.table_name);
+    const indexed = await indexedOf(run, name, columns);
+    if (indexed.some(({ index }) => table.possible_keys?.includes(index))) continue;
+    found.push({ table: name, rows, remedy: remedyOf(name, columns, indexed) });
   }
   return found;
 }
 
-function tablesOf(plan: unknown): PlanTable[] {
+/** The tables of a plan with the conditions on each: its own, and those of the joins above it. */
+function tablesOf(plan: unknown, above: readonly string[] = []): { table: PlanTable; conditions: string[] }[] {
   if (typeof plan !== 'object' || plan === null) return [];
-  const own = 'table_name' in plan && 'access_type' in plan ? [plan as PlanTable] : [];
-  return [...own, ...Object.values(plan).flatMap(tablesOf)];
+  const own = 'attached_condition' in plan ? [String(plan.attached_condition)] : [];
+  const conditions = [...own, ...above];
+  const found = 'table_name' in plan && 'access_type' in plan ? [{ table: plan as PlanTable, conditions }] : [];
+  return [...found, ...Object.values(plan).flatMap((part) => tablesOf(part, conditions))];
 }
 
-/** The columns that the condition of a table compares: `o`.`modified` of MySQL, o.modified of MariaDB. */
-function columnsOf({ table_name: alias, attached_condition: condition = '' }: PlanTable): string[] {
-  const plain = condition.replace(/'(?:[^'\\]|''|\\.)*'/g, "''").replaceAll('`', '');
-  const column = new RegExp(`(?<![\\w$])${escaped(alias)}\\.([\\w$]+)(?! is not null)`, 'g');
-  return [...new Set([...plain.matchAll(column)].map((match) => match[1] ?? ''))];
+/** The columns that the conditions compare: `o`.`modified` of MySQL, o.modified of MariaDB. */
+function columnsOf(conditions: readonly string[], alias: string): string[] {
+  const name = `(?<![\\w$])${escaped(alias)}\\.([\\w$]+)`;
+  const plain = conditions
+    .join(' ')
+    .replace(/'(?:[^'\\]|''|\\.)*'/g, "''")
+    .replaceAll('`', '')
+    // No index is made for these: review-sync adds them to every walk.
+    .replaceAll(new RegExp(`${name} is not null|${name} <> ''|convert\\([^()]* using utf8mb4\\)`, 'gi'), '');
+  return [...new Set([...plain.matchAll(new RegExp(name, 'g'))].map((match) => match[1] ?? ''))];
 }
 
 /** The name of the table that a query calls by the alias; EXPLAIN knows only that. */
@@ -61,14 +71,26 @@ function nameOf(text: string, alias: string): string {
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-async function remedyOf(run: RunStatement, table: string, [first]: readonly string[]): Promise<string> {
-  if (first === undefined) return 'compare a column of it that has an index, without a function around the column';
-  const plain = table.replaceAll('`', '').split('.').at(-1) ?? '';
-  const literal = (value: string) => `_utf8mb4 x'${Buffer.from(value, 'utf8').toString('hex')}'`;
-  const indexed = await run(
-    `select 1 as one from information_schema.statistics
-     where table_name = ${literal(plain)} and column_name = ${literal(first)} and seq_in_index = 1 limit 1`,
+/** Indexes of the table that begin with one of the columns. */
+async function indexedOf(run: RunStatement, table: string, columns: readonly string[]) {
+  if (columns.length === 0) return [];
+  const [name = '', schema] = table
+    .replaceAll('`', '')
+    .split(/\s*\.\s*/)
+    .reverse();
+  const rows = await run(
+    `select index_name as ix, column_name as col from information_schema.statistics
+     where table_schema = ${schema === undefined ? 'database()' : textLiteral(schema)} and table_name = ${textLiteral(name)}
+       and column_name in (${columns.map(textLiteral).join(', ')}) and seq_in_index = 1`,
   );
-  if (indexed.length === 0) return `create index ${plain}_${first}_idx on ${table} (${first})`;
+  return rows.map(({ ix, col }) => ({ index: ix ?? '', column: col ?? '' }));
+}
+
+function remedyOf(table: string, [first]: readonly string[], indexed: readonly { column: string }[]): string {
+  if (first === undefined) return 'compare a column of it that has an index, without a function around the column';
+  if (indexed.every(({ column }) => column !== first)) {
+    const plain = table.replaceAll('`', '').split('.').at(-1) ?? '';
+    return `create index ${plain.trim()}_${first} on ${table} (${first})`;
+  }
   return `${first} has an index that does not serve here: select and compare the column as it is, without a function or a cast around it`;
 }

@@ -9,10 +9,12 @@ const isInteger = (type: string) => /int$|^year$/.test(type);
 export const canHold = (type: string, key: string): boolean =>
   !isInteger(type) || (/^-?\d{1,20}$/.test(key) && BigInt(key) >= -(2n ** 63n) && BigInt(key) < 2n ** 64n);
 
-/** A key as a literal. Hexadecimal: the session's sql_mode decides what a backslash or a quote in a text means. */
+/** A text as a literal. Hexadecimal: the session's sql_mode decides what a backslash or a quote in a text means. */
+export const textLiteral = (text: string): string => `_utf8mb4 x'${Buffer.from(text, 'utf8').toString('hex')}'`;
+
 export function keyLiteral(type: string, key: string): string {
-  if (isInteger(type)) return canHold(type, key) ? key : 'null';
-  return `_utf8mb4 x'${Buffer.from(key, 'utf8').toString('hex')}'`;
+  if (!isInteger(type)) return textLiteral(key);
+  return canHold(type, key) ? key : 'null';
 }
 
 /** An expression whose order is total: collations hold `a` and `A` for equal. */

@@ -1,5 +1,5 @@
 import { columnsOf } from './queries.ts';
-import { describeDataFault, notComputable, readByKey } from './read-by-key.ts';
+import { describeDataFault, type FoundRows, notComputable, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
 import type { OrderKey, OrderPage, OrderPosition, OrderRange, ShopQuery, ShopSession, WalkedKey } from './session.ts';
 
@@ -116,13 +116,28 @@ export async function readOrders(
   const readable = orders.filter((one) => one.fault === undefined).map(({ order }) => order.code ?? '');
   const lines = await readByKey(session, queries.lines, 'order_code', readable);
   const byCode = new Map(lines.map((one) => [one.key, one]));
+  const others = await otherOrders(session, queries.orders, lines);
   return orders.map((raw): RawOrder => {
     const of = raw.fault === undefined ? byCode.get(raw.order.code ?? '') : undefined;
     if (of === undefined) return raw;
     if (of.fault !== undefined) return { order: raw.order, lines: [], fault: of.fault };
-    const sorted = of.rows.toSorted((a, b) => ((a.line_code ?? '') < (b.line_code ?? '') ? -1 : 1));
+    const own = of.rows.filter((line) => !others.has(line.order_code ?? ''));
+    const sorted = own.toSorted((a, b) => ((a.line_code ?? '') < (b.line_code ?? '') ? -1 : 1));
     return { order: raw.order, lines: sorted.map((line) => ({ ...line, order_code: of.key })) };
   });
+}
+
+/**
+ * The codes of lines that are found under another spelling of their code, and whose own spelling is an order too: where a
+ * column ignores case, the lines of `a1` are found for `A1`.
+ */
+async function otherOrders(session: ShopSession, orders: ShopQuery, lines: readonly FoundRows[]): Promise<Set<string>> {
+  const spelled = lines.flatMap(({ key, rows }) =>
+    rows.flatMap(({ order_code: code }) => (code && code !== key ? code : [])),
+  );
+  if (spelled.length === 0) return new Set();
+  const found = await readByKey(session, orders, 'code', [...new Set(spelled)], ['code']);
+  return new Set(found.flatMap(({ key, rows }) => (rows.some(({ code }) => code === key) ? key : [])));
 }
 
 /** Rows that the check of orders without key gives at most. */

@@ -48,8 +48,8 @@ function tablesReadWhole(node: PlanNode): { schema: string; table: string }[] {
 function columnsOf(condition: string, alias: string): string[] {
   const plain = condition
     .replace(/'(?:[^']|'')*'/g, "''")
-    // No index is made for this: review-sync adds it to every walk.
-    .replace(/(?:"[^"]+"|\w+)\.(?:"[^"]+"|\w+)\)?(?:::[\w ]+)? IS NOT NULL/g, '');
+    // No index is made for these: review-sync adds them to every walk.
+    .replace(/(?:"[^"]+"|\w+)\.(?:"[^"]+"|\w+)\)?(?:::[\w ]+)? (?:IS NOT NULL|<> '')/g, '');
   const column = new RegExp(`(?<![\\w."])(?:${escaped(alias)}|"${escaped(alias)}")\\.("(?:[^"]|"")+"|\\w+)`, 'g');
   return [...plain.matchAll(column)].map((match) => match[1] ?? '');
 }

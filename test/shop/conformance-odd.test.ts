@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest';
+import { mysqlKinds } from '../harness/mariadb.ts';
+import { openTables, type ShopServer, type ShopTables, shopServers } from '../harness/shop-servers.ts';
+
+/** Odd but legal data: what every driver makes of it. */
+
+const queries = {
+  orders: 'select code, created_at, updated_at, total_price from o',
+  order_lines: 'select order_code, line_code, product_id, price, delivered_at from l',
+};
+
+async function tables({ create, types }: ShopServer, code: string) {
+  const database = await create();
+  await database.run(`create table o (code ${code}, created_at ${types.local}, updated_at ${types.local},
+    total_price ${types.amount}, internal_id bigint)`);
+  await database.run(`create table l (order_code ${code}, line_code varchar(20), product_id bigint,
+    price ${types.amount}, delivered_at ${types.local})`);
+  return database;
+}
+
+const at = "'2026-03-01 10:00:00'";
+const addOrders = (database: ShopTables, codes: readonly string[]) =>
+  database.run(`insert into o values ${codes.map((code) => `(${code}, ${at}, ${at}, 1, null)`).join(', ')}`);
+const addLines = (database: ShopTables, codes: readonly string[]) =>
+  database.run(`insert into l values ${codes.map((code) => `(${code}, '1', 7, 1, null)`).join(', ')}`);
+
+describe.each(shopServers)('$name', (server) => {
+  const open = (database: ShopTables, more = {}) => openTables(database, { ...queries, ...more }, 'UTC');
+
+  test('keys of type char(12) lose their padding', async () => {
+    const database = await tables(server, 'char(12)');
+    await addOrders(database, ["'A'", "'B'"]);
+    await addLines(database, ["'A'"]);
+    const shop = await open(database);
+    const orders = await shop.orders(['A', 'B']);
+    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual([
+      ['A', 1],
+      ['B', 0],
+    ]);
+    expect((await shop.orderCodes({ axis: 'code', after: { at: '-infinity', code: '' }, size: 9 })).keys).toEqual([
+      { at: '', code: 'A' },
+      { at: '', code: 'B' },
+    ]);
+  });
+
+  test('keys that are whole numbers are compared as numbers, and a text that is no number is in no row', async () => {
+    const database = await tables(server, 'bigint');
+    await addOrders(database, ['9', '10', '9007199254740993', '0']);
+    await addLines(database, ['9007199254740993']);
+    const shop = await open(database);
+    const orders = await shop.orders(['10', 'x', '', '9007199254740993', '99999999999999999999', '0']);
+    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual([
+      ['10', 0],
+      ['9007199254740993', 1],
+      ['0', 0],
+    ]);
+    const codes: string[] = [];
+    for (let after = { at: '-infinity', code: '' }; ; ) {
+      const page = await shop.orderCodes({ axis: 'code', after, size: 1 });
+      codes.push(...page.keys.map(({ code }) => code));
+      if (page.next === undefined) break;
+      after = page.next;
+    }
+    expect(codes).toEqual(['0', '9', '10', '9007199254740993']);
+  });
+
+  test('a line whose order_code differs in case belongs to its order where the column ignores case', async () => {
+    const database = await tables(server, server.types.caseless);
+    await addOrders(database, ["'Ab'", "'CD'"]);
+    await addLines(database, ["'aB'", "'cd'", "'CD'"]);
+    const shop = await open(database);
+    const orders = await shop.orders(['Ab', 'CD']);
+    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual([
+      ['Ab', 1],
+      ['CD', 2],
+    ]);
+    expect((await shop.orders(['AB'])).map(({ order }) => order.code)).toEqual(['Ab']);
+  });
+
+  test('codes hold quotes, backslashes and letters of every script', async () => {
+    const database = await tables(server, server.types.exact);
+    const codes = [`a'b`, 'a"b', 'a\\b', '주문 1', '🛒', 'a%_'];
+    const shown = (code: string) =>
+      `'${(server.name === 'Postgres' ? code : code.replaceAll('\\', '\\\\')).replaceAll("'", "''")}'`;
+    await addOrders(database, codes.map(shown));
+    await addLines(database, codes.map(shown));
+    const orders = await (await open(database)).orders(codes);
+    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual(codes.map((code) => [code, 1]));
+  });
+
+  test('rows without code or date are found by their check, and a code that is there twice by its own', async () => {
+    const database = await tables(server, server.types.exact);
+    await addOrders(database, ["'A'", "'B'", "'B'", "'  '", 'null']);
+    await database.run(`insert into o values ('C', ${at}, null, 1, null)`);
+    const shop = await open(database);
+    const { rows, isComplete } = await shop.keylessOrders();
+    expect([rows.map(({ code }) => code?.trim() ?? null).toSorted(), isComplete]).toEqual([['', 'C', null], true]);
+    expect(await shop.repeatedCodes()).toEqual([{ code: 'B', rows: 2 }]);
+    expect((await shop.orders(['A', 'B'])).map(({ order, fault }) => [order.code, fault])).toEqual([
+      ['A', undefined],
+      ['B', expect.stringMatching(/^orders\.sql: code is there in 2 rows/)],
+    ]);
+  });
+
+  test('a value that cannot be computed costs its own order, and a date that cannot be computed too', async () => {
+    const database = await tables(server, server.types.exact);
+    await addOrders(
+      database,
+      Array.from({ length: 20 }, (_, n) => `'O${n}'`),
+    );
+    await database.run(
+      `create table twice (of_code ${server.types.exact}, name varchar(20), at ${server.types.local})`,
+    );
+    await database.run(`insert into twice values ('O7', 'a', ${at}), ('O7', 'b', ${at})`);
+    const name = '(select t.name from twice t where t.of_code = o.code) as user_name';
+    const shop = await open(database, { orders: queries.orders.replace(' from o', `, ${name} from o`) });
+    const codes = Array.from({ length: 20 }, (_, n) => `O${n}`);
+    const faults = (orders: Awaited<ReturnType<typeof shop.orders>>) =>
+      orders.flatMap(({ order, fault }) => (fault === undefined ? [] : [[order.code, fault]]));
+    const why = (column: string) => [
+      ['O7', `orders.sql: ${column} cannot be read: a subquery gives more than one row (SQLSTATE 21000)`],
+    ];
+    expect(faults(await shop.orders(codes))).toEqual(why('user_name'));
+    const date = `coalesce((select t.at from twice t where t.of_code = o.code), o.updated_at) as updated_at`;
+    const other = await open(database, { orders: queries.orders.replace('updated_at', date) });
+    const page = await other.orderCodes({ axis: 'updated', after: { at: '-infinity', code: '' }, size: 50 });
+    expect([page.keys.length, page.isByDate]).toEqual([20, false]);
+    expect(faults(await other.orders(codes))).toEqual(why('updated_at'));
+  });
+
+  test('columns that are missing, of a wrong type or unknown are named with the file and what to write', async () => {
+    const database = await tables(server, server.types.exact);
+    const shop = await open(database, {
+      orders: `select code, total_price as created_at, updated_at, created_at as total_price, 1 as colour from o`,
+      order_lines: 'select order_code, line_code, price from l',
+    });
+    const [date, amount] =
+      server.name === 'Postgres' ? ['timestamptz', 'numeric'] : ['datetime or timestamp', 'decimal'];
+    const [amountFound, dateFound] = server.name === 'Postgres' ? ['numeric', 'timestamp'] : ['decimal', 'datetime'];
+    const refusal = await shop.checkQueries().then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    expect(refusal).toContain(`orders.sql: column created_at is of type ${amountFound}, expected ${date}; `);
+    expect(refusal).toContain(`orders.sql: column total_price is of type ${dateFound}, expected ${amount}; cast it: `);
+    expect(refusal).toContain('orders.sql: column colour is not of the contract; leave it out');
+    const lines = await open(database, { order_lines: 'select order_code, line_code, price from l' });
+    await expect(lines.checkQueries()).rejects.toThrow(
+      /column product_id \(bigint\) or product_code \(text\) is missing/,
+    );
+    const zoneless = await openTables(database, queries);
+    await expect(zoneless.checkQueries()).rejects.toThrow(
+      /created_at, updated_at are dates without zone, and SHOP_TIME_ZONE/,
+    );
+    const broken = await open(database, { orders: '\nselect code,\n  nothing as created_at\nfrom o' });
+    await expect(broken.checkQueries()).rejects.toThrow(/orders\.sql cannot be run/);
+  });
+
+  test('orders of the hour that daylight saving repeats are all found, though their local dates go back', async () => {
+    const database = await tables(server, server.types.exact);
+    const shop = await openTables(database, queries, 'America/New_York');
+    await database.run(`insert into o values ('A', '2025-11-02 01:50:00', '2025-11-02 01:50:00', 1, null)`);
+    const start = { at: '2025-11-02T05:50:00.000000Z', code: '' };
+    expect((await shop.changedSince(start, 9)).keys).toEqual([{ at: start.at, code: 'A' }]);
+    await database.run(`insert into o values ('B', '2025-11-02 01:05:00', '2025-11-02 01:05:00', 1, null)`);
+    expect((await shop.changedSince(start, 9)).keys.map(({ code }) => code).toSorted()).toEqual(['A', 'B']);
+  });
+});
+
+describe.each(mysqlKinds)('%s', (kind) => {
+  const server = shopServers.find(({ name }) => name === kind) as ShopServer;
+
+  test('codes that differ in case only are orders of their own where the table has both', async () => {
+    const database = await tables(server, server.types.caseless);
+    await addOrders(database, ["'a1'", "'A1'", "'b'", "'B '"]);
+    await addLines(database, ["'a1'", "'A1'", "'A1'", "'b'"]);
+    const shop = await openTables(database, queries, 'UTC');
+    const read = async (codes: string[]) =>
+      (await shop.orders(codes)).map(({ order, lines, fault }) => [order.code, fault ?? lines.length]);
+    expect(await read(['a1', 'A1'])).toEqual([
+      ['a1', 1],
+      ['A1', 2],
+    ]);
+    expect(await read(['A1'])).toEqual([['A1', 2]]);
+    expect(await read(['b', 'B '])).toEqual([
+      ['b', 1],
+      ['B ', 0],
+    ]);
+    for (const axis of ['code', 'updated'] as const) {
+      const codes: string[] = [];
+      for (let after = { at: '-infinity', code: '' }; ; ) {
+        const page = await shop.orderCodes({ axis, after, size: 1 });
+        codes.push(...page.keys.map(({ code }) => code));
+        if (page.next === undefined) break;
+        after = page.next;
+      }
+      expect([axis, codes.toSorted()]).toEqual([axis, ['A1', 'B ', 'a1', 'b']]);
+    }
+    expect(await shop.repeatedCodes()).toEqual([]);
+  });
+
+  test('a zero date is null: a line has not been delivered, an order without date is found by the check', async () => {
+    const database = await tables(server, server.types.exact);
+    await addOrders(database, ["'A'", "'B'"]);
+    await database.run(`set sql_mode = ''; insert into l values ('A', '1', 7, 1, '0000-00-00');
+      insert into o values ('Z', '0000-00-00', '0000-00-00', 1, null), ('Y', '2026-00-10', '2026-00-10', 1, null)`);
+    const shop = await openTables(database, queries, 'Asia/Seoul');
+    const [order] = await shop.orders(['A']);
+    expect(order?.lines).toMatchObject([{ delivered_at: null }]);
+    expect((await shop.keylessOrders()).rows).toMatchObject([{ code: 'Z', created_at: null }]);
+    const walked = await shop.orderCodes({ axis: 'updated', after: { at: '-infinity', code: '' }, size: 1 });
+    expect(walked.keys.map(({ code }) => code)).toEqual(['Y']);
+    const rest = await shop.orderCodes({ axis: 'updated', after: walked.next ?? { at: '', code: '' }, size: 9 });
+    expect(rest.keys.map(({ code }) => code)).toEqual(['A', 'B']);
+    expect(await shop.orders(['Y'])).toMatchObject([{ order: { created_at: 'year 2026' } }]);
+  });
+
+  test('a text within JSON, a date without time, a float and bytes are refused with what to write', async () => {
+    const database = await server.create();
+    await database.run(`create table o (id binary(16), j json, d date, f double, at datetime)`);
+    const shop = await openTables(
+      database,
+      {
+        ...queries,
+        orders: `select id as code, d as created_at, at as updated_at, f as total_price, json_extract(j, '$.n') as user_name, null as user_email from o`,
+        order_lines: `select 'A' as order_code, '1' as line_code, 7 as product_id, 1 as price, json_object('a', 'b') as product_options`,
+      },
+      'UTC',
+    );
+    const refusal = await shop.checkQueries().then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    for (const part of [
+      'code is of type binary, expected varchar; write it as text: lower(hex(code))',
+      'created_at is of type date, expected datetime or timestamp; cast it: cast(created_at as datetime); it is then midnight',
+      'total_price is of type double, expected decimal; cast it: cast(total_price as decimal(20, 2))',
+      'user_name is of type json, expected varchar; take the text out of the JSON: json_unquote(user_name)',
+    ]) {
+      expect(refusal).toContain(part);
+    }
+    expect(refusal).not.toContain('user_email');
+  });
+});
