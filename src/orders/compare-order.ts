@@ -1,8 +1,9 @@
 import type { MoneyAmount, OrderDetail, SubOrder } from '../review-api/index.ts';
+import { type ContactField, contactFields } from './contact-rule.ts';
 import type { DesiredOrder } from './desired-order.ts';
 import { diffSubOrders, type KeptReason } from './diff-sub-orders.ts';
 import { type LineLink, matchSubOrders } from './match-sub-orders.ts';
-import { contactFields, type SubOrderContent } from './order-body.ts';
+import type { SubOrderContent } from './order-body.ts';
 import { areSameOptions, isSameCode, isSamePrice, isSameSecond } from './same-content.ts';
 
 /**
@@ -48,8 +49,8 @@ export type OrderComparison = { code: string; fields: FieldComparison[]; lines: 
 export type ComparisonFacts = {
   /** What review-sync remembers of the order's lines. */
   links: readonly LineLink[];
-  /** True: the contact rule withholds e-mail address and phone number, so the service is not expected to have them. */
-  isContactWithheld: boolean;
+  /** What the contact rule withholds: the service is not expected to have it. */
+  withheld: readonly ContactField[];
 };
 
 /** Fields of `POST /v1/orders` that the spec's "Order (detail)" does not show. Some services show them all the same. */
@@ -114,8 +115,8 @@ function orderFields({ body, prepared }: DesiredOrder, detail: OrderDetail, fact
     priceField('total_price', body.total_price, detail.total_price),
     text('user_code', body.user_code, detail.user_code),
     text('user_name', body.user_name, isAccountAsName ? null : detail.username),
-    facts.isContactWithheld ? withheld(email) : email,
-    facts.isContactWithheld ? withheld(phone) : phone,
+    facts.withheld.includes('user_email') ? withheld(email) : email,
+    facts.withheld.includes('user_phone') ? withheld(phone) : phone,
     ...rarelyShown.map((field): FieldComparison => {
       const ours = stringOf(body[field]);
       if (field === 'user_grade_id' && waitsForGrade) {

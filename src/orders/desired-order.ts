@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { OrderBody } from '../review-api/index.ts';
 import type { OrderLink } from '../warehouse/order-links.ts';
-import type { ContactPolicy } from './contact-rule.ts';
+import { type ContactField, type ContactPolicy, contactFields, isContactSent } from './contact-rule.ts';
 import { fingerprint } from './fingerprint.ts';
-import { contactFields, optionalFields, orderBody } from './order-body.ts';
+import { optionalFields, orderBody } from './order-body.ts';
 import type { PreparedOrder } from './prepare-order.ts';
 
 /** What a push is allowed to do. */
@@ -55,8 +55,7 @@ export function isUnchanged(
   policy: PushPolicy,
 ): boolean {
   if (!link || link.fingerprint !== desired.fingerprint || link.isRetryDue) return false;
-  const isContactSent = desired.contactHash === null || (link.contactSent && link.contactHash === desired.contactHash);
-  if (policy.contact === 'always' && !isContactSent) return false;
+  if (policy.contact === 'always' && !isContactSent(desired.contactHash, link)) return false;
   if (policy.removals === 'approved') return link.removalsWanted === 0;
   return policy.removals === 'usual' || link.failures === 0;
 }
@@ -64,14 +63,15 @@ export function isUnchanged(
 /**
  * The body of one request.
  *
- * @param clear fields to send as an empty value, so that the service forgets what it has.
+ * @param options.contact which contact fields the request may carry.
+ * @param options.clear fields to send as an empty value, so that the service forgets what it has.
  */
 export function requestBody(
   { body }: DesiredOrder,
-  options: { withContact: boolean; clear: readonly string[] },
+  options: { contact: readonly ContactField[]; clear: readonly string[] },
 ): OrderBody {
   const sent: Record<string, unknown> = { ...body };
-  if (!options.withContact) for (const field of contactFields) delete sent[field];
+  for (const field of contactFields) if (!options.contact.includes(field)) delete sent[field];
   for (const field of options.clear) sent[field] = null;
   return sent as OrderBody;
 }

@@ -10,7 +10,7 @@ import type { Db } from '../warehouse/index.ts';
 import { userGradeIds } from '../warehouse/links.ts';
 import { type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
 import { compareOrder, type OrderComparison } from './compare-order.ts';
-import { type ContactPolicy, decideContact } from './contact-rule.ts';
+import { type ContactField, type ContactPolicy, contactFields, decideContact } from './contact-rule.ts';
 import { type DesiredOrder, desiredOrder } from './desired-order.ts';
 import type { LineLink } from './match-sub-orders.ts';
 import { prepareAll } from './push-slice.ts';
@@ -35,7 +35,8 @@ export type Shown = { kind: 'found'; detail: OrderDetail } | { kind: 'absent' } 
 export type OrderLook = {
   shop: ShopOrder;
   shown: Shown;
-  contact: 'sent' | 'withheld';
+  /** What the contact rule leaves out of a push. */
+  withheld: ContactField[];
   comparison: OrderComparison | undefined;
 };
 
@@ -107,13 +108,11 @@ export function openLookup(deps: LookDeps) {
     /** @throws the client's errors when the service as a whole fails. */
     async look(shop: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {
       const shown = await this.show(shop.code, shop.link?.orderId ?? null);
-      const contact = contactOf(deps, shop, shown, policy);
+      const withheld = withheldFrom(deps, shop, shown, policy);
       const { desired, lines: links } = shop;
       const comparison =
-        desired && shown.kind === 'found'
-          ? compareOrder(desired, shown.detail, { links, isContactWithheld: contact === 'withheld' })
-          : undefined;
-      return { shop, shown, contact, comparison };
+        desired && shown.kind === 'found' ? compareOrder(desired, shown.detail, { links, withheld }) : undefined;
+      return { shop, shown, withheld, comparison };
     },
   };
 }
@@ -131,17 +130,18 @@ async function settled(looked: Promise<{ value: OrderDetail } | { failed: string
   }
 }
 
-/** Whether a push under this policy would carry the shop's e-mail address and phone number (promise 7). */
-function contactOf(deps: LookDeps, { desired, link }: ShopOrder, shown: Shown, policy: ContactPolicy) {
-  if (!desired) return 'withheld';
-  const decision = decideContact({
+/** Which of the shop's e-mail address and phone number a push under this policy would leave out (promise 7). */
+function withheldFrom(deps: LookDeps, { desired, link }: ShopOrder, shown: Shown, policy: ContactPolicy) {
+  if (!desired) return [...contactFields];
+  const decisions = decideContact({
     hash: desired.contactHash,
-    lastHash: link?.contactHash ?? null,
-    lastWasSent: link?.contactSent ?? false,
+    last: link ?? { contactHash: null, contactSent: false },
     createdAt: desired.prepared.order.createdAt,
     now: deps.now(),
     maxAgeDays: deps.contactMaxAgeDays,
     policy,
   });
-  return decision === 'send' || (decision === 'repeat' && shown.kind === 'found') ? 'sent' : 'withheld';
+  return contactFields.filter((field) => {
+    return decisions[field] === 'withhold' || (decisions[field] === 'repeat' && shown.kind !== 'found');
+  });
 }

@@ -14,9 +14,6 @@ export const optionalFields = [
 ] as const;
 export type OptionalField = (typeof optionalFields)[number];
 
-/** The fields by which a customer can be reached (promise 7). */
-export const contactFields = ['user_email', 'user_phone'] as const satisfies readonly OptionalField[];
-
 /** The body of `POST /v1/orders` (spec, "Create or update an order"): all fields that the shop has, contact included. */
 export function orderBody(order: Order, userGradeId: number | undefined): OrderBody {
   return compact({

@@ -9,9 +9,9 @@ import {
 import { LeaseLostError } from '../warehouse/leases.ts';
 import type { OrderLink } from '../warehouse/order-links.ts';
 import type { LeasedOrder } from '../warehouse/order-store.ts';
-import { decideContact } from './contact-rule.ts';
+import { type ContactField, contactFields, decideContact } from './contact-rule.ts';
 import { type DesiredOrder, fieldsToClear, requestBody } from './desired-order.ts';
-import { contactFields, type OptionalField } from './order-body.ts';
+import type { OptionalField } from './order-body.ts';
 import type { OrderDeps } from './push-order.ts';
 import type { FailureKind } from './retry-delay.ts';
 import { isSameCode } from './same-content.ts';
@@ -26,7 +26,7 @@ export type Posted =
 /**
  * Creates or updates the order at the service (spec, "Create or update an order").
  *
- * 1. Decide whether this request may carry the contact (promise 7).
+ * 1. Decide which of the contact this request may carry (promise 7).
  * 2. POST all fields that the shop has, and an empty value for those that it had before.
  * 3. Where the service still shows a value that the shop does not have, clear that field too, and look again.
  *
@@ -34,13 +34,13 @@ export type Posted =
  */
 export async function postOrder(deps: OrderDeps, desired: DesiredOrder, leased: LeasedOrder): Promise<Posted> {
   const { link } = leased;
-  const withContact = await mayCarryContact(deps, desired, link);
+  const contact = await contactToSend(deps, desired, link);
   const clear = fieldsToClear(desired, link.sentFields ?? []);
-  const first = await post(deps, leased, requestBody(desired, { withContact, clear }));
+  const first = await post(deps, leased, requestBody(desired, { contact, clear }));
   if (first.kind === 'accepted') return clearShown(deps, desired, leased, { ...first, notCleared: [] });
   if (first.failure === 'transient' || clear.length === 0) return first;
   // The service may refuse only the empty values: then the rest of the order is sent without them.
-  const second = await post(deps, leased, requestBody(desired, { withContact, clear: [] }));
+  const second = await post(deps, leased, requestBody(desired, { contact, clear: [] }));
   return second.kind === 'accepted' ? { ...second, notCleared: clear } : first;
 }
 
@@ -83,17 +83,21 @@ export async function sendWrite<T>(
 /** Unlike 500 and 503, a gateway's 504 or a broken connection does not say whether the service is still at work. */
 export const mayBeUnderWay = ({ status }: UnknownOutcomeError): boolean => status !== 500 && status !== 503;
 
-async function mayCarryContact(deps: OrderDeps, desired: DesiredOrder, link: OrderLink): Promise<boolean> {
-  const decision = decideContact({
+async function contactToSend(deps: OrderDeps, desired: DesiredOrder, link: OrderLink): Promise<ContactField[]> {
+  const decisions = decideContact({
     hash: desired.contactHash,
-    lastHash: link.contactHash,
-    lastWasSent: link.contactSent,
+    last: link,
     createdAt: desired.prepared.order.createdAt,
     now: deps.now(),
     maxAgeDays: deps.contactMaxAgeDays,
     policy: deps.policy.contact,
   });
-  if (decision !== 'repeat') return decision === 'send';
+  const isRepeated = contactFields.some((field) => decisions[field] === 'repeat');
+  const mayRepeat = isRepeated && (await isAtService(deps, link));
+  return contactFields.filter((field) => decisions[field] === 'send' || (decisions[field] === 'repeat' && mayRepeat));
+}
+
+async function isAtService(deps: OrderDeps, link: OrderLink): Promise<boolean> {
   if (link.orderId === null) return false;
   const there = await orderAtService(deps, link.orderId);
   return 'value' in there && there.value !== undefined && isSameCode(there.value.code, link.orderCode);

@@ -3,10 +3,10 @@ import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { orderLinks } from '../warehouse/order-links.ts';
 import type { OrderComparison } from './compare-order.ts';
+import { contactFields } from './contact-rule.ts';
 import { fieldsToClear, isUnchanged, type PushPolicy, requestBody } from './desired-order.ts';
 import { diffSubOrders } from './diff-sub-orders.ts';
 import { type LookDeps, type OrderLook, openLookup, rememberedOf } from './look-at-order.ts';
-import { contactFields } from './order-body.ts';
 import { shownWithoutShop } from './post-order.ts';
 
 /** A request as the next run would send it. */
@@ -63,12 +63,11 @@ export async function previewOrder(deps: PreviewDeps, code: string): Promise<Ord
       requests: [{ method: 'DELETE', path: `/v1/orders/${look.shown.detail.id}`, body: undefined }],
     };
   }
-  const body = desired.body;
   return {
     ...preview,
     ...(isUnchanged(desired, ours.link, policy) && { nothingToSend: 'unchanged' as const }),
     requests: requestsOf(look),
-    withheld: look.contact === 'withheld' ? contactFields.filter((field) => body[field] !== undefined) : [],
+    withheld: look.withheld,
   };
 }
 
@@ -92,7 +91,7 @@ const shownOf = (shown: OrderLook['shown']): Pick<OrderPreview, 'atService' | 'l
 });
 
 /** The requests of one push, from what the service shows now. */
-function requestsOf({ shop, shown, contact }: OrderLook): PreviewedRequest[] {
+function requestsOf({ shop, shown, withheld }: OrderLook): PreviewedRequest[] {
   const { desired, link, lines: links } = shop;
   if (!desired) return [];
   const { lines, waiting, faulty } = desired.prepared;
@@ -101,7 +100,8 @@ function requestsOf({ shop, shown, contact }: OrderLook): PreviewedRequest[] {
     ...fieldsToClear(desired, link?.sentFields ?? []),
     ...(detail ? shownWithoutShop(desired, detail) : []),
   ];
-  const body: OrderBody = requestBody(desired, { withContact: contact === 'sent', clear: [...new Set(clear)] });
+  const contact = contactFields.filter((field) => !withheld.includes(field));
+  const body: OrderBody = requestBody(desired, { contact, clear: [...new Set(clear)] });
   const untouched = new Set([...waiting, ...faulty].map((line) => line.lineCode));
   const diff = diffSubOrders(detail?.sub_orders ?? [], lines, links, untouched);
   const subOrders = `/v1/orders/${detail?.id ?? ':order_id'}/sub_orders`;

@@ -1,9 +1,9 @@
 import type { Counts } from '../base/counts.ts';
-import type { OrderBody } from '../review-api/index.ts';
 import type { NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { OrderLink } from '../warehouse/order-links.ts';
 import type { PushRecord } from '../warehouse/order-record.ts';
 import type { LeasedOrder } from '../warehouse/order-store.ts';
+import { contactAfter, contactFields, type LastContact } from './contact-rule.ts';
 import { type DesiredOrder, sentFieldsAfter } from './desired-order.ts';
 import type { LineLink } from './match-sub-orders.ts';
 import type { Posted } from './post-order.ts';
@@ -106,25 +106,26 @@ export function lost({ now }: PushDeps, { orderCode }: LeasedOrder): PushOutcome
 }
 
 /** What to record of an attempt that has ended. */
-export function recordOf({ runId }: PushDeps, attempt: PushAttempt, { link }: LeasedOrder, posted: Posted): PushRecord {
+export function recordOf(deps: PushDeps, attempt: PushAttempt, { link }: LeasedOrder, posted: Posted): PushRecord {
   const { desired } = attempt;
   const { order, waiting } = desired.prepared;
   const before = link.sentFields ?? [];
   const isAccepted = posted.kind === 'accepted';
+  const contact = contactOf(deps, attempt, link, posted);
   return {
     orderId: isAccepted ? posted.detail.id : link.orderId,
     fingerprint: desired.fingerprint,
     ...retryOf(attempt, link),
     removalsWanted: attempt.removalsWanted,
     removalsHeld: attempt.removalsHeld,
-    removalsRun: attempt.removalsWanted > 0 ? runId : undefined,
+    removalsRun: attempt.removalsWanted > 0 ? deps.runId : undefined,
     // A line that failed may have been changed all the same; a line that was not pushed stays as unsure as it was.
     linesUnsure:
       attempt.failure === 'transient' ||
       (link.areLinesUnsure && !isAccepted) ||
       (link.areLinesUnsure && waiting.length > 0),
-    contactHash: isAccepted ? desired.contactHash : link.contactHash,
-    contactSent: isAccepted ? isContactIn(posted.sent) : link.contactSent,
+    contactHash: contact.contactHash,
+    contactSent: contact.contactSent,
     sentFields: isAccepted ? [...sentFieldsAfter(before, posted.sent), ...posted.notCleared] : before,
     userGradeCode: order.userGradeCode,
     userGradeId: desired.body.user_grade_id ?? undefined,
@@ -151,11 +152,23 @@ export const failedPushesAfter = (desired: DesiredOrder, link: OrderLink): numbe
   link.fingerprint === desired.fingerprint ? link.failedPushes + 1 : 1;
 
 /**
- * An accepted request without contact means that the service has no contact from us, whatever an earlier order of this code
- * had: the service may have deleted the order, and created it again with this request.
+ * An accepted request without a value means that the service does not have it from us, whatever an earlier order of this code
+ * had: the service may have deleted the order, and created it again with this request. A backfill withholds also where its
+ * request fails: the regular sync that tries again must not mail the customer.
  */
-const isContactIn = ({ user_email: email, user_phone: phone }: OrderBody) =>
-  typeof email === 'string' || typeof phone === 'string';
+function contactOf(
+  { policy }: PushDeps,
+  { desired, failure }: PushAttempt,
+  link: OrderLink,
+  posted: Posted,
+): LastContact {
+  if (posted.kind === 'accepted') {
+    const sent = contactFields.filter((field) => typeof posted.sent[field] === 'string');
+    return contactAfter(desired.contactHash, link, sent);
+  }
+  const wasWithheld = policy.contact === 'never' && failure !== undefined && link.contactHash === null;
+  return wasWithheld ? contactAfter(desired.contactHash, link, []) : link;
+}
 
 function deadLettersOf({ desired, reasons, failedLines }: PushAttempt): NewDeadLetter[] {
   const { order, lines, faulty } = desired.prepared;

@@ -45,7 +45,7 @@ async function currentOrder(
   desired: DesiredOrder,
 ): Promise<Attempted<OrderDetail | undefined>> {
   if (leased.link.orderId !== null) return orderAtService(deps, leased.link.orderId);
-  const body = requestBody(desired, { withContact: false, clear: [] });
+  const body = requestBody(desired, { contact: [], clear: [] });
   return sendWrite(deps, leased, (limits) => deps.api.orders.upsert(body, limits));
 }
 

@@ -51,7 +51,7 @@ export function maskTraces(db: Db, user: User): Promise<UserTraces> {
     await sql`
       with ${ownOrders(user)}
       update sync.order_links
-      set contact_hash = case when contact_sent then null else ${withheld} end
+      set contact_hash = case when contact_sent and contact_hash not like '%~%' then null else ${withheld} end
       where order_code in (select code from own) and ${hasContactHash}`.execute(trx);
     await sql`
       with ${ownOrders(user)}

@@ -142,22 +142,22 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an old order is sent with its contact',
     file: 'src/orders/contact-rule.ts',
-    find: "policy === 'young' && isYoung && !wasWithheld",
-    replace: "policy === 'young' && !wasWithheld",
+    find: "policy === 'young' && isYoung && !(",
+    replace: "policy === 'young' && !(",
     tests: [...pureOrders, orders('contact')],
   },
   {
     name: 'a contact that was withheld is sent when the order changes',
     file: 'src/orders/contact-rule.ts',
-    find: "policy === 'young' && isYoung && !wasWithheld",
-    replace: "policy === 'young' && isYoung",
+    find: "&& !(before.was === 'withheld' && isSame)",
+    replace: '',
     tests: [...pureOrders, orders('contact')],
   },
   {
     name: 'another contact than the one sent before is repeated',
     file: 'src/orders/contact-rule.ts',
-    find: "lastWasSent && hash === lastHash ? 'repeat'",
-    replace: "lastWasSent ? 'repeat'",
+    find: "before.was === 'sent' && isSame ?",
+    replace: "before.was === 'sent' ?",
     tests: [...pureOrders, orders('contact')],
   },
   {

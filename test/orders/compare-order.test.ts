@@ -78,7 +78,7 @@ const link = (lineCode: string, subOrderId: number, more: Partial<LineLink> = {}
   ...more,
 });
 
-const sent = { links: [], isContactWithheld: false };
+const sent = { links: [], withheld: [] };
 const outcomes = (fields: readonly FieldComparison[]) =>
   Object.fromEntries(fields.filter((one) => one.outcome !== 'equal').map((one) => [one.field, one.outcome]));
 
@@ -139,7 +139,7 @@ describe('the order itself', () => {
   });
 
   test('a withheld contact is not expected at the service, and another one there is left by the rule', () => {
-    const facts = { ...sent, isContactWithheld: true };
+    const facts = { ...sent, withheld: ['user_email', 'user_phone'] as const };
     expect(isDifferent(compareOrder(ofShop(), atService({ user_email: null }), facts))).toBe(false);
     const other = compareOrder(ofShop(), atService({ user_email: 'old@example.com' }), facts);
     expect(outcomes(other.fields)).toMatchObject({ user_email: 'different' });
@@ -160,7 +160,7 @@ describe('the order itself', () => {
 
 describe('its lines', () => {
   const lines = (desired = ofShop(), detail = atService(), links: LineLink[] = [link('1', 11)]) =>
-    compareOrder(desired, detail, { links, isContactWithheld: false }).lines;
+    compareOrder(desired, detail, { links, withheld: [] }).lines;
 
   test.each([
     ['price', { price: { cents: 1, currency_iso: 'EUR' } }, 'different'],

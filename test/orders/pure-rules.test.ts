@@ -123,7 +123,7 @@ describe('desiredOrder', () => {
 
   test('a body without contact has neither e-mail nor phone, and a cleared field goes as an empty value', () => {
     const desired = desiredOrder(prepared({ user_email: 'a@example.com', user_phone: '010' }), new Map());
-    const body = requestBody(desired, { withContact: false, clear: ['mileage'] });
+    const body = requestBody(desired, { contact: [], clear: ['mileage'] });
     expect(body).not.toHaveProperty('user_email');
     expect(body).not.toHaveProperty('user_phone');
     expect(body.mileage).toBeNull();
@@ -133,7 +133,9 @@ describe('desiredOrder', () => {
     const desired = desiredOrder(prepared(), new Map());
     const clear = fieldsToClear(desired, optionalFields);
     expect(clear).toEqual([...optionalFields]);
-    expect(sentFieldsAfter(optionalFields, requestBody(desired, { withContact: true, clear }))).toEqual([]);
+    expect(
+      sentFieldsAfter(optionalFields, requestBody(desired, { contact: ['user_email', 'user_phone'], clear })),
+    ).toEqual([]);
   });
 
   test('a grade that is not linked yet is not cleared', () => {

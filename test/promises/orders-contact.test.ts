@@ -1,8 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
-import { decideContact } from '../../src/orders/contact-rule.ts';
+import { afterEach, expect, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import type { WorldOptions } from '../harness/world.ts';
@@ -159,6 +157,39 @@ test('a phone number that a backfill withheld stays withheld when only the e-mai
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'new@example.com' }]);
 });
 
+test('a phone number that a backfill withheld stays withheld when the e-mail address gets a new value, or goes and returns', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, user_email, user_phone) values
+    ('NEW', 'a@example.com', '010-0000-0001'), ('BACK', 'b@example.com', '010-0000-0002')`);
+  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  await world.shop(`update o set user_email = 'new@example.com', updated_at = now() where code = 'NEW';
+    update o set user_email = null, user_phone = null, updated_at = now() where code = 'BACK'`);
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  await world.shop(`update o set user_email = 'b@example.com', user_phone = '010-0000-0002', updated_at = now()
+    where code = 'BACK'`);
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.atService(contacts)).toEqual([
+    { code: 'BACK', user_email: null, user_phone: null },
+    { code: 'NEW', user_email: 'new@example.com', user_phone: null },
+  ]);
+  expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.atService(contacts)).toEqual([
+    { code: 'BACK', user_email: 'b@example.com', user_phone: '010-0000-0002' },
+    { code: 'NEW', user_email: 'new@example.com', user_phone: '010-0000-0001' },
+  ]);
+});
+
+test('a backfill that the service refused does not let the next sync mail the customer', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, user_email) values ('R', 'r@example.com')`);
+  world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 422 } : 'pass'));
+  expect((await runCli(['backfill', 'orders'], world.environment)).status).toBe(1);
+  world.serviceRule(() => 'pass');
+  await world.timePasses('2 days');
+  await world.sync();
+  expect(await world.atService(contacts)).toEqual([{ code: 'R', user_email: null, user_phone: null }]);
+});
+
 test('what a backfill withheld stays withheld when the order changes, until somebody asks for it', async () => {
   const world = await orderWorld();
   await world.shop(`insert into o (code, user_email) values ('B', 'b@example.com')`);
@@ -168,35 +199,4 @@ test('what a backfill withheld stays withheld when the order changes, until some
   expect(await world.atService(contacts)).toMatchObject([{ user_email: null }]);
   expect((await runCli(['backfill', 'orders', '--with-email'], world.environment)).status).toBe(0);
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'b@example.com' }]);
-});
-
-describe('decideContact', () => {
-  const now = new Date('2026-06-01T00:00:00Z');
-  const facts = fc.record({
-    hash: fc.constantFrom(null, 'a', 'b'),
-    lastHash: fc.constantFrom(null, 'a', 'b', 'withheld by 0.1'),
-    lastWasSent: fc.boolean(),
-    ageDays: fc.constantFrom(-1, 0, 29, 30, 31, 400),
-    policy: fc.constantFrom('young' as const, 'never' as const, 'always' as const),
-  });
-
-  test('nothing new is disclosed of an old order or by a backfill, unless --with-email', () => {
-    fc.assert(
-      fc.property(facts, ({ ageDays, ...one }) => {
-        const createdAt = new Date(now.getTime() - ageDays * 86_400_000);
-        const decision = decideContact({ ...one, createdAt, now, maxAgeDays: 30 });
-        const isNew = one.hash !== null && !(one.lastWasSent && one.lastHash === one.hash);
-        if (one.policy !== 'always' && isNew && (ageDays > 30 || one.policy === 'never'))
-          expect(decision).toBe('withhold');
-        if (one.policy === 'always') expect(decision).toBe('send');
-        if (decision === 'repeat') expect(isNew).toBe(false);
-      }),
-    );
-  });
-
-  test('a young order of the regular sync goes with its contact, on the last day too', () => {
-    const base = { hash: 'a', lastHash: null, lastWasSent: false, now, maxAgeDays: 30, policy: 'young' as const };
-    expect(decideContact({ ...base, createdAt: new Date('2026-05-02T00:00:00Z') })).toBe('send');
-    expect(decideContact({ ...base, createdAt: new Date('2026-05-01T23:59:59Z') })).toBe('withhold');
-  });
 });
