@@ -23,6 +23,7 @@ import { openPostgres } from './postgres.ts';
 import { hashOfQuery, loadShopQuery } from './queries.ts';
 import type { ShopFacts, ShopQuery, ShopSession } from './session.ts';
 import type { SqlDialect } from './sql-text.ts';
+import { readTables, readValue, type ShopTables } from './tables.ts';
 
 /** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. */
 export type ShopOptions = { url: string; sqlDir: string; connections: number; timeZone?: string | undefined };
@@ -82,6 +83,10 @@ export type Shop = {
   repeatedCodes(): Promise<{ code: string; rows: number }[]>;
   /** False where its file is absent. @throws UsageError for a query that does not keep to the contract. */
   hasQuery(name: QueryName): Promise<boolean>;
+  /** Names of the tables that the user may read, with their columns. Needs no query. */
+  tables(): Promise<ShopTables>;
+  /** The first value that a SELECT shows, as text; undefined where it shows none. */
+  value(sql: string): Promise<string | undefined>;
   /** Checks all shop queries. @throws UsageError where one is missing or does not keep to the contract. */
   checkQueries(): Promise<void>;
   close(): Promise<void>;
@@ -188,6 +193,8 @@ export function openShop(options: ShopOptions): Shop {
     },
     repeatedCodes: () => ofOrders((session, { orders }) => session.repeatedCodes(orders, 3)),
     hasQuery: async (name) => (await load(name)) !== undefined,
+    tables: () => readTables(database),
+    value: (sql) => readValue(database, sql),
     async checkQueries() {
       await orderQueries();
       await load('categories');

@@ -155,4 +155,38 @@ export function withoutSchema(sql: string, schema: string, table: string, dialec
   return result + sql.slice(from);
 }
 
+/** Names that are words of SQL too: a table of this name is written in quotes, and the bare word is no table. */
+const wordsOfSql = new Set(['order', 'user', 'group']);
+
+/**
+ * The query with other names of tables, wherever they stand as whole words outside of texts and comments, quoted or not.
+ *
+ * @param renames new names by the names in the query.
+ * @param schema written before each of the tables, where given.
+ */
+export function renameTables(
+  sql: string,
+  tables: { names: Iterable<string>; renames: ReadonlyMap<string, string>; schema: string | undefined },
+  dialect: SqlDialect,
+): string {
+  const names = new Set(tables.names);
+  const quote = dialect === 'mysql' ? '`' : '"';
+  const inSchema = tables.schema === undefined ? '' : `${nameOf(tables.schema, quote)}.`;
+  const renamed = (name: string) => tables.renames.get(name) ?? name;
+  return partsOf(sql, dialect)
+    .map(({ kind, text }) => {
+      if (kind === 'comment') return text;
+      if (kind === 'code')
+        return text.replaceAll(/(?<![\w$.])[A-Za-z_][\w$]*/g, (word) =>
+          names.has(word) && !wordsOfSql.has(word) ? inSchema + nameOf(renamed(word), quote) : word,
+        );
+      const name = text.slice(1, -1);
+      return text[0] === quote && names.has(name) ? `${inSchema}${quote}${renamed(name)}${quote}` : text;
+    })
+    .join('');
+}
+
+/** A name in quotes, unless it needs none. */
+const nameOf = (name: string, quote: string) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `${quote}${name}${quote}`);
+
 const caseless = (text: string) => text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);

@@ -2,6 +2,7 @@ import { jobs } from '../../../jobs/index.ts';
 import { type Diagnosis, diagnose } from '../../app/doctor/index.ts';
 import { schedulesOf } from '../../queue/schedules.ts';
 import type { Command } from '../command.ts';
+import { findingLines } from '../ui/findings.ts';
 import { checkFixtureFolder } from './doctor-fixtures.ts';
 
 export const doctor: Command = {
@@ -25,16 +26,10 @@ export const doctor: Command = {
 
 const count = (findings: Diagnosis, level: string) => findings.filter((finding) => finding.level === level).length;
 
-const marks = { ok: 'ok     ', warning: 'warning', fault: 'FAULT  ' } as const;
-
 function draw(findings: Diagnosis): string {
-  const areas = [...Map.groupBy(findings, ({ area }) => area)].map(([area, found]) => {
-    const lines = found.map(({ level, what, hint }) => {
-      const text = what.replaceAll('\n', '\n           ');
-      return `  ${marks[level]}  ${text}${hint ? `\n           → ${hint}` : ''}`;
-    });
-    return [area, ...lines].join('\n');
-  });
+  const areas = [...Map.groupBy(findings, ({ area }) => area)].map(([area, found]) =>
+    [area, ...findingLines(found)].join('\n'),
+  );
   return [...areas, summary(count(findings, 'fault'), count(findings, 'warning'))].join('\n\n');
 }
 

@@ -16,6 +16,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./demo.ts')).demo,
   },
   {
+    name: 'init',
+    summary: 'recognise the shop system by its tables, and write its queries and .env',
+    load: async () => (await import('./init.ts')).init,
+  },
+  {
     name: 'migrate',
     summary: 'bring the warehouse schema, and the queue’s on Postgres, up to date',
     load: async () => (await import('./migrate.ts')).migrate,

@@ -1,0 +1,174 @@
+import { UsageError } from '../../base/errors.ts';
+import { isTimeZone } from '../../base/time/span.ts';
+import { openShop, type Shop } from '../../shop/index.ts';
+import type { ShopTables } from '../../shop/tables.ts';
+import { checkShop } from '../doctor/check-shop.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { closeQuietly } from '../doctor/reachable.ts';
+import { completeEnvFile, type EnvLine } from './env-file.ts';
+import { readPresets } from './presets.ts';
+import { asWritten, type Recognised, recognise } from './recognise.ts';
+import { asNamedHere, type WrittenQueries, writeQueries } from './write-queries.ts';
+
+export type InitInput = {
+  /** SHOP_DATABASE_URL. */
+  url: string;
+  /** Where the queries go. */
+  dir: string;
+  /** Name of a preset, in place of what the tables say. */
+  preset: string | undefined;
+  force: boolean;
+  /** SHOP_TIME_ZONE, where it is set. */
+  timeZone: string | undefined;
+  /** Variables that are set in the environment or in .env already. */
+  isSet(name: string): boolean;
+  envFile: string;
+};
+
+export type InitReport = {
+  preset: { name: string; title: string; prefix: string; schema: string | undefined } | undefined;
+  /** What a person should know before the queries are used, one sentence each. */
+  warnings: string[];
+  dir: string;
+  queries: WrittenQueries;
+  /** Names of variables that were added to .env. */
+  variables: string[];
+  /** Variables that a person has to fill in before the next command. */
+  toFillIn: string[];
+  /** What the doctor says of the shop; empty for the commented template, which fits the sample shop only. */
+  findings: Finding[];
+};
+
+/**
+ * Sets review-sync up for a shop.
+ *
+ * 1. Read the names of the shop's tables, and recognise the system, its schema and its prefix by them.
+ * 2. Write its queries, or the commented template for an unknown system, unless there are queries already.
+ * 3. Add to .env what it lacks.
+ * 4. Run the doctor's checks of the shop.
+ *
+ * @throws UsageError for a preset that is not known; ReviewSyncError where the shop database cannot be used.
+ */
+export async function initShop(input: InitInput): Promise<InitReport> {
+  const { url, dir } = input;
+  const looking = openShop({ url, sqlDir: dir, connections: 1, timeZone: 'UTC' });
+  try {
+    const tables = await looking.tables();
+    const { found, others } = await chosen(input, tables, looking);
+    const timeZone = input.timeZone ?? (found && (await zoneOf(found, looking)));
+    const queries = await writeQueries(dir, found, input);
+    const lines = linesFor(input, found, timeZone);
+    const variables = await completeEnvFile(input.envFile, lines);
+    const findings = found ? await check(input, timeZone) : [];
+    return {
+      preset: found && {
+        name: found.preset.name,
+        title: found.preset.title,
+        prefix: found.prefix,
+        schema: found.schema,
+      },
+      warnings: found ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)] : [],
+      dir,
+      queries,
+      variables,
+      toFillIn: lines.filter(({ name, value }) => value === '' && !input.isSet(name)).map(({ name }) => name),
+      findings,
+    };
+  } finally {
+    await closeQuietly(looking.close());
+  }
+}
+
+/** The preset that was asked for, or the first one whose own condition holds. */
+async function chosen(
+  { preset: name }: InitInput,
+  tables: ShopTables,
+  shop: Shop,
+): Promise<{ found: Recognised | undefined; others: Recognised[] }> {
+  const presets = await readPresets();
+  const wanted = presets.find((preset) => preset.name === name);
+  if (name !== undefined && wanted === undefined) {
+    throw new UsageError(`There is no preset ${name}`, {
+      hint: `These are there: ${presets.map((preset) => preset.name).join(', ')}. See: npx review-sync init --list`,
+    });
+  }
+  if (wanted && wanted.database !== tables.dialect) {
+    const is = tables.dialect === 'mysql' ? 'MySQL or MariaDB' : 'Postgres';
+    throw new UsageError(`The preset ${wanted.name} is for ${wanted.title}, and SHOP_DATABASE_URL is ${is}`);
+  }
+  const fitting: Recognised[] = [];
+  for (const one of recognise(wanted ? [wanted] : presets, tables)) {
+    const { onlyWhere } = one.preset;
+    if (onlyWhere === undefined || (await shop.value(asNamedHere(onlyWhere, one))) !== undefined) fitting.push(one);
+  }
+  const [found = wanted && asWritten(wanted), ...others] = fitting;
+  return { found, others };
+}
+
+function alternatives(others: readonly Recognised[]): string[] {
+  return others.map(({ preset, prefix, schema }) => {
+    const place = [prefix && `, prefix ${prefix}`, schema && `, schema ${schema}`].filter(Boolean).join('');
+    return `The tables fit another preset too: ${preset.name} (${preset.title}${place}).`;
+  });
+}
+
+/** Tables and columns that the preset reads and the shop does not show. */
+function missingTables({ preset, renames, schema }: Recognised, { tables }: ShopTables): string[] {
+  const missing = Object.entries(preset.tables).flatMap(([written, columns]) => {
+    const name = renames.get(written) ?? written;
+    const table = tables.find((one) => one.name === name && one.schema === schema);
+    if (!table) return [name];
+    return columns.filter((column) => !table.columns.includes(column)).map((column) => `${name}.${column}`);
+  });
+  if (missing.length === 0) return [];
+  return [
+    `The user of SHOP_DATABASE_URL does not see ${missing.join(', ')}: it is another system or version, or select is not granted on them.`,
+  ];
+}
+
+function zoneFault({ timeZone }: InitInput, { preset }: Recognised): string[] {
+  const own = preset.timeZone;
+  if (timeZone === undefined || own === undefined || own === 'ask' || own === timeZone) return [];
+  return [`SHOP_TIME_ZONE is ${timeZone}, but ${preset.title} writes its dates in ${own}.`];
+}
+
+/** The zone of the system's dates without zone; undefined where it has none, or nobody knows it. */
+async function zoneOf(found: Recognised, shop: Shop): Promise<string | undefined> {
+  const { timeZone, timeZoneQuery } = found.preset;
+  if (timeZone !== 'ask') return timeZone;
+  if (timeZoneQuery === undefined) return undefined;
+  const zone = await shop.value(asNamedHere(timeZoneQuery, found));
+  return zone !== undefined && isTimeZone(zone) ? zone : undefined;
+}
+
+function linesFor({ url, dir, isSet }: InitInput, found: Recognised | undefined, timeZone: string | undefined) {
+  const lines: EnvLine[] = [
+    { name: 'SHOP_DATABASE_URL', value: url, comment: 'The shop database; review-sync only reads it.' },
+    { name: 'SHOP_SQL_DIR', value: dir, comment: 'Folder of the shop queries.' },
+  ];
+  if (found?.preset.timeZone !== undefined) {
+    const comment = 'IANA zone of dates without zone in the shop, such as Asia/Seoul.';
+    lines.push({ name: 'SHOP_TIME_ZONE', value: timeZone ?? '', comment });
+  }
+  const open: EnvLine[] = [
+    {
+      name: 'WAREHOUSE_DATABASE_URL',
+      value: '',
+      comment: 'An empty Postgres database for reviews and for our own state.',
+    },
+    { name: 'REVIEW_API_BASE_URL', value: '', comment: 'The review service, and the credentials for its token.' },
+    { name: 'REVIEW_API_CLIENT_ID', value: '', comment: 'From the makers of the service.' },
+    { name: 'REVIEW_API_CLIENT_SECRET', value: '', comment: 'From the makers of the service.' },
+  ];
+  // An empty line in .env says what is still missing. What the environment sets is not missing.
+  return [...lines, ...open.filter(({ name }) => !isSet(name))];
+}
+
+async function check({ url, dir }: InitInput, timeZone: string | undefined): Promise<Finding[]> {
+  const shop = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
+  try {
+    return await checkShop(shop, { url, sqlDir: dir });
+  } finally {
+    await closeQuietly(shop.close());
+  }
+}

@@ -1,0 +1,45 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packagePath } from '../../base/package-path.ts';
+import type { QueryName } from '../../shop/contract.ts';
+import { renameTables } from '../../shop/sql-text.ts';
+import { presetFolder } from './presets.ts';
+import type { Recognised } from './recognise.ts';
+
+const queryNames: readonly QueryName[] = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'];
+
+export type WrittenQueries = {
+  /** Files that were written; none where the folder held queries already and `force` was not given. */
+  written: string[];
+  /** Query files that were there before and were left as they are. */
+  kept: string[];
+};
+
+/**
+ * Writes the queries of a preset, with the names of this shop's tables, or the commented template into a folder. A folder
+ * that holds a query already is left alone, unless `force`: a file may be absent on purpose.
+ */
+export async function writeQueries(
+  folder: string,
+  found: Recognised | undefined,
+  options: { force: boolean },
+): Promise<WrittenQueries> {
+  const from = found ? presetFolder(found.preset.name) : packagePath('sql', 'shop');
+  const files = await readdir(from);
+  const shipped = queryNames.map((name) => `${name}.sql`).filter((file) => files.includes(file));
+  const there = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sql'));
+  if (there.length > 0 && !options.force) return { written: [], kept: there };
+  await mkdir(folder, { recursive: true });
+  for (const file of shipped) {
+    const text = await readFile(join(from, file), 'utf8');
+    await writeFile(join(folder, file), found ? asNamedHere(text, found) : text);
+  }
+  if (found) await writeFile(join(folder, 'README.md'), await readFile(join(from, 'README.md'), 'utf8'));
+  return { written: shipped, kept: there.filter((file) => !shipped.includes(file)) };
+}
+
+/** A query of a preset with the names of this shop's tables. */
+export function asNamedHere(sql: string, { preset, renames, schema }: Recognised): string {
+  if (renames.size === 0) return sql;
+  return renameTables(sql, { names: Object.keys(preset.tables), renames, schema }, preset.database);
+}

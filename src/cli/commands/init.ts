@@ -1,0 +1,89 @@
+import { readShopConfig } from '../../app/config.ts';
+import { type InitReport, initShop } from '../../app/init/init-shop.ts';
+import { type Preset, readPresets } from '../../app/init/presets.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { findingLines } from '../ui/findings.ts';
+import { table } from '../ui/table.ts';
+
+type Options = { preset?: string; dir?: string; force?: boolean; list?: boolean };
+
+export const init: Command = {
+  define(commander, run) {
+    commander
+      .option('--preset <name>', 'use this preset, whatever the tables look like')
+      .option('--dir <folder>', 'where the queries go (default: SHOP_SQL_DIR, else shop-sql)')
+      .option('--force', 'replace queries that are there already')
+      .option('--list', 'only list the presets')
+      .option('--json', 'report as JSON')
+      .addHelpText(
+        'after',
+        `
+The shop database is that of SHOP_DATABASE_URL, in the environment or in .env of the working directory:
+
+  SHOP_DATABASE_URL=postgres://reader:…@shop-db.example.com/shop npx review-sync init
+
+Nothing is written to the shop. Lines that .env has already are not changed.`,
+      )
+      .action((options: Options) => run((context) => (options.list ? list() : setUp(context, options))));
+  },
+};
+
+async function list(): Promise<Report> {
+  const presets = (await readPresets()).map(({ name, title, database }) => ({ name, title, database }));
+  const rows = presets.map(({ name, title, database }) => [name, databases[database], title]);
+  return { text: table(['preset', 'database', 'shop system'], rows), json: presets };
+}
+
+const databases: Readonly<Record<Preset['database'], string>> = { postgres: 'Postgres', mysql: 'MySQL, MariaDB' };
+
+async function setUp({ environment }: Context, options: Options): Promise<Report> {
+  const isSet = (name: string) => (environment[name] ?? '').trim() !== '';
+  const { url, timeZone } = readShopConfig(environment);
+  const report = await initShop({
+    url,
+    timeZone,
+    isSet,
+    dir: options.dir ?? (isSet('SHOP_SQL_DIR') ? (environment.SHOP_SQL_DIR ?? '').trim() : 'shop-sql'),
+    preset: options.preset,
+    force: options.force === true,
+    envFile: '.env',
+  });
+  return { text: draw(report), json: report, incomplete: report.findings.some(({ level }) => level === 'fault') };
+}
+
+function draw(report: InitReport): string {
+  const { warnings, findings } = report;
+  const blocks = [[recognised(report), queries(report), variables(report)].join('\n')];
+  if (warnings.length > 0) blocks.push(warnings.join('\n'));
+  if (findings.length > 0) blocks.push(['shop', ...findingLines(findings)].join('\n'));
+  return [...blocks, nextStep(report)].join('\n\n');
+}
+
+function recognised({ preset }: InitReport): string {
+  if (!preset) return 'The tables are those of no known shop system (see: npx review-sync init --list).';
+  const { title, name, prefix, schema } = preset;
+  const place = [prefix && `prefix ${prefix}`, schema && `schema ${schema}`].filter(Boolean);
+  return `The shop is ${title}${place.length > 0 ? `, ${place.join(', ')}` : ''} (preset ${name}).`;
+}
+
+function queries({ dir, preset, queries: { written, kept } }: InitReport): string {
+  const left = kept.length > 0 ? `Left as they are in ${dir}: ${kept.join(', ')}.` : '';
+  if (written.length === 0) return `${left} To replace them: npx review-sync init --force`;
+  const what = preset ? 'Wrote' : 'Wrote the commented template, which reads the sample shop:';
+  return [`${what} ${written.map((file) => `${dir}/${file}`).join(', ')}.`, left].filter(Boolean).join('\n');
+}
+
+function variables({ variables: added }: InitReport): string {
+  if (added.length === 0) return '.env has all that init would write.';
+  return `Added to .env, which only you can read: ${added.join(', ')}.`;
+}
+
+function nextStep({ preset, dir, toFillIn, findings }: InitReport): string {
+  const steps: string[] = [];
+  if (!preset) steps.push(`put your own tables into ${dir}/*.sql; docs/connecting.md leads you through it`);
+  else steps.push(`read ${dir}/README.md: what the queries read, and what they cannot see`);
+  if (findings.some(({ level }) => level === 'fault')) steps.push('correct the faults above');
+  if (toFillIn.length > 0) steps.push(`fill in ${toFillIn.join(', ')} in .env`);
+  steps.push('npx review-sync doctor', 'npx review-sync preview order <code>');
+  return ['Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)].join('\n');
+}

@@ -1,0 +1,103 @@
+import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { expect, test } from 'vitest';
+import { completeEnvFile } from '../../src/app/init/env-file.ts';
+import { type Preset, presetFolder, readPresets } from '../../src/app/init/presets.ts';
+import { recognise } from '../../src/app/init/recognise.ts';
+import { meaningOf, renameTables } from '../../src/shop/sql-text.ts';
+
+const preset = (name: string, tables: Preset['tables'], more: Partial<Preset> = {}): Preset => ({
+  ...{ name, title: name, database: 'mysql', prefix: 'wp_', tables },
+  ...more,
+});
+const table = (name: string, ...columns: string[]) => ({ name, columns, schema: undefined });
+const fits = (presets: Preset[], ...tables: ReturnType<typeof table>[]) =>
+  recognise(presets, { dialect: 'mysql', tables }).map((one) => [one.preset.name, one.prefix, ...one.renames.values()]);
+
+test('a system is recognised by all its tables under one prefix, and by the columns that tell its versions apart', () => {
+  const woo = preset('woo', { wp_orders: ['id'], wp_items: [] });
+  expect(fits([woo], table('wp_orders', 'id'), table('wp_items'))).toEqual([['woo', 'wp_']]);
+  expect(fits([woo], table('x7_orders', 'id'), table('x7_items'))).toEqual([['woo', 'x7_', 'x7_orders', 'x7_items']]);
+  expect(fits([woo], table('orders', 'id'), table('items'))).toEqual([['woo', '', 'orders', 'items']]);
+  expect(fits([woo], table('x7_orders', 'id'), table('x8_items'))).toEqual([]);
+  expect(fits([woo], table('wp_orders'), table('wp_items'))).toEqual([]);
+  expect(fits([preset('pg', { wp_orders: [] }, { database: 'postgres' })], table('wp_orders'))).toEqual([]);
+});
+
+test('of several systems that fit, the one that reads more tables comes first; two prefixes are two shops', () => {
+  const small = preset('small', { wp_orders: [] });
+  const large = preset('large', { wp_orders: [], wp_items: [] });
+  expect(fits([small, large], table('a_orders'), table('a_items'), table('b_orders')).map(([a, b]) => [a, b])).toEqual([
+    ['large', 'a_'],
+    ['small', 'a_'],
+    ['small', 'b_'],
+  ]);
+});
+
+test('tables are renamed as whole words outside of texts and comments, and words of SQL only in quotes', () => {
+  const renamed = (sql: string, dialect: 'mysql' | 'postgres', schema?: string) =>
+    renameTables(
+      sql,
+      {
+        names: ['order', 'wp_items'],
+        renames: new Map([
+          ['wp_items', 'X_items'],
+          ['order', 'x_order'],
+        ]),
+        schema,
+      },
+      dialect,
+    );
+  expect(renamed("select i.wp_items, 'wp_items' from wp_items i -- wp_items\norder by wp_items_id", 'mysql')).toBe(
+    "select i.wp_items, 'wp_items' from `X_items` i -- wp_items\norder by wp_items_id",
+  );
+  expect(renamed('select 1 from `order` o join wp_items order by 1', 'mysql')).toBe(
+    'select 1 from `x_order` o join `X_items` order by 1',
+  );
+  expect(renamed('select 1 from "order" o, wp_items', 'postgres', 'My shop')).toBe(
+    'select 1 from "My shop"."x_order" o, "My shop"."X_items"',
+  );
+});
+
+test('.env gets only what it lacks, in a form that is read back as it was, and only its owner may read it', async () => {
+  const file = join(await mkdtemp(join(tmpdir(), 'review-sync-env-')), '.env');
+  const line = (name: string, value: string) => ({ name, value, comment: `about ${name}` });
+  const values = { A: 'postgres://u:p%23@h/d?x=1', B: 'a b # c', C: `it's`, D: '' };
+  const lines = Object.entries(values).map(([name, value]) => line(name, value));
+  expect(await completeEnvFile(file, lines)).toEqual(['A', 'B', 'C', 'D']);
+  expect(parseEnv(await readFile(file, 'utf8'))).toEqual(values);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await completeEnvFile(file, [line('A', 'other')])).toEqual([]);
+  await writeFile(file, 'A=1', { mode: 0o644 });
+  expect(await completeEnvFile(file, [line('A', '2'), line('B', '3')])).toEqual(['B']);
+  expect(await readFile(file, 'utf8')).toBe('A=1\n\n# about B\nB=3\n');
+});
+
+test('each preset has its files, names every table that its queries read, and nothing else', async () => {
+  for (const { name, tables, database } of await readPresets()) {
+    const files = await readdir(presetFolder(name));
+    expect(files, name).toEqual(expect.arrayContaining(['README.md', 'orders.sql', 'order_lines.sql']));
+    const read = new Set<string>();
+    for (const file of files.filter((one) => one.endsWith('.sql'))) {
+      const sql = await readFile(join(presetFolder(name), file), 'utf8');
+      const renames = new Map(Object.keys(tables).map((one) => [one, `zz_${one}`]));
+      const renamed = renameTables(
+        meaningOf(sql, database),
+        { names: renames.keys(), renames, schema: undefined },
+        database,
+      );
+      for (const [, found = ''] of renamed.matchAll(/\bzz_(\w+)/g)) read.add(found);
+      const named = new Set([...renamed.matchAll(/\b(\w+) as (?:materialized )?\(/gi)].map(([, name]) => name));
+      const others = [...renamed.matchAll(/\b(?:from|join) [`"]?(?!zz_|lateral\b)([a-z]\w+)(?![\w(])/gi)].map(
+        ([, one]) => one,
+      );
+      expect(
+        others.filter((one) => !named.has(one)),
+        `${name}/${file}`,
+      ).toEqual([]);
+    }
+    expect([...read].sort(), name).toEqual(Object.keys(tables).sort());
+  }
+});

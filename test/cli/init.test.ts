@@ -1,0 +1,109 @@
+import { appendFile, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { runCli, runProcess } from '../harness/cli.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+const schemaOf = (preset: string) => readFile(join(import.meta.dirname, '..', 'presets', preset, 'schema.sql'), 'utf8');
+const presetFile = (preset: string, file: string) =>
+  readFile(packagePath('sql', 'shop', 'presets', preset, file), 'utf8');
+
+/** A shop with these statements, and an empty working directory in which init is run. */
+async function initWorld(sql: string) {
+  const world = await openWorld({ shop: 'empty' });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  await world.shop(sql);
+  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-init-'));
+  const init = (environment: Record<string, string>, ...args: string[]) =>
+    runProcess(['init', ...args], environment, cwd);
+  return { world, cwd, init, read: (file: string) => readFile(join(cwd, file), 'utf8') };
+}
+
+const ofShop = (world: World) => ({ SHOP_DATABASE_URL: world.shopUrl });
+
+test('init recognises the shop, writes its queries and .env, checks them, and a second run changes nothing', async () => {
+  const { world, cwd, init, read } = await initWorld(`${await schemaOf('solidus')};
+    insert into spree_orders values (1, 'R1', 'complete', 10, 10, now(), now(), now(), 7, 'a@example.com', 1, 2, 'paid', 'ready');
+    insert into spree_line_items values (1, 1, 11, 1, 10, 0, now())`);
+  const first = await init(ofShop(world));
+  expect(first).toMatchObject({ status: 0, stderr: '' });
+  expect(first.stdout).toContain('The shop is Solidus 2.11 to 4.8 on Postgres (preset solidus).');
+  expect(first.stdout).toContain('orders.sql fits the contract: 1 rows');
+  expect(first.stdout).toContain('fill in WAREHOUSE_DATABASE_URL, REVIEW_API_BASE_URL');
+  expect((await readdir(join(cwd, 'shop-sql'))).sort()).toEqual([
+    'README.md',
+    'categories.sql',
+    'changed_orders.sql',
+    'order_lines.sql',
+    'orders.sql',
+  ]);
+  expect(await read('shop-sql/order_lines.sql')).toBe(await presetFile('solidus', 'order_lines.sql'));
+  const env = await read('.env');
+  expect(env).toContain(`SHOP_DATABASE_URL=${world.shopUrl}\n`);
+  expect(env).toMatch(/^SHOP_SQL_DIR=shop-sql\n/m);
+  expect(env).toMatch(/^SHOP_TIME_ZONE=UTC\n/m);
+  expect((await stat(join(cwd, '.env'))).mode & 0o077).toBe(0);
+  const { password } = new URL(world.shopUrl);
+  expect(password).not.toBe('');
+  expect(first.stdout + first.stderr).not.toContain(password);
+
+  // The address comes from .env now. A query that somebody changed and one that somebody removed stay so.
+  await appendFile(join(cwd, 'shop-sql/orders.sql'), '-- ours\n');
+  const second = await init({});
+  expect(second).toMatchObject({ status: 0, stderr: '' });
+  expect(second.stdout).toContain('Left as they are in shop-sql');
+  expect(second.stdout).toContain('.env has all that init would write.');
+  expect(await read('shop-sql/orders.sql')).toMatch(/-- ours\n$/);
+  expect(await read('.env')).toBe(env);
+
+  expect(await init({}, '--force')).toMatchObject({ status: 0 });
+  expect(await read('shop-sql/orders.sql')).toBe(await presetFile('solidus', 'orders.sql'));
+});
+
+test('tables outside of the search path are written with their schema, and lines of .env are kept', async () => {
+  const { world, cwd, init, read } = await initWorld(
+    `create schema "Shop"; set search_path = "Shop"; ${await schemaOf('saleor')}; set search_path = public`,
+  );
+  await writeFile(join(cwd, '.env'), 'LOG_LEVEL=error # mine\nWAREHOUSE_DATABASE_URL=postgres://w:secret@db/w');
+  const end = await init(ofShop(world), '--dir', 'queries', '--json');
+  expect(end).toMatchObject({ status: 0, stderr: '' });
+  const report = JSON.parse(end.stdout);
+  expect(report).toMatchObject({ preset: { name: 'saleor', schema: 'Shop' }, warnings: [] });
+  expect(report.findings.filter(({ level }: { level: string }) => level === 'fault')).toEqual([]);
+  expect(await read('queries/categories.sql')).toContain('from "Shop".product_category c');
+  const env = await read('.env');
+  expect(env).toMatch(/^LOG_LEVEL=error # mine\nWAREHOUSE_DATABASE_URL=postgres:\/\/w:secret@db\/w\n/);
+  expect(env.match(/^WAREHOUSE_DATABASE_URL=/gm)).toHaveLength(1);
+  expect(env).not.toContain('SHOP_TIME_ZONE');
+});
+
+test('an unknown shop gets the commented template, and a preset by force says which tables it does not see', async () => {
+  const { world, init, read } = await initWorld('create table something (id integer)');
+  const end = await init(ofShop(world));
+  expect(end).toMatchObject({ status: 0, stderr: '' });
+  expect(end.stdout).toContain('The tables are those of no known shop system');
+  expect(await read('shop-sql/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
+
+  const forced = await init({}, '--preset', 'saleor', '--force');
+  expect(forced.status).toBe(1);
+  expect(forced.stdout).toContain('The user of SHOP_DATABASE_URL does not see order_order');
+  expect(forced.stdout).toContain('shop-sql: user_grades.sql');
+});
+
+test('init says what is missing or wrong before it does anything, and lists the presets', async () => {
+  const none = await runCli(['init'], {});
+  expect(none).toMatchObject({ status: 2, stdout: '' });
+  expect(none.stderr).toContain('SHOP_DATABASE_URL is missing');
+
+  const { world } = await initWorld('select 1');
+  const unknown = await runCli(['init', '--preset', 'shopify'], ofShop(world));
+  expect(unknown).toMatchObject({ status: 2, stdout: '' });
+  expect(unknown.stderr).toMatch(/no preset shopify\n.*saleor, solidus/);
+
+  expect((await runCli(['init', '--list'], {})).stdout).toMatch(/^solidus +Postgres +Solidus 2\.11 to 4\.8/m);
+  const listed = JSON.parse((await runCli(['init', '--list', '--json'], {})).stdout);
+  const folders = await readdir(packagePath('sql', 'shop', 'presets'));
+  expect(listed.map(({ name }: { name: string }) => name)).toEqual(folders.sort());
+});
