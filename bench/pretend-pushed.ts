@@ -56,8 +56,9 @@ export async function pretendPushed(urls: {
         select order_code, order_id, fingerprint, contact_hash, false, array(select jsonb_array_elements_text(fields)), ordered_at, now()
         from given
       )
-      insert into sync.sub_order_links (order_code, line_code, sub_order_id, content)
-      select g.order_code, l."lineCode", l.id, l.content
+      insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, ids_before, product_id, status, delivered_at)
+      select g.order_code, l."lineCode", l.id, l.content, '[]', (l.content ->> 'product_id')::bigint, l.content ->> 'status',
+        (l.content ->> 'delivered_at')::timestamptz
       from given g, jsonb_to_recordset(g.lines) as l ("lineCode" text, id bigint, content jsonb)`.execute(db);
     count += rows.length;
   }
