@@ -76,6 +76,8 @@ test('prices in minor units, unknown statuses and dates in a wrong zone are name
         .replace('i.unit_price::numeric * i.quantity as price', 'i.unit_price::numeric * i.quantity * 100 as price')
         .replace("when 'N10' then 'paid'", "when 'N40' then 'angekommen'")
         .replace('coalesce(s.shipped_at,', "coalesce(s.shipped_at - interval '30 days',"),
+    changed_orders: (sql) =>
+      sql.replaceAll(/([ois])\.modified_at( as changed_at)?\n/g, "date_trunc('day', $1.modified_at)$2\n"),
   });
   const found = await findings();
   expect(about(found, 'minor units')).toEqual([
@@ -85,6 +87,9 @@ test('prices in minor units, unknown statuses and dates in a wrong zone are name
   ]);
   expect(about(found, 'not known to use')).toEqual([
     expect.stringMatching(/"angekommen" \d+ times → map them .*delivery_finished/),
+  ]);
+  expect(about(found, 'a day without a time')).toEqual([
+    expect.stringMatching(/^warning: changed_orders\.sql: all of the newest \d+ changes .* → select the stored date/),
   ]);
   expect(about(found, 'delivery_started_at before')).toEqual([
     expect.stringMatching(/<expression> at time zone '<zone in which the shop writes it>' as delivery_started_at/),

@@ -4,8 +4,9 @@ import type { QueryName } from '../../shop/contract.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
+import { checkChanges } from './check-shop-changes.ts';
 import { checkEngines, checkPooler, checkQueryCosts } from './check-shop-queries.ts';
-import { checkDates, checkUnits, statuses, zoneHint } from './check-shop-values.ts';
+import { checkDates, checkUnits, statuses } from './check-shop-values.ts';
 import { databaseFault } from './database-fault.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { withTimeoutDiagnosis } from './reachable.ts';
@@ -102,7 +103,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     ...(await repeatedCodes(shop, orders)),
     ...checkUnits(orders),
     ...checkDates(orders, now),
-    ...(await changesAhead(shop, now)),
+    ...(await checkChanges(shop, now)),
   ];
   const ofStatuses = statuses(orders);
   if (findings.length > 0) return [...findings, ...ofStatuses];
@@ -126,17 +127,6 @@ async function keylessOrders(shop: Shop): Promise<{ rows: RawRow[]; unknown: Fin
     const what = 'orders.sql: it is unknown whether rows have no code or no date: looking took over 30 s';
     return { rows: [], unknown: [warning(what, 'run the query by hand with: where code is null')] };
   }
-}
-
-/** A change dated ahead is read again by each run until its time has come. */
-async function changesAhead(shop: Shop, now: string): Promise<Finding[]> {
-  if (!(await shop.hasFeed())) return [];
-  const aMinuteOn = new Date(Date.parse(now) + 60_000).toISOString();
-  const { keys } = await shop.changedSince({ at: aMinuteOn, code: '' }, 1000);
-  const [first] = keys;
-  if (first === undefined) return [];
-  const what = `changed_orders.sql: ${keys.length} orders have a changed_at in the future, such as ${first.at} (order ${first.code})`;
-  return [warning(what, `correct the rows, or say the zone: ${zoneHint('changed_at')}`)];
 }
 
 /** Orders whose rows the sample shows twice are named already. */

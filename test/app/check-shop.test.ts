@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { checkTimesOfDay } from '../../src/app/doctor/check-shop-changes.ts';
+import { checkPooler } from '../../src/app/doctor/check-shop-queries.ts';
+import type { ShopFacts } from '../../src/shop/session.ts';
+
+const column = { file: 'changed_orders.sql', name: 'changed_at' };
+const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
+
+test('changes that are all at midnight of some zone are days without a time', () => {
+  for (const midnight of ['00:00:00.000000', '15:00:00.000000', '18:15:00.000000']) {
+    expect(checkTimesOfDay(column, days(midnight))).toEqual([
+      {
+        level: 'warning',
+        what: expect.stringMatching(
+          /^changed_orders\.sql: all of the newest 10 changes have a changed_at at one time of day/,
+        ),
+        hint: expect.stringContaining('without a cast to date'),
+      },
+    ]);
+  }
+});
+
+test('changes with times, changes of one import, and few changes are no days', () => {
+  expect(checkTimesOfDay(column, [...days('15:00:00.000000'), '2026-03-20T15:00:00.000001Z'])).toEqual([]);
+  expect(checkTimesOfDay(column, days('03:00:00.123456'))).toEqual([]);
+  expect(checkTimesOfDay(column, days('15:00:00.000000', 9))).toEqual([]);
+});
+
+const facts: ShopFacts = {
+  product: 'Postgres',
+  version: '18.1',
+  user: 'review_sync',
+  isSuperuser: false,
+  writable: 0,
+  examples: [],
+  serverPort: 5432,
+  sessions: ['Asia/Seoul, ISO, MDY, public'],
+  withoutSnapshot: [],
+};
+
+test('a server that listens on the port of the URL, and a Unix socket, are no pooler', () => {
+  expect(checkPooler(facts, 'postgres://shop/db')).toEqual([]);
+  expect(checkPooler({ ...facts, serverPort: undefined }, 'postgres://shop:6432/db')).toEqual([]);
+});
+
+test('a pooler is named with the modes that work and with what queries must not rely on', () => {
+  expect(checkPooler(facts, 'postgres://shop:6432/db')).toEqual([
+    { level: 'ok', what: expect.stringMatching(/port 5432, not on 6432.*statement pooling does not.*not rely on SET/) },
+  ]);
+});
+
+test('settings that another client left in a pooled connection are a warning, also where the ports are the same', () => {
+  const sessions = ['UTC, ISO, MDY, public', 'Asia/Seoul, ISO, MDY, public'];
+  expect(checkPooler({ ...facts, sessions }, 'postgres://shop/db')).toEqual([
+    {
+      level: 'warning',
+      what: expect.stringContaining('UTC, ISO, MDY, public and Asia/Seoul, ISO, MDY, public'),
+      hint: expect.stringContaining('reset its connections'),
+    },
+  ]);
+});
