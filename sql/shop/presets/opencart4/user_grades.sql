@@ -1,0 +1,6 @@
+-- OpenCart 4: the customer groups by the names of the first language.
+select
+  g.customer_group_id as code,
+  g.name as name
+from oc_customer_group_description g
+where g.language_id = (select min(f.language_id) from oc_customer_group_description f)

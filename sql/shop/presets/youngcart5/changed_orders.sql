@@ -1,0 +1,15 @@
+-- Youngcart 5 has no date of change. These are the moments that it notes: the order, the payment, the parcel. All else, above all
+-- a change of the state, is found by `sync reconcile`: README.md says how to run it more often.
+select o.od_id as code, o.od_time as changed_at
+from g5_shop_order o
+where o.od_time >= :since
+
+union all
+select o.od_id, o.od_receipt_time
+from g5_shop_order o
+where o.od_receipt_time >= :since
+
+union all
+select o.od_id, o.od_invoice_time
+from g5_shop_order o
+where o.od_invoice_time >= :since
