@@ -1,0 +1,214 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openMysql } from '../../src/shop/mysql.ts';
+import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
+import { until } from '../harness/patience.ts';
+import { openTables, type ShopTables, shopServers } from '../harness/shop-servers.ts';
+
+/** Time limits, broken connections, rights and zones of sessions: what a driver keeps and what it says. */
+
+const queries = {
+  orders: 'select code, created_at, updated_at, total_price from o',
+  order_lines: `select code as order_code, code as line_code, 7 as product_id, 1 as price from o`,
+};
+const from = ' from o';
+
+describe.each(shopServers)('$name', (server) => {
+  const isPostgres = server.name === 'Postgres';
+  const sleeping = isPostgres ? 'pg_sleep(300) is not null' : 'sleep(300) = 0';
+
+  async function tables() {
+    const database = await server.create();
+    await database.run(`create table o (code ${server.types.exact}, created_at ${server.types.local},
+      updated_at ${server.types.local}, total_price ${server.types.amount})`);
+    await database.run(`insert into o values ('A', '2026-01-01 10:00:00', '2026-01-01 10:00:00', 1)`);
+    return database;
+  }
+
+  /** Cancels the statement that sleeps, or ends its connection, once it runs. */
+  async function interrupt(database: ShopTables, what: 'statement' | 'connection'): Promise<void> {
+    await until(async () => {
+      if (isPostgres) {
+        const verb = what === 'statement' ? 'pg_cancel_backend' : 'pg_terminate_backend';
+        const rows = await database.run(
+          `select ${verb}(pid) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+        );
+        return (rows as unknown[]).length > 0;
+      }
+      const rows = (await database.run(
+        `select id from information_schema.processlist where db = database() and info like 'select field%'`,
+      )) as { id?: string; ID?: string }[];
+      const id = rows[0]?.id ?? rows[0]?.ID;
+      if (id === undefined) return false;
+      await database.run(what === 'statement' ? `kill query ${id}` : `kill ${id}`);
+      return true;
+    });
+  }
+
+  const failureOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  test('a statement that the database cancels is an error that names the file, and the next reading works', async () => {
+    const database = await tables();
+    const shop = await openTables(
+      database,
+      { ...queries, orders: `${queries.orders} where code <> 'A' or ${sleeping}` },
+      'UTC',
+    );
+    const reading = failureOf(shop.orders(['A']));
+    await interrupt(database, 'statement');
+    expect(await reading).toMatchObject({
+      code: 'shop-timeout',
+      message: 'orders.sql: one statement took longer than 30 s',
+      hint: expect.stringContaining('doctor'),
+    });
+    expect(await shop.orders(['B'])).toEqual([]);
+  });
+
+  test('a connection that breaks while a query runs is an error, and the next reading has a new one', async () => {
+    const database = await tables();
+    const shop = await openTables(
+      database,
+      { ...queries, orders: `${queries.orders} where code <> 'A' or ${sleeping}` },
+      'UTC',
+    );
+    const reading = failureOf(shop.orders(['A']));
+    await interrupt(database, 'connection');
+    expect(await reading).toBeInstanceOf(Error);
+    expect(await shop.orders(['B'])).toEqual([]);
+  });
+
+  test('a function that writes is refused, and nothing is written', async () => {
+    const database = await tables();
+    await database.run(
+      isPostgres
+        ? `create function written() returns text language plpgsql volatile as $$ begin delete from o; return 'x'; end $$`
+        : `create function written() returns varchar(9) modifies sql data begin delete from o where code <> ''; return 'x'; end`,
+    );
+    const shop = await openTables(
+      database,
+      { ...queries, orders: queries.orders.replace(from, `, written() as user_name${from}`) },
+      'UTC',
+    );
+    const error = await failureOf(shop.orders(['A']));
+    expect((error as Error).message).toMatch(/read-only|READ ONLY/i);
+    expect(await database.run('select code from o')).toEqual([{ code: 'A' }]);
+  });
+
+  test('errors show neither the password nor a value of a row', async () => {
+    const database = await tables();
+    const url = new URL(database.url);
+    url.username = 'nobody';
+    url.password = 'geheim';
+    const shop = await openTables({ ...database, url: url.href }, queries, 'UTC');
+    const error = await failureOf(shop.orders(['A']));
+    expect(error).toMatchObject({ code: 'shop', message: expect.stringMatching(/cannot be reached/) });
+    expect(JSON.stringify(error) + String(error) + String((error as Error).cause)).not.toContain('geheim');
+  });
+});
+
+describe.each(mysqlKinds)('%s', (kind) => {
+  test('every reading has a time limit of 30 s, and a shorter one of the user holds', async () => {
+    const database = await createMysqlDatabase(kind);
+    onTestFinished(() => database.drop());
+    await database.query(`create table o (code varchar(9), at datetime); insert into o values ('A', '2026-01-01')`);
+    const name = kind === 'mariadb' ? 'max_statement_time' : 'max_execution_time';
+    const shop = {
+      orders: `select code, at as created_at, at as updated_at, 1 as total_price,
+        cast(@@${name} as char) as user_name, cast(@@group_concat_max_len >= 1048576 as char) as store_name from o`,
+      order_lines: queries.order_lines,
+    };
+    const first = await openTables({ url: database.url, run: database.query }, shop, 'UTC');
+    const limit = kind === 'mariadb' ? '30.000000' : '30000';
+    expect(await first.orders(['A'])).toMatchObject([{ order: { user_name: limit, store_name: '1' } }]);
+    if (kind === 'mysql') return;
+    await database.query(`create user ${database.name}@'127.0.0.1' with max_statement_time 7;
+      grant select on ${database.name}.* to ${database.name}@'127.0.0.1'`);
+    onTestFinished(async () => void (await database.query(`drop user ${database.name}@'127.0.0.1'`)));
+    const url = new URL(database.url);
+    url.username = database.name;
+    const reader = await openTables({ url: url.href, run: database.query }, shop, 'UTC');
+    expect(await reader.orders(['A'])).toMatchObject([{ order: { user_name: '7.000000' } }]);
+    expect(await reader.facts()).toMatchObject({
+      writable: 0,
+      isSuperuser: false,
+      product: 'MariaDB',
+      withoutSnapshot: [],
+    });
+  });
+
+  test('doctor learns that the user may write, and which tables have no transactions', async () => {
+    const database = await createMysqlDatabase(kind);
+    onTestFinished(() => database.drop());
+    await database.query('create table o (code varchar(9)); create table cart (code varchar(9)) engine = MyISAM');
+    const shop = await openTables({ url: database.url, run: database.query }, queries, 'UTC');
+    const facts = await shop.facts();
+    expect(facts).toMatchObject({
+      isSuperuser: true,
+      withoutSnapshot: ['cart'],
+      serverPort: Number(new URL(database.url).port),
+    });
+    expect(facts.writable).toBeGreaterThanOrEqual(2);
+    expect(facts.sessions).toHaveLength(1);
+  });
+
+  test('a server that sends nothing is given up, and its statement is ended', async () => {
+    const database = await createMysqlDatabase(kind);
+    onTestFinished(() => database.drop());
+    const shop = openMysql({ url: database.url, connections: 1, timeZone: 'UTC', silenceMs: 1000 });
+    onTestFinished(() => shop.close());
+    const reading = shop.read((_session, check) =>
+      check
+        .describe('(select 1 as code from dual where sleep(300) = 0 limit 1)', false)
+        .then(() =>
+          _session.rows({
+            name: 'orders',
+            body: '(select sleep(300) as code)',
+            columns: new Map([['code', { type: 'int', read: 'text' }]]),
+          }),
+        ),
+    );
+    await expect(reading).rejects.toMatchObject({ code: 'SERVER_SILENT' });
+    await until(async () => {
+      const left = await database.query(
+        `select id from information_schema.processlist where db = database() and info like '%sleep(300)%' and info not like '%processlist%'`,
+      );
+      return left.length === 0;
+    });
+    expect(await shop.read((session) => session.now())).toMatch(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  });
+
+  test('a TIMESTAMP is an instant in every zone of the session, in the hour that is repeated too', async () => {
+    const database = await createMysqlDatabase(kind, { timeZone: 'America/New_York' });
+    onTestFinished(() => database.drop());
+    await database.query(`create table o (code varchar(9), at timestamp(6) null, key (at));
+      set time_zone = '+00:00';
+      insert into o values ('A', '2025-11-02 05:30:00.000004'), ('B', '2025-11-02 06:30:00'), ('C', '2025-11-02 07:30:00')`);
+    const shop = await openTables(
+      { url: database.url, run: database.query },
+      {
+        orders: 'select code, at as created_at, at as updated_at, 1 as total_price from o',
+        order_lines: `select code as order_code, '1' as line_code, 7 as product_id, 1 as price, at as delivered_at from o`,
+        changed_orders: 'select code, at as changed_at from o where at >= :since',
+      },
+    );
+    const keys = [
+      { at: '2025-11-02T05:30:00.000004Z', code: 'A' },
+      { at: '2025-11-02T06:30:00.000000Z', code: 'B' },
+      { at: '2025-11-02T07:30:00.000000Z', code: 'C' },
+    ];
+    expect((await shop.orders(['B'])).map(({ order, lines }) => [order.created_at, lines[0]?.delivered_at])).toEqual([
+      [keys[1]?.at, keys[1]?.at],
+    ]);
+    for (const [n, after] of keys.entries()) {
+      const since = await shop.changedSince({ ...after, code: '' }, 9);
+      expect(since.keys).toEqual(keys.slice(n));
+      const page = await shop.orderCodes({ axis: 'created', after, before: '2025-11-02T07:30:00.000Z', size: 9 });
+      expect(page.keys).toEqual(keys.slice(n + 1, 2));
+    }
+    // The clock of the database is an instant as well.
+    expect(Math.abs(Date.parse(await shop.now()) - Date.now())).toBeLessThan(600_000);
+  });
+});
