@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openMysql } from '../../src/shop/mysql.ts';
+import type { ShopQuery } from '../../src/shop/session.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
 import { until } from '../harness/patience.ts';
 import { openTables, type ShopTables, shopServers } from '../harness/shop-servers.ts';
@@ -159,17 +160,12 @@ describe.each(mysqlKinds)('%s', (kind) => {
     onTestFinished(() => database.drop());
     const shop = openMysql({ url: database.url, connections: 1, timeZone: 'UTC', silenceMs: 1000 });
     onTestFinished(() => shop.close());
-    const reading = shop.read((_session, check) =>
-      check
-        .describe('(select 1 as code from dual where sleep(300) = 0 limit 1)', false)
-        .then(() =>
-          _session.rows({
-            name: 'orders',
-            body: '(select sleep(300) as code)',
-            columns: new Map([['code', { type: 'int', read: 'text' }]]),
-          }),
-        ),
-    );
+    const sleeping: ShopQuery = {
+      name: 'orders',
+      body: '(select sleep(300) as code)',
+      columns: new Map([['code', { type: 'int', read: 'text' }]]),
+    };
+    const reading = shop.read((session) => session.rows(sleeping));
     await expect(reading).rejects.toMatchObject({ code: 'SERVER_SILENT' });
     await until(async () => {
       const left = await database.query(
