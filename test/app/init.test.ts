@@ -76,12 +76,14 @@ test('.env gets only what it lacks, in a form that is read back as it was, and o
 });
 
 test('each preset has its files, names every table that its queries read, and nothing else', async () => {
-  for (const { name, tables, database } of await readPresets()) {
+  for (const { name, tables, database, onlyWhere = '', timeZoneQuery = '' } of await readPresets()) {
     const files = await readdir(presetFolder(name));
     expect(files, name).toEqual(expect.arrayContaining(['README.md', 'orders.sql', 'order_lines.sql']));
     const read = new Set<string>();
-    for (const file of files.filter((one) => one.endsWith('.sql'))) {
-      const sql = await readFile(join(presetFolder(name), file), 'utf8');
+    const queries = new Map([['preset.json', `${onlyWhere}; ${timeZoneQuery}`]]);
+    for (const file of files.filter((one) => one.endsWith('.sql')))
+      queries.set(file, await readFile(join(presetFolder(name), file), 'utf8'));
+    for (const [file, sql] of queries) {
       const renames = new Map(Object.keys(tables).map((one) => [one, `zz_${one}`]));
       const renamed = renameTables(
         meaningOf(sql, database),

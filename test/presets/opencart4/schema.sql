@@ -71,3 +71,10 @@ create table oc_customer_group_description (
   name varchar(32) not null,
   primary key (customer_group_id, language_id)
 );
+create table oc_setting (
+  setting_id int not null auto_increment primary key,
+  store_id int not null default 0,
+  code varchar(128) not null,
+  `key` varchar(128) not null,
+  value text not null
+);
