@@ -1,7 +1,8 @@
 /**
  * Runs the demo and draws what it printed as an animated terminal: `node docs/record-demo.ts` writes docs/demo.svg. Arguments
  * are the demo's.
- * Each line appears when it was printed, faster by a factor that fits all of it into the length of the film.
+ * Each line appears when it was printed, faster by a factor that fits all of it into the length of the film, but not faster than
+ * a line can be seen to come.
  */
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -13,7 +14,9 @@ type Line = { text: string; atMs: number };
 const filmMs = 12_000;
 /** The last picture stays so long before the film starts again. */
 const restMs = 8000;
-const shown = { columns: 118, rows: 30 };
+/** Between two lines, so that a table which was printed at once does not jump by. */
+const lineMs = 80;
+const shown = { columns: 122, rows: 30 };
 const font = { size: 13, width: 7.85, height: 18 };
 const margin = 16;
 
@@ -38,13 +41,21 @@ const withoutSql = (lines: readonly Line[]) =>
     .filter(({ text }) => !/^ {4}/.test(text))
     .filter(({ text }, at, kept) => text !== '' || kept[at - 1]?.text !== '');
 
+/** The lines with their time in the film. */
+function paced(lines: readonly Line[]): Line[] {
+  const scale = Math.min(1, filmMs / Math.max(...lines.map(({ atMs }) => atMs)));
+  let last = -lineMs;
+  return lines.map(({ text, atMs }) => {
+    last = Math.max(atMs * scale, last + lineMs);
+    return { text, atMs: last };
+  });
+}
+
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 function draw(lines: readonly Line[]): string {
-  const length = Math.max(...lines.map(({ atMs }) => atMs));
-  const scale = Math.min(1, filmMs / length);
-  const totalMs = length * scale + restMs;
-  const percent = (atMs: number) => Math.max(0.01, (100 * atMs * scale) / totalMs).toFixed(2);
+  const totalMs = Math.max(...lines.map(({ atMs }) => atMs)) + restMs;
+  const percent = (atMs: number) => Math.max(0.01, (100 * atMs) / totalMs).toFixed(2);
   // The text moves up by a line for each line below the last row.
   const ups = new Map(lines.map(({ atMs }, at) => [percent(atMs), Math.max(0, at + 1 - shown.rows)]));
   const steps = [...ups].map(([at, up]) => `${at}%{transform:translateY(${-up * font.height}px)}`);
@@ -77,4 +88,4 @@ ${rows.map(({ row }) => row).join('\n')}
 `;
 }
 
-await writeFile(join(import.meta.dirname, 'demo.svg'), draw(withoutSql(await record())));
+await writeFile(join(import.meta.dirname, 'demo.svg'), draw(paced(withoutSql(await record()))));
