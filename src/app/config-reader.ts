@@ -1,5 +1,5 @@
+import { CronExpressionParser } from 'cron-parser';
 import { isTimeZone } from '../base/time/span.ts';
-import { exampleUrl, isBaseUrl, isCronPattern, isPlaceholder, leastSecret } from './config-values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -127,4 +127,31 @@ export function reader(environment: Environment, wrong: string[]) {
     pathPart,
     integers,
   };
+}
+
+/** Minimum length of a token or secret: 16 random hexadecimal digits have 64 bits. */
+const leastSecret = 16;
+
+/** Whether the value is a placeholder of an example. */
+const isPlaceholder = (text: string) => /change.?me|replace.?me|^(.)\1*$/i.test(text);
+
+/** An example address for these protocols. */
+const exampleUrl = (protocols: readonly string[]) =>
+  protocols.includes('http:') ? 'https://reviews.example.com' : `${protocols[0]}//user:password@host:port/name`;
+
+/** Checked with the parser that BullMQ uses. */
+function isCronPattern(pattern: string): boolean {
+  if (pattern.split(/\s+/).length < 5) return false;
+  try {
+    CronExpressionParser.parse(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether paths can be added to the address: no query, no fragment, and no password, which would show in errors. */
+function isBaseUrl(text: string): boolean {
+  const { username, password, search, hash } = new URL(text);
+  return username + password + search + hash === '';
 }

@@ -146,17 +146,19 @@ export type DeadLetter = {
   resolvedAt: Date | null;
 };
 
+const deadLetters = (db: Db) =>
+  db
+    .selectFrom('sync.dead_letters')
+    .select(['id', 'kind', 'key', 'reason', 'attempts'])
+    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
+    .orderBy('id');
+
 /** Dead letters by id, or the open ones of a kind, or all open ones; the oldest first. */
 export function findDeadLetters(
   db: Db,
-  which: { ids?: readonly number[]; kind?: DeadLetterKind; reason?: string; limit?: number },
+  which: { ids?: readonly number[]; kind?: DeadLetterKind; reason?: string },
 ): Promise<DeadLetter[]> {
-  let query = db
-    .selectFrom('sync.dead_letters')
-    .select(['id', 'kind', 'key', 'reason', 'payload', 'attempts'])
-    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
-    .orderBy('id')
-    .limit(which.limit ?? 100_000);
+  let query = deadLetters(db).select('payload').limit(100_000);
   if (which.ids) query = query.where(sql<boolean>`id = any(${which.ids})`);
   else query = query.where('resolved_at', 'is', null);
   if (which.kind) query = query.where('kind', '=', which.kind);
@@ -166,25 +168,14 @@ export function findDeadLetters(
 
 /** The dead letters of one order and of its lines, open and resolved, the oldest first. */
 export async function deadLettersOfOrder(db: Db, orderCode: string): Promise<Omit<DeadLetter, 'payload'>[]> {
-  return db
-    .selectFrom('sync.dead_letters')
-    .select(['id', 'kind', 'key', 'reason', 'attempts'])
-    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
+  return deadLetters(db)
     .where((eb) => eb.or([eb('order_code', '=', orderCode), eb('kind', '=', 'order').and('key', '=', orderCode)]))
-    .orderBy('id')
     .execute();
 }
 
 /** The dead letters of one record, open and resolved, the oldest first. */
 export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Omit<DeadLetter, 'payload'>[]> {
-  return db
-    .selectFrom('sync.dead_letters')
-    .select(['id', 'kind', 'key', 'reason', 'attempts'])
-    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
-    .where('kind', '=', kind)
-    .where('key', '=', key)
-    .orderBy('id')
-    .execute();
+  return deadLetters(db).where('kind', '=', kind).where('key', '=', key).execute();
 }
 
 /** Closes open dead letters without syncing them. @returns how many were open. */

@@ -13,7 +13,6 @@ export type Database = {
   'sync.product_links': ProductLinks;
   'sync.user_grade_links': UserGradeLinks;
   'sync.category_links': CategoryLinks;
-  'warehouse.reviews': Reviews;
   'warehouse.review_overview': ReviewOverview;
 };
 
@@ -110,8 +109,6 @@ type Leases = { key: string; owner: string; expires_at: Date };
 type ProductLinks = { product_code: string; product_id: number; linked_at: Moment };
 type UserGradeLinks = { user_grade_code: string; user_grade_id: number; fingerprint: string; linked_at: Moment };
 type CategoryLinks = { category_code: string; category_id: number; fingerprint: string; linked_at: Moment };
-
-type Reviews = { id: number; created_at: Date; updated_at: Date; deleted_at: Date | null };
 
 type ReviewOverview = {
   captured_at: Date;

@@ -1,5 +1,5 @@
 import { type BackfillOrders, backfillOrders, backfillOrdersKey } from '../../../jobs/backfill-orders.ts';
-import { type App, openApp } from '../../app/app.ts';
+import type { App } from '../../app/app.ts';
 import { UsageError } from '../../base/errors.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { type BackfillForecast, type CreationRange, forecastBackfill } from '../../orders/backfill-orders.ts';
@@ -7,10 +7,9 @@ import type { PushPolicy } from '../../orders/desired-order.ts';
 import { diffBackfill } from '../../orders/diff-backfill.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff } from '../ui/backfill-diff.ts';
-import { lookDeps } from '../ui/look-deps.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, runToEnd } from '../ui/run-to-end.ts';
-import { requireShopQueries } from '../ui/shop-queries.ts';
+import { lookDeps, requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = {
   from?: string;
@@ -52,19 +51,14 @@ Examples:
 };
 
 async function runBackfill(context: Context, options: Options): Promise<Report> {
-  const config = context.config();
   const { from, to } = options;
   const withEmail = options.withEmail === true;
   const allowRemovals = options.allowRemovals === true;
   const payload: BackfillOrders = { ...(from && { from }), ...(to && { to }), withEmail, allowRemovals };
-  const range = secondsOf(payload, config.api.timeZone);
+  const range = secondsOf(payload, context.config().api.timeZone);
   const diffLimit = limitOf(options);
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders', Date.now);
-  const app = await openApp(config, {
-    log: context.log('error'),
-    onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
-  });
-  try {
+  return withApp(context, progress, async (app) => {
     await requireShopQueries(app.shop);
     if (options.dryRun) {
       return await (diffLimit === undefined
@@ -79,14 +73,12 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
     const key = backfillOrdersKey(payload);
     if (options.detach) {
       const { id, joined } = await app.queues.enqueue(backfillOrders, payload, key);
-      const text = `${joined ? 'It is going already' : 'Enqueued'}: ${id}. See how it goes with: npx review-sync status`;
+      const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: npx review-sync status`;
       return { text, json: { run: id, joined } };
     }
     const run = { job: backfillOrders, payload, key };
     return drawRun('backfill orders', await runToEnd(app, run, { progress, signal: context.signal }));
-  } finally {
-    await app.close();
-  }
+  });
 }
 
 /** Orders that `--diff` compares without `--limit`. */

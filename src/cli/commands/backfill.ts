@@ -1,5 +1,5 @@
 import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
-import { type App, openApp } from '../../app/app.ts';
+import type { App } from '../../app/app.ts';
 import { readingDeps } from '../../app/reading-deps.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
@@ -10,6 +10,7 @@ import { unfinishedSince } from '../../warehouse/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress, type Progress } from '../ui/progress.ts';
 import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { withApp } from '../ui/with-app.ts';
 import { backfillOrdersCommand } from './backfill-orders.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true; gaps?: true };
@@ -40,22 +41,17 @@ Examples:
 };
 
 async function runBackfill(context: Context, options: Options): Promise<Report> {
-  const config = context.config();
   const { from, to, gaps = false } = options;
   const payload: BackfillReviews = { ...(from && { from }), ...(to && { to }), gaps };
   // Wrong days are reported before anything is opened.
-  secondsOf(payload, config.api.timeZone);
+  secondsOf(payload, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows', Date.now);
-  const app = await openApp(config, {
-    log: context.log('error'),
-    onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
-  });
-  try {
+  return withApp(context, progress, async (app) => {
     if (options.dryRun) return await dryRun(context, app, payload);
     const key = backfillReviewsKey(payload);
     if (options.detach) {
       const { id, joined } = await app.queues.enqueue(backfillReviews, payload, key);
-      const text = `${joined ? 'It is going already' : 'Enqueued'}: ${id}. See how it goes with: npx review-sync status`;
+      const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: npx review-sync status`;
       return { text, json: { run: id, joined } };
     }
     let runId = '';
@@ -66,9 +62,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
     const run = { job: backfillReviews, payload, key };
     const report = await runToEnd(app, run, { progress: withNotes, signal: context.signal, onRun });
     return drawRun('backfill reviews', report);
-  } finally {
-    await app.close();
-  }
+  });
 }
 
 /** Adds how many reviews were read so far to the windows done. */

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
-import { type App, openApp } from '../../app/app.ts';
+import type { App } from '../../app/app.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { AnyRunJob } from '../../queue/job.ts';
@@ -10,18 +10,12 @@ import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { runToEnd } from '../ui/run-to-end.ts';
 import { table } from '../ui/table.ts';
+import { withApp } from '../ui/with-app.ts';
 
 export const deadLetters: Command = {
   define(commander, run) {
     const within = (work: (context: Context, app: App) => Promise<Report>) =>
-      run(async (context) => {
-        const app = await openApp(context.config(), { log: context.log('error') });
-        try {
-          return await work(context, app);
-        } finally {
-          await app.close();
-        }
-      });
+      run((context) => withApp(context, undefined, (app) => work(context, app)));
     commander
       .command('list', { isDefault: true })
       .description('open dead letters, by reason')

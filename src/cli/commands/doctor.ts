@@ -36,5 +36,5 @@ function draw(findings: Diagnosis): string {
 function summary(faults: number, warnings: number): string {
   const named = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
   if (faults === 0 && warnings === 0) return 'All is well.';
-  return `${named(faults, 'fault')}, ${named(warnings, 'warning')}.${faults > 0 ? ' Mend the faults first.' : ''}`;
+  return `${named(faults, 'fault')}, ${named(warnings, 'warning')}.${faults > 0 ? ' Correct the faults first.' : ''}`;
 }

@@ -1,13 +1,11 @@
-import { openApp } from '../../app/app.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isDifferent } from '../../orders/compare-order.ts';
 import { explainOrder, type OrderExplanation } from '../../orders/explain-order.ts';
 import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
 import type { Command } from '../command.ts';
-import { lookDeps } from '../ui/look-deps.ts';
-import { comparisonLines } from '../ui/order-comparison.ts';
-import { shopRows } from '../ui/shop-rows.ts';
+import { comparisonLines, shopRows } from '../ui/order-comparison.ts';
 import { table } from '../ui/table.ts';
+import { lookDeps, withApp } from '../ui/with-app.ts';
 
 export const explain: Command = {
   define(commander, run) {
@@ -16,15 +14,12 @@ export const explain: Command = {
       .description('what the shop holds, what was pushed, what the service holds, and what differs now')
       .option('--json', 'report as JSON')
       .action((code: string) =>
-        run(async (context) => {
-          const app = await openApp(context.config(), { log: context.log('error') });
-          try {
+        run((context) =>
+          withApp(context, undefined, async (app) => {
             const explanation = await explainOrder({ ...lookDeps(app), shop: app.shop }, code);
             return { text: draw(explanation), json: explanation };
-          } finally {
-            await app.close();
-          }
-        }),
+          }),
+        ),
       );
     commander
       .command('review <id>')
@@ -33,13 +28,10 @@ export const explain: Command = {
       .action((text: string) =>
         run(async (context) => {
           const id = reviewId(text);
-          const app = await openApp(context.config(), { log: context.log('error') });
-          try {
-            const explanation = await explainReview({ reviews: app.api.reviews, warehouse: app.warehouse }, id);
+          return await withApp(context, undefined, async ({ api, warehouse }) => {
+            const explanation = await explainReview({ reviews: api.reviews, warehouse }, id);
             return { text: drawReview(explanation), json: explanation };
-          } finally {
-            await app.close();
-          }
+          });
         }),
       );
   },

@@ -1,10 +1,8 @@
-import { openApp } from '../../app/app.ts';
 import { isDifferent } from '../../orders/compare-order.ts';
 import { type OrderPreview, type PreviewedRequest, previewOrder } from '../../orders/preview-order.ts';
 import type { Command } from '../command.ts';
-import { lookDeps } from '../ui/look-deps.ts';
-import { comparisonLines } from '../ui/order-comparison.ts';
-import { shopRows } from '../ui/shop-rows.ts';
+import { comparisonLines, shopRows } from '../ui/order-comparison.ts';
+import { lookDeps, withApp } from '../ui/with-app.ts';
 
 export const preview: Command = {
   define(commander, run) {
@@ -14,16 +12,13 @@ export const preview: Command = {
       .option('--json', 'report as JSON')
       .addHelpText('after', '\nShows the customer’s name, e-mail address and phone number, which explain does not.')
       .action((code: string) =>
-        run(async (context) => {
-          const app = await openApp(context.config(), { log: context.log('error') });
-          try {
+        run((context) =>
+          withApp(context, undefined, async (app) => {
             const deps = { ...lookDeps(app), shop: app.shop, deletes: app.config.orderDeletes };
             const previewed = await previewOrder(deps, code);
             return { text: draw(previewed), json: previewed };
-          } finally {
-            await app.close();
-          }
-        }),
+          }),
+        ),
       );
   },
 };

@@ -1,12 +1,13 @@
 import { reconcileReviews } from '../../../jobs/reconcile-reviews.ts';
 import { rescanOrders } from '../../../jobs/rescan-orders.ts';
-import { type App, openApp } from '../../app/app.ts';
+import type { App } from '../../app/app.ts';
 import { addCounts } from '../../base/counts.ts';
 import { describeWithHint } from '../../base/errors.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { openProgress } from '../ui/progress.ts';
+import { openProgress, type Progress } from '../ui/progress.ts';
 import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { withApp } from '../ui/with-app.ts';
 
 /** `sync reconcile`, a part of the command `sync`. */
 export const syncReconcileCommand: Command['define'] = (commander, run) => {
@@ -27,14 +28,12 @@ const runs = [
 
 /** Two runs, one after the other. What stops one does not stop the other. */
 async function reconcile(context: Context, allowRemovals: boolean): Promise<Report> {
-  const config = context.config();
-  let onWait = (_: { reason: string; untilMs: number }) => {};
-  const app = await openApp(config, { log: context.log('error'), onWait: (wait) => onWait(wait) });
-  try {
+  let progress: Progress | undefined;
+  const wait: Progress['wait'] = (reason, untilMs) => progress?.wait(reason, untilMs);
+  return withApp(context, { wait }, async (app) => {
     const reports = new Map<string, RunReport>();
     for (const { name, job, unit } of runs) {
-      const progress = openProgress(context.terminal, `sync reconcile: ${name}`, unit, Date.now);
-      onWait = ({ reason, untilMs }) => progress.wait(reason, untilMs);
+      progress = openProgress(context.terminal, `sync reconcile: ${name}`, unit, Date.now);
       const report = await runToEnd(
         app,
         { job, payload: { allowRemovals } },
@@ -46,9 +45,7 @@ async function reconcile(context: Context, allowRemovals: boolean): Promise<Repo
       reports.set(name, report);
     }
     return drawBoth(reports);
-  } finally {
-    await app.close();
-  }
+  });
 }
 
 function drawBoth(reports: ReadonlyMap<string, RunReport>): Report {

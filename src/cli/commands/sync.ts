@@ -1,13 +1,13 @@
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
-import { type App, openApp } from '../../app/app.ts';
+import type { App } from '../../app/app.ts';
 import type { AnyRunJob } from '../../queue/job.ts';
 import { changedQueriesNote, changedShopQueries } from '../../warehouse/shop-queries.ts';
 import type { Command } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, runToEnd } from '../ui/run-to-end.ts';
-import { requireShopQueries } from '../ui/shop-queries.ts';
+import { requireShopQueries, withApp } from '../ui/with-app.ts';
 import { syncReconcileCommand } from './sync-reconcile.ts';
 
 const flows: Readonly<Record<string, { job: AnyRunJob<App>; summary: string; unit: string; readsShop?: true }>> = {
@@ -30,12 +30,9 @@ export const sync: Command = {
       const command = commander.command(flow).description(summary).option('--json', 'report as JSON');
       if (flow === 'orders') command.option('--allow-removals', removalsHelp);
       command.action((options: { allowRemovals?: true }) =>
-        run(async (context) => {
-          const config = context.config();
+        run((context) => {
           const progress = openProgress(context.terminal, `sync ${flow}`, unit, Date.now);
-          const onWait = ({ reason, untilMs }: { reason: string; untilMs: number }) => progress.wait(reason, untilMs);
-          const app = await openApp(config, { log: context.log('error'), onWait });
-          try {
+          return withApp(context, progress, async (app) => {
             if (readsShop) await requireShopQueries(app.shop);
             const report = await runToEnd(
               app,
@@ -48,9 +45,7 @@ export const sync: Command = {
             const note = changedQueriesNote(changedQueries);
             const text = note === undefined ? drawn.text : `${drawn.text}\n${note.what}. ${note.hint}`;
             return { ...drawn, text, json: { ...report, changedQueries } };
-          } finally {
-            await app.close();
-          }
+          });
         }),
       );
     }

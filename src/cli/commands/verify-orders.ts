@@ -1,12 +1,10 @@
-import { openApp } from '../../app/app.ts';
 import { pushDeps } from '../../app/push-deps.ts';
 import { type DayRange, secondsOf } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/verify-orders.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { lookDeps } from '../ui/look-deps.ts';
 import { comparisonLines } from '../ui/order-comparison.ts';
 import { openProgress } from '../ui/progress.ts';
-import { requireShopQueries } from '../ui/shop-queries.ts';
+import { lookDeps, requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 
@@ -33,18 +31,13 @@ async function runVerify(context: Context, { from, to, repair = false }: Options
   const days: DayRange = { ...(from && { from }), ...(to && { to }) };
   const range = secondsOf(days, config.api.timeZone);
   const progress = openProgress(context.terminal, 'verify orders', 'orders', Date.now);
-  const onWait = ({ reason, untilMs }: { reason: string; untilMs: number }) => progress.wait(reason, untilMs);
-  const app = await openApp(config, { log: context.log('error'), onWait });
-  try {
+  return withApp(context, progress, async (app) => {
     await requireShopQueries(app.shop);
     const deps = { ...lookDeps(app), ...pushDeps(app, context.signal), shop: app.shop };
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
     const report = await verifyOrders({ ...deps, concurrency: config.api.concurrency, onProgress }, range, { repair });
     return { text: draw(report), json: report, incomplete: !isFine(report) };
-  } finally {
-    progress.stop();
-    await app.close();
-  }
+  }).finally(() => progress.stop());
 }
 
 function isFine({ differing, notCompared, repair }: OrderVerification): boolean {

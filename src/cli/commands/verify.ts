@@ -1,10 +1,10 @@
-import { openApp } from '../../app/app.ts';
 import { readingDeps } from '../../app/reading-deps.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
+import { withApp } from '../ui/with-app.ts';
 import { verifyOrdersCommand } from './verify-orders.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
@@ -28,21 +28,16 @@ export const verify: Command = {
 };
 
 async function runVerify(context: Context, { from, to, repair = false }: Options): Promise<Report> {
-  const config = context.config();
   const range = { ...(from && { from }), ...(to && { to }) };
   // Wrong days are reported before anything is opened.
-  secondsOf(range, config.api.timeZone);
+  secondsOf(range, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'verify reviews', 'windows', Date.now);
-  const onWait = ({ reason, untilMs }: { reason: string; untilMs: number }) => progress.wait(reason, untilMs);
-  const app = await openApp(config, { log: context.log('error'), onWait });
-  try {
+  return withApp(context, progress, async (app) => {
     const deps = { ...readingDeps(app, context.signal), warehouse: app.warehouse, slots: app.spanSlots };
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, range, { repair });
     progress.stop();
     return { text: draw(report, repair), json: report, incomplete: !isFine(report) };
-  } finally {
-    await app.close();
-  }
+  });
 }
 
 const isFine = ({ differing, problems, repaired }: Verification) =>
@@ -52,8 +47,12 @@ function draw(report: Verification, repair: boolean): string {
   const { months, differing, differences, unlisted, problems } = report;
   const n = (count: number) => (count === 0 ? '' : count.toLocaleString('en'));
   const rows = months.map((row) => [
-    ...[row.month, row.service.toLocaleString('en'), row.warehouse.toLocaleString('en')],
-    ...[n(row.missing), n(row.stale), n(row.extra)],
+    row.month,
+    row.service.toLocaleString('en'),
+    row.warehouse.toLocaleString('en'),
+    n(row.missing),
+    n(row.stale),
+    n(row.extra),
   ]);
   const listed = differences.slice(0, listedAtMost).map(sentence);
   if (differing > listed.length) listed.push(`and ${(differing - listed.length).toLocaleString('en')} more`);

@@ -1,4 +1,6 @@
 import type { FieldComparison, LineComparison, OrderComparison } from '../../orders/compare-order.ts';
+import type { RawOrder } from '../../shop/orders.ts';
+import { table } from './table.ts';
 
 /** The differences of one order, a line each; then what could not be compared. Empty: no difference, and all was compared. */
 export function comparisonLines({ fields, lines }: Pick<OrderComparison, 'fields' | 'lines'>): string[] {
@@ -54,3 +56,13 @@ const isUnknown = ({ outcome }: FieldComparison) => outcome === 'not comparable'
 
 const unknownText = ({ field, shop, note }: FieldComparison) =>
   `${field}${shop === null ? '' : ` (the shop has ${shop})`}: ${note}`;
+
+/** The shop's rows of one order: its fields, then its lines with every column that has a value. */
+export function shopRows({ order, lines }: RawOrder): string {
+  const fields = Object.entries(order).filter((entry): entry is [string, string] => entry[1] !== null);
+  const columns = [...new Set(lines.flatMap((line) => Object.keys(line)))].filter(
+    (name) => name !== 'order_code' && lines.some((line) => line[name] !== null),
+  );
+  const rows = lines.map((line) => columns.map((name) => line[name] ?? ''));
+  return [table(['field', 'value'], fields), rows.length > 0 ? table(columns, rows) : 'no lines'].join('\n');
+}

@@ -1,0 +1,43 @@
+import { type App, openApp } from '../../app/app.ts';
+import { UsageError } from '../../base/errors.ts';
+import type { LookDeps } from '../../orders/look-at-order.ts';
+import type { Shop } from '../../shop/index.ts';
+import type { Context } from '../command.ts';
+import type { Progress } from './progress.ts';
+
+/** Opens all systems for one command and closes them at its end. Waits are shown by `progress`. */
+export async function withApp<T>(
+  context: Context,
+  progress: Pick<Progress, 'wait'> | undefined,
+  work: (app: App) => Promise<T>,
+): Promise<T> {
+  const app = await openApp(context.config(), {
+    log: context.log('error'),
+    onWait: ({ reason, untilMs }) => progress?.wait(reason, untilMs),
+  });
+  try {
+    return await work(app);
+  } finally {
+    await app.close();
+  }
+}
+
+/** What looking at an order at both ends needs of the app. */
+export const lookDeps = (app: App): LookDeps => ({
+  api: app.api,
+  db: app.warehouse.db,
+  now: app.now,
+  contactMaxAgeDays: app.config.orderContactMaxAgeDays,
+});
+
+/**
+ * Stops a command before it does anything where a shop query does not match the contract (exit status 2). Errors of the shop's
+ * database are left to the run, which reports them.
+ */
+export async function requireShopQueries(shop: Pick<Shop, 'checkQueries'>): Promise<void> {
+  try {
+    await shop.checkQueries();
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+  }
+}
