@@ -38,6 +38,12 @@ const runs = Number(given.runs);
 await using opened = new AsyncDisposableStack();
 const server = await startEmbeddedDatabase();
 opened.defer(() => server.close());
+// What autovacuum reads would count as the run's.
+const admin = new pg.Client({ connectionString: server.url('postgres') });
+await admin.connect();
+await admin.query('alter system set autovacuum = off');
+await admin.query('select pg_reload_conf()');
+await admin.end();
 const stub = fork(join(import.meta.dirname, 'stub-service.ts'));
 opened.defer(() => void stub.kill());
 const [port] = (await once(stub, 'message')) as [number];

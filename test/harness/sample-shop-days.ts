@@ -63,13 +63,14 @@ export async function* changedDays(ends: Ends, options: ChangeScriptOptions): As
       changes.push({ name, orders });
       found[foundBy] += orders;
     }
-    await ends.cli('sync', 'orders', '--json');
+    // The script deletes far more than usual.
+    await ends.cli('sync', 'orders', '--allow-removals', '--json');
     if (day === 1) {
       await late.query('commit');
       await ends.cli('sync', 'orders', '--json');
     }
     const afterFeed = await ends.differences();
-    const { counts } = await ends.cli('sync', 'reconcile', '--json');
+    const { counts } = await ends.cli('sync', 'reconcile', '--allow-removals', '--json');
     yield {
       day,
       changes,

@@ -27,7 +27,7 @@ test('changes without a date, late commits, deletions and restored rows: after f
 
   let missed = 0;
   for await (const day of changedDays({ shopUrl, warehouseUrl, cli, differences }, { every: 24, rescanDays: 10 })) {
-    expect(day.changes.filter(({ orders }) => orders < 1)).toEqual([]);
+    expect(day.changes.filter(({ orders }) => orders !== 3)).toEqual([]);
     expect(day.afterFeed).toHaveLength(day.afterFeedExpected);
     expect(day.missed).toBe(day.missedExpected);
     expect(day.afterRescan).toHaveLength(day.afterRescanExpected);
