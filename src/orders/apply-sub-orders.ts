@@ -218,7 +218,7 @@ async function fieldsNotCleared(
 }
 
 const isEmpty = (value: unknown): boolean =>
-  value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+  value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** What to remember of a changed sub-order: fields that were not cleared are cleared again by the next push. */
 function withFieldsOf(

@@ -58,11 +58,8 @@ const rarelyShown = ['user_grade_id', 'store_name', 'order_device', 'mileage'] a
 
 /** Compares an order as the shop wants it with the order as the service shows it, field by field and line by line. */
 export function compareOrder(desired: DesiredOrder, detail: OrderDetail, facts: ComparisonFacts): OrderComparison {
-  return {
-    code: desired.prepared.order.code,
-    fields: orderFields(desired, detail, facts),
-    lines: lineComparisons(desired, detail.sub_orders, facts.links),
-  };
+  const lines = lineComparisons(desired, detail.sub_orders, facts.links);
+  return { code: desired.prepared.order.code, fields: orderFields(desired, detail, facts), lines };
 }
 
 /** Whether a push would have something to change. What the contact rule leaves, and what stays at the service, does not count. */
@@ -103,7 +100,8 @@ const isChangeable = ({ outcome, isLeftByRule }: FieldComparison) => outcome ===
 function orderFields({ body, prepared }: DesiredOrder, detail: OrderDetail, facts: ComparisonFacts): FieldComparison[] {
   const shown = detail as OrderDetail & Record<string, unknown>;
   // Some services show the account where there is no name.
-  const isAccountAsName = body.user_name === undefined && detail.username === detail.user_code;
+  const isAccountAsName =
+    body.user_name === undefined && detail.username !== undefined && detail.username === detail.user_code;
   const [email, phone] = [
     text('user_email', body.user_email, detail.user_email),
     text('user_phone', body.user_phone, detail.phone),
@@ -111,7 +109,7 @@ function orderFields({ body, prepared }: DesiredOrder, detail: OrderDetail, fact
   const waitsForGrade = prepared.order.userGradeCode !== undefined && body.user_grade_id === undefined;
   return [
     codeField(body.code, detail.code),
-    dateField('created_at', body.created_at, detail.created_at, { isAlwaysSet: true }),
+    dateField('created_at', body.created_at, detail.created_at ?? undefined),
     priceField('total_price', body.total_price, detail.total_price),
     text('user_code', body.user_code, detail.user_code),
     text('user_name', body.user_name, isAccountAsName ? null : detail.username),
@@ -123,10 +121,7 @@ function orderFields({ body, prepared }: DesiredOrder, detail: OrderDetail, fact
         const note = `the grade ${prepared.order.userGradeCode} is not linked to a grade of the service yet`;
         return { field, outcome: 'not comparable', shop: null, service: null, note };
       }
-      if (shown[field] === undefined) {
-        return { field, outcome: 'not comparable', shop: ours, service: null, note: notShown };
-      }
-      return text(field, ours, stringOf(shown[field]));
+      return text(field, ours, shown[field] === undefined ? undefined : stringOf(shown[field]));
     }),
   ];
 }
@@ -137,27 +132,24 @@ function codeField(ours: string, theirs: string): FieldComparison {
   return { field: 'code', outcome: isSameCode(theirs, ours) ? 'equal' : 'different', shop: ours, service: theirs };
 }
 
-function text(field: string, ours: string | null | undefined, theirs: string | null): FieldComparison {
+/** @param theirs undefined: the response lacks the field. The service may have a value all the same. */
+function text(field: string, ours: string | null | undefined, theirs: string | null | undefined): FieldComparison {
   const [shop, service] = [ours || null, theirs || null];
+  if (theirs === undefined) return { field, outcome: 'not comparable', shop, service, note: notShown };
   return { field, outcome: shop === service ? 'equal' : 'different', shop, service };
 }
 
 /** What the contact rule withholds is not expected at the service; what the service shows instead stays there. */
 function withheld(field: FieldComparison): FieldComparison {
-  if (field.shop === null || field.outcome === 'equal') return field;
+  if (field.shop === null || field.outcome !== 'different') return field;
   const note = 'the contact rule withholds the shop’s value';
   if (field.service === null) return { ...field, outcome: 'equal', note };
   return { ...field, note, isLeftByRule: true };
 }
 
-function dateField(
-  field: string,
-  ours: string | null | undefined,
-  theirs: string | null,
-  { isAlwaysSet = false } = {},
-): FieldComparison {
-  const values = { field, shop: ours ?? null, service: theirs };
-  if (isAlwaysSet && theirs === null) return { ...values, outcome: 'not comparable', note: notShown };
+function dateField(field: string, ours: string | null | undefined, theirs: string | null | undefined): FieldComparison {
+  const values = { field, shop: ours ?? null, service: theirs ?? null };
+  if (theirs === undefined) return { ...values, outcome: 'not comparable', note: notShown };
   return { ...values, outcome: isSameSecond(theirs, ours) ? 'equal' : 'different' };
 }
 
@@ -225,22 +217,28 @@ function subOrderFields(ours: SubOrderContent, theirs: SubOrder, hadStatus: bool
     dateField('delivered_at', ours.delivered_at, theirs.delivered_at),
     text('invoice', ours.invoice, theirs.invoice),
     text('delivery_service', ours.delivery_service, theirs.delivery_service),
-    {
-      field: 'product_options',
-      outcome: areSameOptions(theirs.product_options, ours.product_options) ? 'equal' : 'different',
-      shop: optionsText(ours.product_options),
-      service: optionsText(theirs.product_options),
-    },
+    optionsField(ours.product_options, theirs.product_options),
   ];
 }
 
-function statusField(ours: string | null | undefined, theirs: string | null, hadStatus: boolean): FieldComparison {
+function optionsField(ours: Options, theirs: Options | undefined): FieldComparison {
+  const field = text('product_options', optionsText(ours), theirs && optionsText(theirs));
+  return theirs && areSameOptions(theirs, ours) ? { ...field, outcome: 'equal' } : field;
+}
+
+function statusField(
+  ours: string | null | undefined,
+  theirs: string | null | undefined,
+  hadStatus: boolean,
+): FieldComparison {
   const field = text('status', ours, theirs);
   if (field.shop !== null || field.service === null || hadStatus) return field;
   return { ...field, outcome: 'not comparable', note: 'the shop has no status, and the service shows one of its own' };
 }
 
-const optionsText = (options: Readonly<Record<string, string>>): string | null => {
+type Options = Readonly<Record<string, string>>;
+
+const optionsText = (options: Options): string | null => {
   const pairs = Object.entries(options).map(([name, value]) => `${name}:${value}`);
   return pairs.length === 0 ? null : pairs.sort().join(', ');
 };

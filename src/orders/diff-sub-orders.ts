@@ -135,7 +135,7 @@ function patchOf(
   for (const field of ['delivery_started_at', 'delivered_at'] as const) {
     if (!isSameSecond(now[field], theirs[field])) patch[field] = now[field] ?? null;
   }
-  if (!areSameOptions(theirs.product_options, now.product_options)) patch.product_options = optionsPatch(now);
+  if (!areSameOptions(theirs.product_options ?? {}, now.product_options)) patch.product_options = optionsPatch(now);
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
@@ -153,7 +153,7 @@ function contentOf(theirs: SubOrder, now: SubOrderContent, patch: SubOrderPatch 
     delivered_at: theirs.delivered_at ?? undefined,
     invoice: theirs.invoice ?? undefined,
     delivery_service: theirs.delivery_service || undefined,
-    product_options: theirs.product_options,
+    product_options: theirs.product_options ?? {},
   };
   const differing = Object.entries(shown).filter(([field]) => field in patch);
   const unchanged = Object.entries(now).filter(([field]) => !(field in patch));

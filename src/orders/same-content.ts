@@ -8,7 +8,7 @@ import type { SubOrderContent } from './order-body.ts';
  */
 export function likeness(theirs: SubOrder, ours: SubOrderContent): 'exact' | 'similar' | 'different' {
   if (theirs.product_id !== ours.product_id) return 'different';
-  const sameOptions = areSameOptions(theirs.product_options, ours.product_options);
+  const sameOptions = areSameOptions(theirs.product_options ?? {}, ours.product_options);
   const samePrice = isSamePrice(theirs.price, ours.price);
   if (sameOptions && samePrice) return 'exact';
   return sameOptions || samePrice ? 'similar' : 'different';

@@ -129,6 +129,22 @@ describe('the order itself', () => {
     expect(outcomes(compared.fields)).toMatchObject({ total_price: 'not comparable', created_at: 'not comparable' });
   });
 
+  test.each([
+    ['user_code', 'user_code'],
+    ['user_name', 'username'],
+    ['user_email', 'user_email'],
+    ['user_phone', 'phone'],
+    ['created_at', 'created_at'],
+  ])('%s that the response lacks is not comparable, whether the shop has a value or not', (field, name) => {
+    const { [name as 'phone']: _, ...detail } = atService();
+    for (const shop of [ofShop(), ofShop({ user_code: null, user_name: null, user_email: null, user_phone: null })]) {
+      for (const withheld of [[], ['user_email', 'user_phone'] as const]) {
+        const { fields } = compareOrder(shop, detail, { links: [], withheld });
+        expect(fields.find((one) => one.field === field)).toMatchObject({ outcome: 'not comparable', service: null });
+      }
+    }
+  });
+
   test('the account that a service shows in place of a name is no difference', () => {
     expect(isDifferent(compareOrder(ofShop(), atService({ username: 'kim' }), sent))).toBe(false);
   });
@@ -176,6 +192,15 @@ describe('its lines', () => {
     const [only] = lines(ofShop(), atService({ sub_orders: [subOrder(more)] }));
     expect(only).toMatchObject({ kind: 'both', subOrderId: 11 });
     expect(outcomes(only?.fields ?? [])).toEqual({ [field]: outcome });
+  });
+
+  const open = ['invoice', 'delivered_at', 'delivery_started_at', 'delivery_service', 'status', 'product_options'];
+  test.each(open)('%s that the response lacks is not comparable, whether the shop has a value or not', (field) => {
+    const { [field as 'invoice']: _, ...shown } = subOrder();
+    for (const row of [{}, { status: null, product_options: '{}' }]) {
+      const [only] = lines(ofShop({}, [row]), atService({ sub_orders: [shown] }));
+      expect(outcomes(only?.fields ?? [])).toMatchObject({ [field]: 'not comparable' });
+    }
   });
 
   test('an emptied status is different, and one that was never sent is not comparable', () => {

@@ -20,35 +20,41 @@ export function asOptions(value: unknown, what: string): Record<string, string> 
   return Object.fromEntries(options.map(([key, option]) => [key, asTextOrNull(option, `${what}.${key}`) ?? '']));
 }
 
-/** A sub-order in the detail of an order. `reviews_count` is null where the service does not send it: it may not be 0 then. */
+/**
+ * A sub-order in the detail of an order. A text or the options are absent where the response lacks the field: then nobody knows
+ * what the service has. `reviews_count` is null there: it may not be 0.
+ */
 export type SubOrder = {
   id: number;
   product_id: number;
-  product_options: Record<string, string>;
+  product_options?: Record<string, string>;
   price: MoneyAmount | null;
   /** An open set (FACTS): pass unknown ones through. */
-  status: string | null;
-  delivery_started_at: string | null;
-  delivered_at: string | null;
-  invoice: string | null;
-  delivery_service: string | null;
-  created_at: string | null;
-  updated_at: string | null;
+  status?: string | null;
+  delivery_started_at?: string | null;
+  delivered_at?: string | null;
+  invoice?: string | null;
+  delivery_service?: string | null;
+  created_at?: string | null;
+  updated_at?: string | null;
   reviews_count: number | null;
 };
 
-/** The detail of an order, also returned when it is created. Fields beyond these are kept unchanged. */
+/**
+ * The detail of an order, also returned when it is created. A text is absent where the response lacks the field. Fields beyond
+ * these are kept unchanged.
+ */
 export type OrderDetail = {
   id: number;
   code: string;
-  user_code: string | null;
-  user_email: string | null;
-  username: string | null;
-  phone: string | null;
+  user_code?: string | null;
+  user_email?: string | null;
+  username?: string | null;
+  phone?: string | null;
   total_price: MoneyAmount | null;
   sub_orders: SubOrder[];
-  created_at: string | null;
-  updated_at: string | null;
+  created_at?: string | null;
+  updated_at?: string | null;
 };
 
 /** An order in a list. */
@@ -70,7 +76,7 @@ export function asOrderDetail(value: unknown): OrderDetail {
     ...order,
     id: asInteger(order.id, 'id'),
     code: asText(order.code, 'code'),
-    ...textsOf(order, ['user_code', 'user_email', 'username', 'phone', 'created_at', 'updated_at']),
+    ...shownTextsOf(order, ['user_code', 'user_email', 'username', 'phone', 'created_at', 'updated_at']),
     total_price: asMoneyOrNull(order.total_price, 'total_price'),
     sub_orders: asArray(order.sub_orders, 'sub_orders').map(asSubOrder),
   };
@@ -102,10 +108,23 @@ function asSubOrder(value: unknown): SubOrder {
     ...subOrder,
     id: asInteger(subOrder.id, 'sub_orders.id'),
     product_id: asInteger(subOrder.product_id, 'sub_orders.product_id'),
-    product_options: asOptions(subOrder.product_options, 'sub_orders.product_options'),
+    ...('product_options' in subOrder && {
+      product_options: asOptions(subOrder.product_options, 'sub_orders.product_options'),
+    }),
     price: asMoneyOrNull(subOrder.price, 'sub_orders.price'),
-    ...textsOf(subOrder, ['status', 'delivery_started_at', 'delivered_at', 'invoice', 'delivery_service']),
-    ...textsOf(subOrder, ['created_at', 'updated_at']),
+    ...shownTextsOf(subOrder, ['status', 'delivery_started_at', 'delivered_at', 'invoice', 'delivery_service']),
+    ...shownTextsOf(subOrder, ['created_at', 'updated_at']),
     reviews_count: asIntegerOrNull(subOrder.reviews_count, 'sub_orders.reviews_count'),
   };
+}
+
+/** The named fields as text or null. A field that the response lacks stays absent. */
+function shownTextsOf<Name extends string>(
+  object: Record<string, unknown>,
+  names: readonly Name[],
+): Partial<Record<Name, string | null>> {
+  return textsOf(
+    object,
+    names.filter((name) => object[name] !== undefined),
+  );
 }
