@@ -140,11 +140,9 @@ export function recordOf(deps: PushDeps, attempt: PushAttempt, { link }: LeasedO
 
 function retryOf({ desired, failure, links }: PushAttempt, link: OrderLink) {
   const failedPushes = failure === undefined ? 0 : failedPushesAfter(desired, link);
-  const delaysMs = [
-    ...(failure === undefined ? [] : [retryDelayMs(failure, failedPushes)]),
-    ...([...links.values()].some((line) => line.wasSentAgain) ? [lookForDoubleMs] : []),
-  ];
-  return { failedPushes, retryAfterMs: delaysMs.length === 0 ? null : Math.min(...delaysMs) };
+  if (failure !== undefined) return { failedPushes, retryAfterMs: retryDelayMs(failure, failedPushes) };
+  const mayHaveDouble = [...links.values()].some((line) => line.wasSentAgain);
+  return { failedPushes, retryAfterMs: mayHaveDouble ? lookForDoubleMs : null };
 }
 
 /** How many pushes in a row have failed if this one fails too. A change of the order in the shop begins a new row. */

@@ -23,7 +23,7 @@ import {
 } from './push-attempt.ts';
 import { emptiesOrder, keptReason } from './removal-guard.ts';
 import { noteDeletion, removeOrder } from './remove-order.ts';
-import { retryDelayMs } from './retry-delay.ts';
+import { isSecondLook, retryDelayMs } from './retry-delay.ts';
 import type { RecordRequests, ServiceHealth } from './service-health.ts';
 
 export type PushDeps = {
@@ -98,7 +98,10 @@ export async function pushOrder(deps: PushDeps, given: PreparedOrder, readAt: Da
     wasSent = true;
     const requests = deps.service.ofRecord({ hasFailedBefore: leased.link.failures > 0 });
     if (desired.prepared.order.deletedAt) return await removeOrder({ ...deps, requests }, leased, desired);
-    return await upsertOrder({ ...deps, requests }, leased, newAttempt(desired, leased));
+    const attempt = newAttempt(desired, leased);
+    return await upsertOrder({ ...deps, requests }, leased, attempt, {
+      forgetsSentAgain: isSecondLook(leased.link, readAt),
+    });
   } catch (error) {
     if (desired && isOfThisOrder(error)) return failUnexpectedly(deps, leased, desired, error);
     // Ignore a release that fails: it is repeated, and at last the lease runs out by itself.
@@ -109,7 +112,12 @@ export async function pushOrder(deps: PushDeps, given: PreparedOrder, readAt: Da
 }
 
 /** Steps 4 to 8. */
-async function upsertOrder(deps: OrderDeps, leased: LeasedOrder, attempt: PushAttempt): Promise<PushOutcome> {
+async function upsertOrder(
+  deps: OrderDeps,
+  leased: LeasedOrder,
+  attempt: PushAttempt,
+  { forgetsSentAgain }: { forgetsSentAgain: boolean },
+): Promise<PushOutcome> {
   for (;;) {
     const posted = await postOrder(deps, attempt.desired, leased);
     if (posted.kind !== 'accepted') {
@@ -126,7 +134,7 @@ async function upsertOrder(deps: OrderDeps, leased: LeasedOrder, attempt: PushAt
     count(attempt, 'sub_orders_added', diff.found);
 
     if ((await applySubOrders(deps, leased, attempt, posted.detail, diff)) === 'again') continue;
-    if (leased.link.isRetryDue) forgetSentAgain(leased, attempt);
+    if (forgetsSentAgain) forgetSentAgain(leased, attempt);
     if (posted.notCleared.length > 0) failOrder(attempt, notClearedReason(posted.notCleared), 'permanent');
     count(attempt, 'orders_pushed');
     return record(deps, leased, attempt, posted);

@@ -1,3 +1,5 @@
+import type { OrderLink } from '../warehouse/order-links.ts';
+
 /** Whether waiting may help: `transient`, a 500, a 403, a lost response; `permanent`, the service refused the record. */
 export type FailureKind = 'transient' | 'permanent';
 
@@ -20,3 +22,12 @@ export function retryDelayMs(kind: FailureKind, failedPushes: number): number {
 
 /** When to look for a second sub-order where a creation was sent twice, in milliseconds: the first may still be carried out. */
 export const lookForDoubleMs = 60 * minuteMs;
+
+/**
+ * Whether a push comes late enough to be the last that looks for second sub-orders. A push that another failure made due may come
+ * minutes after the creation was sent again.
+ *
+ * @param at by the warehouse's clock, as `pushedAt`.
+ */
+export const isSecondLook = ({ pushedAt }: Pick<OrderLink, 'pushedAt'>, at: Date): boolean =>
+  pushedAt !== null && at.getTime() - pushedAt.getTime() >= lookForDoubleMs;

@@ -10,7 +10,7 @@ export type OrderWorld = World & {
   requests(): readonly { method: string; path: string; form: URLSearchParams }[];
   /** One incremental run in this process, without the queue. */
   sync(run?: SyncRun): Promise<Counts>;
-  /** Brings the next attempts of failed orders, and the ends of leases, nearer by so much. @param interval of Postgres. */
+  /** Moves what is remembered of the orders, the next attempts of failed ones and the ends of leases into the past by so much. @param interval of Postgres. */
   timePasses(interval: string): Promise<void>;
   openDeadLetters(): Promise<{ kind: string; key: string; reason: string }[]>;
 };
@@ -33,7 +33,8 @@ export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderW
     },
     async timePasses(interval) {
       await world.warehouse(
-        `update sync.order_links set retry_at = retry_at - $1::interval, lease_expires_at = lease_expires_at - $1::interval`,
+        `update sync.order_links set retry_at = retry_at - $1::interval, lease_expires_at = lease_expires_at - $1::interval,
+          pushed_at = pushed_at - $1::interval`,
         [interval],
       );
     },

@@ -95,6 +95,23 @@ test('a creation that is carried out after the next run has sent it again leaves
   expect(world.requests()).toEqual([]);
 });
 
+test('a push that another line of the order makes due does not end the wait for a late double', async () => {
+  const world = await orderWorld();
+  await world.shop(`${sizes}, ('A', '3', 7, '{"size": "L"}')`);
+  const late = Promise.withResolvers<void>();
+  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
+  expect(await world.sync()).toMatchObject({ lines_failed: 3 });
+  world.serviceRule((request) => (isCreate(request) && sizeOf(request).endsWith('L') ? { status: 500 } : 'pass'));
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 2, lines_failed: 1 });
+  world.serviceRule(() => 'pass');
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  late.resolve();
+  await expect.poll(async () => (await world.atService(subOrders)).length, { timeout: 20_000 }).toBe(6);
+  await world.timePasses('1 hour');
+  await world.sync();
+  expect(await world.atService(subOrders)).toHaveLength(3);
+});
+
 test('a sub-order that was found after its response was lost counts as added', async () => {
   const world = await orderWorld();
   await world.shop(sizes);
