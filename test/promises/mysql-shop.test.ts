@@ -53,8 +53,8 @@ describe.each(mysqlKinds)('%s', (kind) => {
   test('sync, backfill, preview and rescan leave the service exactly as with the same shop on Postgres', async () => {
     const both = await openBoth(kind);
     const each = async (...args: string[]) => {
-      const ends = [];
-      for (const world of [both.postgres, both.mysql]) ends.push(await runCli(args, world.environment));
+      const worlds = [both.postgres, both.mysql];
+      const ends = await Promise.all(worlds.map(({ environment }) => runCli(args, environment)));
       expect([args, ...ends.map(({ status }) => status)]).toEqual([args, 0, 0]);
       return ends.map(({ stdout }) => stdout);
     };
