@@ -7,7 +7,7 @@ export type ErrorExplanation = {
 };
 
 /**
- * Errors of Node, TLS, Postgres, Redis and undici, by code, or by message where they have no code. The first match counts.
+ * Errors of Node, TLS, Postgres, MySQL, Redis and undici, by code, or by message where they have no code. The first match counts.
  * Only errors that a test or an outage has shown; an error that is missing here is shown with the message of its driver.
  */
 const known: readonly [pattern: RegExp, what: string | undefined, hint: string][] = [
@@ -38,6 +38,14 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'correct the port in its address',
   ],
   [/^28P01$|^WRONGPASS/, 'user or password is wrong', 'correct them in its address'],
+  [/^ER_ACCESS_DENIED_/, 'the server refuses this user, or its password is wrong', 'correct them in its address'],
+  [/^ER_BAD_DB_ERROR$/, undefined, 'create the database, or correct its name in its address'],
+  [/^ER_(DBACCESS|TABLEACCESS|COLUMNACCESS)_DENIED_ERROR$/, undefined, 'grant the user select on it'],
+  [
+    /^HANDSHAKE_NO_SSL_SUPPORT$/,
+    'the server does not speak TLS',
+    'leave ssl=true out of its address, or let the server have a certificate',
+  ],
   [/SASL.*password must be a string|^NOAUTH/, 'the server requires a password', 'add it to its address'],
   [
     /^28[0-9A-Z]{3}$/,
@@ -78,7 +86,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'check whether it hangs or is overloaded, and whether host and port in its address are right',
   ],
   [
-    /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_CLOSED|Connection is closed|Connection terminated|socket hang up)/,
+    /^(ECONNRESET|EPIPE|PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|UND_ERR_SOCKET|UND_ERR_CLOSED|Connection is closed|Connection terminated|socket hang up)/,
     'the server closed the connection',
     'check whether it restarts, whether a proxy ends connections, and whether the port is right (TLS or not)',
   ],

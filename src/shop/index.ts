@@ -29,6 +29,8 @@ import { readTables, readValue, type ShopTables } from './tables.ts';
 export type ShopOptions = { url: string; sqlDir: string; connections: number; timeZone?: string | undefined };
 
 export type Shop = {
+  /** The SQL of the shop's database. */
+  readonly dialect: SqlDialect;
   /**
    * One page of the orders that changed since a position: from changed_orders.sql, or, where there is none, by `updated_at`
    * of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent:
@@ -165,6 +167,7 @@ export function openShop(options: ShopOptions): Shop {
   };
 
   return {
+    dialect,
     changedSince,
     hasFeed: async () => (await orderQueries()).feed !== undefined,
     orderCodes: (range) => ofOrders((session, queries) => readOrderPage(session, queries, range)),

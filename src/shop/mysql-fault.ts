@@ -4,12 +4,14 @@ import type { DataFault } from './session.ts';
 type DriverError = Error & { code?: string; errno?: number; sqlState?: string };
 
 /**
- * An error of the driver without the statement, which holds codes of orders: loggers write all fields of an error.
+ * An error of the driver without the statement, which holds codes of orders: loggers write all fields of an error. An error
+ * about a value (SQLSTATE class 22) loses what it quotes.
  */
 export function withoutStatement(error: unknown): unknown {
   if (!(error instanceof Error) || !('sql' in error || 'sqlMessage' in error)) return error;
   const { message, code, errno, sqlState } = error as DriverError;
-  return Object.assign(new Error(message), {
+  const shown = sqlState?.startsWith('22') ? message.replaceAll(/'.*'/gs, '…') : message;
+  return Object.assign(new Error(shown), {
     ...(code !== undefined && { code }),
     ...(errno !== undefined && { errno }),
     ...(sqlState !== undefined && { sqlState }),

@@ -19,7 +19,7 @@ async function changesAhead(shop: Shop, now: string): Promise<Finding[]> {
   const [first] = keys;
   if (first === undefined) return [];
   const what = `changed_orders.sql: ${keys.length} orders have a changed_at in the future, such as ${first.at} (order ${first.code})`;
-  return [warning(what, `correct the rows, or say the zone: ${zoneHint('changed_at')}`)];
+  return [warning(what, `correct the rows, or say the zone: ${zoneHint('changed_at', shop.dialect)}`)];
 }
 
 /** Fewer changes prove nothing about the time of day. */

@@ -1,5 +1,6 @@
 import type { RawOrder } from '../../shop/orders.ts';
 import type { RawRow } from '../../shop/rows.ts';
+import type { SqlDialect } from '../../shop/sql-text.ts';
 import { type Finding, warning } from './finding.ts';
 
 /** Orders with a total and a line price, below which a ratio says nothing. */
@@ -65,7 +66,7 @@ const statusText = (status: string) =>
 const aheadMs = 60_000;
 
 /** Dates in the future, and orders that were changed or delivered before they were created: mostly a wrong zone. */
-export function checkDates(orders: readonly RawOrder[], now: string): Finding[] {
+export function checkDates(orders: readonly RawOrder[], now: string, dialect: SqlDialect): Finding[] {
   const nowMs = Date.parse(now);
   const rows = orders.map(({ order }) => order);
   const lines = orders.flatMap((one) => one.lines);
@@ -73,7 +74,7 @@ export function checkDates(orders: readonly RawOrder[], now: string): Finding[] 
     const dates = all.flatMap((row) => row[name] ?? []).filter((date) => Date.parse(date) > nowMs + aheadMs);
     if (dates.length === 0) return [];
     const what = `${file}: ${dates.length} of ${all.length} rows have ${article(name)} ${name} in the future, such as ${dates[0]}`;
-    return [warning(what, `correct the rows, or say the zone: ${zoneHint(name)}`)];
+    return [warning(what, `correct the rows, or say the zone: ${zoneHint(name, dialect)}`)];
   };
   const early = (
     file: string,
@@ -85,7 +86,7 @@ export function checkDates(orders: readonly RawOrder[], now: string): Finding[] 
     );
     if (found.length === 0 || found.length * 20 < all.length) return [];
     const what = `${file}: ${found.length} of ${all.length} rows have ${article(name)} ${name} before the order's created_at, such as ${found[0]?.row[name]} and ${found[0]?.created}`;
-    return [warning(what, `one of the two may be in another zone: ${zoneHint(name)}`)];
+    return [warning(what, `one of the two may be in another zone: ${zoneHint(name, dialect)}`)];
   };
   const ofLines = orders.flatMap((one) => one.lines.map((row) => ({ row, created: one.order.created_at })));
   return [
@@ -104,5 +105,8 @@ export function checkDates(orders: readonly RawOrder[], now: string): Finding[] 
 
 const article = (name: string) => (/^[aeiou]/.test(name) ? 'an' : 'a');
 
-/** To be pasted into the query. */
-export const zoneHint = (name: string) => `<expression> at time zone '<zone in which the shop writes it>' as ${name}`;
+/** How the query says the zone of a date that has none. */
+export const zoneHint = (name: string, dialect: SqlDialect) =>
+  dialect === 'postgres'
+    ? `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
+    : `SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`;

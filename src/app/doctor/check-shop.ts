@@ -102,7 +102,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     ...countOf(linesWithoutOrderCode, 'order_lines.sql', 'have no order_code: no order will show them'),
     ...(await repeatedCodes(shop, orders)),
     ...checkUnits(orders),
-    ...checkDates(orders, now),
+    ...checkDates(orders, now, shop.dialect),
     ...(await checkChanges(shop, now)),
   ];
   const ofStatuses = statuses(orders);
