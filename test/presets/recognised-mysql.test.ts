@@ -1,0 +1,75 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { initShop } from '../../src/app/init/init-shop.ts';
+import { createMysqlDatabase, hasMariadb } from '../harness/mariadb.ts';
+
+/** A shop with the tables of a preset under a prefix of its own, and what init makes of it. */
+async function initOf(preset: string, prefix: string, renamed: string, sql = '') {
+  const database = await createMysqlDatabase();
+  onTestFinished(() => database.drop());
+  const schema = await readFile(join(import.meta.dirname, preset, 'schema.sql'), 'utf8');
+  const statements = `set sql_mode = ''; ${schema} ${sql}`;
+  await database.query(prefix === '' ? statements : statements.replaceAll(new RegExp(`\\b${prefix}`, 'g'), renamed));
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-preset-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const report = await initShop({
+    url: database.url,
+    dir: join(folder, 'shop-sql'),
+    preset: undefined,
+    force: false,
+    timeZone: undefined,
+    isSet: () => false,
+    envFile: join(folder, '.env'),
+  });
+  const zone = /^SHOP_TIME_ZONE=(.*)$/m.exec(await readFile(join(folder, '.env'), 'utf8'))?.[1];
+  const faults = report.findings.filter(({ level }) => level === 'fault');
+  return { preset: report.preset?.name, prefix: report.preset?.prefix, warnings: report.warnings, faults, zone };
+}
+
+const optionOf = (value: string) =>
+  `insert into wp_options (option_name, option_value) values ('siteurl', 'https://shop.example.com'),
+     ('woocommerce_custom_orders_table_enabled', '${value}')`;
+const posts = `create table wp_posts (ID bigint unsigned primary key, post_type varchar(20), post_status varchar(20),
+  post_parent bigint unsigned, post_date_gmt datetime, post_modified_gmt datetime)`;
+
+test.skipIf(!hasMariadb)('init recognises each system on MariaDB by its tables, under any prefix', async () => {
+  const known = { prefix: 'x7_', warnings: [], faults: [] };
+  expect(await initOf('woocommerce-legacy', 'wp_', 'x7_', optionOf('no'))).toEqual({
+    ...known,
+    preset: 'woocommerce-legacy',
+    zone: 'UTC',
+  });
+  expect(await initOf('magento2', 'sales_', 'sales_')).toEqual({
+    ...known,
+    preset: 'magento2',
+    prefix: '',
+    zone: undefined,
+  });
+  expect(await initOf('shopware6', '', '')).toEqual({ ...known, preset: 'shopware6', prefix: '', zone: 'UTC' });
+  expect(await initOf('youngcart5', 'g5_', 'x7_')).toEqual({ ...known, preset: 'youngcart5', zone: 'Asia/Seoul' });
+  const zoneOfPrestashop = `insert into ps_configuration (name, value) values ('PS_TIMEZONE', 'Europe/Paris')`;
+  expect(await initOf('prestashop', 'ps_', 'x7_', zoneOfPrestashop)).toEqual({
+    ...known,
+    preset: 'prestashop',
+    zone: 'Europe/Paris',
+  });
+  const zoneOfOpencart =
+    "insert into oc_setting (code, `key`, value) values ('config', 'config_timezone', 'America/New_York')";
+  expect(await initOf('opencart4', 'oc_', 'x7_', zoneOfOpencart)).toEqual({
+    ...known,
+    preset: 'opencart4',
+    zone: 'America/New_York',
+  });
+});
+
+test.skipIf(!hasMariadb)(
+  'a WooCommerce shop that has both ways of keeping orders is read the way that rules',
+  async () => {
+    const withHpos = await initOf('woocommerce', 'wp_', 'x7_', `${optionOf('yes')}; ${posts}`);
+    expect(withHpos).toMatchObject({ preset: 'woocommerce', prefix: 'x7_', warnings: [], faults: [] });
+    const withPosts = await initOf('woocommerce', 'wp_', 'x7_', `${optionOf('no')}; ${posts}`);
+    expect(withPosts).toMatchObject({ preset: 'woocommerce-legacy', prefix: 'x7_', warnings: [], faults: [] });
+  },
+);
