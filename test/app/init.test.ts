@@ -76,30 +76,30 @@ test('.env gets only what it lacks, in a form that is read back as it was, and o
 });
 
 test('each preset has its files, names every table that its queries read, and nothing else', async () => {
-  for (const { name, tables, database, onlyWhere = '', timeZoneQuery = '' } of await readPresets()) {
-    const files = await readdir(presetFolder(name));
-    expect(files, name).toEqual(expect.arrayContaining(['README.md', 'orders.sql', 'order_lines.sql']));
-    const read = new Set<string>();
-    const queries = new Map([['preset.json', `${onlyWhere}; ${timeZoneQuery}`]]);
-    for (const file of files.filter((one) => one.endsWith('.sql')))
-      queries.set(file, await readFile(join(presetFolder(name), file), 'utf8'));
-    for (const [file, sql] of queries) {
-      const renames = new Map(Object.keys(tables).map((one) => [one, `zz_${one}`]));
-      const renamed = renameTables(
-        meaningOf(sql, database),
-        { names: renames.keys(), renames, schema: undefined },
-        database,
-      );
-      for (const [, found = ''] of renamed.matchAll(/\bzz_(\w+)/g)) read.add(found);
-      const named = new Set([...renamed.matchAll(/\b(\w+) as (?:materialized )?\(/gi)].map(([, name]) => name));
-      const others = [...renamed.matchAll(/\b(?:from|join) [`"]?(?!zz_|lateral\b)([a-z]\w+)(?![\w(])/gi)].map(
-        ([, one]) => one,
-      );
-      expect(
-        others.filter((one) => !named.has(one)),
-        `${name}/${file}`,
-      ).toEqual([]);
-    }
-    expect([...read].sort(), name).toEqual(Object.keys(tables).sort());
+  for (const preset of await readPresets()) {
+    const files = await readdir(presetFolder(preset.name));
+    expect(files, preset.name).toEqual(expect.arrayContaining(['README.md', 'orders.sql', 'order_lines.sql']));
+    const texts = files
+      .filter((file) => file.endsWith('.sql'))
+      .map((file) => readFile(join(presetFolder(preset.name), file), 'utf8'));
+    const queries = [...(await Promise.all(texts)), preset.onlyWhere ?? '', preset.timeZoneQuery ?? ''];
+    const read = queries.map((sql) => tablesOf(sql, preset));
+    expect(
+      read.flatMap(({ unknown }) => unknown),
+      preset.name,
+    ).toEqual([]);
+    expect([...new Set(read.flatMap(({ known }) => known))].sort(), preset.name).toEqual(
+      Object.keys(preset.tables).sort(),
+    );
   }
 });
+
+/** The tables of a preset that a query reads, and what else stands behind `from` and `join`. */
+function tablesOf(sql: string, { tables, database }: Preset): { known: string[]; unknown: string[] } {
+  const renames = new Map(Object.keys(tables).map((one) => [one, `zz_${one}`]));
+  const text = renameTables(meaningOf(sql, database), { names: renames.keys(), renames, schema: undefined }, database);
+  const found = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
+  const named = new Set(found(/\b(\w+) as (?:materialized )?\(/gi));
+  const others = found(/\b(?:from|join) [`"]?(?!zz_|lateral\b)([a-z]\w+)(?![\w(])/gi);
+  return { known: found(/\bzz_(\w+)/g), unknown: others.filter((one) => !named.has(one)) };
+}
