@@ -23,7 +23,7 @@ COPY src ./src
 USER node
 STOPSIGNAL SIGTERM
 # Exit 0 when warehouse and queue answer and the warehouse is migrated. The report itself is not kept; what is wrong is
-# told on standard error, which `docker inspect` shows.
+# written to standard error, which `docker inspect` shows.
 HEALTHCHECK --interval=60s --timeout=20s --start-period=30s --retries=3 \
   CMD node src/cli/main.ts status --json > /dev/null
 ENTRYPOINT ["node", "/app/src/cli/main.ts"]
