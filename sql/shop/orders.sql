@@ -24,7 +24,7 @@ select
 
   -- * What the customer paid for the order, after coupons, points and refunds, with tax, and with the shipping fee if the
   --   customers see it so. In the major unit of the shop's currency (12.50 euros, 13900 won), never in cents: write
-  --   amount_cents / 100.0. There is no currency column: the service takes one currency for a shop.
+  --   round(amount_cents / 100.0, 2). There is no currency column: the service takes one currency for a shop.
   o.paid_amount::numeric as total_price,
 
   -- The customer's login or customer number: the service counts orders and reviews of one user_code as one person's, so it

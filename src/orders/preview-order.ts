@@ -8,6 +8,7 @@ import { fieldsToClear, isUnchanged, type PushPolicy, requestBody } from './desi
 import { diffSubOrders } from './diff-sub-orders.ts';
 import { type LookDeps, type OrderLook, openLookup, rememberedOf } from './look-at-order.ts';
 import { shownWithoutShop } from './post-order.ts';
+import type { PreparedOrder } from './prepare-order.ts';
 
 /** A request as the next run would send it. */
 export type PreviewedRequest = { method: 'POST' | 'PUT' | 'DELETE'; path: string; body: unknown };
@@ -27,6 +28,8 @@ export type OrderPreview = {
   requests: PreviewedRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
   withheld: string[];
+  /** Lines of which nothing is sent, and why. */
+  linesNotSent: { lineCode: string; reason: string }[];
   atService: 'found' | 'absent' | 'failed';
   /** Why the service could not be asked about the order. */
   lookupFault: string | undefined;
@@ -68,8 +71,17 @@ export async function previewOrder(deps: PreviewDeps, code: string): Promise<Ord
     ...(isUnchanged(desired, ours.link, policy) && { nothingToSend: 'unchanged' as const }),
     requests: requestsOf(look),
     withheld: look.withheld,
+    linesNotSent: notSent(desired.prepared),
   };
 }
+
+const notSent = ({ waiting, faulty }: PreparedOrder): OrderPreview['linesNotSent'] => [
+  ...waiting.map(({ lineCode, productCode }) => ({
+    lineCode,
+    reason: `it waits until the service is known to have product ${productCode}`,
+  })),
+  ...faulty.map(({ lineCode, reason }) => ({ lineCode, reason: `it would be a dead letter: ${reason}` })),
+];
 
 const policy: PushPolicy = { contact: 'young', removals: 'usual' };
 
@@ -80,6 +92,7 @@ const nothing = (code: string): OrderPreview => ({
   nothingToSend: undefined,
   requests: [],
   withheld: [],
+  linesNotSent: [],
   atService: 'absent',
   lookupFault: undefined,
   comparison: undefined,

@@ -66,6 +66,11 @@ test('preview says which requests the next run would really send, and what the c
     requests: [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }],
   });
   expect(JSON.parse(old.stdout).requests[0].body).not.toHaveProperty('user_email');
+  await world.shop(`insert into o (code) values ('WAITS');
+    insert into l (order_code, line_code, product_code) values ('WAITS', '1', 'P404')`);
+  expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
+    'Line 1 is not sent: it waits until the service is known to have product P404.',
+  );
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
   expect((await cli(world, 'preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
   expect((await cli(world, 'preview', 'order', 'NONE')).stdout).toContain('The shop has no order NONE.');

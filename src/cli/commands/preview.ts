@@ -43,11 +43,12 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
   'not in the shop': undefined,
 };
 
-function drawRequests({ requests, nothingToSend, withheld }: OrderPreview): string[] {
+function drawRequests({ requests, nothingToSend, withheld, linesNotSent }: OrderPreview): string[] {
   const head = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
   if (head === undefined) return [];
   return [
     [head, ...requests.map(requestText)].join('\n'),
+    ...linesNotSent.map(({ lineCode, reason }) => `Line ${lineCode} is not sent: ${reason}.`),
     ...(withheld.length > 0
       ? [
           `Left out by the contact rule: ${withheld.join(' and ')}. The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or a backfill left them out before.`,
