@@ -4,7 +4,7 @@ import { ReviewSyncError, UsageError } from '../base/errors.ts';
 import { type CatalogRow, readCatalog } from './catalog.ts';
 import type { QueryName } from './contract.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
-import { openMysql } from './mysql.ts';
+import { dialectOf, openDatabase } from './open-database.ts';
 import {
   findLinesFault,
   type KeylessOrders,
@@ -19,7 +19,6 @@ import {
   readOrderSample,
   readOrders,
 } from './orders.ts';
-import { openPostgres } from './postgres.ts';
 import { hashOfQuery, loadShopQuery } from './queries.ts';
 import type { ShopFacts, ShopQuery, ShopSession } from './session.ts';
 import type { SqlDialect } from './sql-text.ts';
@@ -94,12 +93,6 @@ export type Shop = {
   close(): Promise<void>;
 };
 
-const drivers = { postgres: openPostgres, mysql: openMysql } as const;
-
-/** The kind of database that the URL names. */
-const dialectOf = (url: string): SqlDialect =>
-  ['mysql:', 'mariadb:'].includes(new URL(url).protocol) ? 'mysql' : 'postgres';
-
 /** The shortest period of changes that one statement is tried with, after longer ones took more than 30 s. */
 const leastSpanSeconds = 60;
 
@@ -113,7 +106,7 @@ const leastSpanSeconds = 60;
 export function openShop(options: ShopOptions): Shop {
   const at = { folder: resolve(options.sqlDir), timeZone: options.timeZone };
   const dialect = dialectOf(options.url);
-  const database = drivers[dialect]({ ...options, timeZone: options.timeZone });
+  const database = openDatabase({ ...options, timeZone: options.timeZone });
   const load = (name: QueryName) => database.read((_session, check) => loadShopQuery(check, at, name));
 
   const required = async (name: 'orders' | 'order_lines'): Promise<ShopQuery> => {

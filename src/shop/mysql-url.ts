@@ -21,9 +21,9 @@ export function connectionOptions(url: string): ConnectionOptions {
   const options: ConnectionOptions = {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || '3306'),
-    user: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: decodeURIComponent(pathname.slice(1)),
+    user: decoded(username),
+    password: decoded(password),
+    database: decoded(pathname.slice(1)),
   };
   for (const [name, value] of searchParams) {
     if (name === 'socket') options.socketPath = value;
@@ -37,4 +37,13 @@ export function connectionOptions(url: string): ConnectionOptions {
     }
   }
   return options;
+}
+
+/** A `%` that begins no escape stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -3,7 +3,7 @@ import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { readSession, readShopFacts } from './mysql-facts.ts';
 import { isTimeout, isWithheld, withoutStatement } from './mysql-fault.ts';
 import { mysqlSession, type RunStatement } from './mysql-session.ts';
-import { connectionOptions } from './mysql-url.ts';
+import type { ConnectionOptions } from './mysql-url.ts';
 import type { FoundColumn, QueryCheck } from './queries.ts';
 import type { RawRow } from './rows.ts';
 import type { ShopDatabase, ShopDatabaseOptions } from './session.ts';
@@ -13,9 +13,7 @@ import { replaceParameter } from './sql-text.ts';
 /** For ending a statement whose connection was given up. */
 const killMs = 5000;
 
-/** @throws UsageError for a parameter of the URL that is not known. */
-export function openMysql(options: ShopDatabaseOptions): ShopDatabase {
-  const connection = connectionOptions(options.url);
+export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatabaseOptions, 'url'>): ShopDatabase {
   const pool = mysql.createPool({
     ...connection,
     connectionLimit: options.connections,

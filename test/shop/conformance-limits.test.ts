@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openMysql } from '../../src/shop/mysql.ts';
+import { openDatabase } from '../../src/shop/open-database.ts';
 import type { ShopQuery } from '../../src/shop/session.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
 import { until } from '../harness/patience.ts';
@@ -158,7 +158,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
   test('a server that sends nothing is given up, and its statement is ended', async () => {
     const database = await createMysqlDatabase(kind);
     onTestFinished(() => database.drop());
-    const shop = openMysql({ url: database.url, connections: 1, timeZone: 'UTC', silenceMs: 1000 });
+    const shop = openDatabase({ url: database.url, connections: 1, timeZone: 'UTC', silenceMs: 1000 });
     onTestFinished(() => shop.close());
     const sleeping: ShopQuery = {
       name: 'orders',
