@@ -7,8 +7,14 @@ import {
 } from '../review-api/index.ts';
 import type { CatalogRow } from '../shop/catalog.ts';
 import type { RawRow, Read } from '../shop/rows.ts';
-import { keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
-import { type Attempted, openServiceHealth } from './service-health.ts';
+import { findDeadLetters, keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
+import type { Db } from '../warehouse/index.ts';
+import { type Attempted, defaultPatience, openServiceHealth, type Patience } from './service-health.ts';
+
+/** Requests about a record whose last run failed too are sent once: the catalog is synced every hour. */
+const catalogPatience: Patience = { ...defaultPatience, totalOfKnownMs: 0 };
+
+export type CatalogAttempt = <T>(code: string, send: (options: CallOptions) => Promise<T>) => Promise<Attempted<T>>;
 
 /**
  * Sends requests about one record of the catalog at a time. `failed`: only this record fails, because the service refuses
@@ -16,11 +22,15 @@ import { type Attempted, openServiceHealth } from './service-health.ts';
  *
  * @throws the client's errors where the service itself fails.
  */
-export function openAttempts(api: Pick<ReviewApi, 'orders'>) {
-  const health = openServiceHealth(api);
-  return async <T>(send: (options: CallOptions) => Promise<T>): Promise<Attempted<T>> => {
+export async function openAttempts(
+  { api, db, patience = catalogPatience }: { api: Pick<ReviewApi, 'orders'>; db: Db; patience?: Patience },
+  kind: 'category' | 'user_grade',
+): Promise<CatalogAttempt> {
+  const health = openServiceHealth(api, patience);
+  const failing = new Set((await findDeadLetters(db, { kind })).map(({ key }) => key));
+  return async (code, send) => {
     try {
-      return await health.ofRecord({ hasFailedBefore: false }).attempt(() => {}, send);
+      return await health.ofRecord({ hasFailedBefore: failing.has(code) }).attempt(() => {}, send);
     } catch (error) {
       // An unknown outcome was looked up already: the record is not there. The next run looks again before it creates.
       const isOfRecord = [RefusedError, NotFoundError, UnknownOutcomeError].some((kind) => error instanceof kind);

@@ -5,10 +5,17 @@ import { type Category, readCategory } from '../shop/rows.ts';
 import { catalogLinks, recordDifferences, saveCatalogLink } from '../warehouse/catalog-links.ts';
 import { type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { openAttempts, readCatalogRows } from './catalog-record.ts';
+import { type CatalogAttempt, openAttempts, readCatalogRows } from './catalog-record.ts';
 import { fingerprint } from './fingerprint.ts';
+import type { Patience } from './service-health.ts';
 
-export type CategoryDeps = { api: Pick<ReviewApi, 'categories' | 'orders'>; shop: Shop; db: Db; signal: AbortSignal };
+export type CategoryDeps = {
+  api: Pick<ReviewApi, 'categories' | 'orders'>;
+  shop: Shop;
+  db: Db;
+  signal: AbortSignal;
+  patience?: Patience;
+};
 
 /**
  * Brings the service's categories in line with the shop's (spec, "Categories"):
@@ -32,7 +39,7 @@ export async function syncCategories(deps: CategoryDeps): Promise<Counts> {
   const failed = new Set(deadLetters.map(({ key }) => key));
   const links = await catalogLinks(deps.db, 'category');
   const theirs = await categoriesAtService(deps);
-  const attempt = openAttempts(deps.api);
+  const attempt = await openAttempts(deps, 'category');
   const isParentSelected = rows.some(({ row }) => 'parent_code' in row);
   const notCleared: string[] = [];
   const counts: Counts = { categories: rows.length };
@@ -53,7 +60,7 @@ export async function syncCategories(deps: CategoryDeps): Promise<Counts> {
     let current = theirs && (theirs.byCode.get(code) ?? (link && theirs.byId.get(link.id)));
     const isThere = theirs === undefined || (current !== undefined && current.id === link?.id);
     if (!isThere || link?.fingerprint !== hash) {
-      const pushed = await attempt((options) => deps.api.categories.upsert(bodyOf(category), options));
+      const pushed = await attempt(code, (options) => deps.api.categories.upsert(bodyOf(category), options));
       if ('failed' in pushed) {
         deadLetters.push(deadLetter(category, pushed.failed));
         failed.add(code);
@@ -66,7 +73,7 @@ export async function syncCategories(deps: CategoryDeps): Promise<Counts> {
       counts.categories_pushed = (counts.categories_pushed ?? 0) + 1;
     }
     const mustClear = isParentSelected && parentCode === undefined && (current?.parent_category_id ?? null) !== null;
-    if (mustClear && current && !(await clearParent(deps, attempt, current.id))) notCleared.push(code);
+    if (mustClear && current && !(await clearParent(deps, attempt, current))) notCleared.push(code);
   }
 
   for (const one of deadLetters) await putDeadLetter(deps.db, one);
@@ -114,8 +121,8 @@ const bodyOf = ({ code, name, parentCode, status }: Category) => ({
  * Sends an empty parent. The spec does not show whether a service takes that as "no parent", so this reads the
  * category again.
  */
-async function clearParent(deps: CategoryDeps, attempt: ReturnType<typeof openAttempts>, id: number): Promise<boolean> {
-  const cleared = await attempt(async (options) => {
+async function clearParent(deps: CategoryDeps, attempt: CatalogAttempt, { id, code }: TheirCategory): Promise<boolean> {
+  const cleared = await attempt(code, async (options) => {
     await deps.api.categories.update(id, { parent_category_id: null }, options);
     return deps.api.categories.get(id, options);
   });

@@ -12,14 +12,16 @@ import { type CatalogLink, catalogLinks, recordDifferences, saveCatalogLink } fr
 import { putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { type NamedLease, withLease } from '../warehouse/leases.ts';
-import { openAttempts, readCatalogRows } from './catalog-record.ts';
+import { type CatalogAttempt, openAttempts, readCatalogRows } from './catalog-record.ts';
 import { fingerprint } from './fingerprint.ts';
+import type { Patience } from './service-health.ts';
 
 export type UserGradeDeps = {
   api: Pick<ReviewApi, 'userGrades' | 'orders'>;
   shop: Shop;
   db: Db;
   signal: AbortSignal;
+  patience?: Patience;
   /** Called when another process is syncing the grades. */
   onWait?: ((wait: Wait) => void) | undefined;
 };
@@ -44,7 +46,7 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
   const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
   const shopCodes = rows.flatMap(({ row }) => row.code ?? []);
   const isIconSelected = rows.some(({ row }) => 'icon_url' in row);
-  const attempt = openAttempts(deps.api);
+  const attempt = await openAttempts(deps, 'user_grade');
   const counts: Counts = { user_grades: rows.length };
   const notCleared: string[] = [];
   const { db, signal } = deps;
@@ -58,7 +60,7 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
       const link = links.get(code);
       let current = theirs.find((one) => one.id === link?.id);
       if (!current || link?.fingerprint !== hash) {
-        const synced = await attempt((options) =>
+        const synced = await attempt(code, (options) =>
           bringInLine(deps, grade, { current, theirs, taken: taken(links, shopCodes), options, lease }),
         );
         if ('failed' in synced) {
@@ -72,7 +74,7 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
         counts.user_grades_pushed = (counts.user_grades_pushed ?? 0) + 1;
       }
       const mustClear = isIconSelected && grade.iconUrl === undefined && (current.icon_url ?? '') !== '';
-      if (mustClear && !(await clearIcon(deps, attempt, current.id))) notCleared.push(code);
+      if (mustClear && !(await clearIcon(deps, attempt, { code, id: current.id }))) notCleared.push(code);
     }
     for (const one of deadLetters) await putDeadLetter(db, one);
     await resolveDeadLettersExcept(
@@ -149,8 +151,12 @@ async function create(
  * Sends an empty icon address. The spec does not show whether a service takes that as "no icon", so this reads the grade
  * again.
  */
-async function clearIcon(deps: UserGradeDeps, attempt: ReturnType<typeof openAttempts>, id: number): Promise<boolean> {
-  const cleared = await attempt(async (options) => {
+async function clearIcon(
+  deps: UserGradeDeps,
+  attempt: CatalogAttempt,
+  { code, id }: { code: string; id: number },
+): Promise<boolean> {
+  const cleared = await attempt(code, async (options) => {
     await deps.api.userGrades.update(id, { icon_url: null }, options);
     return deps.api.userGrades.get(id, options);
   });
