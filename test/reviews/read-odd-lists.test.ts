@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { type Hole, type ReadDeps, readWindow } from '../../src/reviews/read/read-window.ts';
 import { windowLimits } from '../../src/reviews/read/window.ts';
+import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { listModel, type ModelReview, type Mood } from '../harness/list-model.ts';
+import { testSeed } from '../harness/sampled.ts';
 
 type Service = ReadDeps['reviews'];
 
@@ -26,7 +28,7 @@ const spread = (count: number, from: number, seconds: number): ModelReview[] =>
     },
   }));
 const listed = (reviews: readonly ModelReview[], how: Partial<Mood> = {}): Service =>
-  listModel(() => reviews, { ...mood, ...how }, { ...windowLimits, days: 45 }, Math.random);
+  listModel(() => reviews, { ...mood, ...how }, { ...windowLimits, days: 45 }, createRandom(testSeed).next);
 
 async function idsRead(
   service: Service,
@@ -259,7 +261,12 @@ test.each([
   'a numbered page that a shrinking list no longer has (%i) is read again, and all of the list is there',
   async (status, Kind) => {
     let held = crowd;
-    const service = listModel(() => held, { ...mood, lastPage: 'real' }, { ...windowLimits, days: 45 }, Math.random);
+    const service = listModel(
+      () => held,
+      { ...mood, lastPage: 'real' },
+      { ...windowLimits, days: 45 },
+      createRandom(testSeed).next,
+    );
     let numbered = 0;
     const shrinking: Service = {
       async page(params, page) {

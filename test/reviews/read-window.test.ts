@@ -5,7 +5,9 @@ import { gaps, type Span } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { type Proven, type ReadDeps, readWindow } from '../../src/reviews/read/read-window.ts';
 import { planWindows } from '../../src/reviews/read/window.ts';
+import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { isHidden, listModel, type ModelReview, type Mood } from '../harness/list-model.ts';
+import { testSeed } from '../harness/sampled.ts';
 
 /** 2026-10-31, the day before clocks are set back in New York; London did so on 2026-10-25. */
 const from = Date.parse('2026-10-31T00:00:00Z');
@@ -230,7 +232,7 @@ test('a service that lists as the spec says needs about one request a page', asy
     ordered: true,
   } as const;
   const wide = { pages: 30, pageSize: 100, days: 45 };
-  const service = listModel(() => all, how, wide, Math.random);
+  const service = listModel(() => all, how, wide, createRandom(testSeed).next);
   const deps = { ...reading(service, how.zone), limits: wide, slots: pLimit(10) };
   const sink = { land: async () => true, enter: async () => undefined };
   const { requests } = await readWindow(deps, { axis: 'created', span: wanted }, sink);
