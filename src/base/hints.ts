@@ -52,6 +52,11 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'the server refuses this user from this machine',
     'correct user and password in its address, add ?sslmode=require, or let the server accept them (pg_hba.conf)',
   ],
+  [
+    /^08P01$/,
+    undefined,
+    'a pooler refuses it: set its pool_mode to session or transaction, and see whether it knows database and user',
+  ],
   [/^3D000$/, undefined, 'create the database, or correct its name in its address'],
   [/^42501$|^NOPERM/, undefined, 'grant the user this right, or migrate and run as the same user'],
   [

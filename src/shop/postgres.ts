@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { surviveLostConnections } from '../base/lost-connections.ts';
@@ -47,18 +48,31 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
     }
   }
 
+  /** Of several transactions that overlap, so that a pooler needs a connection for each. One that has fewer makes them wait. */
+  async function readSessions(): Promise<string[]> {
+    const readers = Array.from({ length: options.connections }, () =>
+      inTransaction(async (client) => {
+        const session = await readSession(client);
+        await delay(overlapMs);
+        return session;
+      }),
+    );
+    return Promise.all(readers);
+  }
+
   return {
     read: (work, explained) =>
       inTransaction((client) => work(postgresSession(client, options.timeZone, explained), queryCheck(client))),
     async facts() {
       const facts = await inTransaction(readShopFacts);
-      // A pooler may give each transaction another connection.
-      for (let n = 0; n < 3; n += 1) facts.sessions.push(await inTransaction(readSession));
-      return { ...facts, sessions: [...new Set(facts.sessions)] };
+      return { ...facts, sessions: [...new Set([...facts.sessions, ...(await readSessions())])] };
     },
     close: () => pool.end(),
   };
 }
+
+/** How long a transaction that reads the settings of its session stays open. */
+const overlapMs = 200;
 
 /**
  * Utility statements only: an expression would make each new connection read some hundred pages of catalogs. A time limit

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { checkTimesOfDay } from '../../src/app/doctor/check-shop-changes.ts';
 import { checkPooler } from '../../src/app/doctor/check-shop-queries.ts';
+import { openShop } from '../../src/shop/index.ts';
 import type { ShopFacts } from '../../src/shop/session.ts';
+import { createDatabase, query } from '../harness/database.ts';
 
 const column = { file: 'changed_orders.sql', name: 'changed_at' };
 const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
@@ -58,4 +60,19 @@ test('settings that another client left in a pooled connection are a warning, al
       hint: expect.stringContaining('reset its connections'),
     },
   ]);
+});
+
+test('doctor looks at several connections at once, so that a pooler cannot show it one and the same', async () => {
+  const url = await createDatabase();
+  await query(
+    url,
+    `create sequence logins;
+     create function unlike() returns event_trigger language plpgsql as $$
+       begin perform set_config('TimeZone', case nextval('logins') % 2 when 0 then 'UTC' else 'Asia/Tokyo' end, false); end $$;
+     create event trigger unlike on login execute function unlike();
+     alter event trigger unlike enable always`,
+  );
+  const shop = openShop({ url, sqlDir: 'none', connections: 3 });
+  const { sessions } = await shop.facts().finally(() => shop.close());
+  expect(sessions.map((session) => session.split(',')[0]).sort()).toEqual(['Asia/Tokyo', 'UTC']);
 });

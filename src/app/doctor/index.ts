@@ -93,7 +93,7 @@ async function warehouse(config: Config): Promise<Finding[]> {
 
 async function shop(config: Config): Promise<Finding[]> {
   const { shopDatabaseUrl: url, shopSqlDir: sqlDir, shopTimeZone: timeZone } = config;
-  const opened = openShop({ url, sqlDir, timeZone, connections: 1 });
+  const opened = openShop({ url, sqlDir, timeZone, connections: 3 });
   try {
     return await checkShop(opened, { url, sqlDir });
   } finally {
