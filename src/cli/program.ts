@@ -35,7 +35,7 @@ export async function runProgram(around: Surroundings): Promise<number> {
   const program = new Commander('review-sync')
     .description('Keeps a review service in step with a shop’s orders, and a warehouse in step with its reviews.')
     .version(version)
-    .showHelpAfterError('(add --help for what can be said here)')
+    .showHelpAfterError('(add --help for the usage)')
     .configureOutput({ writeOut, writeErr: writeError })
     .exitOverride();
 

@@ -31,16 +31,16 @@ export const backfillOrdersCommand: Command['define'] = (commander, run) => {
     .option('--to <day>', 'last day, inclusive (default: the last order)')
     .option('--dry-run', 'only say what would be sent, and how many customers it could reach')
     .option('--diff', 'with --dry-run: say for each order what would change at the service, field by field')
-    .option('--limit <orders>', 'with --diff: compare at most so many orders, a request each', String(diffedAtMost))
+    .option('--limit <orders>', 'with --diff: compare at most this many orders, one request each', String(diffedAtMost))
     .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
-    .option('--allow-removals', 'remove also what looks like an accident: far more lines or orders gone than usual')
+    .option('--allow-removals', 'remove lines and orders even where far more are gone than usual')
     .option('--detach', 'only enqueue it, for running workers')
     .option('--json', 'report as JSON')
     .addHelpText(
       'after',
       `
-Orders that stand at the service as they are in the shop cost no request, so an interrupted backfill goes on where it
-stopped when run again. Look first: a mail cannot be recalled.
+An order that is at the service as it is in the shop costs no request, so an interrupted backfill continues when it is run
+again. Use --dry-run first: a mail cannot be recalled.
 
 Examples:
   npx review-sync backfill orders --from 2024-01-01 --dry-run

@@ -27,7 +27,7 @@ export const demo: Command = {
     commander
       .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
       .option('--orders <n>', 'size of the made-up shop; it has 20 reviews for every 3 orders', countOf, 3000)
-      .option('--keep', 'leave everything up afterwards and print the addresses')
+      .option('--keep', 'leave everything running afterwards and print the addresses')
       .option('--json', 'report as JSON')
       .action((options: Options) => run((context) => play(context, options)));
   },

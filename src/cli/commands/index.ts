@@ -12,7 +12,7 @@ export type CommandEntry = {
 export const commands: readonly CommandEntry[] = [
   {
     name: 'demo',
-    summary: 'all of it, on embedded defaults, with sample data; needs nothing installed',
+    summary: 'all of review-sync, with an embedded Postgres and sample data; needs nothing installed',
     load: async () => (await import('./demo.ts')).demo,
   },
   {
@@ -77,7 +77,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'forget',
-    summary: 'mask what review-sync keeps of one customer',
+    summary: 'mask the data of one customer that review-sync stores',
     load: async () => (await import('./forget.ts')).forget,
   },
   {

@@ -12,7 +12,7 @@ type Options = { from?: string; to?: string; repair?: boolean };
 export const verifyOrdersCommand: Command['define'] = (commander, run) => {
   commander
     .command('orders')
-    .description('which orders the service lacks, shows otherwise than the shop, or has although they left the shop')
+    .description('which orders the service lacks, shows differently from the shop, or has although they left the shop')
     .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
     .option('--to <day>', 'last day, inclusive')
     .option('--repair', 'push again what is missing or differs; sends no e-mail address and no phone number')
@@ -20,7 +20,7 @@ export const verifyOrdersCommand: Command['define'] = (commander, run) => {
     .addHelpText(
       'after',
       `
-One request an order. Exit status 1 when anything differs and was not repaired, or could not be compared.
+One request per order. Exit status 1 when anything differs and was not repaired, or could not be compared.
 Orders that left the shop are only named: sync reconcile deletes them with ORDER_DELETES=send.`,
     )
     .action((options: Options) => run((context) => runVerify(context, options)));
