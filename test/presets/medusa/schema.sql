@@ -41,6 +41,13 @@ create table customer_group_customer (
 create table product_category (
   id text primary key, name text not null, parent_category_id text, is_active boolean not null, is_internal boolean not null, deleted_at timestamptz
 );
+create index on order_line_item_adjustment (item_id);
+create index on order_line_item_tax_line (item_id);
+create index on fulfillment_item (line_item_id) where deleted_at is null;
+create index on fulfillment_label (fulfillment_id) where deleted_at is null;
+create index on order_fulfillment (order_id);
+create index on order_fulfillment (fulfillment_id);
+create index on customer_group_customer (customer_id);
 
 insert into order_address values ('a1', 'Ada', 'Lovelace', ''), ('a2', 'Ada', null, '+44 20 1');
 insert into customer_group values ('g1', 'Gold', null), ('g2', 'Silver', null), ('g3', 'Gone', '2020-01-01');

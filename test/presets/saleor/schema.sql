@@ -27,6 +27,10 @@ create index on order_orderevent (date);
 create table payment_payment (id integer primary key, order_id uuid);
 create table payment_transaction (id integer primary key, payment_id integer not null, kind text not null, is_success boolean not null, amount numeric(20, 3) not null);
 create table payment_transactionitem (id integer primary key, order_id uuid, refunded_value numeric(20, 3) not null default 0);
+create index on payment_payment (order_id);
+create index on payment_transaction (payment_id);
+create index on payment_transactionitem (order_id);
+create index on order_orderevent (order_id);
 
 insert into account_address values (1, 'Ada', 'Lovelace', '+44201'), (2, 'Ada', '', '');
 insert into product_productvariant values (11, 10, 'SHIRT-M'), (21, 20, null);

@@ -29,6 +29,10 @@ create table spree_payments (id bigint primary key, order_id bigint, amount nume
 create table spree_refunds (id bigint primary key, payment_id bigint, amount numeric(10, 2) not null);
 create table spree_return_items (id bigint primary key, inventory_unit_id bigint, reception_status text);
 create table spree_taxons (id bigint primary key, parent_id bigint, name text not null);
+create index on spree_payments (order_id);
+create index on spree_refunds (payment_id);
+create index on spree_shipping_rates (shipment_id);
+create index on spree_return_items (inventory_unit_id);
 
 insert into spree_addresses values (1, 'Ada', 'Lovelace', '+44 20 1', '2020-01-01'), (2, 'Ada', null, null, '2020-01-01');
 insert into spree_variants values (11, 10, 'SHIRT-M'), (21, 20, 'MUG');

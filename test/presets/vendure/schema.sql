@@ -37,6 +37,15 @@ create table product_option_group_translation (id serial primary key, "languageC
 create table product_variant_options_product_option ("productVariantId" integer not null, "productOptionId" integer not null);
 create table collection (id serial primary key, "isRoot" boolean not null default false, "isPrivate" boolean not null default false, "parentId" integer);
 create table collection_translation (id serial primary key, "languageCode" varchar not null, name varchar not null, "baseId" integer);
+create index on "order" ("customerId");
+create index on payment ("orderId");
+create index on refund ("paymentId");
+create index on order_line_reference ("orderLineId");
+create index on order_line_reference ("fulfillmentId");
+create index on history_entry ("orderId");
+create index on history_entry ("customerId");
+create index on customer_groups_customer_group ("customerId");
+create index on product_variant_options_product_option ("productVariantId");
 
 insert into "user" values (1, 'ada@login');
 insert into customer values (7, '2020-01-01', null, 'Ada', 'Lovelace', '+44 20 1', 'ada@example.com', 1), (8, '2020-01-01', null, 'Gus', 'Guest', null, 'gus@example.com', null);

@@ -18,9 +18,7 @@ select
     when oi.delivered_quantity >= oi.quantity then 'delivery_finished'
     when oi.shipped_quantity > 0 or oi.delivered_quantity > 0 then 'delivery_started'
     when oi.fulfilled_quantity > 0 then 'delivery_preparing'
-    when exists (
-      select from order_transaction ot where ot.order_id = o.id and ot.amount > 0 and ot.deleted_at is null
-    ) then 'paid'
+    when t.paid > 0 then 'paid'
     else 'unpaid'
   end as status,
   f.shipped_at as delivery_started_at,
@@ -44,6 +42,11 @@ cross join lateral (
   from order_line_item_tax_line tl
   where tl.item_id = li.id and tl.deleted_at is null
 ) x
+cross join lateral (
+  select sum(ot.amount) as paid
+  from order_transaction ot
+  where ot.order_id = o.id and ot.amount > 0 and ot.deleted_at is null
+) t
 cross join lateral (
   select
     min(fu.shipped_at) as shipped_at,
