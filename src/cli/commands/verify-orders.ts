@@ -21,7 +21,8 @@ export const verifyOrdersCommand: Command['define'] = (commander, run) => {
       'after',
       `
 One request per order. Exit status 1 when anything differs and was not repaired, or could not be compared.
-Orders that left the shop are only named: sync reconcile deletes them with ORDER_DELETES=send.`,
+Orders that left the shop are only named: sync reconcile deletes them with ORDER_DELETES=send.
+Orders of the service that review-sync never pushed, and that are not in the shop, are not looked for.`,
     )
     .action((options: Options) => run((context) => runVerify(context, options)));
 };
