@@ -1,12 +1,13 @@
 import { isoOf, type Second } from '../base/time/span.ts';
 import { NotFoundError, type ReviewApi } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
-import type { OrderPosition, RawOrder } from '../shop/orders.ts';
+import type { OrderPosition } from '../shop/orders.ts';
 import type { Db } from '../warehouse/index.ts';
 import { userGradeIds } from '../warehouse/links.ts';
 import { orderLinks } from '../warehouse/order-links.ts';
 import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { diffSubOrders } from './diff-sub-orders.ts';
+import { ordersByCreation } from './orders-by-creation.ts';
 import type { PreparedOrder } from './prepare-order.ts';
 import { prepareAll } from './push-slice.ts';
 
@@ -94,7 +95,8 @@ export async function forecastBackfill(
   };
   const sums = { orders: 0, unchanged: 0, toSend: 0, requests: 0, waitingLines: 0 };
   const neverPushed: PreparedOrder[] = [];
-  for await (const raws of ordersOf(deps, range)) {
+  for await (const raws of ordersByCreation(deps.shop, range)) {
+    deps.signal.throwIfAborted();
     const { orders, deadLetters } = await prepareAll(deps.db, raws);
     const codes = orders.map(({ order }) => order.code);
     const links = await orderLinks(deps.db, codes);
@@ -123,19 +125,6 @@ export async function forecastBackfill(
     withContact: policy.contact === 'always',
     takeover: await lookUp(deps, neverPushed),
   };
-}
-
-/** The orders of the range, 200 at a time. */
-async function* ordersOf({ shop, signal }: ForecastDeps, range: CreationRange): AsyncGenerator<RawOrder[]> {
-  const size = 10_000;
-  for (let batch = await planBackfillOrders(shop, range, size); ; ) {
-    for (let at = 0; at < batch.codes.length; at += 200) {
-      signal.throwIfAborted();
-      yield await shop.orders(batch.codes.slice(at, at + 200));
-    }
-    if (batch.next === undefined) return;
-    batch = await planBackfillOrders(shop, range, size, batch.next);
-  }
 }
 
 async function lookUp({ api, signal }: ForecastDeps, orders: readonly PreparedOrder[]): Promise<Takeover> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OrderBody } from '../review-api/index.ts';
 import type { OrderLink } from '../warehouse/order-links.ts';
-import { type ContactField, type ContactPolicy, contactFields, isContactSent } from './contact-rule.ts';
+import { type ContactField, type ContactPolicy, contactFields, decideContact, isContactSent } from './contact-rule.ts';
 import { fingerprint } from './fingerprint.ts';
 import { optionalFields, orderBody } from './order-body.ts';
 import type { PreparedOrder } from './prepare-order.ts';
@@ -58,6 +58,17 @@ export function isUnchanged(
   if (policy.contact === 'always' && !isContactSent(desired.contactHash, link)) return false;
   if (policy.removals === 'approved') return link.removalsWanted === 0;
   return policy.removals === 'usual' || link.failures === 0;
+}
+
+/** What the contact rule says about each contact field of an order. @param link what is remembered of it. */
+export function contactDecisions(
+  { now, contactMaxAgeDays: maxAgeDays }: { now: () => Date; contactMaxAgeDays: number },
+  { contactHash: hash, prepared }: DesiredOrder,
+  link: OrderLink | undefined,
+  policy: ContactPolicy,
+): ReturnType<typeof decideContact> {
+  const last = link ?? { contactHash: null, contactSent: false };
+  return decideContact({ hash, last, createdAt: prepared.order.createdAt, now: now(), maxAgeDays, policy });
 }
 
 /**

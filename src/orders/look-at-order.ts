@@ -10,8 +10,8 @@ import type { Db } from '../warehouse/index.ts';
 import { userGradeIds } from '../warehouse/links.ts';
 import { type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
 import { compareOrder, type OrderComparison } from './compare-order.ts';
-import { type ContactField, type ContactPolicy, contactFields, decideContact } from './contact-rule.ts';
-import { type DesiredOrder, desiredOrder } from './desired-order.ts';
+import { type ContactField, type ContactPolicy, contactFields } from './contact-rule.ts';
+import { contactDecisions, type DesiredOrder, desiredOrder } from './desired-order.ts';
 import type { LineLink } from './match-sub-orders.ts';
 import { prepareAll } from './push-slice.ts';
 import { isSameCode } from './same-content.ts';
@@ -133,14 +133,7 @@ async function settled(looked: Promise<{ value: OrderDetail } | { failed: string
 /** Which of the shop's e-mail address and phone number a push under this policy would leave out (promise 7). */
 function withheldFrom(deps: LookDeps, { desired, link }: ShopOrder, shown: Shown, policy: ContactPolicy) {
   if (!desired) return [...contactFields];
-  const decisions = decideContact({
-    hash: desired.contactHash,
-    last: link ?? { contactHash: null, contactSent: false },
-    createdAt: desired.prepared.order.createdAt,
-    now: deps.now(),
-    maxAgeDays: deps.contactMaxAgeDays,
-    policy,
-  });
+  const decisions = contactDecisions(deps, desired, link, policy);
   return contactFields.filter((field) => {
     return decisions[field] === 'withhold' || (decisions[field] === 'repeat' && shown.kind !== 'found');
   });

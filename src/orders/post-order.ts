@@ -9,8 +9,8 @@ import {
 import { LeaseLostError } from '../warehouse/leases.ts';
 import type { OrderLink } from '../warehouse/order-links.ts';
 import type { LeasedOrder } from '../warehouse/order-store.ts';
-import { type ContactField, contactFields, decideContact } from './contact-rule.ts';
-import { type DesiredOrder, fieldsToClear, requestBody } from './desired-order.ts';
+import { type ContactField, contactFields } from './contact-rule.ts';
+import { contactDecisions, type DesiredOrder, fieldsToClear, requestBody } from './desired-order.ts';
 import type { OptionalField } from './order-body.ts';
 import type { OrderDeps } from './push-order.ts';
 import type { FailureKind } from './retry-delay.ts';
@@ -84,14 +84,7 @@ export async function sendWrite<T>(
 export const mayBeUnderWay = ({ status }: UnknownOutcomeError): boolean => status !== 500 && status !== 503;
 
 async function contactToSend(deps: OrderDeps, desired: DesiredOrder, link: OrderLink): Promise<ContactField[]> {
-  const decisions = decideContact({
-    hash: desired.contactHash,
-    last: link,
-    createdAt: desired.prepared.order.createdAt,
-    now: deps.now(),
-    maxAgeDays: deps.contactMaxAgeDays,
-    policy: deps.policy.contact,
-  });
+  const decisions = contactDecisions(deps, desired, link, deps.policy.contact);
   const isRepeated = contactFields.some((field) => decisions[field] === 'repeat');
   const mayRepeat = isRepeated && (await isAtService(deps, link));
   return contactFields.filter((field) => decisions[field] === 'send' || (decisions[field] === 'repeat' && mayRepeat));

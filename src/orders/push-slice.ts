@@ -149,11 +149,15 @@ function sort(
   const sorted: Sorted = { changed: [], unchanged: [], ignored: [] };
   for (const one of orders) {
     const link = links.get(one.order.code);
-    if (one.order.deletedAt && !(link && deletes === 'send')) sorted.ignored.push(one);
+    if (isIgnored(one, link, deletes)) sorted.ignored.push(one);
     else sorted[isUnchanged(desiredOrder(one, gradeIds), link, policy) ? 'unchanged' : 'changed'].push(one);
   }
   return sorted;
 }
+
+/** Whether the order is deleted in the shop, and stays at the service or was never there. */
+export const isIgnored = (one: PreparedOrder, link: OrderLink | undefined, deletes: SliceDeps['deletes']): boolean =>
+  one.order.deletedAt !== undefined && (deletes === 'off' || link === undefined);
 
 /** Unchanged orders, and those that are deleted in the shop and stay at the service, have nothing left to correct. */
 async function closeUnchanged(

@@ -20,7 +20,7 @@ import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { missingInShop } from './missing-in-shop.ts';
 import { ordersByCreation } from './orders-by-creation.ts';
 import type { PreparedOrder } from './prepare-order.ts';
-import { prepareAll, pushStep, type SliceDeps } from './push-slice.ts';
+import { isIgnored, prepareAll, pushStep, type SliceDeps } from './push-slice.ts';
 import { whereToStart } from './where-to-start.ts';
 
 /**
@@ -111,7 +111,10 @@ async function rescanPage(
     db,
     orders.map(({ order }) => order.code),
   );
-  const due = orders.filter((one) => isDue(deps, one, links.get(one.order.code), { gradeIds, policy }));
+  const due = orders.filter((one) => {
+    const link = links.get(one.order.code);
+    return !isIgnored(one, link, deps.deletes) && !isUnchanged(desiredOrder(one, gradeIds), link, policy);
+  });
   const read: Counts = { orders: raws.length, orders_unchanged: orders.length - due.length };
   const codes = [...due.map(({ order }) => order.code), ...deadLetters.flatMap((one) => one.order_code ?? [])];
   if (codes.length === 0) return read;
@@ -119,16 +122,6 @@ async function rescanPage(
   await noteMissedOrders(db, deps.runId, missed);
   const { orders_revisited: _, ...pushed } = await pushStep(deps, { codes, plannedAt, ...policy });
   return addCounts([read, { orders_missed: missed.length }, pushed]);
-}
-
-function isDue(
-  { deletes }: RescanDeps,
-  one: PreparedOrder,
-  link: OrderLink | undefined,
-  { gradeIds, policy }: { gradeIds: ReadonlyMap<string, number>; policy: PushPolicy },
-): boolean {
-  if (one.order.deletedAt && (deletes === 'off' || link === undefined)) return false;
-  return !isUnchanged(desiredOrder(one, gradeIds), link, policy);
 }
 
 /**
