@@ -38,7 +38,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   bullmq: /^src\/queue\//,
   ioredis: /^src\/(queue\/|app\/app\.ts)/,
   kysely: /^src\/warehouse\//,
-  mysql2: /^src\/shop\//,
+  mysql2: /^src\/(shop|sandbox)\//,
   '@bull-board': /^src\/server\//,
   luxon: /^src\/(base\/time|sandbox\/sample-shop)\//,
   fastify: /^src\/(sandbox\/reference-service|server)\//,

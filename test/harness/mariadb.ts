@@ -1,20 +1,15 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import mysql from 'mysql2/promise';
 import { inject } from 'vitest';
-import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
-import { until } from './patience.ts';
-
-/** The two servers that speak the protocol of MySQL. */
-export type MysqlKind = 'mariadb' | 'mysql';
+import {
+  findMysqlProgram,
+  type LocalMysql,
+  type MysqlKind,
+  startLocalMysql,
+} from '../../src/sandbox/local-mysql/index.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -22,19 +17,11 @@ declare module 'vitest' {
   }
 }
 
-/** Debian keeps servers in a folder that is not on every user's path. */
-const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
-
+const path = process.env.PATH ?? '';
 const programs: Readonly<Record<MysqlKind, string | undefined>> = {
-  mariadb: programOf('mariadbd', (version) => version.includes('MariaDB')),
-  // Debian's mysqld is a link to mariadbd.
-  mysql: programOf('mysqld', (version) => !version.includes('MariaDB')),
+  mariadb: findMysqlProgram('mariadb', path),
+  mysql: findMysqlProgram('mysql', path),
 };
-
-function programOf(name: string, isRight: (version: string) => boolean): string | undefined {
-  const paths = folders.map((folder) => join(folder, name)).filter((path) => existsSync(path));
-  return paths.find((path) => isRight(execFileSync(path, ['--no-defaults', '--version'], { encoding: 'utf8' })));
-}
 
 /** Whether the path has a mariadbd. With REQUIRE_MARIADB=1 its absence is an error: CI must not skip. */
 export const hasMariadb: boolean = programs.mariadb !== undefined;
@@ -96,7 +83,7 @@ async function queryOf(url: string, statements: string): Promise<Record<string, 
 
 /** Serves the address of each server to the processes of a test run, and starts a server when it is asked for first. */
 export async function serveMysqlServers(): Promise<{ url: string; close(): Promise<void> }> {
-  const started = new Map<string, Promise<Server>>();
+  const started = new Map<string, Promise<LocalMysql>>();
   const http = createServer(({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://localhost');
     const server =
@@ -121,51 +108,8 @@ export async function serveMysqlServers(): Promise<{ url: string; close(): Promi
   };
 }
 
-type Server = { url: string; close(): Promise<void> };
-
-/** Ends the server and removes its data when standard input closes: also when the process of the tests was killed. */
-const guard = `exec 3<&0
-"$@" 3<&- & server=$!
-(while read -r _ <&3; do :; done; kill -9 $server) &
-wait $server; rm -rf "$DIRECTORY"`;
-
-async function startServer(kind: MysqlKind, timeZone: string): Promise<Server> {
+function startServer(kind: MysqlKind, timeZone: string): Promise<LocalMysql> {
   const program = programs[kind];
   if (program === undefined) throw new Error(`there is no server of ${kind} on the path`);
-  const directory = await mkdtemp(join(tmpdir(), `review-sync-${kind}-`));
-  const data = `--datadir=${join(directory, 'data')}`;
-  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : [];
-  const [install, ...options] =
-    kind === 'mariadb'
-      ? ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--auth-root-authentication-method=normal']
-      : [program, '--no-defaults', '--initialize-insecure'];
-  await promisify(execFile)(install ?? '', [...options, data, ...asRoot]);
-  const port = await freePort();
-  const settings = [
-    ...['--no-defaults', data, ...asRoot, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'],
-    ...[`--socket=${join(directory, 'socket')}`, `--pid-file=${join(directory, 'pid')}`],
-    ...['--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=64M', '--max-connections=300'],
-  ];
-  const child = spawn('sh', ['-c', guard, 'sh', program, ...settings], {
-    stdio: ['pipe', 'ignore', 'pipe'],
-    env: { ...process.env, DIRECTORY: directory, TZ: timeZone },
-  });
-  let log = '';
-  child.stderr.on('data', (chunk) => {
-    log = `${log}${chunk}`.slice(-4000);
-  });
-  const url = `mysql://root@127.0.0.1:${port}`;
-  await until(async () => {
-    if (child.exitCode !== null) throw new Error(`${program} did not start: ${log}`);
-    return queryOf(url, 'select 1').catch(() => false as const);
-  }, 60);
-  return {
-    url,
-    async close() {
-      const exited = once(child, 'exit');
-      child.stdin.end();
-      await exited;
-      await rm(directory, { recursive: true, force: true });
-    },
-  };
+  return startLocalMysql(kind, program, timeZone);
 }

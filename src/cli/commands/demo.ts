@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { jobs } from '../../../jobs/index.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
@@ -11,7 +11,7 @@ import { IncompleteError } from '../../base/errors.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
 import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
-import { olist, type Source, sampleShop } from '../../sandbox/demo/sources.ts';
+import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openMeasuredApp } from '../ui/measured-app.ts';
@@ -20,13 +20,18 @@ import { drawRun, follow, workerOf } from '../ui/run-to-end.ts';
 import { table } from '../ui/table.ts';
 import { startServing } from './serving.ts';
 
-type Options = { keep?: true; data?: string; orders: number };
+type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };
 
 export const demo: Command = {
   define(commander, run) {
     commander
       .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
       .option('--orders <n>', 'size of the made-up shop; it has 20 reviews for every 3 orders', countOf, 3000)
+      .addOption(
+        new Option('--shop <database>', 'where the made-up shop is kept: in a mariadbd of this machine')
+          .choices(['mariadb'])
+          .conflicts('data'),
+      )
       .option('--keep', 'leave everything running afterwards and print the addresses')
       .option('--json', 'report as JSON')
       .action((options: Options) => run((context) => play(context, options)));
@@ -35,7 +40,7 @@ export const demo: Command = {
 
 async function play(context: Context, options: Options): Promise<Report | undefined> {
   const { say } = context.terminal;
-  const source = options.data === undefined ? sampleShop(new Date(), options.orders) : olist(options.data);
+  const source = sourceOf(context, options);
   await using opened = new AsyncDisposableStack();
   say(`Starting an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
@@ -71,6 +76,12 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   await applySchedules(app.queues, schedulesOf(jobs, stage.config.schedules, stage.config.scheduleTimeZone));
   if (!context.signal.aborted) await once(context.signal, 'abort');
   return undefined;
+}
+
+function sourceOf({ environment }: Context, { data, orders, shop }: Options): Source {
+  if (data !== undefined) return olist(data);
+  const now = new Date();
+  return shop === 'mariadb' ? sampleShopOnMariadb(now, orders, environment.PATH ?? '') : sampleShop(now, orders);
 }
 
 async function writeReviews(context: Context, app: App, stage: Stage, source: Source): Promise<void> {

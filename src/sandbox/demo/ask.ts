@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import mysql from 'mysql2/promise';
 import pg from 'pg';
 import { packagePath } from '../../base/package-path.ts';
 
@@ -43,11 +45,20 @@ const ends: Readonly<Record<'shop' | 'service' | 'warehouse', readonly [what: st
 /** Counts orders, sub-orders and reviews where they came from and where they went. */
 export async function countEnds(urls: Record<keyof typeof ends, string>, shopOrders: string): Promise<End[]> {
   // An order that the shop has deleted is not pushed; not every shop's query tells of such orders.
+  if (/^(mysql|mariadb):/.test(urls.shop)) {
+    const shop = await countMysql(urls.shop, `select code from (${shopOrders}) q where q.deleted_at is null`);
+    return [shop, ...(await countPostgres({ service: urls.service, warehouse: urls.warehouse }, ends))];
+  }
   const alive = `select code as key from (${shopOrders}) q where to_jsonb(q) ->> 'deleted_at' is null`;
-  const asked = { ...ends, shop: [['orders', alive]] as const };
+  return countPostgres(urls, { ...ends, shop: [['orders', alive]] });
+}
+
+type Where = keyof typeof ends;
+
+async function countPostgres(urls: Partial<Record<Where, string>>, asked: typeof ends): Promise<End[]> {
   const counted: End[] = [];
-  for (const where of ['shop', 'service', 'warehouse'] as const) {
-    await withClient(urls[where], async (client) => {
+  for (const where of Object.keys(urls) as Where[]) {
+    await withClient(urls[where] ?? '', async (client) => {
       for (const [what, keys] of asked[where]) {
         const { rows } = await client.query<{ count: string; keys: string }>(
           `select count(*) as count, md5(coalesce(string_agg(key, ',' order by key collate "C"), '')) as keys from (${keys}) k`,
@@ -57,6 +68,23 @@ export async function countEnds(urls: Record<keyof typeof ends, string>, shopOrd
     });
   }
   return counted;
+}
+
+/** The hash is that of countPostgres. */
+async function countMysql(url: string, sql: string): Promise<End> {
+  const connection = await mysql.createConnection({ uri: url });
+  try {
+    const [rows] = await connection.query<mysql.RowDataPacket[]>(sql);
+    const keys = rows.map(({ code }) => String(code)).sort();
+    return {
+      what: 'orders',
+      where: 'shop',
+      count: keys.length,
+      keys: createHash('md5').update(keys.join()).digest('hex'),
+    };
+  } finally {
+    await connection.end();
+  }
 }
 
 async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -8,7 +8,7 @@ import { migrateWarehouse } from '../../warehouse/migrate.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-postgres/index.ts';
 import { type ReferenceService, startReferenceService } from '../reference-service/index.ts';
 
-/** A whole world to try review-sync in: one Postgres with three databases, and a review service. */
+/** A whole world to try review-sync in: one Postgres with three databases, or two beside a shop elsewhere, and a review service. */
 export type Stage = {
   database: EmbeddedDatabase;
   service: ReferenceService;
@@ -19,6 +19,8 @@ export type Stage = {
 export type StageOptions = {
   sqlDir: string;
   timeZone: string;
+  /** Gives the address of the shop's database, where that is not in the embedded Postgres. */
+  openShop?(opened: AsyncDisposableStack): Promise<string>;
   /** Fills the shop and the service before the service starts. */
   fill(shopUrl: string, serviceDatabaseUrl: string): Promise<void>;
 };
@@ -28,7 +30,7 @@ export async function setStage(opened: AsyncDisposableStack, options: StageOptio
   const database = await startEmbeddedDatabase();
   opened.defer(() => database.close());
   const [shop, serviceDatabase, warehouse] = [
-    await database.createDatabase('shop'),
+    await (options.openShop?.(opened) ?? database.createDatabase('shop')),
     await database.createDatabase('reference_service'),
     await database.createDatabase('warehouse'),
   ];
@@ -38,6 +40,7 @@ export async function setStage(opened: AsyncDisposableStack, options: StageOptio
   const config = readConfig({
     SHOP_DATABASE_URL: shop,
     SHOP_SQL_DIR: resolve(options.sqlDir),
+    SHOP_TIME_ZONE: options.timeZone,
     WAREHOUSE_DATABASE_URL: warehouse,
     REVIEW_API_BASE_URL: service.url,
     REVIEW_API_CLIENT_ID: 'demo',
