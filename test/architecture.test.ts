@@ -26,6 +26,7 @@ const sandbox: Readonly<Record<string, readonly string[]>> = {
     'examples',
   ],
   'src/sandbox/embedded-postgres': [],
+  'src/sandbox/local-mysql': ['src/sandbox/embedded-postgres'],
   'src/sandbox/sample-shop': ['src/base'],
   'src/sandbox/reference-service': ['src/base'],
   examples: ['src/base'],

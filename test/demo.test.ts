@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runProcess } from './harness/cli.ts';
+import { hasMariadb } from './harness/mariadb.ts';
 
 type DemoReport = {
   runs: Record<'reviews' | 'orders' | 'again', { outcome: string; counts: Record<string, number> }>;
@@ -31,6 +32,24 @@ test('the demo ends with the same records at both ends, nothing missing and noth
   }
   expect((await readdir(folder)).filter((name) => name.startsWith('review-sync-'))).toEqual([]);
 }, 300_000);
+
+test.skipIf(!hasMariadb)(
+  'the demo ends with the same records at both ends where its shop is in MariaDB',
+  async () => {
+    const { status, stdout } = await runProcess(['demo', '--json', '--orders', '60', '--shop', 'mariadb'], {
+      PATH: process.env.PATH ?? '',
+    });
+    expect(status).toBe(0);
+    const report = JSON.parse(stdout) as DemoReport;
+    expect(report.answers.find((answer) => answer.question === 'what is missing')?.rows).toEqual([]);
+    expect(countsOf(report)).toMatchObject({ 'reviews at service': 400, 'reviews at warehouse': 400 });
+    expect(report.runs.again.counts.orders_pushed ?? 0).toBe(0);
+    for (const same of Map.groupBy(report.ends, (end) => end.what).values()) {
+      expect(new Set(same.map((end) => end.keys)).size).toBe(1);
+    }
+  },
+  300_000,
+);
 
 test.skipIf(!existsSync(olist))(
   '5,000 real orders, 5,603 sub-orders and 4,988 reviews are counted at both ends',
