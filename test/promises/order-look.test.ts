@@ -159,10 +159,10 @@ test('verify says which orders it could not compare, compares the others, and ex
   const end = await cli(world, 'verify', 'orders', '--json');
   expect(end.status).toBe(1);
   expect(JSON.parse(end.stdout)).toMatchObject({ orders: 4, equal: 2, differing: 0, notCompared: 2 });
-  const told = await cli(world, 'verify', 'orders');
-  expect(told.stdout).toContain('order E could not be compared: order_device');
-  expect(told.stdout).toContain('order B could not be compared');
-  expect(told.stdout).not.toContain('agree');
+  const text = await cli(world, 'verify', 'orders');
+  expect(text.stdout).toContain('order E could not be compared: order_device');
+  expect(text.stdout).toContain('order B could not be compared');
+  expect(text.stdout).not.toContain('agree');
 });
 
 test('verify looks at the days asked for alone', async () => {
