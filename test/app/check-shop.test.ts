@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkTimesOfDay } from '../../src/app/doctor/check-shop-changes.ts';
+import { areDays, checkDays } from '../../src/app/doctor/check-shop-changes.ts';
 import { checkPooler } from '../../src/app/doctor/check-shop-queries.ts';
 import { openShop } from '../../src/shop/index.ts';
 import type { ShopFacts } from '../../src/shop/session.ts';
@@ -10,22 +10,28 @@ const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) 
 
 test('changes that are all at midnight of some zone are days without a time', () => {
   for (const midnight of ['00:00:00.000000', '15:00:00.000000', '18:15:00.000000']) {
-    expect(checkTimesOfDay(column, days(midnight))).toEqual([
-      {
-        level: 'warning',
-        what: expect.stringMatching(
-          /^changed_orders\.sql: all of the newest 10 changes have a changed_at at one time of day/,
-        ),
-        hint: expect.stringContaining('without a cast to date'),
-      },
-    ]);
+    expect(areDays(days(midnight))).toBe(true);
   }
 });
 
 test('changes with times, changes of one import, and few changes are no days', () => {
-  expect(checkTimesOfDay(column, [...days('15:00:00.000000'), '2026-03-20T15:00:00.000001Z'])).toEqual([]);
-  expect(checkTimesOfDay(column, days('03:00:00.123456'))).toEqual([]);
-  expect(checkTimesOfDay(column, days('15:00:00.000000', 9))).toEqual([]);
+  expect(areDays([...days('15:00:00.000000'), '2026-03-20T15:00:00.000001Z'])).toBe(false);
+  expect(areDays(days('03:00:00.123456'))).toBe(false);
+  expect(areDays(days('15:00:00.000000', 9))).toBe(false);
+});
+
+test('a change dated at the beginning of its day is a warning, one dated at its end is not', () => {
+  const dates = days('00:00:00.000000');
+  expect(checkDays(column, dates, '2026-03-19T14:00:00Z')).toEqual([
+    {
+      level: 'warning',
+      what: expect.stringMatching(
+        /^changed_orders\.sql: all of the newest 10 changes have a changed_at at one time of day/,
+      ),
+      hint: expect.stringContaining("<day> + interval '1 day' as changed_at"),
+    },
+  ]);
+  expect(checkDays(column, dates, '2026-03-18T14:00:00Z')).toEqual([]);
 });
 
 const facts: ShopFacts = {

@@ -130,6 +130,23 @@ test('a feed of dates without zone is read in SHOP_TIME_ZONE', async () => {
   expect(cursor?.lag).toBeLessThan(600);
 });
 
+test('where the shop keeps only the day of a change, a feed that dates it at the end of the day finds all changes of the day', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  await writeFile(
+    join(folder, 'changed_orders.sql'),
+    `select order_no as code, date_trunc('day', modified_at) + interval '1 day' as changed_at from shop.orders
+     where modified_at >= :since - interval '1 day'`,
+  );
+  const world = await pushedWorld({ SHOP_SQL_DIR: folder, ORDER_OVERLAP_MINUTES: '0' });
+  for (const name of ['Early', 'Late']) {
+    await world.shop(`update shop.orders set buyer_name = '${name}', modified_at = now() where order_id = ${nth(1)}`);
+    await syncOrders(world);
+    await expectSame(world);
+  }
+});
+
 test('codes may be whole numbers, and are then looked up by the index of the number', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
   onTestFinished(() => rm(folder, { recursive: true }));

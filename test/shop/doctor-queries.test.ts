@@ -89,7 +89,9 @@ test('prices in minor units, unknown statuses and dates in a wrong zone are name
     expect.stringMatching(/"angekommen" \d+ times → map them .*delivery_finished/),
   ]);
   expect(about(found, 'a day without a time')).toEqual([
-    expect.stringMatching(/^warning: changed_orders\.sql: all of the newest \d+ changes .* → select the stored date/),
+    expect.stringMatching(
+      /^warning: changed_orders\.sql: all of the newest \d+ changes .* → select the date with its time/,
+    ),
   ]);
   expect(about(found, 'delivery_started_at before')).toEqual([
     expect.stringMatching(/<expression> at time zone '<zone in which the shop writes it>' as delivery_started_at/),

@@ -5,8 +5,9 @@ import { type Finding, warning } from './finding.ts';
 /** Dates of change that runs cannot work with: dates in the future, and dates without a time of day. */
 export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> {
   const column = (await shop.hasFeed()) ? feedColumn : ordersColumn;
-  const ahead = column === feedColumn ? await changesAhead(shop, now) : [];
-  return [...ahead, ...checkTimesOfDay(column, await newestChanges(shop, now))];
+  const dates = await newestChanges(shop, now);
+  if (areDays(dates)) return checkDays(column, dates, now);
+  return column === feedColumn ? changesAhead(shop, now) : [];
 }
 
 type DateColumn = { file: string; name: string };
@@ -37,17 +38,26 @@ async function newestChanges(shop: Shop, now: string): Promise<string[]> {
 
 const minutesFrom = (at: string, minutes: number) => new Date(Date.parse(at) + minutes * 60_000).toISOString();
 
-/**
- * Whether a date of change is a day without a time: all changes have one time of day, a midnight of some zone. Incremental runs
- * begin at the time of the last change they saw, so that they would pass over changes of the same day.
- *
- * @param dates ISO 8601 in UTC.
- */
-export function checkTimesOfDay({ file, name }: DateColumn, dates: readonly string[]): Finding[] {
+/** Whether dates of change (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some zone. */
+export function areDays(dates: readonly string[]): boolean {
   const times = new Set(dates.map((date) => date.slice(10)));
   const [time = ''] = times;
   // Midnight of each zone is at a quarter of an hour in UTC.
-  if (dates.length < leastChanges || times.size > 1 || !/^T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(time)) return [];
-  const what = `${file}: all of the newest ${dates.length} changes have a ${name} at one time of day, such as ${dates.at(-1)}: a day without a time. Runs pass over changes of the day of the first push, and later read all changes of the day each time`;
-  return [warning(what, `select the stored date with its time, without a cast to date, as ${name}`)];
+  return dates.length >= leastChanges && times.size === 1 && /^T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(time);
+}
+
+/**
+ * Runs begin at the time of the newest change they saw, or of the first push: they pass over a change that is dated at the
+ * beginning of its day. Dated at the end of its day, it is read by each run of the day.
+ */
+export function checkDays({ file, name }: DateColumn, dates: readonly string[], now: string): Finding[] {
+  const newest = dates.at(-1) ?? '';
+  if (Date.parse(newest) > Date.parse(now)) return [];
+  const what = `${file}: all of the newest ${dates.length} changes have a ${name} at one time of day, such as ${newest}: a day without a time. Runs pass over changes that are made later on the day of the first push`;
+  return [
+    warning(
+      what,
+      `select the date with its time, without a cast to date; where the shop keeps only the day: <day> + interval '1 day' as ${name}, so that each run reads the changes of the day again`,
+    ),
+  ];
 }
