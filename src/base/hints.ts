@@ -42,6 +42,11 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [/^ER_BAD_DB_ERROR$/, undefined, 'create the database, or correct its name in its address'],
   [/^ER_(DBACCESS|TABLEACCESS|COLUMNACCESS)_DENIED_ERROR$/, undefined, 'grant the user select on it'],
   [
+    /^HANDSHAKE_SSL_ERROR$/,
+    undefined,
+    'name the file of its authority in NODE_EXTRA_CA_CERTS, or write ssl=no-verify in its address',
+  ],
+  [
     /^HANDSHAKE_NO_SSL_SUPPORT$/,
     'the server does not speak TLS',
     'leave ssl=true out of its address, or let the server have a certificate',

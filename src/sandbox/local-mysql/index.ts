@@ -62,6 +62,8 @@ export async function startLocalMysql(kind: MysqlKind, program: string, timeZone
   const settings = [
     ...['--no-defaults', data, ...asRoot, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'],
     ...[`--socket=${join(directory, 'socket')}`, `--pid-file=${join(directory, 'pid')}`],
+    // A server that starts removes the temporary tables of all servers that share its folder for them.
+    `--tmpdir=${directory}`,
     ...['--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=64M', '--max-connections=300'],
   ];
   // Detached: Ctrl-C reaches only us, so that the server is still there while we close what uses it.
