@@ -102,13 +102,11 @@ export async function migrateQueue(url: string): Promise<void> {
  * @throws ReviewSyncError that names QUEUE_URL, with the driver's error.
  */
 export async function checkQueue(url: string): Promise<void> {
+  const ping: Promise<unknown> = isRedis(url)
+    ? withRedis(url, (redis) => redis.ping())
+    : withClient(url, (client) => client.query('select 1'));
   try {
-    if (isRedis(url))
-      await respondsInTime(
-        withRedis(url, (redis) => redis.ping()),
-        connectTimeoutMs,
-      );
-    else await withClient(url, (client) => client.query('select 1'));
+    await respondsInTime(ping, connectTimeoutMs);
   } catch (cause) {
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be reached', {
       cause,
