@@ -71,8 +71,12 @@ async function pushAll(
   await askStub({ kind: 'settings', ...stubOptions });
   const environment = {
     ...process.env,
-    ...{ SHOP_DATABASE_URL: shop, SHOP_SQL_DIR: folder, WAREHOUSE_DATABASE_URL: warehouseUrl },
-    ...{ REVIEW_API_BASE_URL: origin, REVIEW_API_CLIENT_ID: 'bench', REVIEW_API_CLIENT_SECRET: 'bench' },
+    SHOP_DATABASE_URL: shop,
+    SHOP_SQL_DIR: folder,
+    WAREHOUSE_DATABASE_URL: warehouseUrl,
+    REVIEW_API_BASE_URL: origin,
+    REVIEW_API_CLIENT_ID: 'bench',
+    REVIEW_API_CLIENT_SECRET: 'bench',
   };
   const { stdout } = await run(process.execPath, [here('push-all.ts')], { env: environment, maxBuffer: 1 << 26 });
   const reply = await askStub({ kind: 'take' });

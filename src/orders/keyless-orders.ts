@@ -8,7 +8,7 @@ import { orderDeadLetter } from './prepare-order.ts';
 export type KeylessReport = { found: number; problem?: string };
 
 /**
- * Looks for orders without code or date, which no run meets, and keeps them as dead letters; closes the dead letters of
+ * Looks for orders without code or date, which no run reads, and keeps them as dead letters; closes the dead letters of
  * those that were corrected. Reads the whole of orders.sql in at most 30 s: for once a day.
  */
 export async function keepKeylessOrders({ shop, db }: { shop: Shop; db: Db }): Promise<KeylessReport> {

@@ -28,7 +28,7 @@ import { whereToStart } from './where-to-start.ts';
  *
  * - `created`: reads the orders created in the span again. Without an end: all from its start on.
  * - `absent`: reads those orders again that were absent before and are older than the rescan reads.
- * - `keyless`: looks for rows that no walk meets.
+ * - `keyless`: looks for rows that no walk reads.
  * - `push`: the last batch, see planRemovals.
  */
 export type RescanStep =

@@ -24,7 +24,7 @@ export type CategoryDeps = {
  * 2. Upsert what is new or changed, parents first whatever order the rows come in. A category whose parent is neither at
  *    the service nor can be synced becomes a dead letter.
  * 3. Clear the parent of a category that has none in the shop any more.
- * 4. Record what cannot be brought in line: categories deleted in the shop (none is deleted at the service), and parents
+ * 4. Record what cannot be brought in line: categories deleted in the shop (the service keeps them), and parents
  *    that the service does not clear.
  */
 export async function syncCategories(deps: CategoryDeps): Promise<Counts> {

@@ -34,7 +34,7 @@ export type UserGradeDeps = {
  *    orders pushes the orders with the old id again.
  * 2. Create or change what is new or changed.
  * 3. Clear the icon of a grade that has none in the shop any more.
- * 4. Record what cannot be brought in line: grades deleted in the shop (none is deleted at the service), and icons that the
+ * 4. Record what cannot be brought in line: grades deleted in the shop (the service keeps them), and icons that the
  *    service does not clear.
  */
 export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {

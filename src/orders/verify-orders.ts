@@ -28,7 +28,7 @@ export type DifferingOrder = {
 export type OrderVerification = {
   /** Orders of the shop that were read. */
   orders: number;
-  /** Of these: the same in every field that the service shows. */
+  /** How many of them are the same in every field that the service shows. */
   equal: number;
   /** Not the same at both ends, `extra` ones included. */
   differing: number;

@@ -79,7 +79,7 @@ export async function absentOrders(
 export type AbsentInRun = {
   /** Orders that the run missed, without those that stay at the service because they have reviews. */
   absent: number;
-  /** Of these, the codes of those that were first missed a day or more ago. */
+  /** Codes of the absent orders that were first missed a day or more ago. */
   due: string[];
 };
 
@@ -117,7 +117,7 @@ export async function pruneAbsentOrders(db: Db, before: Second, deletes: 'off' |
 
 export type AbsenceSummary = {
   orders: number;
-  /** Of these, how many stay at the service because they have reviews, or may have. */
+  /** How many of them stay at the service because they have reviews, or may have. */
   kept: number;
   /** Codes of the newest few. */
   examples: string[];

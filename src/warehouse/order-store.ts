@@ -100,7 +100,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
       const elsewhere = items.filter((item) => !isOurs.has(item.token)).map((item) => item.order_code);
       others = await otherLeases(db, elsewhere);
     } catch (error) {
-      // Where the connection broke, the leases may have been taken although no answer came.
+      // Where the connection broke, the leases may have been taken although no result came.
       await returnSurely(() => giveBack(items.map((item) => item.token))).catch(() => {});
       throw error;
     }

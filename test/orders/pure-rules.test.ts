@@ -22,7 +22,10 @@ const row = {
   total_price: '10',
 };
 const line = (lineCode: string | null, more: Record<string, string | null> = {}) => ({
-  ...{ order_code: 'A', line_code: lineCode, product_id: '7', price: '5' },
+  order_code: 'A',
+  line_code: lineCode,
+  product_id: '7',
+  price: '5',
   ...more,
 });
 const prepared = (order: Record<string, string | null> = {}, lines = [line('1')]) =>
@@ -94,9 +97,20 @@ describe('fingerprint', () => {
 
 describe('desiredOrder', () => {
   const link = (more: Partial<OrderLink>): OrderLink => ({
-    ...{ orderCode: 'A', orderId: 1, fingerprint: null, failures: 0, contactHash: null, contactSent: false },
-    ...{ sentFields: [], pushedAt: new Date(), firstPushedAt: new Date() },
-    ...{ failedPushes: 0, isRetryDue: false, removalsWanted: 0, removalsHeld: false, areLinesUnsure: false },
+    orderCode: 'A',
+    orderId: 1,
+    fingerprint: null,
+    failures: 0,
+    contactHash: null,
+    contactSent: false,
+    sentFields: [],
+    pushedAt: new Date(),
+    firstPushedAt: new Date(),
+    failedPushes: 0,
+    isRetryDue: false,
+    removalsWanted: 0,
+    removalsHeld: false,
+    areLinesUnsure: false,
     ...more,
   });
 
@@ -161,9 +175,18 @@ describe('retryDelayMs', () => {
 
 describe('likeness', () => {
   const theirs = (more: Partial<SubOrder>): SubOrder => ({
-    ...{ id: 1, product_id: 7, product_options: {}, price: { cents: 500, currency_iso: 'KRW' }, status: null },
-    ...{ delivery_started_at: null, delivered_at: null, invoice: null, delivery_service: null },
-    ...{ created_at: null, updated_at: null, reviews_count: 0 },
+    id: 1,
+    product_id: 7,
+    product_options: {},
+    price: { cents: 500, currency_iso: 'KRW' },
+    status: null,
+    delivery_started_at: null,
+    delivered_at: null,
+    invoice: null,
+    delivery_service: null,
+    created_at: null,
+    updated_at: null,
+    reviews_count: 0,
     ...more,
   });
   const ours = { product_id: 7, price: '5', product_options: {} };

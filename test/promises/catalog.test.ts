@@ -108,7 +108,7 @@ test('two runs at once create each grade once, and an order carries the grade of
   ).toEqual([{ name: 'Grade 5' }]);
 });
 
-test('a product that no review tells is learned from the service’s order list once a line waits for it', async () => {
+test('a product that no review names is learned from the service’s order list once a line waits for it', async () => {
   await catalogWorld();
   await world.shop(
     `insert into o (code) values ('W'); insert into l (order_code, line_code, product_code) values ('W', '1', 'rare')`,
@@ -251,7 +251,7 @@ test('a grade whose code the shop renames stays one grade', async () => {
   ]);
 });
 
-test('one bad row of the catalog costs one row: unreadable, twice there, or always answered with 500', async () => {
+test('one bad row of the catalog costs one row: unreadable, twice there, or always a 500', async () => {
   const sent = new Map<string, number>();
   await catalogWorld({
     call({ form }) {

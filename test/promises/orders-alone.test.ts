@@ -24,7 +24,7 @@ const orders = (count: number) => `insert into o (code) select 'O' || n from gen
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
   from reference_service.orders`;
 
-test('one order that the service answers with 500 is a dead letter, and all others complete in the same run', async () => {
+test('one order to which the service responds with 500 is a dead letter, and all others complete in the same run', async () => {
   const world = await orderWorld();
   await world.shop(orders(250));
   world.serviceRule(({ method, path, form }) =>
@@ -44,7 +44,7 @@ test('one order that the service answers with 500 is a dead letter, and all othe
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('many orders that the service always answers with 500 stop neither the others nor the cursor, in any run', async () => {
+test('many orders to which the service always responds with 500 stop neither the others nor the cursor, in any run', async () => {
   const world = await orderWorld();
   await world.shop(orders(60));
   const bad = Array.from({ length: 7 }, (_, n) => `O${n * 8 + 1}`);

@@ -70,7 +70,11 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
   const shop = openShop({ url: urls.shop, sqlDir: queries, connections: 2 });
   const abort = new AbortController();
   const api = openReviewApi({
-    ...{ baseUrl: serviceUrl, clientId: 'demo', clientSecret: 'demo', concurrency: 4, signal: abort.signal },
+    baseUrl: serviceUrl,
+    clientId: 'demo',
+    clientSecret: 'demo',
+    concurrency: 4,
+    signal: abort.signal,
     log: openLog('silent'),
     retry: { baseDelayMs: 1, maxDelayMs: 2 },
     // Asked before each request: a dead process sends none.
@@ -79,8 +83,15 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     },
   });
   const deps = {
-    ...{ api, shop, db, log: openLog('silent'), signal: abort.signal, now: () => new Date() },
-    ...{ contactMaxAgeDays: 30, deletes: 'off' as const, settleMs: 1 },
+    api,
+    shop,
+    db,
+    log: openLog('silent'),
+    signal: abort.signal,
+    now: () => new Date(),
+    contactMaxAgeDays: 30,
+    deletes: 'off' as const,
+    settleMs: 1,
     store: await openOrderStore(db, { leaseMs: 60_000 }),
   };
   try {
@@ -164,7 +175,7 @@ test('killed before or after any statement, the next run ends in the same state'
   }
 });
 
-test('killed before, after or without the answer of any request, the next run ends in the same state', {
+test('killed before or after any request, or before its response, the next run ends in the same state', {
   timeout: 300_000,
 }, async () => {
   const undisturbed = await strikeAndRecover(run0);

@@ -54,10 +54,17 @@ test('a worker that read an order before another pushed a newer version does not
   expect((await syncOrders(world)).status).toBe(0);
   const outcome = await pushOrder(
     {
-      ...{ api: app.api, store: app.orderStore, log: app.log, now: app.now, signal: app.abort.signal, settleMs: 1 },
+      api: app.api,
+      store: app.orderStore,
+      log: app.log,
+      now: app.now,
+      signal: app.abort.signal,
+      settleMs: 1,
       service: openServiceHealth(app.api),
       readAgain: async (code) => (await prepared([code]))[0],
-      ...{ gradeIds: new Map(), contactMaxAgeDays: 30, holdsRemovals: false, deletes: 'off' },
+      gradeIds: new Map(),
+      contactMaxAgeDays: 30,
+      deletes: 'off',
       policy: { contact: 'young', removals: 'usual' },
     },
     old as PreparedOrder,
@@ -69,7 +76,7 @@ test('a worker that read an order before another pushed a newer version does not
   ]);
 });
 
-test('a service that fails, limits, loses answers and tokens holds each line once in the end', async () => {
+test('a service that fails, limits, loses responses and tokens has each line once in the end', async () => {
   const world = await shopWorld({
     service: { failRate: 0.15, tokenTtlSeconds: 1, rateLimitPerSecond: 400 },
     // After a lost response the next run waits until the lease has run out.
@@ -143,7 +150,7 @@ test('an order that is old when it is first pushed goes without e-mail and phone
   expect(await world.atService(contact)).toEqual(both);
 });
 
-test('a backfill mails nobody unless it is told to, and says so before', async () => {
+test('a backfill mails nobody without --with-email, and says so before', async () => {
   const world = await shopWorld();
   await world.shop(`insert into o (code, user_email) values ('B1', 'b1@example.com'), ('B2', 'b2@example.com')`);
   const dry = await runCli(['backfill', 'orders', '--dry-run', '--json'], world.environment);
@@ -242,7 +249,7 @@ test('money loses no cent on its way', async () => {
   ]);
 });
 
-test('explain tells what the shop holds, what was pushed and what differs, and shows nobody’s address', async () => {
+test('explain shows what the shop has, what was pushed and what differs, and nobody’s address', async () => {
   const world = await shopWorld();
   await world.shop(`insert into o (code, user_email) values ('X1', 'secret@example.com')`);
   await world.shop(`insert into l (order_code, line_code, product_id) values ('X1', '1', 5)`);

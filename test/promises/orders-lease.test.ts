@@ -39,7 +39,7 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
   expect(await store.lease('O1')).toHaveProperty('leasedBy');
 });
 
-test('a lease that could not be returned, or whose answer was lost, is returned once the warehouse is back', async () => {
+test('a lease that could not be returned, or whose taking brought no response, is returned once the warehouse is back', async () => {
   const world = await orderWorld();
   const { db, pool } = (await world.openApp()).warehouse;
   const store = await openOrderStore(db, { leaseMs: 180_000 });
