@@ -3,7 +3,7 @@ import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service as the shop has it', async () => {
-  const shop = await openMariadbShop('opencart4', { timeZone: 'America/New_York', products: ['10', '20'] });
+  const shop = await openMariadbShop('opencart4', { timeZone: 'America/Bogota', products: ['10', '20'] });
   await shop.given(`
     insert into oc_order_status values (1, 1, 'Pending'), (2, 1, 'Processing'), (3, 1, 'Shipped'), (17, 1, 'Engraving');
     insert into oc_category values (1, 0, 1), (2, 1, 0);

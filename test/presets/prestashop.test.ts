@@ -3,7 +3,7 @@ import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service as the shop has it', async () => {
-  const shop = await openMariadbShop('prestashop', { timeZone: 'Europe/Paris', products: ['10', '20'] });
+  const shop = await openMariadbShop('prestashop', { timeZone: 'Africa/Tunis', products: ['10', '20'] });
   await shop.given(`
     insert into ps_configuration (name, value) values ('PS_LANG_DEFAULT', '1');
     insert into ps_order_state values (2, 0, 1, 0), (3, 0, 1, 0), (4, 1, 1, 0), (5, 1, 1, 0), (6, 0, 0, 0), (7, 0, 0, 0), (10, 0, 0, 0);
