@@ -20,6 +20,8 @@ export type VerifyDeps = ReadDeps & {
   /** The dates that a review may have, in seconds. */
   plausible: Span;
   onProgress(windows: number, of: number): void;
+  /** Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default 20,000; another is for tests. */
+  askedAtMost?: number;
 };
 
 type MonthRow = { month: string; service: number; warehouse: number; missing: number; stale: number; extra: number };
@@ -102,18 +104,15 @@ type Work = {
   /** Reviews of the service by month. */
   service: Map<string, number>;
   found: DifferenceTally;
-  /** Reviews of the warehouse that no list showed: how many, and the first `askedAtMost` of them. */
+  /** Reviews of the warehouse that no list showed: how many, and those that are asked about. */
   missed: number;
   absent: Absent[];
   problems: string[];
 };
 
-/** Reviews without a list that one verification asks about by id, so that its memory and its requests stay bounded. */
-const askedAtMost = 20_000;
-
 async function verifyWindow(work: Work, span: Span): Promise<void> {
   const { deps } = work;
-  const { warehouse } = deps;
+  const { warehouse, askedAtMost = 20_000 } = deps;
   const seen = new Map<string, Second | undefined>();
   const found = new Map<string, Difference>();
   const { holes } = await readWindow(

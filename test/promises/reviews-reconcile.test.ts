@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
+import { readingDeps } from '../../src/app/reading-deps.ts';
+import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
@@ -116,6 +118,20 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
   expect(repaired.status).toBe(0);
   expect(await verify()).toMatchObject({ status: 0 });
   expect(await gone(world)).toEqual([{ id: 6 }]);
+});
+
+test('verify asks about a bounded number of reviews that no list shows, and says that there are more', async () => {
+  const world = await synced(12);
+  await world.atService('delete from reference_service.reviews where id <= 5');
+  const app = await world.openApp();
+  const signal = new AbortController().signal;
+  const deps = { ...readingDeps(app, signal), warehouse: app.warehouse, slots: app.spanSlots, onProgress: () => {} };
+  const report = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
+  expect(report.problems).toEqual([expect.stringContaining('5 reviews are in no list, and only 3 were asked about')]);
+  expect(report).toMatchObject({ differing: 3, repaired: false });
+  expect(await gone(world)).toHaveLength(3);
+  const rest = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
+  expect(rest).toMatchObject({ differing: 2, repaired: true, problems: [] });
 });
 
 test('explain tells what the service shows, what the warehouse holds, and what differs', async () => {

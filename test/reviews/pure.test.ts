@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gaps, localPeriod, type Span, startOfDay } from '../../src/base/time/span.ts';
-import { classify, type Facts, type FirstPage } from '../../src/reviews/read/classify-page.ts';
-import { lastPageOf } from '../../src/reviews/read/list-page.ts';
-import { type Expected, endsOn } from '../../src/reviews/read/prove-span.ts';
+import { classify, endsOn, type Facts, type FirstPage, pageAround } from '../../src/reviews/read/classify-page.ts';
 import { halvesOf, meet } from '../../src/reviews/read/read-exhaustively.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 
@@ -46,7 +44,7 @@ describe('planWindows', () => {
 });
 
 describe('classify', () => {
-  const facts: Facts = { timeZone: 'Asia/Seoul', mostPages: 30, fullPage: 100, mayBeSplit: true };
+  const facts: Facts = { timeZone: 'Asia/Seoul', fullPage: 100 };
   const rest = { start: 1000, end: 9000 };
   /** A page of so many records, evenly dated from `first` to `last`. */
   const page = (count: number, [first, last]: [number, number], lastPage?: number): FirstPage => ({
@@ -94,18 +92,6 @@ describe('classify', () => {
     expect(classify(page(0, [0, 0]), rest, facts)).toEqual({ kind: 'end' });
   });
 
-  test('a span with more pages than can be counted is cut into pieces of about equal weight', () => {
-    const even = page(100, [1000, 1100], 78);
-    expect(classify(even, rest, facts)).toEqual({ kind: 'split', from: 1100, at: [3600, 6200] });
-    // Thirty may be a cap: only the density of the first page says how much there is.
-    expect(classify({ ...even, lastPage: 30 }, rest, facts)).toMatchObject({ kind: 'split', at: { length: 2 } });
-    expect(classify({ ...even, lastPage: undefined }, rest, facts)).toMatchObject({ kind: 'split', at: { length: 2 } });
-    // A start that is thin says nothing about where the rest lies.
-    expect(classify(page(100, [1000, 5000], 78), rest, facts)).toEqual({ kind: 'continue', from: 5000 });
-    expect(classify(even, rest, { ...facts, mayBeSplit: false })).toEqual({ kind: 'continue', from: 1100 });
-    expect(classify({ ...even, lastPage: 29 }, rest, facts)).toEqual({ kind: 'continue', from: 1100 });
-  });
-
   test('a date that was not asked for is reported, and reading goes on as long as it gets on', () => {
     const stray = { ...page(100, [1000, 1500], 7), outOfRange: 500 };
     expect(classify(stray, rest, facts)).toEqual({ kind: 'outOfRange', second: 500, from: 1500 });
@@ -116,48 +102,53 @@ describe('classify', () => {
 });
 
 describe('the proof of a span', () => {
-  const shown = (count: number, lastPage?: number) => ({
-    ids: Array.from({ length: count }, (_, index) => `${index}`),
-    seconds: Array.from({ length: count }, () => 50),
-    lastPage,
-  });
-  const expected: Expected = { number: 3, size: 100, count: 237, isCounted: () => true, isWhole: true };
+  const shown = (count: number, lastPage?: number) => ({ seconds: Array.from({ length: count }, () => 50), lastPage });
+  const third = { number: 3, size: 100 };
+  const all = { count: 237, isCounted: () => true };
 
   test('the page on which the list must end shows exactly the rest', () => {
-    expect(endsOn(shown(37), expected)).toBe(true);
-    expect(endsOn(shown(38), expected)).toBe(false);
+    expect(endsOn(shown(37), third, all)).toBe(true);
+    expect(endsOn(shown(38), third, all)).toBe(false);
     // A list of which hidden reviews were taken off: what lies behind this page is not known.
-    expect(endsOn(shown(36), expected)).toBe(false);
-    expect(endsOn(shown(37, 3), expected)).toBe(true);
-    expect(endsOn(shown(37, 4), expected)).toBe(false);
-  });
-
-  test('where all pages are full, a smaller page shows the end, since a refused page proves nothing', () => {
-    expect(lastPageOf(237, 100, 30)).toEqual({ number: 3, size: 100 });
-    expect(lastPageOf(300, 100, 30)).toEqual({ number: 4, size: 99 });
-    expect(lastPageOf(870, 30, 30)).toBeUndefined();
-    expect(lastPageOf(3000, 100, 30)).toBeUndefined();
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 3200 }), fc.integer({ min: 1, max: 100 }), (count, fullPage) => {
-        const found = lastPageOf(count, fullPage, 30);
-        if (!found) return;
-        const { number, size } = found;
-        expect(number).toBeLessThanOrEqual(30);
-        expect(count - size * (number - 1)).toBeLessThan(size);
-        if (size > 1) expect(count - size * (number - 1)).toBeGreaterThan(0);
-      }),
-    );
+    expect(endsOn(shown(36), third, all)).toBe(false);
+    expect(endsOn(shown(37, 3), third, all)).toBe(true);
+    expect(endsOn(shown(37, 4), third, all)).toBe(false);
   });
 
   test('a full page does not end a list, whatever was counted', () => {
-    expect(endsOn(shown(100), { ...expected, count: 300 })).toBe(false);
+    expect(endsOn(shown(100), third, { ...all, count: 300 })).toBe(false);
   });
 
   test('what lies behind the end of the span does not count', () => {
     const page = { ...shown(60), seconds: Array.from({ length: 60 }, (_, index) => (index < 37 ? 50 : 99)) };
-    const cutOff = { ...expected, isWhole: false, isCounted: (second: number | undefined) => second !== 99 };
-    expect(endsOn(page, cutOff)).toBe(true);
-    expect(endsOn(page, { ...cutOff, count: 236 })).toBe(false);
+    const cutOff = { ...all, isCounted: (second: number | undefined) => second !== 99 };
+    expect(endsOn(page, third, cutOff)).toBe(true);
+    expect(endsOn(page, third, { ...cutOff, count: 236 })).toBe(false);
+  });
+
+  test('that page shows at least one record and is not full, so that it is neither empty nor refused', () => {
+    expect(pageAround(300, 100, 30)).toEqual({ number: 4, size: 99 });
+    expect(pageAround(870, 30, 30)).toBeUndefined();
+    expect(pageAround(3000, 100, 30)).toBeUndefined();
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 3200 }), fc.integer({ min: 1, max: 100 }), (count, fullPage) => {
+        const found = pageAround(count, fullPage, 30);
+        if (!found) return;
+        const { number, size } = found;
+        expect(number).toBeLessThanOrEqual(30);
+        expect(size).toBeLessThanOrEqual(fullPage);
+        expect(size * (number - 1)).toBeLessThan(count);
+        expect(size * number).toBeGreaterThan(count);
+      }),
+    );
+  });
+
+  test('after any number of first pages, the last page reaches at least 70 records farther', () => {
+    for (let pages = 1; pages <= 28; pages += 1) {
+      // Each page begins with the last record of the one before, and that record may not be the only one of its second.
+      const { number, size } = pageAround(99 * pages, 100, 30) ?? { number: 0, size: 0 };
+      expect(number * size - 99 * pages - 1).toBeGreaterThanOrEqual(70);
+    }
   });
 });
 

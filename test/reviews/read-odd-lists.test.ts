@@ -157,7 +157,8 @@ test('reviews with a score that no filter knows, behind page 30 of a crowded sec
 test('a zone that is an hour wrong is reasons after a few requests, not read second by second', async () => {
   const service = listed(spread(5000, at('2026-10-28T00:00:00Z'), 86_400), { zone: 'Asia/Seoul', lastPage: 'real' });
   const { reasons, requests } = await idsRead(service, 'Asia/Shanghai');
-  expect(reasons).toEqual([expect.stringContaining('REVIEW_API_TIME_ZONE, Asia/Shanghai')]);
+  expect(reasons).not.toEqual([]);
+  for (const reason of reasons) expect(reason).toContain('REVIEW_API_TIME_ZONE, Asia/Shanghai');
   expect(requests).toBeLessThan(100);
 });
 

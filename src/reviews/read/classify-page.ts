@@ -6,14 +6,10 @@ export type FirstPage = Pick<Page, 'seconds' | 'lastPage' | 'outOfRange'>;
 
 export type Facts = Readonly<{
   timeZone: string;
-  /** The greatest page number that the service allows. */
-  mostPages: number;
   /** Records of a full page: as many as were asked for, or fewer where the service's own pages are smaller. */
   fullPage: number;
   /** Whether the page behind this one shows more; undefined until it was requested. */
   isMoreBehind?: boolean;
-  /** Whether this page is the first of its span, which decides whether the span is split. */
-  mayBeSplit: boolean;
 }>;
 
 /**
@@ -23,7 +19,6 @@ export type Facts = Readonly<{
  * - `end`: the page holds everything up to the end.
  * - `short`: it may be the end; the service names no last page, so the page behind it decides.
  * - `continue`: everything before `from` was shown; that second itself may go on behind the page.
- * - `split`: the same, and the rest is worth cutting at these seconds, to be read side by side and proven one by one.
  * - `saturated`: the first second (or the hour that daylight saving repeats) fills the page by itself, up to `end`.
  * - `unsorted`: the list is not in the order of its dates, so the page says nothing about what lies behind it.
  * - `outOfRange`: the page shows a date that was not asked for; `from` where reading can go on all the same.
@@ -32,14 +27,13 @@ export type Outcome =
   | { kind: 'end' }
   | { kind: 'short' }
   | { kind: 'continue'; from: Second }
-  | { kind: 'split'; from: Second; at: Second[] }
   | { kind: 'saturated'; end: Second }
   | { kind: 'unsorted' }
   | { kind: 'outOfRange'; second: Second; from: Second | undefined };
 
 export function classify(page: FirstPage, rest: Span, facts: Facts): Outcome {
   const { seconds, outOfRange } = page;
-  const lastSecond = seconds.findLast((second) => second !== undefined);
+  const lastSecond = lastOf(seconds);
   const progress = lastSecond !== undefined && lastSecond > rest.start && isSorted(seconds);
   const from = progress ? Math.min(lastSecond, rest.end) : undefined;
   const isMore = isMoreBehind(page, facts);
@@ -49,10 +43,8 @@ export function classify(page: FirstPage, rest: Span, facts: Facts): Outcome {
   if (isMore === undefined) return { kind: 'short' };
   if (!isMore) return { kind: 'end' };
   if (lastSecond === undefined || !isSorted(seconds)) return { kind: 'unsorted' };
-  if (from === undefined)
-    return { kind: 'saturated', end: Math.min(shortestEnd(rest.start, facts.timeZone), rest.end) };
-  const at = facts.mayBeSplit ? splitAt(page, rest, from, facts) : [];
-  return at.length > 0 ? { kind: 'split', from, at } : { kind: 'continue', from };
+  if (from !== undefined) return { kind: 'continue', from };
+  return { kind: 'saturated', end: Math.min(shortestEnd(rest.start, facts.timeZone), rest.end) };
 }
 
 /** A page that is not full proves nothing: a service may take hidden reviews off the pages that it has cut. */
@@ -62,29 +54,47 @@ function isMoreBehind({ seconds, lastPage }: FirstPage, facts: Facts): boolean |
   return facts.isMoreBehind ?? (seconds.length >= facts.fullPage || undefined);
 }
 
-/**
- * Pages of a piece. 27: fewer than the thirty that can be proven, so that a piece denser than the average is not split again.
- * 7,300 even reviews made three pieces and 76 requests for 73 pages. A million in 32 windows took 1.057 requests a page with 26.
- */
-const pagesAPiece = 27;
-/** Pieces of a span whose number of pages is only estimated. 8: the first page may be far denser than the rest. */
-const estimatedPieces = 8;
-/** Pieces of a span whose number of pages the service names. */
-const piecesAtMost = 64;
+export const lastOf = (seconds: Page['seconds']): Second | undefined =>
+  seconds.findLast((second) => second !== undefined);
 
-/** Where to cut what lies behind `from`; nowhere where it seems to fit into one piece, or where its start is too thin to say. */
-function splitAt({ lastPage }: FirstPage, { start, end }: Span, from: Second, facts: Facts): Second[] {
-  if (lastPage !== undefined && lastPage < facts.mostPages) return [];
-  const byDensity = (end - start) / (from - start);
-  const isCounted = lastPage !== undefined && lastPage > facts.mostPages;
-  const pages = isCounted ? Math.min(lastPage, byDensity) : byDensity;
-  if (pages < facts.mostPages - 1) return [];
-  const perPiece = Math.max(1, Math.min(pagesAPiece, facts.mostPages - 1));
-  const pieces = Math.min(Math.ceil(pages / perPiece), isCounted ? piecesAtMost : estimatedPieces);
-  const pieceSeconds = ((from - start) * pages) / Math.max(2, pieces);
-  // A cut within an hour that daylight saving repeats would make both sides ask for all of that hour.
-  const at = Array.from({ length: Math.max(2, pieces) - 1 }, (_, index) =>
-    shortestEnd(start + Math.floor(pieceSeconds * (index + 1)) - 1, facts.timeZone),
-  );
-  return [...new Set(at)].filter((second) => second > from && second < end);
+/** A page of a list by its number, and how many records such a page has. */
+export type NumberedPage = { number: number; size: number };
+
+/**
+ * The page of a list that begins at or before record `count` and reaches farthest behind it. Of a list of `count` records it
+ * is the last page, it is not full, and it shows at least one record: 300 records end with 3 on page 4 of 99. An empty page
+ * or a refused one would prove little, since the service may fail on a record of that page.
+ *
+ * @param fullPage records of a full page.
+ * @returns undefined where each page that shows record `count` ends with it, or lies behind page `mostPages`.
+ */
+export function pageAround(count: number, fullPage: number, mostPages: number): NumberedPage | undefined {
+  let found: NumberedPage | undefined;
+  let farthest = count;
+  for (let number = 1; number <= mostPages; number += 1) {
+    const size = number === 1 ? fullPage : Math.min(fullPage, Math.floor((count - 1) / (number - 1)));
+    if (size * number <= farthest) continue;
+    farthest = size * number;
+    found = { number, size };
+  }
+  return found;
+}
+
+/**
+ * Whether a list of `count` records ends on this page.
+ *
+ * @param counted.count records that were seen, those of this page included.
+ * @param counted.isCounted whether a record of this second is one of them; what follows them does not matter.
+ */
+export function endsOn(
+  page: Pick<Page, 'seconds' | 'lastPage'>,
+  { number, size }: NumberedPage,
+  { count, isCounted }: { count: number; isCounted: (second: Second | undefined) => boolean },
+): boolean {
+  const shown = page.seconds.filter(isCounted).length;
+  // The end of a list that is not sorted may show so many records by chance.
+  if (!isSorted(page.seconds)) return false;
+  // A full page does not end a list.
+  if (shown >= size || shown !== count - size * (number - 1)) return false;
+  return page.lastPage === undefined || page.lastPage <= number;
 }

@@ -121,39 +121,6 @@ export async function pageBehind(
   return undefined;
 }
 
-/**
- * The page on which a list of `count` records has to end, with some of them on it: 300 records end with 3 on page 4 of 99. An
- * empty page or a refused one proves little: the service may fail on a record of that page.
- *
- * @param fullPage records of a full page.
- * @returns its number and size; undefined where it lies behind the greatest page number.
- */
-export function lastPageOf(
-  count: number,
-  fullPage: number,
-  mostPages: number,
-): { number: number; size: number } | undefined {
-  for (let size = fullPage; size > 0; size -= 1) {
-    const number = Math.ceil(count / size);
-    if (number > mostPages) return undefined;
-    if (count % size > 0) return { number, size };
-  }
-  // One record a page.
-  return count < mostPages ? { number: count + 1, size: 1 } : undefined;
-}
-
-/** Whether the list ends with these pages, where the service refuses the next one. */
-export async function isEndBeforeRefusal(deps: PageDeps, query: PageQuery, pages: readonly Page[]): Promise<boolean> {
-  const sizes = pages.map((page) => page.ids.length);
-  const largest = Math.max(...sizes);
-  if ((sizes.at(-1) ?? 0) < largest || largest === 1) return true;
-  const count = sizes.reduce((sum, size) => sum + size, 0);
-  const end = lastPageOf(count, largest, limitsOf(deps).pages);
-  if (!end) return false;
-  const page = await pageBehind(deps, query, end.number, end.size);
-  return page?.ids.length === count - end.size * (end.number - 1);
-}
-
 /** No two zones differ by more than 26 hours. */
 const zonesApart = 26 * 3600;
 

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
 import type { Second } from '../../base/time/span.ts';
 import { RefusedError } from '../../review-api/index.ts';
+import { pageAround } from './classify-page.ts';
 import {
   fetchFirstPage,
-  isEndBeforeRefusal,
   isSorted,
   limitsOf,
   type Page,
@@ -125,6 +125,24 @@ async function readUntilEmpty(
     if (before.length === 2 && before.every((ids) => ids === here)) return { pages: dropLastTwo(pages), isEnd: true };
   }
   return { pages, isEnd: true };
+}
+
+/** A page of no more than this part of what was asked for is a short one: no service is known whose own pages are so small. */
+const shortPage = 0.1;
+
+/**
+ * Whether the list ends with these pages, where the service refuses the next one. A refusal behind a full page proves nothing:
+ * the service may fail on a record of that page.
+ */
+export async function isEndBeforeRefusal(deps: PageDeps, query: PageQuery, pages: readonly Page[]): Promise<boolean> {
+  const limits = limitsOf(deps);
+  const sizes = pages.map((page) => page.ids.length);
+  const largest = Math.max(...sizes);
+  if ((sizes.at(-1) ?? 0) < largest || largest <= Math.max(1, limits.pageSize * shortPage)) return true;
+  const count = sizes.reduce((sum, size) => sum + size, 0);
+  const last = pageAround(count, largest, limits.pages);
+  const page = last && (await pageBehind(deps, query, last.number, last.size));
+  return last !== undefined && page?.ids.length === count - last.size * (last.number - 1);
 }
 
 const dropLastTwo = ([first, ...rest]: [Page, ...Page[]]): [Page, ...Page[]] => [first, ...rest.slice(0, -2)];

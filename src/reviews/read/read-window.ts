@@ -3,7 +3,6 @@ import { describeError } from '../../base/errors.ts';
 import { gaps, isoOf, type Span } from '../../base/time/span.ts';
 import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../review-api/index.ts';
 import type { PageDeps } from './list-page.ts';
-import { prove } from './prove-span.ts';
 import { halvesOf, outOfRangeReason, readExhaustively } from './read-exhaustively.ts';
 import { beginReading, type Land, type Reading, type Todo, writtenSpans } from './reading.ts';
 import { walk } from './walk.ts';
@@ -58,10 +57,11 @@ const giveUpAfterMs = 5000;
  *
  * 1. The window is the first span to read. As many spans are read at a time as there are slots.
  * 2. `walk` reads a span from first page to first page. Each page lands as it comes.
- * 3. The walk leaves parts of the span to other readings, which begin at once: the later pieces of a split, a second that
- *    fills a page, what lies behind page 29.
+ * 3. The walk leaves parts of the span to other readings, which begin at once: what lies behind page 30, and a second that fills
+ *    a page.
  * 4. A full second, and a span whose list is not sorted, is read by page numbers, score, both ends and product.
- * 5. A span that was read is proven by the service's own count, then entered. What is not proven is read by page numbers.
+ * 5. A span that was read is proven by the page on which its list has to end, then entered. What is not proven is read by page
+ *    numbers.
  * 6. A span that the service refuses or fails on is halved, so that only the obstacle becomes a hole. What else cannot be
  *    read is a hole, and so are the pages of which a record could not be written. Everything else is read all the same.
  *
@@ -92,12 +92,12 @@ export async function readWindow(
     return sink.land(page);
   };
 
-  async function readOne({ span, how }: Todo): Promise<void> {
+  async function readOne({ span, how, first }: Todo): Promise<void> {
     if (errors.length >= errorsAtMost) return;
     const limited = halvings.failed > 0 ? { ...deps, giveUpAfterMs } : deps;
     const reading = beginReading(limited, axis, span, { land, begin });
     try {
-      await (how === 'walk' ? walkOne(reading) : readByPages(reading));
+      await (how === 'walk' ? walkOne(reading, first) : readByPages(reading));
     } catch (error) {
       halve({ span: reading.span, how }, error);
     } finally {
@@ -107,14 +107,14 @@ export async function readWindow(
     }
   }
 
-  async function walkOne(reading: Reading): Promise<void> {
-    const walked = await walk(reading);
+  async function walkOne(reading: Reading, first: Todo['first']): Promise<void> {
+    const walked = await walk(reading, first);
     const { span } = reading;
     if (span.end <= span.start) return;
     if (walked.kind === 'outOfRange') {
       const reason = outOfRangeReason(axis, span, walked.second, deps.timeZone);
       result.holes.push({ span, kind: 'out-of-range', reason });
-    } else if (walked.kind === 'read' && (await prove(reading, walked))) {
+    } else if (walked.kind === 'proven') {
       await enter(reading);
     } else {
       begin([{ span, how: 'pages' }]);

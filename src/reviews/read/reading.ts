@@ -1,9 +1,17 @@
-import { gaps, type Second, type Span } from '../../base/time/span.ts';
+import { gaps, localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import { limitsOf, type Page, type PageDeps } from './list-page.ts';
 import type { Axis } from './window.ts';
 
-/** A span to be read: walked from first page to first page, or read by page numbers. */
-export type Todo = Readonly<{ span: Span; how: 'walk' | 'pages' }>;
+/**
+ * A span to be read: walked from first page to first page, or read by page numbers.
+ *
+ * `first`: a page that begins the span, of a list whose full pages have `fullPage` records.
+ */
+export type Todo = Readonly<{
+  span: Span;
+  how: 'walk' | 'pages';
+  first?: { page: Page; fullPage: number } | undefined;
+}>;
 
 /** Lands one page. Returns false where some of its records could not be written and are dead letters. */
 export type Land = (page: Page) => Promise<boolean>;
@@ -14,7 +22,7 @@ export type Reading = {
   readonly axis: Axis;
   /** What this reading has to prove. It becomes shorter when the reading leaves a part to other readings. */
   span: Span;
-  /** Every record of every page, by id, with its second where it has one. */
+  /** Every record that the span's list showed, by id, with its second where it has one. */
   readonly seen: Map<string, Second | undefined>;
   /** Periods of pages with records that could not be written. */
   readonly unwritten: Span[];
@@ -40,6 +48,7 @@ export function beginReading(
   { land, begin }: { land: Land; begin: (todos: readonly Todo[]) => void },
 ): Reading {
   let landing: Promise<void> = Promise.resolve();
+  const { first } = localPeriod(span, deps.timeZone);
   const reading: Reading = {
     deps: { ...deps, meter: { requests: 0 } },
     axis,
@@ -54,7 +63,11 @@ export function beginReading(
       reading.pages += 1;
       reading.largest = Math.max(reading.largest, page.ids.length);
       reading.startedAt ??= page.requestedAt;
-      for (const [index, id] of page.ids.entries()) reading.seen.set(id, page.seconds[index]);
+      for (const [index, id] of page.ids.entries()) {
+        const second = page.seconds[index];
+        // A page that another reading requested may begin before this span.
+        if (second === undefined || second >= first) reading.seen.set(id, second);
+      }
       await landing;
       landing = land(page).then((isWhole) => {
         if (!isWhole) reading.unwritten.push(periodOf(page, span));

@@ -1,146 +1,168 @@
-import type { Second } from '../../base/time/span.ts';
-import { classify } from './classify-page.ts';
-import {
-  fetchFirstPage,
-  fetchPage,
-  isEndBeforeRefusal,
-  isSorted,
-  limitsOf,
-  type Page,
-  type PageQuery,
-  pageBehind,
-} from './list-page.ts';
-import type { Reading } from './reading.ts';
-
-/** The last page of a span, requested by its number while the list had that many pages. */
-export type LastPage = { number: number; count: number };
+import { type Second, shortestEnd } from '../../base/time/span.ts';
+import { classify, endsOn, lastOf, type Outcome, pageAround } from './classify-page.ts';
+import { fetchFirstPage, fetchPage, isSorted, limitsOf, type Page, type PageQuery, pageBehind } from './list-page.ts';
+import { isEndBeforeRefusal } from './read-pages.ts';
+import type { Reading, Todo } from './reading.ts';
 
 /**
- * - `read`: a sorted list has shown everything of the reading's span. `isWhole`: also everything else that the requests asked for.
- * - `unsorted`: the span has to be read by page numbers.
+ * - `proven`: everything of the reading's span was shown, and the service holds no more.
+ * - `unproven`: the span has to be read by page numbers.
  * - `outOfRange`: a date was shown that was not asked for.
  */
-export type Walked =
-  | { kind: 'read'; isWhole: boolean; last: LastPage | undefined }
-  | { kind: 'unsorted' }
-  | { kind: 'outOfRange'; second: Second };
+export type Walked = { kind: 'proven' } | { kind: 'unproven' } | { kind: 'outOfRange'; second: Second };
+
+/** Part of a full page that a cut counts with. 0.94: 2,726 records take 27 first pages, each a record into the next, and the last. */
+const cutSize = 0.94;
 
 /**
- * Reads a span from first page to first page: each request begins in the second that ended the page before. The reading leaves
- * to others the later pieces of a split, a second that fills a page by itself and what lies behind it, and what lies behind
- * one page less than the greatest page number, so that what was read can be proven.
+ * Reads a span from first page to first page: each request begins in the second that ended the page before.
+ *
+ * 1. A span that may have more pages than the service numbers is cut at the date where page 30 begins. That page is the first
+ *    of the rest, which another reading begins at once.
+ * 2. The last page is requested by its number. It is data and count at once: the span is proven where the list has as many
+ *    records as were seen.
+ * 3. A second that fills a page by itself and what lies behind it are left to other readings, and so is the rest after 29 pages.
+ *
+ * @param first the page with which the span begins, where it is known.
  */
-export async function walk(reading: Reading): Promise<Walked> {
+export async function walk(reading: Reading, first: Todo['first']): Promise<Walked> {
   const { deps, axis } = reading;
-  const limits = limitsOf(deps);
+  const mostPages = limitsOf(deps).pages;
   let from = reading.span.start;
-  /** Where the last page begins: the walk need not go on behind this second. */
-  let until = reading.span.end;
-  let last: LastPage | undefined;
+  /** Whether the list of the span holds nothing but what was shown: what follows the span begins with its last second. */
+  let isWhole = true;
   let outOfRange: Second | undefined;
-  let hasSplit = false;
-  const read = (isWhole: boolean): Walked =>
-    outOfRange === undefined ? { kind: 'read', isWhole, last } : { kind: 'outOfRange', second: outOfRange };
-
-  while (from < until) {
-    const { end } = reading.span;
-    const query: PageQuery = { axis, span: { start: from, end } };
-    const isFirst = reading.pages === 0;
+  const outOfRangeOr = (walked: Walked): Walked =>
+    outOfRange === undefined ? walked : { kind: 'outOfRange', second: outOfRange };
+  if (first) {
+    const { page, fullPage } = first;
+    reading.fullPage = fullPage;
+    await reading.take(page);
+    from = lastOf(page.seconds) ?? from;
+    await cutOff(reading, from, page.lastPage && page.lastPage - mostPages + 1);
+  }
+  while (from < reading.span.end) {
+    const query: PageQuery = { axis, span: { start: from, end: reading.span.end } };
     const page = await fetchFirstPage(deps, query);
     await reading.take(page);
-    const facts = {
-      timeZone: deps.timeZone,
-      mostPages: limits.pages,
-      mayBeSplit: isFirst,
-      fullPage: page.lastPage === undefined ? reading.fullPage : limits.pageSize,
-    };
-    let outcome = classify(page, query.span, facts);
-    if (outcome.kind === 'short') {
-      const isMoreBehind = await showsMore(reading, query, page);
-      if (isMoreBehind === undefined) {
-        // Something was deleted between the two requests: the walk goes on from the same second. A list that changes
-        // at each request is read by page numbers, which gives up after some readings.
-        if (reading.pages < limits.pages) continue;
-        return { kind: 'unsorted' };
-      }
-      if (isMoreBehind) reading.fullPage = Math.min(reading.fullPage, reading.largest);
-      outcome = classify(page, query.span, { ...facts, isMoreBehind });
+    const outcome = await classifyWithNext(reading, query, page);
+    if (outcome === undefined) {
+      // A list that changes at each request is read by page numbers, which gives up after some readings.
+      if (reading.pages >= mostPages) return { kind: 'unproven' };
+      continue;
     }
     switch (outcome.kind) {
       case 'end':
-        return read(true);
+        if (reading.pages === 1) return outOfRangeOr({ kind: 'proven' });
+        from = reading.span.end;
+        break;
       case 'unsorted':
-        return outOfRange === undefined ? { kind: 'unsorted' } : read(false);
+        return outOfRangeOr({ kind: 'unproven' });
       case 'outOfRange':
         outOfRange ??= outcome.second;
-        if (outcome.from === undefined) return read(false);
+        if (outcome.from === undefined) return outOfRangeOr({ kind: 'unproven' });
         from = outcome.from;
         break;
       case 'saturated': {
         // Dates that were not asked for would fill each second in turn.
-        if (outOfRange !== undefined) return read(false);
-        const full = { start: from, end: outcome.end };
-        const behind = { start: outcome.end, end };
-        reading.leave([
-          { span: full, how: 'pages' },
-          ...(behind.start < end ? [{ span: behind, how: 'walk' as const }] : []),
-        ]);
-        return read(false);
-      }
-      case 'split': {
-        const ends = [...outcome.at.slice(1), end];
-        reading.leave(outcome.at.map((start, index) => ({ span: { start, end: ends[index] ?? end }, how: 'walk' })));
-        from = outcome.from;
-        until = reading.span.end;
-        hasSplit = true;
+        if (outOfRange !== undefined) return outOfRangeOr({ kind: 'unproven' });
+        const { end } = reading.span;
+        isWhole = false;
+        reading.leave([{ span: { start: from, end: outcome.end }, how: 'pages' }]);
+        if (outcome.end < end) reading.leave([{ span: { start: outcome.end, end }, how: 'walk' }]);
         break;
       }
-      case 'continue': {
+      case 'continue':
         from = outcome.from;
-        if (isFirst || hasSplit) {
-          // The piece that is left after a split begins a page before this one.
-          const number = page.lastPage === undefined ? undefined : page.lastPage + (hasSplit ? 1 : 0);
-          const found = await lastPage(reading, number);
-          hasSplit = false;
-          last = found;
-          if (found?.begin !== undefined) until = Math.min(until, found.begin + 1);
+        reading.fullPage = reading.largest;
+        if (reading.pages === 1) await cutOff(reading, from, page.lastPage);
+        if (page.lastPage === 2) {
+          const last = await takeLast(reading, from, isWhole);
+          if (last.isProven) return outOfRangeOr({ kind: 'proven' });
+          from = last.from;
         }
         break;
-      }
       default:
         return outcome satisfies { kind: 'short' } as never;
     }
-    if (reading.pages >= limits.pages - 1 && from < until) {
+    if (reading.pages >= mostPages - 1 && from < reading.span.end) {
+      isWhole = false;
       reading.leave([{ span: { start: from, end: reading.span.end }, how: 'walk' }]);
-      return read(false);
     }
   }
-  return read(until < reading.span.end);
+  const { isProven } = await takeLast(reading, reading.span.end, isWhole);
+  return outOfRangeOr({ kind: isProven ? 'proven' : 'unproven' });
 }
 
 /**
- * The last page of the list, by its number: it is needed anyway, and shows at the same time how many records there are.
- * Undefined where the service names no last page, or one that may be a cap.
+ * Leaves the end of the span to another reading, where it may hold more than can be proven at once.
+ *
+ * @param from where this reading goes on.
+ * @param pages of the span, as the service names them: its greatest page number may be a cap.
  */
-async function lastPage(
-  reading: Reading,
-  number: number | undefined,
-): Promise<(LastPage & { begin: Second | undefined }) | undefined> {
+async function cutOff(reading: Reading, from: Second, pages: number | undefined): Promise<void> {
   const { deps, axis, span } = reading;
-  if (number === undefined || number < 2 || number >= limitsOf(deps).pages) return undefined;
-  const page = await pageBehind(deps, { axis, span }, number);
-  if (page === undefined || page.ids.length === 0) return undefined;
-  await reading.take(page);
-  // Otherwise something was added or deleted just now, and this is no longer the last page.
-  if (page.lastPage !== number || page.outOfRange !== undefined) return undefined;
-  const begin = isSorted(page.seconds) ? page.seconds.find((second) => second !== undefined) : undefined;
-  return { number, count: page.ids.length, begin };
+  const number = limitsOf(deps).pages;
+  if (pages !== undefined && pages < number && pages > 1) return;
+  const page = await pageBehind(deps, { axis, span }, number, Math.max(1, Math.floor(reading.fullPage * cutSize)));
+  const begin = page?.seconds.find((second) => second !== undefined);
+  if (!page || begin === undefined || !isSorted(page.seconds) || page.outOfRange !== undefined) return;
+  // Everything from this second on to its last is on the page.
+  const start = shortestEnd(begin, deps.timeZone);
+  if (start <= from || start >= span.end) return;
+  const isFirst = (lastOf(page.seconds) ?? 0) > start && !page.seconds.includes(undefined);
+  reading.leave([
+    { span: { start, end: span.end }, how: 'walk', first: isFirst ? { page, fullPage: reading.fullPage } : undefined },
+  ]);
 }
 
 /**
- * Whether the page behind this one shows a record that this one does not; undefined where the list changed meanwhile, so
- * that a record may have moved from that page to this one. A page less than half full is the end unless more than half a
- * page was deleted at this moment.
+ * The last page of the list, as far as what was seen before `from` tells. A list in another order than that of its dates can
+ * show page after page that is in order by chance, with older records behind them; only the service's own count excludes it.
+ * So the page must end the list with as many records as were seen.
+ *
+ * @returns `from`: where reading goes on if the page does not end the list.
+ */
+async function takeLast(
+  reading: Reading,
+  from: Second,
+  isWhole: boolean,
+): Promise<{ isProven: boolean; from: Second }> {
+  const { deps, axis, span, seen } = reading;
+  const isCounted = (second: Second | undefined) => isWhole || second === undefined || second < span.end;
+  const isBefore = (second: Second | undefined) => second === undefined || second < from;
+  const count = [...seen.values()].filter(from < span.end ? isBefore : isCounted).length;
+  if (count === 0) return { isProven: from === span.end, from };
+  const last = pageAround(count, reading.fullPage, limitsOf(deps).pages);
+  // The first page again, before the span was read to its end, would show nothing new.
+  const isKnown = last?.number === 1 && from < span.end;
+  const page = last && !isKnown && (await pageBehind(deps, { axis, span }, last.number, last.size));
+  if (!page || page.outOfRange !== undefined) return { isProven: false, from };
+  if (page.ids.length > 0) await reading.take(page);
+  const begin = page.seconds.find((second) => second !== undefined);
+  // A page that begins later may leave out what was not yet seen, since something was deleted just now.
+  if (begin === undefined || begin >= from || !isSorted(page.seconds)) return { isProven: false, from };
+  const isProven = endsOn(page, last, { count: [...seen.values()].filter(isCounted).length, isCounted });
+  return { isProven, from: Math.max(from, Math.min(lastOf(page.seconds) ?? from, span.end)) };
+}
+
+/** What follows a page, also where the page behind it decides; undefined where something was deleted between the requests. */
+async function classifyWithNext(reading: Reading, query: PageQuery, page: Page): Promise<Outcome | undefined> {
+  const facts = { timeZone: reading.deps.timeZone, fullPage: fullPageOf(reading, page) };
+  const outcome = classify(page, query.span, facts);
+  if (outcome.kind !== 'short') return outcome;
+  const isMoreBehind = await showsMore(reading, query, page);
+  if (isMoreBehind === undefined) return undefined;
+  return classify(page, query.span, { ...facts, isMoreBehind });
+}
+
+const fullPageOf = (reading: Reading, page: Page) =>
+  page.lastPage === undefined ? reading.fullPage : limitsOf(reading.deps).pageSize;
+
+/**
+ * Whether the page behind a first page that is not full shows more. It may show nothing because something of the first page
+ * was deleted after that was read: then the first page, read again, shows something that was not on it, and the result is
+ * undefined.
  */
 async function showsMore({ deps }: Reading, query: PageQuery, page: Page): Promise<boolean | undefined> {
   const behind = await pageBehind(deps, query, 2);
