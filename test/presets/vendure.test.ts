@@ -1,23 +1,39 @@
 import { expect, test } from 'vitest';
-import { openPresetWorld } from './preset-world.ts';
+import { createMysqlDatabase, hasMariadb } from '../harness/mariadb.ts';
+import { openPresetWorld, type PresetWorld } from './preset-world.ts';
 
-/** What Postgres's now() writes into a column without zone. */
-const now = ':instant::timestamptz::timestamp';
-const history = (order: number, data: object) =>
-  `insert into history_entry ("createdAt", type, data, discriminator, "orderId")
-   values (${now}, 'ORDER_FULFILLMENT_TRANSITION', '${JSON.stringify(data)}', 'order-history-entry', ${order});`;
-const moves = (fulfillment: number, to: string) =>
+const moves = (now: string, fulfillment: number, to: string) =>
   `update fulfillment set state = '${to}', "updatedAt" = ${now} where id = ${fulfillment};
-   ${history(1, { fulfillmentId: fulfillment, from: '?', to })}`;
+   insert into history_entry ("createdAt", type, data, discriminator, "orderId") values (${now}, 'ORDER_FULFILLMENT_TRANSITION',
+     '${JSON.stringify({ fulfillmentId: fulfillment, from: '?', to })}', 'order-history-entry', 1);`;
 
-test('a life of orders in Vendure arrives at the service as the shop has it', async () => {
-  // Vendure's process in Vienna, Postgres in its own zone.
+test('a life of orders in Vendure on Postgres arrives at the service as the shop has it', async () => {
+  // Vendure's process in Vienna, Postgres in its own zone: what its now() writes into a column without zone.
   const shop = await openPresetWorld('vendure', { timeZone: 'Europe/Vienna', products: ['10', '20'] });
+  await lifeInVendure(shop, ':instant::timestamptz::timestamp');
+});
+
+test.skipIf(!hasMariadb)(
+  'a life of orders in Vendure on MariaDB arrives at the service as the shop has it',
+  async () => {
+    const database = await createMysqlDatabase();
+    const run = (sql: string) => database.query(`set sql_mode = 'ANSI_QUOTES'; ${sql}`);
+    const shop = await openPresetWorld('vendure-mysql', {
+      timeZone: 'UTC',
+      products: ['10', '20'],
+      database: { url: database.url, run, drop: database.drop },
+    });
+    await lifeInVendure(shop, ':now');
+  },
+);
+
+/** @param now what the database's now() writes. */
+async function lifeInVendure(shop: PresetWorld, now: string): Promise<void> {
   expect(await shop.cli('sync', 'catalog')).toMatchObject({ status: 0 });
 
   // A cart is no order, and neither is the aggregate of a marketplace. The shirts: 20.00 net a piece, 3.00 off, 20 % tax.
-  await shop.given(`insert into "order" values (9, '2020-01-01', 'Regular', 'CART', 'AddingItems', null, null, '{}', 0),
-    (10, '2020-01-01', 'Aggregate', 'AGG', 'PaymentSettled', :now, null, '{}', 100)`);
+  await shop.given(`insert into "order" values (9, '2020-01-01', 'Regular', 'CART', 'AddingItems', null, null, '{}', 0, 0),
+    (10, '2020-01-01', 'Aggregate', 'AGG', 'PaymentSettled', :now, null, '{}', 100, 0)`);
   await shop.step(
     { feed: ['V1'] },
     `insert into "order" values (1, ${now}, 'Regular', 'V1', 'PaymentSettled', :now, 7, '{"phoneNumber":"+43 1"}', 7840, 500);
@@ -47,14 +63,14 @@ test('a life of orders in Vendure arrives at the service as the shop has it', as
      values ('FulfillmentLine', 2, 1, 1), ('FulfillmentLine', 1, 1, 2), ('FulfillmentLine', 1, 2, 2), ('RefundLine', 1, 2, null)`,
   );
   expect((await shop.orders()).V1?.lines[0]?.status).toBe('delivery_preparing');
-  await shop.step({ feed: ['V1'] }, moves(1, 'Shipped'));
-  await shop.step({ feed: ['V1'] }, moves(1, 'Delivered'));
+  await shop.step({ feed: ['V1'] }, moves(now, 1, 'Shipped'));
+  await shop.step({ feed: ['V1'] }, moves(now, 1, 'Delivered'));
   const sent = { carrier: 'DHL', shipped: '+3h', invoice: 'T1' };
   expect((await shop.orders()).V1?.lines).toEqual([
     { ...shirts, ...sent, status: 'delivery_started' },
     { ...mug, status: 'delivery_preparing' },
   ]);
-  await shop.step({ feed: ['V1'] }, moves(2, 'Delivered'));
+  await shop.step({ feed: ['V1'] }, moves(now, 2, 'Delivered'));
   const arrived = { status: 'delivery_finished', delivered: '+5h' };
   expect((await shop.orders()).V1?.lines).toEqual([
     { ...shirts, ...sent, ...arrived },
@@ -108,4 +124,4 @@ test('a life of orders in Vendure arrives at the service as the shop has it', as
 
   await shop.expectAgreement();
   await shop.expectCatalog({ categories: { '2': 'Kleidung', '3': 'Shirts < 2 (hidden)' }, grades: ['Gold', 'Silver'] });
-});
+}
