@@ -17,6 +17,8 @@ export type InitInput = {
   dir: string;
   /** Name of a preset, in place of what the tables say. */
   preset: string | undefined;
+  /** The prefix of the tables, where several shops share a database. */
+  prefix?: string | undefined;
   force: boolean;
   /** SHOP_TIME_ZONE, where it is set. */
   timeZone: string | undefined;
@@ -81,7 +83,7 @@ export async function initShop(input: InitInput): Promise<InitReport> {
 
 /** The preset that was asked for, or the first one whose own condition holds. */
 async function chosen(
-  { preset: name }: InitInput,
+  { preset: name, prefix }: InitInput,
   tables: ShopTables,
   shop: Shop,
 ): Promise<{ found: Recognised | undefined; others: Recognised[] }> {
@@ -98,8 +100,14 @@ async function chosen(
   }
   const fitting: Recognised[] = [];
   for (const one of recognise(wanted ? [wanted] : presets, tables)) {
+    if (prefix !== undefined && one.prefix !== prefix) continue;
     const { onlyWhere } = one.preset;
     if (onlyWhere === undefined || (await shop.value(asNamedHere(onlyWhere, one))) !== undefined) fitting.push(one);
+  }
+  if (prefix !== undefined && fitting.length === 0) {
+    throw new UsageError(
+      `No tables of ${wanted?.title ?? 'a known shop system'} have the prefix ${JSON.stringify(prefix)}`,
+    );
   }
   const [found = wanted && asWritten(wanted), ...others] = fitting;
   return { found, others };
@@ -108,7 +116,8 @@ async function chosen(
 function alternatives(others: readonly Recognised[]): string[] {
   return others.map(({ preset, prefix, schema }) => {
     const place = [prefix && `, prefix ${prefix}`, schema && `, schema ${schema}`].filter(Boolean).join('');
-    return `The tables fit another preset too: ${preset.name} (${preset.title}${place}).`;
+    const options = `--preset ${preset.name}${prefix && ` --prefix ${prefix}`} --force`;
+    return `The tables fit ${preset.title}${place} too. To take that: npx review-sync init ${options}`;
   });
 }
 

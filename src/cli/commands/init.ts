@@ -5,12 +5,13 @@ import type { Command, Context, Report } from '../command.ts';
 import { findingLines } from '../ui/findings.ts';
 import { table } from '../ui/table.ts';
 
-type Options = { preset?: string; dir?: string; force?: boolean; list?: boolean };
+type Options = { preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
 
 export const init: Command = {
   define(commander, run) {
     commander
       .option('--preset <name>', 'use this preset, whatever the tables look like')
+      .option('--prefix <text>', 'the prefix of the tables, where several shops share a database')
       .option('--dir <folder>', 'where the queries go (default: SHOP_SQL_DIR, else shop-sql)')
       .option('--force', 'replace queries that are there already')
       .option('--list', 'only list the presets')
@@ -45,6 +46,7 @@ async function setUp({ environment }: Context, options: Options): Promise<Report
     isSet,
     dir: options.dir ?? (isSet('SHOP_SQL_DIR') ? (environment.SHOP_SQL_DIR ?? '').trim() : 'shop-sql'),
     preset: options.preset,
+    prefix: options.prefix,
     force: options.force === true,
     envFile: '.env',
   });

@@ -26,7 +26,13 @@ select
   f.tracking as invoice,
   null::text as delivery_service,
   coalesce(
-    (select jsonb_object_agg(v.key, v.value) from jsonb_each_text(li.variant_option_values) v where v.value is not null),
+    (
+      select jsonb_object_agg(v.key, v.value)
+      from jsonb_each_text(
+        case when jsonb_typeof(li.variant_option_values) = 'object' then li.variant_option_values end
+      ) v
+      where v.value is not null
+    ),
     case when li.variant_title <> '' then jsonb_build_object('Variant', li.variant_title) end
   ) as product_options
 from order_item oi

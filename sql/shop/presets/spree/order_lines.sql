@@ -23,11 +23,11 @@ select
   u.tracking as invoice,
   u.carrier as delivery_service,
   (
-    select jsonb_object_agg(coalesce(t.presentation, t.name), coalesce(ov.presentation, ov.name))
+    select jsonb_object_agg(coalesce(t.presentation, t.name), coalesce(ov.presentation, ov.name, ''))
     from spree_option_value_variants ovv
     join spree_option_values ov on ov.id = ovv.option_value_id
     join spree_option_types t on t.id = ov.option_type_id
-    where ovv.variant_id = l.variant_id
+    where ovv.variant_id = l.variant_id and coalesce(t.presentation, t.name) is not null
   ) as product_options
 from spree_line_items l
 join spree_orders o on o.id = l.order_id
