@@ -81,6 +81,23 @@ describe.each(shopServers)('$name', (server) => {
     expect(await shop.orders(['B'])).toEqual([]);
   });
 
+  test('connections that the server ends while they are idle are replaced', async () => {
+    const database = await tables();
+    const shop = await openTables(database, queries, 'UTC');
+    await Promise.all([shop.orders(['A']), shop.orders(['A'])]);
+    if (isPostgres) {
+      await database.run(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'review-sync'`);
+    } else {
+      const idle = (await database.run(
+        `select id as id from information_schema.processlist where db = database() and id <> connection_id()`,
+      )) as { id: string }[];
+      for (const { id } of idle) await database.run(`kill ${id}`);
+    }
+    await until(() => shop.orders(['A']).catch(() => false as const));
+    expect(await shop.orders(['A'])).toHaveLength(1);
+  });
+
   test('a function that writes is refused, and nothing is written', async () => {
     const database = await tables();
     await database.run(
