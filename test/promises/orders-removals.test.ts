@@ -144,6 +144,20 @@ test('deletions and removed lines spread over many slices are counted together, 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test('what another run would remove is counted by that run alone until it has ended', async () => {
+  const world = await orderWorld(2);
+  await world.warehouse(
+    `insert into sync.runs (id, job, trigger, started_at) values ('other', 'backfill-orders', 'command', now())`,
+  );
+  await world.shop(`delete from l where order_code = 'O1' and line_code = '2'; ${touch}`);
+  await world.sync({ runId: 'other' });
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
+  await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'incomplete'`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ n: 3 }]);
+});
+
 test('removals that were held back stay so when one of the orders changes alone, until they are allowed', async () => {
   const world = await orderWorld(60);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
