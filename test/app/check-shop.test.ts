@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { areDays, checkDays } from '../../src/app/doctor/check-shop-changes.ts';
 import { checkPooler } from '../../src/app/doctor/check-shop-queries.ts';
+import { checkGrades } from '../../src/app/doctor/check-shop-values.ts';
 import { openShop } from '../../src/shop/index.ts';
 import type { ShopFacts } from '../../src/shop/session.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -32,6 +33,18 @@ test('a change dated at the beginning of its day is a warning, one dated at its 
     },
   ]);
   expect(checkDays(column, dates, '2026-03-18T14:00:00Z')).toEqual([]);
+});
+
+test('member grades that user_grades.sql does not have are named', () => {
+  const orders = ['gold', 'vip', null].map((grade) => ({ order: { code: 'A', user_grade_code: grade }, lines: [] }));
+  expect(checkGrades(orders, ['gold', 'vip'])).toEqual([]);
+  expect(checkGrades(orders, ['gold'])).toMatchObject([
+    { what: expect.stringMatching(/names 1 member grades that user_grades\.sql does not have, such as "vip"/) },
+  ]);
+  expect(checkGrades(orders, undefined)).toMatchObject([
+    { what: expect.stringContaining('there is no user_grades.sql') },
+  ]);
+  expect(checkGrades([{ order: { code: 'A' }, lines: [] }], undefined)).toEqual([]);
 });
 
 const facts: ShopFacts = {

@@ -56,6 +56,24 @@ export function statuses(orders: readonly RawOrder[]): Finding[] {
   ];
 }
 
+/**
+ * Whether the member grades that orders name are known.
+ *
+ * @param grades the codes of user_grades.sql; undefined where that file is absent.
+ */
+export function checkGrades(orders: readonly RawOrder[], grades: readonly (string | null | undefined)[] | undefined) {
+  const named = new Set(orders.flatMap(({ order }) => order.user_grade_code ?? []));
+  const hint = 'add them to user_grades.sql, or leave user_grade_code out of orders.sql';
+  const unknown = [...named].filter((code) => !grades?.includes(code));
+  const [first] = unknown;
+  if (first === undefined) return [];
+  if (grades === undefined) {
+    return [warning('orders.sql names member grades, and there is no user_grades.sql: no grade is sent', hint)];
+  }
+  const what = `orders.sql names ${unknown.length} member grades that user_grades.sql does not have, such as ${statusText(first)}: they are not sent`;
+  return [warning(what, hint)];
+}
+
 /** A value that is no single word may be a customer's data in the wrong column (promise 9): then only its kind is shown. */
 const statusText = (status: string) =>
   /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(status) && !/\d{5}/.test(status)

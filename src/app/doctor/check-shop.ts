@@ -6,7 +6,7 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
 import { checkChanges } from './check-shop-changes.ts';
 import { checkEngines, checkPooler, checkQueryCosts } from './check-shop-queries.ts';
-import { checkDates, checkUnits, statuses } from './check-shop-values.ts';
+import { checkDates, checkGrades, checkUnits, statuses } from './check-shop-values.ts';
 import { databaseFault } from './database-fault.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { withTimeoutDiagnosis } from './reachable.ts';
@@ -104,6 +104,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     ...checkUnits(orders),
     ...checkDates(orders, now, shop.dialect),
     ...(await checkChanges(shop, now)),
+    ...(await gradesOf(shop, orders)),
   ];
   const ofStatuses = statuses(orders);
   if (findings.length > 0) return [...findings, ...ofStatuses];
@@ -127,6 +128,15 @@ async function keylessOrders(shop: Shop): Promise<{ rows: RawRow[]; unknown: Fin
     const what = 'orders.sql: it is unknown whether rows have no code or no date: looking took over 30 s';
     return { rows: [], unknown: [warning(what, 'run the query by hand with: where code is null')] };
   }
+}
+
+async function gradesOf(shop: Shop, orders: readonly RawOrder[]): Promise<Finding[]> {
+  const read = await shop.userGrades().then(
+    (rows) => ({ codes: rows?.map(({ row }) => row.code) }),
+    // The check of user_grades.sql reports it.
+    () => undefined,
+  );
+  return read ? checkGrades(orders, read.codes) : [];
 }
 
 /** Orders whose rows the sample shows twice are named already. */
