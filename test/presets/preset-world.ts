@@ -2,7 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { App } from '../../src/app/app.ts';
-import { type CliEnd, runCli } from '../harness/cli.ts';
+import { pushDeps } from '../../src/app/push-deps.ts';
+import { lookDeps } from '../../src/cli/ui/with-app.ts';
+import { syncCategories } from '../../src/orders/sync-categories.ts';
+import { syncUserGrades } from '../../src/orders/sync-user-grades.ts';
+import { verifyOrders } from '../../src/orders/verify-orders.ts';
 import { rescanOrdersOnce, syncOrdersOnce } from '../harness/sync-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -40,14 +44,15 @@ export type PresetWorld = {
   step(expected: { feed: readonly string[] }, sql: string): Promise<void>;
   /** The orders at the service by code, their lines in the order of product, price and status. */
   orders(): Promise<Record<string, ServiceOrder>>;
-  cli(...args: string[]): Promise<CliEnd>;
+  /** What `sync catalog` does. */
+  syncCatalog(): Promise<void>;
   /**
-   * `sync catalog` leaves these at the service.
+   * The catalog is synced, and leaves these at the service.
    *
    * @param expected.categories names by code: `Shirts`, `Shirts < <code of the parent>`, `Shirts < 12 (hidden)`.
    */
   expectCatalog(expected: { categories: Record<string, string>; grades?: readonly string[] }): Promise<void>;
-  /** Another sync sends nothing, and `verify orders` finds shop and service the same. */
+  /** Another sync sends nothing, and `verify orders` would find shop and service the same. */
   expectAgreement(): Promise<void>;
 };
 
@@ -95,7 +100,14 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
     expect(await openDeadLetters(world)).toEqual([]);
   };
 
-  const cli = (...args: string[]) => runCli(args, world.environment);
+  const signal = new AbortController().signal;
+  const syncCatalog = async () => {
+    const { api, shop, warehouse, onWait } = await app();
+    const deps = { api, shop, db: warehouse.db, signal, onWait };
+    await syncCategories(deps);
+    await syncUserGrades(deps);
+    expect(await openDeadLetters(world)).toEqual([]);
+  };
   return {
     world,
     given: async (sql) => void (await run(datedSql(sql, new Date(start), timeZone ?? 'UTC'))),
@@ -104,9 +116,9 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
       const rows = await world.atService<{ code: string; order: Record<string, unknown> }>(stateOfService);
       return Object.fromEntries(rows.map(({ code, order }) => [code, readable(order, start) as ServiceOrder]));
     },
-    cli,
+    syncCatalog,
     async expectCatalog({ categories, grades = [] }) {
-      expect(await cli('sync', 'catalog')).toMatchObject({ status: 0 });
+      await syncCatalog();
       const found = await world.atService<{ code: string; text: string }>(categoriesOfService);
       expect(Object.fromEntries(found.map(({ code, text }) => [code, text]))).toEqual(categories);
       const names = await world.atService('select name from reference_service.user_grades order by name');
@@ -116,7 +128,10 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
       const before = JSON.stringify(world.service.requests());
       await syncOrdersOnce(await app());
       expect(JSON.stringify(world.service.requests()), 'requests of a run without changes').toBe(before);
-      const verified = JSON.parse((await cli('verify', 'orders', '--json')).stdout);
+      const opened = await app();
+      const deps = { ...lookDeps(opened), ...pushDeps(opened, signal), shop: opened.shop };
+      const range = { start: undefined, end: undefined };
+      const verified = await verifyOrders({ ...deps, concurrency: 8, onProgress() {} }, range, { repair: false });
       expect(verified).toMatchObject({ differing: 0, notCompared: 0, differences: [], unknown: [] });
     },
   };
