@@ -60,7 +60,7 @@ const images = JSON.stringify([
   },
 ]);
 
-/** Sets what is held, and tells how many requests came since the last message. */
+/** Sets what the stub holds, and responds with the number of requests since the last message. */
 process.on('message', (message: StubReviews) => {
   held = message;
   process.send?.(requests);

@@ -5,9 +5,8 @@ import type { Warehouse } from '../warehouse/index.ts';
 import { knownProductIds, learnProducts } from '../warehouse/products.ts';
 import { landPage } from '../warehouse/reviews.ts';
 import { fetchPage, type PageDeps } from './read/list-page.ts';
+import { windowLimits } from './read/window.ts';
 import type { Failed } from './refresh-reviews.ts';
-
-const day = 86_400;
 
 /**
  * A product changed: its newest reviews show its code as it is now. Products of which nothing is known here cost no request.
@@ -19,7 +18,8 @@ export async function refreshProducts(
   ids: readonly number[],
 ): Promise<{ counts: Counts; failed: Failed[] }> {
   const now = secondOf(deps.now());
-  const span = { start: now - 42 * day, end: now + day };
+  const end = now + 86_400;
+  const span = { start: end - windowLimits.seconds, end };
   const known = await knownProductIds(deps.warehouse.db, ids);
   const failed: Failed[] = [];
   for (const productId of known) {

@@ -116,8 +116,8 @@ async function newestCreated(deps: BoundsDeps): Promise<Second | undefined> {
 }
 
 /**
- * Date of the newest review of the span, by the list; undefined where the list shows none. One moment that the service
- * refuses must not stop a run: then only the last two days of the span are looked at.
+ * Date of the newest review of the span, by the list; undefined where the list shows none. A span that the service
+ * refuses must not stop a run: the last two days of it are requested instead.
  */
 export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<Second | undefined> {
   for (const start of [span.start, span.end - 2 * 86_400]) {

@@ -3,7 +3,7 @@ import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/cursors.
 import { coveredSpans } from '../warehouse/export-windows.ts';
 import type { Db } from '../warehouse/index.ts';
 import { dueGaps, openGap, openGaps, settleUnwrittenGaps } from '../warehouse/open-gaps.ts';
-import { planWindows, type Window } from './read/window.ts';
+import { planWindows, type Window, windowLimits } from './read/window.ts';
 import { type BoundsDeps, captureOverview, findFirst, newestOf, reviewSpans } from './review-bounds.ts';
 
 const day = 86_400;
@@ -60,7 +60,7 @@ export async function planSyncReviews(
  */
 async function newestUpdate(deps: BoundsDeps, { readTo, end }: { readTo: Second; end: Second }): Promise<Second> {
   const latest = readTo - lag;
-  const span = { start: Math.max(latest - quietDays * day, end - 44 * day), end };
+  const span = { start: Math.max(latest - quietDays * day, end - windowLimits.seconds), end };
   const seen = await newestOf(deps, 'updated', span);
   return Math.min(latest, Math.max(latest - quietDays * day, seen ?? 0));
 }

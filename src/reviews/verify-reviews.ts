@@ -26,6 +26,9 @@ export type VerifyDeps = ReadDeps & {
 
 type MonthRow = { month: string; service: number; warehouse: number; missing: number; stale: number; extra: number };
 
+/** `extra`: in the warehouse, and the service says it is gone. Months are those of created_at in the service's zone. */
+export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; month: string };
+
 export type Verification = {
   months: MonthRow[];
   /** All differences. */
@@ -34,7 +37,7 @@ export type Verification = {
   differences: Found[];
   /** Absent from the lists, but known to the service by their id: hidden, perhaps. No difference. */
   unlisted: number;
-  /** Of these, how many `repair` leaves: the warehouse cannot hold them, or holds a newer version. */
+  /** Differences that `repair` leaves: the warehouse cannot hold the review, or holds a newer version. */
   unrepairable: number;
   repaired: boolean;
   /** Why the verification is not to be relied upon. */
@@ -42,6 +45,8 @@ export type Verification = {
 };
 
 const windowsAtATime = 4;
+/** Differences that a verification lists one by one. */
+const listedAtMost = 1000;
 
 /**
  * Compares service and warehouse review by review over the created axis.
@@ -61,13 +66,14 @@ export async function verifyReviews(
   const spans = isOpen ? await allSpans(warehouse.db, overview, deps.plausible) : spansOf(range, deps, overview);
   const windows = spans.flatMap((span) => planWindows(span));
   const since = await databaseNow(warehouse.db);
-  const found = openTally();
   const work: Work = {
     deps,
     since,
     repair: options.repair,
     service: new Map(),
-    found,
+    kinds: new Map(),
+    differing: 0,
+    differences: [],
     missed: 0,
     absent: [],
     problems: [],
@@ -84,11 +90,11 @@ export async function verifyReviews(
     ),
   );
   const unlisted = await settleAbsent(work);
-  const unrepairable = found.kinds.refused + found.kinds.reverted;
+  const unrepairable = [...work.kinds.values()].reduce((sum, kinds) => sum + kinds.refused + kinds.reverted, 0);
   return {
     months: monthsOf(work, await countByMonth(warehouse.db, spans, timeZone)),
-    differing: found.total,
-    differences: found.listed,
+    differing: work.differing,
+    differences: work.differences,
     unlisted,
     unrepairable,
     repaired: options.repair && work.problems.length === 0 && unrepairable === 0,
@@ -103,7 +109,10 @@ type Work = {
   repair: boolean;
   /** Reviews of the service by month. */
   service: Map<string, number>;
-  found: DifferenceTally;
+  /** Differences by month: a warehouse that lacks everything has a million, so most are only counted. */
+  kinds: Map<string, Record<Found['kind'], number>>;
+  differing: number;
+  differences: Found[];
   /** Reviews of the warehouse that no list showed: how many, and those that are asked about. */
   missed: number;
   absent: Absent[];
@@ -143,7 +152,7 @@ async function verifyWindow(work: Work, span: Span): Promise<void> {
   }
   for (const [id, one] of found) {
     const second = seen.get(id);
-    if (isWithin(second)) addDifference(work.found, { ...one, month: monthOf(work, second) });
+    if (isWithin(second)) addDifference(work, { ...one, month: monthOf(work, second) });
   }
 }
 
@@ -154,7 +163,7 @@ async function settleAbsent(work: Work): Promise<number> {
   const shown = [...work.service.values()].reduce((sum, n) => sum + n, 0);
   const extra = (review: Absent) => {
     const second = Math.floor(review.createdAt.getTime() / 1000);
-    addDifference(work.found, { id: review.id, kind: 'extra', fields: [], month: monthOf(work, second) });
+    addDifference(work, { id: review.id, kind: 'extra', fields: [], month: monthOf(work, second) });
   };
   try {
     const confirmed = await confirmDeleted({ ...deps, db }, { absent, missed, shown }, { mark: work.repair });
@@ -180,16 +189,16 @@ const monthOf = (work: Work, second: Second | undefined) =>
   second === undefined ? 'no date' : dayOf(second, work.deps.timeZone).slice(0, 7);
 
 function monthsOf(work: Work, warehouse: ReadonlyMap<string, number>): MonthRow[] {
-  const months = new Set([...work.service.keys(), ...warehouse.keys(), ...work.found.months.keys()]);
+  const months = new Set([...work.service.keys(), ...warehouse.keys(), ...work.kinds.keys()]);
   return [...months].sort().map((month) => {
-    const kinds = work.found.months.get(month);
+    const kinds = work.kinds.get(month) ?? noKinds();
     return {
       month,
       service: work.service.get(month) ?? 0,
       warehouse: warehouse.get(month) ?? 0,
-      missing: (kinds?.missing ?? 0) + (kinds?.refused ?? 0),
-      stale: (kinds?.stale ?? 0) + (kinds?.reverted ?? 0),
-      extra: kinds?.extra ?? 0,
+      missing: kinds.missing + kinds.refused,
+      stale: kinds.stale + kinds.reverted,
+      extra: kinds.extra,
     };
   });
 }
@@ -198,26 +207,12 @@ function add(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** `extra`: in the warehouse, and the service says it is gone. Months are those of created_at in the service's zone. */
-export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; month: string };
+const noKinds = (): Record<Found['kind'], number> => ({ missing: 0, stale: 0, reverted: 0, refused: 0, extra: 0 });
 
-export type KindCounts = Record<Found['kind'], number>;
-
-/** All differences as counts, and the first of them one by one: a warehouse that lacks everything has a million. */
-export type DifferenceTally = { total: number; listed: Found[]; months: Map<string, KindCounts>; kinds: KindCounts };
-
-/** Differences that a verification lists one by one; it counts all. */
-export const listedAtMost = 1000;
-
-const noCounts = (): KindCounts => ({ missing: 0, stale: 0, reverted: 0, refused: 0, extra: 0 });
-
-export const openTally = (): DifferenceTally => ({ total: 0, listed: [], months: new Map(), kinds: noCounts() });
-
-export function addDifference(tally: DifferenceTally, one: Found): void {
-  tally.total += 1;
-  if (tally.listed.length < listedAtMost) tally.listed.push(one);
-  const month = tally.months.get(one.month) ?? noCounts();
-  month[one.kind] += 1;
-  tally.months.set(one.month, month);
-  tally.kinds[one.kind] += 1;
+function addDifference(work: Work, one: Found): void {
+  work.differing += 1;
+  if (work.differences.length < listedAtMost) work.differences.push(one);
+  const kinds = work.kinds.get(one.month) ?? noKinds();
+  kinds[one.kind] += 1;
+  work.kinds.set(one.month, kinds);
 }

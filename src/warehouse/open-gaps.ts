@@ -62,7 +62,7 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
 
 /**
  * Counts the gaps of dead letters as read once no review is a dead letter any more: each was landed, or discarded by a
- * person, and everything else of these pages landed when they were read.
+ * person, and everything else of their pages landed when they were read.
  */
 export async function settleUnwrittenGaps(db: Db): Promise<void> {
   await sql`

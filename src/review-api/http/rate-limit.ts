@@ -46,7 +46,7 @@ export function openRateLimit(options: RateLimitOptions): (signal?: AbortSignal)
         const { shared, local } = await limiters;
         const ticket = await take(shared, local, options.onStoreError);
         if (ticket.consumedPoints > window.points) {
-          // A random delay: of all that wait for the next window, none is always the last.
+          // A random delay, so that no caller is always the last of those that wait for the next window.
           await sleep(ticket.msBeforeNext + Math.random() * spacingMs, signal);
           continue;
         }

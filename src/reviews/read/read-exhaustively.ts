@@ -16,7 +16,7 @@ export type Exhausted =
 
 /** Zero is "reviews without rating" (spec, "List reviews"). */
 const scores = [5, 4, 3, 2, 1, 0] as const;
-/** Readings of the whole moment, where it changed meanwhile. */
+/** Readings of all scores of a second, where the list changed meanwhile. */
 const attemptsAtMost = 3;
 /** Products requested one by one where no other filter separates the records. */
 const productsAtMost = 5000;
@@ -37,9 +37,9 @@ export async function readExhaustively(reading: Reading): Promise<Exhausted> {
   const query: PageQuery = { axis, span };
   const work: Work = { reading, query, seen: new Set(), changed: false };
   const whole = await read(work, query, { once: true });
-  const stray = whole.pages.find((page) => page.outOfRange !== undefined)?.outOfRange;
-  if (stray !== undefined) {
-    const reason = outOfRangeReason(axis, span, stray, deps.timeZone);
+  const second = whole.pages.find((page) => page.outOfRange !== undefined)?.outOfRange;
+  if (second !== undefined) {
+    const reason = outOfRangeReason(axis, span, second, deps.timeZone);
     return { kind: 'unreachable', hole: { kind: 'out-of-range', reason } };
   }
   if (whole.settled && !whole.overflow) return { kind: 'complete' };

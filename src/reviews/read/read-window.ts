@@ -41,7 +41,7 @@ export type Sink = {
 
 export type WindowRead = { holes: Hole[]; requests: number; reviews: number; spans: number };
 
-/** Other errors (the database's, an authentication that failed) after which no further span of the window is begun. */
+/** Errors of other kinds (of the database, a failed authentication) after which no further span of the window is begun. */
 const errorsAtMost = 3;
 /** Failed requests, and no page since the first of them, after which the service counts as down. 7: a span, its halves and quarters. */
 const failuresAtMost = 7;

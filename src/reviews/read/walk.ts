@@ -117,9 +117,9 @@ async function cutOff(reading: Reading, from: Second, pages: number | undefined)
 }
 
 /**
- * The last page of the list, as far as what was seen before `from` tells. A list in another order than that of its dates can
- * show page after page that is in order by chance, with older records behind them; only the service's own count excludes it.
- * So the page must end the list with as many records as were seen.
+ * Takes the page by number that begins before `from` and reaches farthest, and checks whether the list ends there with as many
+ * records as were seen. A list in another order than that of its dates can show page after page that is in order by chance,
+ * with older records behind them; only the service's own count excludes it.
  *
  * @returns `from`: where reading goes on if the page does not end the list.
  */

@@ -18,18 +18,15 @@ export const windowLimits = {
   pageSize: 100,
 } as const;
 
-/** Cuts the parts of `wanted` that are not `covered` into windows of at most `maxSeconds`. */
+/** Cuts the parts of `wanted` that are not `covered` into windows of at most `maxSeconds`, those of one part equally long. */
 export function planWindows(
   wanted: Span,
   covered: readonly Span[] = [],
   maxSeconds: Second = windowLimits.seconds,
 ): Span[] {
-  return gaps(wanted, covered).flatMap((gap) => cut(gap, Math.ceil((gap.end - gap.start) / maxSeconds)));
-}
-
-/** So many pieces of equal length, to the second; fewer where the span has fewer seconds. */
-export function cut(span: Span, pieces: number): Span[] {
-  const count = Math.max(1, Math.min(pieces, span.end - span.start));
-  const boundary = (index: number) => span.start + Math.floor(((span.end - span.start) * index) / count);
-  return Array.from({ length: count }, (_, index) => ({ start: boundary(index), end: boundary(index + 1) }));
+  return gaps(wanted, covered).flatMap(({ start, end }) => {
+    const count = Math.ceil((end - start) / maxSeconds);
+    const boundary = (index: number) => start + Math.floor(((end - start) * index) / count);
+    return Array.from({ length: count }, (_, index) => ({ start: boundary(index), end: boundary(index + 1) }));
+  });
 }
