@@ -50,7 +50,7 @@ export function changedQueriesNote(changed: readonly ChangedQuery[]): { what: st
   const at = new Date(Math.max(...changed.map(({ changedAt }) => changedAt.getTime())));
   const when = at.toISOString().slice(0, 16).replace('T', ' ');
   return {
-    what: `${names} changed on ${when} UTC: orders pushed before were read by the query before it`,
-    hint: 'npx review-sync backfill orders reads them all again, and sends what differs; sync reconcile does the young ones by itself',
+    what: `${names} changed on ${when} UTC: orders that were pushed before were read by the earlier query`,
+    hint: 'npx review-sync backfill orders reads them all again and sends what differs; sync reconcile does this for young orders only',
   };
 }

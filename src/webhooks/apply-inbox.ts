@@ -103,7 +103,7 @@ export async function applyBodies(
 ): Promise<{ counts: Counts; faults: Fault[]; postponed: Postponed[] }> {
   const read = bodies.map(({ receivedAt, body }) => ({ receivedAt, ...readEvents(body) }));
   const events = read.flatMap((one) => one.events);
-  const { reviews, products, summaries, foreign } = coalesceEvents(events, deps.brandIds);
+  const { reviews, products, summaries, otherBrands } = coalesceEvents(events, deps.brandIds);
   const { own, faults } = await ownSummaries(deps, summaries);
   const receivedAt = new Map(read.flatMap((one) => one.events.map((event) => [event, one.receivedAt] as const)));
   await putProductRatings(
@@ -121,7 +121,11 @@ export async function applyBodies(
     payload: [{ brand_id: reviews.find((one) => one.id === id)?.brandId, reviews: [{ id }] }],
   }));
   return {
-    counts: addCounts([{ events: events.length, summaries: own.length, foreign }, refreshed.counts, changed.counts]),
+    counts: addCounts([
+      { events: events.length, summaries: own.length, other_brands: otherBrands },
+      refreshed.counts,
+      changed.counts,
+    ]),
     faults: [...read.flatMap((one) => one.faults), ...faults, ...refused],
     postponed: [...postponedOf(refreshed.failed, reviews), ...postponedOf(changed.failed, products)],
   };

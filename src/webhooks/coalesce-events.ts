@@ -5,7 +5,7 @@ export type Coalesced = {
   products: ProductEvent[];
   summaries: SummaryEvent[];
   /** Events of brands that are not ours. */
-  foreign: number;
+  otherBrands: number;
 };
 
 /**
@@ -18,10 +18,10 @@ export function coalesceEvents(events: readonly Event[], ours: readonly number[]
   const reviews = new Map<string, ReviewEvent>();
   const products = new Map<string, ProductEvent>();
   const summaries = new Map<string, SummaryEvent>();
-  let foreign = 0;
+  let otherBrands = 0;
   for (const event of events) {
     const key = `${event.brandId}/${event.id}`;
-    if (ours.length > 0 && !ours.includes(event.brandId)) foreign += 1;
+    if (ours.length > 0 && !ours.includes(event.brandId)) otherBrands += 1;
     else if (event.kind === 'summary') summaries.set(key, event);
     else if (event.kind === 'product') products.set(key, event);
     else if (isNewer(event, reviews.get(key))) reviews.set(key, event);
@@ -30,7 +30,7 @@ export function coalesceEvents(events: readonly Event[], ours: readonly number[]
     reviews: [...reviews.values()],
     products: [...products.values()],
     summaries: [...summaries.values()],
-    foreign,
+    otherBrands,
   };
 }
 

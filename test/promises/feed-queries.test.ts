@@ -17,7 +17,7 @@ test('a corrected query is noticed by sync orders and status, until all orders w
     expect(end).toMatchObject({ status: 0 });
     return end.stdout;
   };
-  const noticed = /orders\.sql changed on .* UTC: orders pushed before were read by the query before it/;
+  const noticed = /orders\.sql changed on .* UTC: orders that were pushed before were read by the earlier query/;
   expect(await run('sync', 'orders')).not.toMatch(noticed);
 
   // Another comment means the same.

@@ -65,7 +65,7 @@ test('only what may be a brand counts as one', () => {
   expect(brandsOf([null, 5, ...ids.map((brand_id) => ({ brand_id }))])).toEqual([7, 8]);
 });
 
-test('of duplicates in any order the newest is left, and foreign brands are not', () => {
+test('of duplicates in any order the newest is left, and those of other brands are not', () => {
   const at = (id: number, second: number, brandId = 1) => ({
     ...({ kind: 'review', brandId, id, updatedAt: new Date(second * 1000), precise: true } as const),
   });
@@ -75,9 +75,9 @@ test('of duplicates in any order the newest is left, and foreign brands are not'
   });
   const events = [at(5, 20), at(5, 30), at(5, 10), at(5, 99, 2), summary(2), summary(1)];
   expect(coalesceEvents(events, [1])).toEqual({
-    ...{ reviews: [at(5, 30)], summaries: [summary(1)], products: [], foreign: 1 },
+    ...{ reviews: [at(5, 30)], summaries: [summary(1)], products: [], otherBrands: 1 },
   });
-  expect(coalesceEvents([at(5, 99, 2)], []).foreign).toBe(0);
+  expect(coalesceEvents([at(5, 99, 2)], []).otherBrands).toBe(0);
 });
 
 test('sixty thousand wrong records of one webhook are one fault with their number, which can be tried again', () => {
