@@ -1,4 +1,4 @@
-import { dataFaultOf, isTimeout } from './mysql-fault.ts';
+import { dataFaultOf, isTimeout, isUnknownLetter } from './mysql-fault.ts';
 import { fullScans } from './mysql-plan.ts';
 import {
   canHold,
@@ -29,6 +29,8 @@ export type RunStatement = (text: string) => Promise<RawRow[]>;
 
 /** Groups of codes that are looked at to find those that are there twice. */
 const suspectsAtMost = 100;
+
+type AskedKeys = { key: string; keys: readonly string[]; columns: readonly string[] };
 
 const dateOf = { updated: 'updated_at', created: 'created_at' } as const;
 
@@ -103,6 +105,28 @@ export function mysqlSession(
     });
   }
 
+  /** Rows of the keys at these places. `#place` is the place of the first key that the collation holds for equal. */
+  async function rowsAt(query: ShopQuery, asked: AskedKeys, places: readonly number[]): Promise<RawRow[]> {
+    if (places.length === 0) return [];
+    const { type } = typeOf(query, asked.key);
+    const list = places.map((place) => keyLiteral(type, asked.keys[place] ?? '')).join(', ');
+    const key = `w.\`${asked.key}\``;
+    try {
+      return await runRaw(
+        query,
+        `select elt(field(${key}, ${list}), ${places.join(', ')}) as \`#place\`, ${key} as \`#key\`, ${shownList(query, asked.columns)}
+         from ${query.body} w where ${key} in (${list})`,
+      );
+    } catch (error) {
+      // A key with letters that the column's character set does not have is in no row.
+      if (!isUnknownLetter(error)) throw error;
+      if (places.length === 1) return [];
+      const middle = Math.ceil(places.length / 2);
+      const first = await rowsAt(query, asked, places.slice(0, middle));
+      return [...first, ...(await rowsAt(query, asked, places.slice(middle)))];
+    }
+  }
+
   async function codes(query: ShopQuery, rest: string): Promise<string[]> {
     const rows = await runRaw(query, `select w.\`code\` as code from ${query.body} w ${rest}`);
     return rows.map((row) => readValue(typeOf(query, 'code'), row.code ?? null) ?? '');
@@ -123,18 +147,12 @@ export function mysqlSession(
     async rowsByKey(query, key, keys, columns) {
       const column = typeOf(query, key);
       const places = keys.flatMap((one, place) => (canHold(column.type, one) ? place : []));
-      if (places.length === 0) return [];
-      const list = places.map((place) => keyLiteral(column.type, keys[place] ?? '')).join(', ');
-      const rows = await runRaw(
-        query,
-        `select field(w.\`${key}\`, ${list}) as \`#place\`, w.\`${key}\` as \`#key\`, ${shownList(query, columns)}
-         from ${query.body} w where w.\`${key}\` in (${list})`,
-      );
+      const rows = await rowsAt(query, { key, keys, columns }, places);
       const exact = new Map(places.map((place) => [keys[place], place]));
       const found = rows.map((row): KeyedRow & { isExact: boolean } => {
         const place = exact.get(readValue(column, row['#key'] ?? null) ?? '');
         return {
-          place: place ?? places[Number(row['#place']) - 1] ?? 0,
+          place: place ?? Number(row['#place']),
           row: readRow(query, columns, row),
           isExact: place !== undefined,
         };

@@ -72,3 +72,28 @@ export async function openTables(
   });
   return shop;
 }
+
+/** Queries of the tables of `createOddShop`. */
+export const oddQueries = {
+  orders: 'select code, created_at, updated_at, total_price from o',
+  order_lines: 'select order_code, line_code, product_id, price, delivered_at from l',
+};
+
+export async function createOddShop({ create, types }: ShopServer, code: string) {
+  const database = await create();
+  await database.run(`create table o (code ${code}, created_at ${types.local}, updated_at ${types.local},
+    total_price ${types.amount}, internal_id bigint)`);
+  await database.run(`create table l (order_code ${code}, line_code varchar(20), product_id bigint,
+    price ${types.amount}, delivered_at ${types.local})`);
+  return database;
+}
+
+export const dateOfAll = "'2026-03-01 10:00:00'";
+/** @param codes SQL literals. */
+export const addOrders = (database: ShopTables, codes: readonly string[]) =>
+  database.run(
+    `insert into o values ${codes.map((code) => `(${code}, ${dateOfAll}, ${dateOfAll}, 1, null)`).join(', ')}`,
+  );
+/** @param codes SQL literals, the `order_code` of a line each. */
+export const addLines = (database: ShopTables, codes: readonly string[]) =>
+  database.run(`insert into l values ${codes.map((code) => `(${code}, '1', 7, 1, null)`).join(', ')}`);

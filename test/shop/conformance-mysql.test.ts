@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { mysqlKinds } from '../harness/mariadb.ts';
+import {
+  addLines,
+  addOrders,
+  createOddShop,
+  openTables,
+  oddQueries as queries,
+  type ShopServer,
+  shopServers,
+} from '../harness/shop-servers.ts';
+
+/** Odd but legal data that only MySQL and MariaDB know. */
+
+test.skipIf(mysqlKinds.length > 0)('left out: there is no mariadbd on the path', () => {});
+
+describe.each(mysqlKinds)('%s', (kind) => {
+  const server = shopServers.find(({ name }) => name === kind) as ShopServer;
+
+  test('codes that differ in case only are orders of their own where the table has both', async () => {
+    const database = await createOddShop(server, server.types.caseless);
+    await addOrders(database, ["'a1'", "'A1'", "'b'", "'B '"]);
+    await addLines(database, ["'a1'", "'A1'", "'A1'", "'b'"]);
+    const shop = await openTables(database, queries, 'UTC');
+    const read = async (codes: string[]) =>
+      (await shop.orders(codes)).map(({ order, lines, fault }) => [order.code, fault ?? lines.length]);
+    expect(await read(['a1', 'A1'])).toEqual([
+      ['a1', 1],
+      ['A1', 2],
+    ]);
+    expect(await read(['A1'])).toEqual([['A1', 2]]);
+    expect(await read(['b', 'B '])).toEqual([
+      ['b', 1],
+      ['B ', 0],
+    ]);
+    for (const axis of ['code', 'updated'] as const) {
+      const codes: string[] = [];
+      for (let after = { at: '-infinity', code: '' }; ; ) {
+        const page = await shop.orderCodes({ axis, after, size: 1 });
+        codes.push(...page.keys.map(({ code }) => code));
+        if (page.next === undefined) break;
+        after = page.next;
+      }
+      expect([axis, codes.toSorted()]).toEqual([axis, ['A1', 'B ', 'a1', 'b']]);
+    }
+    expect(await shop.repeatedCodes()).toEqual([]);
+  });
+
+  test('a code with letters that the character set of the column lacks is in no row, and the others are found', async () => {
+    const database = await createOddShop(server, 'varchar(20) character set latin1');
+    await addOrders(database, ["'A'", "'é'", "'z'"]);
+    await addLines(database, ["'é'"]);
+    const shop = await openTables(database, queries, 'UTC');
+    const orders = await shop.orders(['A', '주문', 'é', '🛒', 'Z']);
+    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual([
+      ['A', 0],
+      ['é', 1],
+      ['z', 0],
+    ]);
+  });
+
+  test('a zero date is null: a line has not been delivered, an order without date is found by the check', async () => {
+    const database = await createOddShop(server, server.types.exact);
+    await addOrders(database, ["'A'", "'B'"]);
+    await database.run(`set sql_mode = ''; insert into l values ('A', '1', 7, 1, '0000-00-00');
+      insert into o values ('Z', '0000-00-00', '0000-00-00', 1, null), ('Y', '2026-00-10', '2026-00-10', 1, null)`);
+    const shop = await openTables(database, queries, 'Asia/Seoul');
+    const [order] = await shop.orders(['A']);
+    expect(order?.lines).toMatchObject([{ delivered_at: null }]);
+    expect((await shop.keylessOrders()).rows).toMatchObject([{ code: 'Z', created_at: null }]);
+    const walked = await shop.orderCodes({ axis: 'updated', after: { at: '-infinity', code: '' }, size: 1 });
+    expect(walked.keys.map(({ code }) => code)).toEqual(['Y']);
+    const rest = await shop.orderCodes({ axis: 'updated', after: walked.next ?? { at: '', code: '' }, size: 9 });
+    expect(rest.keys.map(({ code }) => code)).toEqual(['A', 'B']);
+    expect(await shop.orders(['Y'])).toMatchObject([{ order: { created_at: 'year 2026' } }]);
+  });
+
+  test('a text within JSON, a date without time, a float and bytes are refused with what to write', async () => {
+    const database = await server.create();
+    await database.run(`create table o (id binary(16), j json, d date, f double, at datetime)`);
+    const shop = await openTables(
+      database,
+      {
+        ...queries,
+        orders: `select id as code, d as created_at, at as updated_at, f as total_price, json_extract(j, '$.n') as user_name, null as user_email from o`,
+        order_lines: `select 'A' as order_code, '1' as line_code, 7 as product_id, 1 as price, json_object('a', 'b') as product_options`,
+      },
+      'UTC',
+    );
+    const refusal = await shop.checkQueries().then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    for (const part of [
+      'code is of type binary, expected varchar; write it as text: lower(hex(code))',
+      'created_at is of type date, expected datetime or timestamp; cast it: cast(created_at as datetime); it is then midnight',
+      'total_price is of type double, expected decimal; cast it: cast(total_price as decimal(20, 2))',
+      'user_name is of type json, expected varchar; take the text out of the JSON: json_unquote(user_name)',
+    ]) {
+      expect(refusal).toContain(part);
+    }
+    expect(refusal).not.toContain('user_email');
+  });
+});
