@@ -121,7 +121,7 @@ test('a life of orders in Medusa arrives at the service as the shop has it', asy
   await shop.step({ feed: [] }, `update order_address set last_name = 'King' where id = 'a1'`);
   expect((await shop.orders())['1001']?.name).toBe('Ada King');
 
-  // A second order: an edit takes a line out, then it is cancelled, then deleted.
+  // A second order: an edit takes a line out, then it is cancelled.
   await shop.step(
     { feed: ['1002'] },
     `insert into "order" (id, display_id, email, created_at, updated_at) values ('o2', 1002, 'guest@example.com', :instant, :instant);

@@ -6,7 +6,7 @@ create table "order" (
   billing_address_id text, shipping_address_id text,
   created_at timestamptz not null, updated_at timestamptz not null, canceled_at timestamptz, deleted_at timestamptz
 );
-create index on "order" (display_id) where deleted_at is not null;
+create index on "order" (display_id) where deleted_at is null;
 create table order_summary (
   id serial primary key, order_id text not null, version integer not null default 1, totals jsonb not null, deleted_at timestamptz
 );
@@ -41,8 +41,11 @@ create table customer_group_customer (
 create table product_category (
   id text primary key, name text not null, parent_category_id text, is_active boolean not null, is_internal boolean not null, deleted_at timestamptz
 );
-create index on order_line_item_adjustment (item_id);
-create index on order_line_item_tax_line (item_id);
+create index on order_summary (order_id, version) where deleted_at is null;
+create index on order_item (order_id, version) where deleted_at is null;
+create index on order_transaction (order_id) where deleted_at is null;
+create index on order_line_item_adjustment (item_id) where deleted_at is null;
+create index on order_line_item_tax_line (item_id) where deleted_at is null;
 create index on fulfillment_item (line_item_id) where deleted_at is null;
 create index on fulfillment_label (fulfillment_id) where deleted_at is null;
 create index on order_fulfillment (order_id);

@@ -63,7 +63,8 @@ cross join lateral (
   left join fulfillment_label fl on fl.fulfillment_id = fu.id and fl.deleted_at is null
   where fi.line_item_id = li.id and fi.deleted_at is null
 ) f
-where not o.is_draft_order
+where o.deleted_at is null
+  and not o.is_draft_order
   and oi.deleted_at is null
   -- A line that was typed in by hand is no product, and nobody can review it.
   and coalesce(li.product_id, li.variant_sku) is not null

@@ -21,8 +21,7 @@ select
     where g.customer_id = o.customer_id and g.deleted_at is null
     order by g.created_at, g.id
     limit 1
-  ) as user_grade_code,
-  o.deleted_at
+  ) as user_grade_code
 from "order" o
 left join order_address b on b.id = o.billing_address_id
 left join order_address d on d.id = o.shipping_address_id
@@ -40,4 +39,5 @@ cross join lateral (
   from order_transaction ot
   where ot.order_id = o.id and ot.deleted_at is null
 ) t
-where not o.is_draft_order
+-- Medusa's index on display_id holds orders that are not deleted, and serves only with this condition.
+where o.deleted_at is null and not o.is_draft_order
