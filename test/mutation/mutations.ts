@@ -17,7 +17,11 @@ export type Mutation = {
 
 const orders = (name: string) => `test/promises/orders-${name}.test.ts`;
 const reviews = (name: string) => `test/promises/reviews-${name}.test.ts`;
-const pureOrders = ['test/orders/pure-rules.test.ts', 'test/orders/diff-sub-orders.test.ts'];
+const pureOrders = [
+  'test/orders/pure-rules.test.ts',
+  'test/orders/contact-rule.test.ts',
+  'test/orders/diff-sub-orders.test.ts',
+];
 const pureReviews = [
   'test/reviews/pure.test.ts',
   'test/reviews/read-window.test.ts',
