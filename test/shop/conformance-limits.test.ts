@@ -147,6 +147,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     onTestFinished(async () => void (await database.query(`drop user ${database.name}@'127.0.0.1'`)));
     const url = new URL(database.url);
     url.username = database.name;
+    url.password = '';
     const reader = await openTables({ url: url.href, run: database.query }, shop, 'UTC');
     expect(await reader.orders(['A'])).toMatchObject([{ order: { user_name: '7.000000' } }]);
     expect(await reader.facts()).toMatchObject({

@@ -1,7 +1,8 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,7 +14,7 @@ import { freePort } from '../embedded-postgres/index.ts';
 export type MysqlKind = 'mariadb' | 'mysql';
 
 export type LocalMysql = {
-  /** `mysql://` address of the server, without a database. Its user is root without a password. */
+  /** `mysql://` address of the server, without a database. Its user is root; MariaDB has a random password for it. */
   url: string;
   /** Where the server keeps its files. */
   directory: string;
@@ -58,12 +59,16 @@ export async function startLocalMysql(kind: MysqlKind, program: string, timeZone
       ? ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--auth-root-authentication-method=normal']
       : [program, '--no-defaults', '--initialize-insecure'];
   await promisify(execFile)(install ?? '', [...options, data, ...asRoot]);
+  // Run before the server listens: no other user of this machine gets in.
+  const password = kind === 'mariadb' ? randomBytes(16).toString('hex') : '';
+  const initFile = join(directory, 'init.sql');
+  await writeFile(initFile, kind === 'mariadb' ? onlyRootWith(password) : '', { mode: 0o600 });
   const port = await freePort();
   const settings = [
     ...['--no-defaults', data, ...asRoot, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'],
     ...[`--socket=${join(directory, 'socket')}`, `--pid-file=${join(directory, 'pid')}`],
     // A server that starts removes the temporary tables of all servers that share its folder for them.
-    `--tmpdir=${directory}`,
+    ...[`--tmpdir=${directory}`, `--init-file=${initFile}`],
     ...['--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=64M', '--max-connections=300'],
   ];
   // Detached: Ctrl-C reaches only us, so that the server is still there while we close what uses it.
@@ -82,7 +87,7 @@ export async function startLocalMysql(kind: MysqlKind, program: string, timeZone
     await exited;
     await rm(directory, { recursive: true, force: true });
   };
-  const url = `mysql://root@127.0.0.1:${port}`;
+  const url = `mysql://root${password && `:${password}`}@127.0.0.1:${port}`;
   const lastTry = Date.now() + 180_000;
   while (!(await responds(url))) {
     if (child.exitCode !== null || Date.now() > lastTry) {
@@ -93,6 +98,13 @@ export async function startLocalMysql(kind: MysqlKind, program: string, timeZone
   }
   return { url, directory, close };
 }
+
+/** A statement a line, as MariaDB reads such a file. */
+const onlyRootWith = (password: string) => `delete from mysql.global_priv where User in ('root', '');
+flush privileges;
+create user root@'127.0.0.1' identified by '${password}';
+grant all privileges on *.* to root@'127.0.0.1' with grant option;
+`;
 
 const responds = (url: string): Promise<boolean> =>
   mysql.createConnection({ uri: url }).then(
