@@ -86,6 +86,11 @@ function nextStep({ preset, dir, toFillIn, findings }: InitReport): string {
   else steps.push(`read ${dir}/README.md: what the queries read, and what they cannot see`);
   if (findings.some(({ level }) => level === 'fault')) steps.push('correct the faults above');
   if (toFillIn.length > 0) steps.push(`fill in ${toFillIn.join(', ')} in .env`);
-  steps.push('npx review-sync doctor', 'npx review-sync preview order <code>');
+  steps.push(
+    'npx review-sync migrate',
+    'npx review-sync doctor',
+    'npx review-sync preview order <code>: what would be sent about one order',
+    'npx review-sync backfill orders --dry-run --diff --limit 20: the same of twenty, against what the service has',
+  );
   return ['Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)].join('\n');
 }
