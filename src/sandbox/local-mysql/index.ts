@@ -37,9 +37,13 @@ export function findMysqlProgram(kind: MysqlKind, path: string): string | undefi
   return paths.find((one) => isMariadb(one) === (kind === 'mariadb'));
 }
 
-/** Ends the server and removes its data when standard input closes: also when the process that started it was killed. */
+/**
+ * Ends the server and removes its data when standard input closes: also when the process that started it was killed. Then
+ * nobody reads what the shell says of the killed server, and writing it must not end the shell.
+ */
 const guard = `exec 3<&0
 "$@" 3<&- & server=$!
+trap '' PIPE
 (while read -r _ <&3; do :; done; kill -9 $server) &
 wait $server; rm -rf "$DIRECTORY"`;
 
