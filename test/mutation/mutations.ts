@@ -230,13 +230,6 @@ export const mutations: readonly Mutation[] = [
     tests: pureReviews,
   },
   {
-    name: 'the last page may begin behind the place of the walk',
-    file: 'src/reviews/read/walk.ts',
-    find: 'if (begin === undefined || begin >= from || !isSorted(page.seconds)) return { isProven: false, from };',
-    replace: 'if (begin === undefined || !isSorted(page.seconds)) return { isProven: false, from };',
-    tests: pureReviews,
-  },
-  {
     name: 'the rest of a cut span begins with all of the page that cuts it',
     file: 'src/reviews/read/reading.ts',
     find: 'if (second === undefined || second >= first) reading.seen.set(id, second);',
