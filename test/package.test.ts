@@ -45,9 +45,10 @@ beforeAll(async () => {
 const npx = (args: string[], env: Record<string, string> = {}) =>
   run('npx', ['--no-install', 'review-sync', ...args], { cwd: app, env: { ...process.env, ...env } });
 
-test('npx review-sync runs from the packed package: version, sync, status', async () => {
+test('npx review-sync runs from the packed package: version, presets, sync, status', async () => {
   const { version } = JSON.parse(await readFile(packagePath('package.json'), 'utf8'));
   expect((await npx(['--version'])).stdout.trim()).toBe(version);
+  expect((await npx(['init', '--list'])).stdout).toMatch(/^woocommerce .*\bWooCommerce\b/m);
   await using world = await openWorld();
   const environment = { ...world.environment, SHOP_SQL_DIR: packagePath('sql', 'shop') };
   expect((await npx(['sync', 'reviews'], environment)).stdout).toMatch(/^sync reviews: done\. .*200 inserted/);
