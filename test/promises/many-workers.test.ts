@@ -6,10 +6,10 @@ import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /**
- * Three requests a window of 45 days, a hundred windows: at the ceiling twenty seconds of work. A killed worker's steps are
+ * Two requests a window of 44 days, a hundred windows: at the ceiling twenty-two seconds of work. A killed worker's steps are
  * taken over after as long, so that the others are at work meanwhile.
  */
-const ceiling = 14;
+const ceiling = 9;
 const reviews = 11_000;
 const daysBetween = 0.4;
 
