@@ -40,6 +40,10 @@ export const isTimeout = (error: unknown): boolean =>
 export const isWithheld = (error: unknown): boolean =>
   error instanceof Error && [1142, 1143].includes((error as DriverError).errno ?? 0);
 
+/** 1345: EXPLAIN of a view needs rights on its tables, which a SELECT does not need. */
+export const isHiddenPlan = (error: unknown): boolean =>
+  error instanceof Error && (error as DriverError).errno === 1345;
+
 /** 1267, 1270, 1271: a text cannot be compared with a column, because it has letters that the column's character set lacks. */
 export const isUnknownLetter = (error: unknown): boolean =>
   error instanceof Error && [1267, 1270, 1271].includes((error as DriverError).errno ?? 0);

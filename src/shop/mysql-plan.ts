@@ -1,3 +1,5 @@
+import { ReviewSyncError } from '../base/errors.ts';
+import { isHiddenPlan } from './mysql-fault.ts';
 import type { RunStatement } from './mysql-session.ts';
 import { textLiteral } from './mysql-values.ts';
 import type { FullScan } from './session.ts';
@@ -19,7 +21,13 @@ const largeFromRows = 20_000;
  * database reads as a whole although an index would serve is left out: it found that cheaper.
  */
 export async function fullScans(run: RunStatement, text: string): Promise<FullScan[]> {
-  const [row] = await run(`explain format=json ${text}`);
+  const [row] = await run(`explain format=json ${text}`).catch((error: unknown) => {
+    if (!isHiddenPlan(error)) throw error;
+    throw new ReviewSyncError('shop-explain', 'what the shop queries cost is not known: a view hides its tables', {
+      cause: error,
+      hint: 'grant the user show view, and select on the tables of the view, and run doctor again; runs do not need it',
+    });
+  });
   const plan: unknown = JSON.parse(Object.values(row ?? {})[0] ?? 'null');
   const found: FullScan[] = [];
   for (const { table, conditions } of tablesOf(plan)) {

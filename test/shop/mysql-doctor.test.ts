@@ -85,4 +85,23 @@ describe.each(mysqlKinds)('%s', (kind) => {
       ),
     );
   });
+
+  test('a user who may read a view and not its tables learns that the plans are hidden, as a warning', async () => {
+    const shop = await mysqlShop(kind, { ...queries, orders: queries.orders.replace('from orders o', 'from shown o') });
+    await shop.query(`create view shown as select * from orders;
+      insert into orders values (1, utc_timestamp(), utc_timestamp(), 10); insert into items (order_id, price) values (1, 10);
+      create user ${shop.name}@'%'; grant select (id, modified) on ${shop.name}.orders to ${shop.name}@'%';
+      grant select on ${shop.name}.items to ${shop.name}@'%'; grant select on ${shop.name}.shown to ${shop.name}@'%'`);
+    onTestFinished(async () => void (await shop.query(`drop user ${shop.name}@'%'`)));
+    const url = new URL(shop.url);
+    url.username = shop.name;
+    url.password = '';
+    const found = await shop.doctor({ SHOP_DATABASE_URL: url.href, SHOP_TIME_ZONE: 'UTC' });
+    expect(found).toContainEqual(
+      expect.stringMatching(
+        /^warning: what the shop queries cost is not known: a view hides its tables → grant the user show view/,
+      ),
+    );
+    expect(found.filter((one) => one.startsWith('fault'))).toEqual([]);
+  });
 });

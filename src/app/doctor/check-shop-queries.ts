@@ -1,3 +1,4 @@
+import { ReviewSyncError } from '../../base/errors.ts';
 import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { ShopFacts } from '../../shop/session.ts';
@@ -8,7 +9,11 @@ const slowSeconds = 5;
 
 /** Explains and times each statement that runs send to the shop: which file reads a whole table, what it costs, what helps. */
 export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
-  const costs = await shop.queryCosts();
+  const costs = await shop.queryCosts().catch((error: unknown) => {
+    if (error instanceof ReviewSyncError && error.code === 'shop-explain') return error;
+    throw error;
+  });
+  if (costs instanceof ReviewSyncError) return [warning(costs.message, costs.hint ?? '')];
   if (costs.length === 0) return [];
   const findings = costs.flatMap(costFinding);
   if (!(await shop.hasFeed())) {
