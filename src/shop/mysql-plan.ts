@@ -1,8 +1,8 @@
-import { ReviewSyncError } from '../base/errors.ts';
+import { describeError } from '../base/errors.ts';
 import { isHiddenPlan } from './mysql-fault.ts';
 import type { RunStatement } from './mysql-session.ts';
 import { textLiteral } from './mysql-values.ts';
-import type { FullScan } from './session.ts';
+import type { FullScan, StatementPlan } from './session.ts';
 
 /** A table of EXPLAIN (format json), as far as it is looked at. MySQL and MariaDB name the number of rows differently. */
 type PlanTable = {
@@ -17,18 +17,32 @@ type PlanTable = {
 const largeFromRows = 20_000;
 
 /**
+ * Explains a statement. That it cannot be explained is no error: a user who may select from a view may not explain it
+ * without rights to its tables.
+ */
+export async function explainStatement(run: RunStatement, text: string): Promise<StatementPlan> {
+  try {
+    return { scans: await fullScans(run, text) };
+  } catch (error) {
+    if (isHiddenPlan(error)) {
+      const remedy =
+        'grant the user show view, and select on the tables of the view, and run doctor again; runs do not need it';
+      return { scans: [], unexplained: { why: 'a view hides its tables', remedy } };
+    }
+    // Without an SQLSTATE, the connection broke.
+    if (!(error instanceof UnreadablePlan || (error instanceof Error && 'sqlState' in error))) throw error;
+    const remedy = 'run explain on the query by hand, with a condition on its key, and see what it reads';
+    return { scans: [], unexplained: { why: describeError(error), remedy } };
+  }
+}
+
+/**
  * The large tables that a statement reads as a whole because no index serves, each with what would help. A table that the
  * database reads as a whole although an index would serve is left out: it found that cheaper.
  */
-export async function fullScans(run: RunStatement, text: string): Promise<FullScan[]> {
-  const [row] = await run(`explain format=json ${text}`).catch((error: unknown) => {
-    if (!isHiddenPlan(error)) throw error;
-    throw new ReviewSyncError('shop-explain', 'what the shop queries cost is not known: a view hides its tables', {
-      cause: error,
-      hint: 'grant the user show view, and select on the tables of the view, and run doctor again; runs do not need it',
-    });
-  });
-  const plan: unknown = JSON.parse(Object.values(row ?? {})[0] ?? 'null');
+async function fullScans(run: RunStatement, text: string): Promise<FullScan[]> {
+  const [row] = await run(`explain format=json ${text}`);
+  const plan = readPlan(Object.values(row ?? {})[0] ?? 'null');
   const found: FullScan[] = [];
   for (const { table, conditions } of tablesOf(plan)) {
     const rows = table.rows_examined_per_scan ?? table.rows ?? 0;
@@ -43,6 +57,30 @@ export async function fullScans(run: RunStatement, text: string): Promise<FullSc
     found.push({ table: name, rows, remedy: remedyOf(name, columns, indexed) });
   }
   return found;
+}
+
+class UnreadablePlan extends Error {}
+
+/**
+ * The plan that EXPLAIN gave. MariaDB 10.11 writes the text of conditions into it without escaping quotes and backslashes, such
+ * as `"attached_condition": "o.inv not like '%"%'"`, but each on one line: there it is escaped first. The parser's message
+ * is not taken over: it quotes the plan, which holds codes of orders.
+ */
+function readPlan(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    try {
+      return JSON.parse(text.split('\n').map(withEscapedText).join('\n'));
+    } catch {
+      throw new UnreadablePlan('the plan that the database shows is no JSON');
+    }
+  }
+}
+
+function withEscapedText(line: string): string {
+  const [, name, content, comma] = /^(\s*"\w+": )"(.*)"(,?)$/s.exec(line) ?? [];
+  return content === undefined ? line : `${name}${JSON.stringify(content)}${comma}`;
 }
 
 /** The tables of a plan with the conditions on each: its own, and those of the joins above it. */

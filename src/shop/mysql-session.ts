@@ -1,5 +1,5 @@
 import { dataFaultOf, isTimeout, isUnknownLetter } from './mysql-fault.ts';
-import { fullScans } from './mysql-plan.ts';
+import { explainStatement } from './mysql-plan.ts';
 import {
   canHold,
   dateBounds,
@@ -53,7 +53,7 @@ export function mysqlSession(
   async function runRaw(query: ShopQuery, text: string): Promise<RawRow[]> {
     let statement: ExplainedStatement | undefined;
     if (explained) {
-      statement = { file: query.name, seconds: undefined, scans: await fullScans(runStatement, text) };
+      statement = { file: query.name, seconds: undefined, ...(await explainStatement(runStatement, text)) };
       explained.push(statement);
     }
     const begun = performance.now();

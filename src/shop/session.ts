@@ -139,12 +139,14 @@ export type WalkedKey = OrderKey & { local?: string };
 export type KeyedRow = { place: number; row: RawRow };
 
 /** A statement of a shop query as it was run: how long it took, and which large tables it reads as a whole. */
-export type ExplainedStatement = {
+export type ExplainedStatement = StatementPlan & {
   file: QueryName;
   /** Undefined where it was cancelled after 30 s. */
   seconds: number | undefined;
-  scans: FullScan[];
 };
+
+/** `unexplained`: why the database does not say which tables a statement reads; `scans` is then empty. */
+export type StatementPlan = { scans: FullScan[]; unexplained?: { why: string; remedy: string } };
 
 /** A table that a statement reads as a whole. */
 export type FullScan = {

@@ -86,6 +86,25 @@ describe.each(mysqlKinds)('%s', (kind) => {
     );
   });
 
+  test('codes with quotes, Hangul and backslashes, in the shop and in its queries, leave the costs and engines known', async () => {
+    const text = 'varchar(40) character set utf8mb4';
+    const shop = await mysqlShop(kind, {
+      orders: `select t.code, t.at as created_at, t.at as updated_at, 1 as total_price from t
+        where t.inv is null or (t.inv not like '%"%' and json_value(t.opts, '$."Size"') is null and not t.inv regexp '\\\\d+')`,
+      order_lines: "select t.code as order_code, '1' as line_code, 7 as product_id, 1 as price from t",
+      changed_orders: 'select t.code, t.at as changed_at from t where t.at >= :since',
+    });
+    await shop.query(`create table t (code ${text}, at datetime, inv varchar(9), opts longtext) engine = MyISAM;
+      insert into t values ('주문1', utc_timestamp(), null, '{}'), ('a"b', utc_timestamp(), null, '{}'),
+        ('c\\\\d\\n', utc_timestamp(), null, '{}')`);
+    expect(await shop.doctor({ SHOP_TIME_ZONE: 'UTC' })).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^ok: no statement reads a large table as a whole: /),
+        expect.stringMatching(/^warning: the engine of items, t has no transactions/),
+      ]),
+    );
+  });
+
   test('a user who may read a view and not its tables learns that the plans are hidden, as a warning', async () => {
     const shop = await mysqlShop(kind, { ...queries, orders: queries.orders.replace('from orders o', 'from shown o') });
     await shop.query(`create view shown as select * from orders;
@@ -99,7 +118,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     const found = await shop.doctor({ SHOP_DATABASE_URL: url.href, SHOP_TIME_ZONE: 'UTC' });
     expect(found).toContainEqual(
       expect.stringMatching(
-        /^warning: what the shop queries cost is not known: a view hides its tables → grant the user show view/,
+        /^warning: it is unknown whether orders\.sql reads a large table as a whole: a view hides its tables → grant the user show view/,
       ),
     );
     expect(found.filter((one) => one.startsWith('fault'))).toEqual([]);

@@ -1,4 +1,3 @@
-import { ReviewSyncError } from '../../base/errors.ts';
 import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { ShopFacts } from '../../shop/session.ts';
@@ -9,13 +8,9 @@ const slowSeconds = 5;
 
 /** Explains and times each statement that runs send to the shop: which file reads a whole table, what it costs, what helps. */
 export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
-  const costs = await shop.queryCosts().catch((error: unknown) => {
-    if (error instanceof ReviewSyncError && error.code === 'shop-explain') return error;
-    throw error;
-  });
-  if (costs instanceof ReviewSyncError) return [warning(costs.message, costs.hint ?? '')];
+  const costs = await shop.queryCosts();
   if (costs.length === 0) return [];
-  const findings = costs.flatMap(costFinding);
+  const findings = [...costs.flatMap(costFinding), ...unexplainedFindings(costs)];
   if (!(await shop.hasFeed())) {
     const isSlow = costs.some((cost) => cost.purpose.startsWith('find what changed') && costFinding(cost).length > 0);
     if (isSlow) {
@@ -26,6 +21,14 @@ export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
   if (findings.length > 0) return findings;
   const list = costs.map(({ purpose, seconds = 0 }) => `${(seconds * 1000).toFixed(0)} ms to ${purpose}`).join(', ');
   return [ok(`no statement reads a large table as a whole: ${list}`)];
+}
+
+/** One for each file: its statements fail for the same reason. */
+function unexplainedFindings(costs: readonly QueryCost[]): Finding[] {
+  const byFile = new Map(costs.flatMap(({ file, unexplained }) => (unexplained ? [[file, unexplained]] : [])));
+  return [...byFile].map(([file, { why, remedy }]) =>
+    warning(`it is unknown whether ${file}.sql reads a large table as a whole: ${why}`, remedy),
+  );
 }
 
 function costFinding({ file, purpose, seconds, scans }: QueryCost): Finding[] {
