@@ -101,8 +101,24 @@ export async function orderAtService(
   { api, requests }: Pick<OrderDeps, 'api' | 'requests'>,
   id: number,
 ): Promise<Attempted<OrderDetail | undefined>> {
+  return unlessAbsent(requests.attempt(undefined, (limits) => api.orders.get(id, limits)));
+}
+
+/**
+ * The order as `orderAtService` returns it; by its code where its id is not known, because the response to a push was lost.
+ * No order is created to learn its id.
+ */
+export async function findOrder(
+  deps: Pick<OrderDeps, 'api' | 'requests'>,
+  { orderId, orderCode }: Pick<OrderLink, 'orderId' | 'orderCode'>,
+): Promise<Attempted<OrderDetail | undefined>> {
+  if (orderId !== null) return orderAtService(deps, orderId);
+  return unlessAbsent(deps.requests.attempt(undefined, (limits) => deps.api.orders.getByCode(orderCode, limits)));
+}
+
+async function unlessAbsent<T>(found: Promise<Attempted<T>>): Promise<Attempted<T | undefined>> {
   try {
-    return await requests.attempt(undefined, (limits) => api.orders.get(id, limits));
+    return await found;
   } catch (error) {
     if (error instanceof NotFoundError) return { value: undefined };
     throw error;

@@ -89,7 +89,8 @@ export async function pushOrder(deps: PushDeps, given: PreparedOrder, readAt: Da
       await deps.store.release(leased, { wasSent });
       return { kind: 'ended', counts: desired ? { orders_unchanged: 1 } : {} };
     }
-    if (desired.prepared.order.deletedAt && deps.deletes === 'off') {
+    // Another process, or an earlier step, may have deleted the order at the service since it was read.
+    if (desired.prepared.order.deletedAt && (deps.deletes === 'off' || leased.isNew)) {
       await deps.store.release(leased, { wasSent });
       return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
     }

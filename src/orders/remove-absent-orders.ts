@@ -1,7 +1,7 @@
 import type { Counts } from '../base/counts.ts';
 import { describeError, IncompleteError } from '../base/errors.ts';
 import type { Second } from '../base/time/span.ts';
-import { NotFoundError, type OrderDetail, RefusedError } from '../review-api/index.ts';
+import { RefusedError } from '../review-api/index.ts';
 import {
   absentInRun,
   countKnownOrders,
@@ -13,11 +13,11 @@ import {
 import type { Db } from '../warehouse/index.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
 import type { PushPolicy } from './desired-order.ts';
-import { orderAtService, sendWrite } from './post-order.ts';
+import { findOrder, sendWrite } from './post-order.ts';
 import type { SliceDeps } from './push-slice.ts';
 import { isUnusual } from './removal-guard.ts';
 import { whyKept } from './remove-order.ts';
-import { type Attempted, openServiceHealth, type RecordRequests } from './service-health.ts';
+import { openServiceHealth, type RecordRequests } from './service-health.ts';
 
 /** Hours between the first absence of an order and the one after which it is deleted at the service. */
 const waitHours = 24;
@@ -77,7 +77,7 @@ function failureProblem(failures: readonly string[]): string[] {
 
 type Removal =
   | { kind: 'deleted' }
-  /** The shop shows the order again, or somebody pushed it. */
+  /** The shop shows the order again, or another process has deleted it at the service. */
   | { kind: 'returned' }
   | { kind: 'kept'; reason: string }
   | { kind: 'failed'; reason: string };
@@ -92,8 +92,8 @@ async function removeAbsentOrder(deps: SliceDeps, requests: RecordRequests, code
     return removal;
   };
   try {
-    if ((await deps.shop.orders([code])).length > 0) return await giveBack({ kind: 'returned' });
-    const found = await atService(deps, requests, code, leased.link.orderId);
+    if (leased.isNew || (await deps.shop.orders([code])).length > 0) return await giveBack({ kind: 'returned' });
+    const found = await findOrder({ api: deps.api, requests }, leased.link);
     if ('failed' in found) return await giveBack({ kind: 'failed', reason: found.failed });
     const detail = found.value;
     const reason = detail && (await whyKept(deps, detail, code));
@@ -116,21 +116,5 @@ async function removeAbsentOrder(deps: SliceDeps, requests: RecordRequests, code
     await deps.store.release(leased, { wasSent }).catch(() => {});
     if (!(error instanceof RefusedError || error instanceof LeaseLostError)) throw error;
     return { kind: 'failed', reason: describeError(error) };
-  }
-}
-
-/** The order as the service has it; undefined where it does not. Where no id is known, it is looked for by its code. */
-async function atService(
-  deps: SliceDeps,
-  requests: RecordRequests,
-  code: string,
-  id: number | null,
-): Promise<Attempted<OrderDetail | undefined>> {
-  if (id !== null) return orderAtService({ api: deps.api, requests }, id);
-  try {
-    return await requests.attempt(undefined, (limits) => deps.api.orders.getByCode(code, limits));
-  } catch (error) {
-    if (error instanceof NotFoundError) return { value: undefined };
-    throw error;
   }
 }

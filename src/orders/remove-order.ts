@@ -1,12 +1,12 @@
 import { type OrderDetail, RefusedError } from '../review-api/index.ts';
 import type { LeasedOrder } from '../warehouse/order-store.ts';
-import { type DesiredOrder, requestBody } from './desired-order.ts';
-import { orderAtService, sendWrite } from './post-order.ts';
+import type { DesiredOrder } from './desired-order.ts';
+import { findOrder, sendWrite } from './post-order.ts';
 import { count, failOrder, lost, newAttempt, recordOf } from './push-attempt.ts';
 import type { OrderDeps, PushDeps, PushOutcome } from './push-order.ts';
 import type { FailureKind } from './retry-delay.ts';
 import { isSameCode } from './same-content.ts';
-import { type Attempted, refusalKind } from './service-health.ts';
+import { refusalKind } from './service-health.ts';
 
 /**
  * Deletes an order that the shop has deleted (spec, "Delete an order"). Never with reviews, and never an order of another
@@ -14,7 +14,7 @@ import { type Attempted, refusalKind } from './service-health.ts';
  */
 export async function removeOrder(deps: OrderDeps, leased: LeasedOrder, desired: DesiredOrder): Promise<PushOutcome> {
   try {
-    const found = await currentOrder(deps, leased, desired);
+    const found = await findOrder(deps, leased.link);
     if ('failed' in found) return await failed(deps, leased, desired, found.failed, 'transient');
     const detail = found.value;
     const why = detail && (await whyKept(deps, detail, leased.orderCode));
@@ -24,29 +24,13 @@ export async function removeOrder(deps: OrderDeps, leased: LeasedOrder, desired:
       if ('failed' in removed) return await failed(deps, leased, desired, removed.failed, 'transient');
     }
     if (!(await deps.store.forget(leased))) return lost(deps, leased);
-    deps.log.info(
-      { order: leased.orderCode, orderId: detail?.id },
-      'deleted the order at the service, as the shop did',
-    );
+    if (!detail) return { kind: 'ended', counts: {} };
+    deps.log.info({ order: leased.orderCode, orderId: detail.id }, 'deleted the order at the service, as the shop did');
     return { kind: 'ended', counts: { orders_deleted: 1 } };
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
     return failed(deps, leased, desired, error.message, refusalKind(error));
   }
-}
-
-/**
- * The order as the service has it; undefined where it has none. Where a push was sent and its response was lost, the id is not
- * known: a POST without contact, which may be repeated, returns it.
- */
-async function currentOrder(
-  deps: OrderDeps,
-  leased: LeasedOrder,
-  desired: DesiredOrder,
-): Promise<Attempted<OrderDetail | undefined>> {
-  if (leased.link.orderId !== null) return orderAtService(deps, leased.link.orderId);
-  const body = requestBody(desired, { contact: [], clear: [] });
-  return sendWrite(deps, leased, (limits) => deps.api.orders.upsert(body, limits));
 }
 
 /**

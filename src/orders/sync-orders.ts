@@ -81,7 +81,9 @@ export async function planSyncOrders(deps: SyncDeps, options: SyncOptions): Prom
     walk === undefined
       ? await planChanges(deps, before, start, options)
       : await planWalk(deps, { ...before, walk }, options);
-  const codes = await ordersToRevisit(deps.db);
+  // No order is in two steps: they run side by side, and each would wait for the other's lease and count the order.
+  const isRead = new Set(batch.steps.flatMap((step) => step.codes));
+  const codes = (await ordersToRevisit(deps.db)).filter((code) => !isRead.has(code));
   const state = { ...batch.state, read: batch.state.read + codes.length };
   return { state, steps: [...batch.steps, ...stepsOf(codes, options, readTo)] };
 }

@@ -14,6 +14,8 @@ export type Lease = Readonly<{ orderCode: string; token: string }>;
 export type LeasedOrder = Lease & {
   link: OrderLink;
   lines: LineLink[];
+  /** Nothing is remembered of the order: no process has pushed it, or it was deleted at the service and forgotten. */
+  isNew: boolean;
   /** When the lease was last known to be ours, by `performance.now()`. */
   renewedAtMs: number;
   /** A write was sent whose outcome is unknown: the service may still carry it out. The lease, which outlasts it, is kept. */
@@ -87,7 +89,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     // Tokens of this attempt alone: those of an attempt that failed may be returned later.
     const items = codes.map((code) => ({ order_code: code, token: newToken() }));
     const renewedAtMs = performance.now();
-    let leased: (OrderLink & { token: string })[];
+    let leased: (OrderLink & { token: string; isNew: boolean })[];
     let lines: Map<string, LineLink[]>;
     let others: Map<string, OtherLease>;
     try {
@@ -108,8 +110,8 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     return items.map(({ order_code: orderCode, token }): LeasedOrder | OtherLease => {
       const row = byToken.get(token);
       if (!row) return others.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
-      const { token: _, ...link } = row;
-      return { orderCode, token, link, lines: lines.get(orderCode) ?? [], renewedAtMs, isWriteUnderWay: false };
+      const { token: _, isNew, ...link } = row;
+      return { orderCode, token, link, lines: lines.get(orderCode) ?? [], isNew, renewedAtMs, isWriteUnderWay: false };
     });
   });
   const renew = openBatch(whereOurs(renewSql, leaseMs));

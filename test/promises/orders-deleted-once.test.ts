@@ -1,0 +1,69 @@
+import { afterEach, expect, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { Fate } from '../harness/rule-proxy.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+async function orderWorld(orders: number): Promise<OrderWorld> {
+  const world = await openOrderWorld();
+  open.push(world);
+  await world.shop(`insert into o (code) select 'O' || n from generate_series(1, ${orders}) n;
+    insert into l (order_code, line_code, product_id)
+      select 'O' || n, line::text, n from generate_series(1, ${orders}) n, generate_series(1, 2) line`);
+  await world.sync();
+  world.serviceRule(() => 'pass');
+  return world;
+}
+
+/** Methods of the writes that the service received since its rule was set. */
+const writes = (world: OrderWorld) => world.requests().flatMap(({ method }) => (method === 'GET' ? [] : [method]));
+
+test('held deletions are counted once by the next run, and allowed ones are sent once each, with no order created', async () => {
+  const world = await orderWorld(60);
+  const environment = { ...world.environment, ORDER_DELETES: 'send' };
+  await world.shop(`update o set deleted_at = now(), updated_at = now() where substr(code, 2)::integer <= 22`);
+  expect((await runCli(['sync', 'orders', '--json'], environment)).status).toBe(1);
+  const again = await runCli(['sync', 'orders', '--json'], environment);
+  expect(again.status).toBe(1);
+  expect(JSON.parse(again.stdout).counts).toMatchObject({ orders_failed: 22 });
+  expect(JSON.parse(again.stdout).counts.orders_revisited ?? 0).toBe(0);
+  expect(writes(world)).toEqual([]);
+
+  const allowed = await runCli(['sync', 'orders', '--allow-removals', '--json'], environment);
+  expect(allowed.status).toBe(0);
+  expect(JSON.parse(allowed.stdout).counts).toMatchObject({ orders_deleted: 22 });
+  expect(writes(world)).toEqual(Array.from({ length: 22 }, () => 'DELETE'));
+});
+
+test('a run that waited for an order while another run deleted it creates nothing', async () => {
+  const world = await orderWorld(1);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  const waits = Promise.withResolvers<void>();
+  let other: Promise<unknown> | undefined;
+  world.serviceRule(async ({ method }): Promise<Fate> => {
+    if (method !== 'DELETE' || other) return 'pass';
+    other = world.sync({ deletes: 'send', onWait: () => waits.resolve() });
+    await waits.promise;
+    return 'pass';
+  });
+  await world.sync({ deletes: 'send' });
+  await other;
+  expect(writes(world)).toEqual(['DELETE']);
+  expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
+});
+
+test('a deleted order whose push brought no response is looked up by its code, and never created to learn its id', async () => {
+  const world = await orderWorld(2);
+  // As a process leaves it that was killed before, and after, the service received its POST.
+  await world.warehouse(`update sync.order_links set order_id = null, pushed_at = null`);
+  await world.atService(`delete from reference_service.orders where code = 'O2'`);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
+  expect(writes(world)).toEqual(['DELETE']);
+  expect(await world.atService('select code from reference_service.orders')).toEqual([]);
+  expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
+});
