@@ -36,7 +36,7 @@ describe.each(shopServers)('$name', (server) => {
         return (rows as unknown[]).length > 0;
       }
       const rows = (await database.run(
-        `select id from information_schema.processlist where db = database() and info like 'select field%'`,
+        `select id from information_schema.processlist where db = database() and info like '%sleep(300)%' and id <> connection_id()`,
       )) as { id?: string; ID?: string }[];
       const id = rows[0]?.id ?? rows[0]?.ID;
       if (id === undefined) return false;
