@@ -1,14 +1,15 @@
 import type { Shop } from '../shop/index.ts';
 import type { KnownOrder } from '../warehouse/absent-orders.ts';
-import { isSameCode } from './same-content.ts';
 
-/** Those of the pushed orders that the shop does not show. One that cannot be read is there all the same. */
-export async function missingInShop(shop: Pick<Shop, 'orders'>, known: readonly KnownOrder[]): Promise<KnownOrder[]> {
+/**
+ * Those of the pushed orders that the shop does not show. One that cannot be read is there all the same. Codes are compared
+ * exactly: where a column ignores case, the shop gives the order `a1` for `A1`, which is another order.
+ */
+export async function missingInShop<T extends Pick<KnownOrder, 'code'>>(
+  shop: Pick<Shop, 'orders'>,
+  known: readonly T[],
+): Promise<T[]> {
   if (known.length === 0) return [];
-  const found = (await shop.orders(known.map((one) => one.code))).map((raw) => raw.order.code ?? '');
-  const exact = new Set(found);
-  // The shop's database may write a code otherwise than it did when the order was pushed.
-  const asked = new Set(known.map((one) => one.code));
-  const likeOthers = found.filter((code) => !asked.has(code));
-  return known.filter(({ code }) => !exact.has(code) && !likeOthers.some((other) => isSameCode(other, code)));
+  const found = new Set((await shop.orders(known.map(({ code }) => code))).map(({ order }) => order.code));
+  return known.filter(({ code }) => !found.has(code));
 }

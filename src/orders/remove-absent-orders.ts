@@ -13,6 +13,7 @@ import {
 import type { Db } from '../warehouse/index.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
 import type { PushPolicy } from './desired-order.ts';
+import { missingInShop } from './missing-in-shop.ts';
 import { findOrder, sendWrite } from './post-order.ts';
 import type { SliceDeps } from './push-slice.ts';
 import { isUnusual } from './removal-guard.ts';
@@ -92,7 +93,8 @@ async function removeAbsentOrder(deps: SliceDeps, requests: RecordRequests, code
     return removal;
   };
   try {
-    if (leased.isNew || (await deps.shop.orders([code])).length > 0) return await giveBack({ kind: 'returned' });
+    if (leased.isNew || (await missingInShop(deps.shop, [{ code }])).length === 0)
+      return await giveBack({ kind: 'returned' });
     const found = await findOrder({ api: deps.api, requests }, leased.link);
     if ('failed' in found) return await giveBack({ kind: 'failed', reason: found.failed });
     const detail = found.value;

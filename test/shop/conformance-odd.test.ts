@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { missingInShop } from '../../src/orders/missing-in-shop.ts';
 import {
   addLines,
   addOrders,
@@ -63,6 +64,15 @@ describe.each(shopServers)('$name', (server) => {
       ['CD', 2],
     ]);
     expect((await shop.orders(['AB'])).map(({ order }) => order.code)).toEqual(['Ab']);
+  });
+
+  test('an order that differs from another in case only is absent once it is deleted or renamed', async () => {
+    const database = await createOddShop(server, server.types.caseless);
+    await addOrders(database, ["'a1'", "'B-Ä'"]);
+    const shop = await open(database);
+    const known = ['a1', 'A1', 'b-ä'].map((code) => ({ code }));
+    expect(await missingInShop(shop, known)).toEqual([{ code: 'A1' }, { code: 'b-ä' }]);
+    expect(await missingInShop(shop, [{ code: 'A1' }])).toEqual([{ code: 'A1' }]);
   });
 
   test('codes hold quotes, backslashes and letters of every script', async () => {
