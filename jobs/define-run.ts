@@ -3,6 +3,7 @@ import { addCounts, type Counts } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
+import { heldRemovalsProblem, removalsHeld } from '../src/warehouse/order-removals.ts';
 import { abandonRun, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
@@ -100,7 +101,10 @@ async function reportOf(
     reason ??= 'dead-letters';
     problems.push(deadLettersProblem(deadLetters));
   }
+  const held = kinds.includes('order') ? await removalsHeld(app.warehouse.db) : 0;
+  if (held > 0) problems.push(heldRemovalsProblem(held));
+  const all = held > 0 ? { ...counts, removals_held: held } : counts;
   return reason === undefined
-    ? { outcome: 'done', counts }
-    : { outcome: 'incomplete', counts, reason, error: problems.join('. ') };
+    ? { outcome: 'done', counts: all }
+    : { outcome: 'incomplete', counts: all, reason, error: problems.join('. ') };
 }

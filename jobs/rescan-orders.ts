@@ -5,7 +5,7 @@ import type { PushPolicy } from '../src/orders/desired-order.ts';
 import { keepKeylessOrders } from '../src/orders/keyless-orders.ts';
 import { planRemovals } from '../src/orders/plan-steps.ts';
 import { pushStep } from '../src/orders/push-slice.ts';
-import { removeAbsentOrders } from '../src/orders/remove-absent-orders.ts';
+import { countDueOrders, removeAbsentOrders } from '../src/orders/remove-absent-orders.ts';
 import { planRescan, type RescanStep, rescanAbsent, rescanSpan } from '../src/orders/rescan-orders.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { countKnownOrders } from '../src/warehouse/absent-orders.ts';
@@ -61,10 +61,11 @@ export const rescanOrders = defineRun({
     const state: State = { runId, removals, ...(start && { start }) };
     return { steps: steps.map((step): Step => ({ ...step, removals })), state };
   },
-  async next({ warehouse: { db } }, _, state, { successes, failures }) {
+  async next({ config, warehouse: { db } }, _, state, { successes, failures }) {
     const isLost = failures > 0 && successes === 0;
     if (isLost || state.isRemoving || state.start === undefined) return undefined;
-    const steps = await planRemovals(db, { ...state, read: await countKnownOrders(db, state.start) });
+    const absent = await countDueOrders(db, state.runId, config.orderDeletes);
+    const steps = await planRemovals(db, { ...state, absent, read: await countKnownOrders(db, state.start) });
     if (steps.length === 0) return undefined;
     return {
       steps: steps.map((step): Step => ({ ...step, kind: 'push' })),

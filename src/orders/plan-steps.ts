@@ -33,18 +33,25 @@ export function stepsOf(
  * it can be counted, whatever slices, processes and attempts the run consisted of.
  *
  * @param run.read orders that the run has read.
+ * @param run.absent orders that the run will delete afterwards because they are gone from the shop: they count as well.
  * @returns the orders of which something is to be removed; none where that is far more than usual: then they are dead letters.
  */
 export async function planRemovals(
   db: Db,
-  run: { runId?: string | undefined; read: number; removals?: PushPolicy['removals']; contact?: ContactPolicy },
+  run: {
+    runId?: string | undefined;
+    read: number;
+    absent?: number;
+    removals?: PushPolicy['removals'];
+    contact?: ContactPolicy;
+  },
 ): Promise<OrderStep[]> {
   const plannedAt = (await warehouseNow(db)).toISOString();
   const wanted = await wantedRemovals(db, run.runId);
-  const removals = wanted.reduce((sum, one) => sum + one.removals, 0);
+  const removals = wanted.reduce((sum, one) => sum + one.removals, run.absent ?? 0);
   const codes = wanted.map(({ code }) => code);
   if (run.removals !== 'all' && isUnusual({ read: run.read, removals })) {
-    await holdRemovals(db, codes, heldReason(removals, run.read));
+    await holdRemovals(db, run.runId, { codes, reason: heldReason(removals, run.read) });
     return [];
   }
   return stepsOf(codes, { ...run, removals: 'approved' }, plannedAt);

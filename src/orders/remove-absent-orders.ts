@@ -3,6 +3,7 @@ import { describeError, IncompleteError } from '../base/errors.ts';
 import type { Second } from '../base/time/span.ts';
 import { RefusedError } from '../review-api/index.ts';
 import {
+  type AbsentInRun,
   absentInRun,
   countKnownOrders,
   forgetAbsentOrders,
@@ -12,6 +13,7 @@ import {
 } from '../warehouse/absent-orders.ts';
 import type { Db } from '../warehouse/index.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
+import { removalsHeldBy } from '../warehouse/order-removals.ts';
 import type { PushPolicy } from './desired-order.ts';
 import { missingInShop } from './missing-in-shop.ts';
 import { findOrder, sendWrite } from './post-order.ts';
@@ -37,7 +39,7 @@ export async function removeAbsentOrders(
   options: { before: Second; removals: PushPolicy['removals'] },
 ): Promise<Counts> {
   const { db, deletes } = deps;
-  const { absent, due } = deletes === 'send' ? await absentInRun(db, runId, waitHours) : { absent: 0, due: [] };
+  const { absent, due } = await absentOf(db, runId, deletes);
   const isHeld =
     due.length > 0 && options.removals === 'usual' && (await isAccident(db, runId, options.before, absent));
   const service = openServiceHealth(deps.api, deps.patience);
@@ -58,14 +60,27 @@ export async function removeAbsentOrders(
   return counts;
 }
 
-/** Far more is gone than usual, or, in a shop of few orders, everything. */
+async function absentOf(db: Db, runId: string, deletes: SliceDeps['deletes']): Promise<AbsentInRun> {
+  return deletes === 'send' ? absentInRun(db, runId, waitHours) : { absent: 0, due: [] };
+}
+
+/** How many orders removeAbsentOrders deletes at most, for planRemovals: the removals of a run are counted together. */
+export async function countDueOrders(db: Db, runId: string, deletes: SliceDeps['deletes']): Promise<number> {
+  return (await absentOf(db, runId, deletes)).due.length;
+}
+
+/**
+ * Far more is gone than usual, with what the run has held back already, or, in a shop of few orders, everything. What the run
+ * has removed was few enough together with the orders that are due.
+ */
 async function isAccident(db: Db, runId: string, since: Second, absent: number): Promise<boolean> {
-  if (isUnusual({ read: await countKnownOrders(db, since), removals: absent })) return true;
+  const removals = absent + (await removalsHeldBy(db, runId));
+  if (isUnusual({ read: await countKnownOrders(db, since), removals })) return true;
   return isEverythingAbsent(db, runId, since);
 }
 
 const heldProblem = (absent: number, due: number) =>
-  `${absent.toLocaleString('en')} pushed orders are gone from the shop, far more than usual; ${due.toLocaleString('en')} of them were not deleted at the service. If that is right, run: npx review-sync sync reconcile --allow-removals`;
+  `${absent.toLocaleString('en')} pushed orders are gone from the shop, with other removals of the run far more than usual; ${due.toLocaleString('en')} of them were not deleted at the service. If that is right, run: npx review-sync sync reconcile --allow-removals`;
 
 function failureProblem(failures: readonly string[]): string[] {
   const [first] = failures;

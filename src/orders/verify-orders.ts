@@ -32,7 +32,9 @@ export type OrderVerification = {
   equal: number;
   /** Not the same at both ends, `extra` ones included. */
   differing: number;
-  /** Nobody knows: the service could not be asked about them, or the shop's rows cannot be read. */
+  /** How many of the differing orders are `extra`. */
+  extra: number;
+  /** Nobody knows: the service could not be asked about them, or the row of the order or of one of its lines cannot be read. */
   notCompared: number;
   /** The shop marks them as deleted. They are not compared. */
   deleted: number;
@@ -111,6 +113,7 @@ const emptyReport = ({ repair }: { repair: boolean }): OrderVerification => ({
   orders: 0,
   equal: 0,
   differing: 0,
+  extra: 0,
   notCompared: 0,
   deleted: 0,
   differences: [],
@@ -125,14 +128,22 @@ async function verifyPage(work: Work, raws: readonly RawOrder[]): Promise<void> 
   report.orders += raws.length;
   for (const look of await looksOf(work, raws)) {
     const { shop, shown, comparison } = look;
+    const fault = faultOf(look);
     if (shown.kind === 'failed') unknown(work, shop.code, shown.reason);
     else if (!comparison || isDifferent(comparison)) {
       const kind = comparison ? 'differs' : 'missing';
       difference(work, { code: shop.code, kind, comparison: comparison && withoutPersonalData(comparison) });
       if (report.repair) work.toRepair.push(shop.code);
-    } else report.equal += 1;
+    } else if (fault !== undefined) unknown(work, shop.code, fault);
+    else report.equal += 1;
     countNotComparable(report, comparison);
   }
+}
+
+/** Why a line of the order cannot be compared, not even later. A line that waits for its product id can. */
+function faultOf({ shop }: OrderLook): string | undefined {
+  const [line] = shop.desired?.prepared.faulty ?? [];
+  return line && `line ${line.lineCode}: ${line.reason}`;
 }
 
 /** Looks at the orders that can be compared; counts the others. */
@@ -154,7 +165,8 @@ async function repair(work: Work, done: OrderRepair): Promise<void> {
   for (let at = 0; at < toRepair.length; at += comparedAgainAtOnce) {
     const codes = toRepair.slice(at, at + comparedAgainAtOnce);
     const again = await looksOf({ ...work, report: emptyReport({ repair: false }) }, await deps.shop.orders(codes));
-    const isRepaired = ({ comparison }: OrderLook) => comparison !== undefined && !isDifferent(comparison);
+    const isRepaired = (look: OrderLook) =>
+      look.comparison !== undefined && !isDifferent(look.comparison) && faultOf(look) === undefined;
     const repaired = new Set(again.filter(isRepaired).map((look) => look.shop.code));
     for (const code of codes) {
       if (repaired.has(code)) done.repaired += 1;
@@ -173,6 +185,7 @@ function leave({ report }: Work, code: string): void {
 
 function difference({ report }: Work, one: DifferingOrder): void {
   report.differing += 1;
+  if (one.kind === 'extra') report.extra += 1;
   if (report.differences.length < listedAtMost) report.differences.push(one);
 }
 

@@ -20,10 +20,15 @@ export async function wantedRemovals(db: Db, runId: string | undefined): Promise
 }
 
 /** Holds removals back until somebody allows them: the orders become dead letters with this reason. */
-export async function holdRemovals(db: Db, codes: readonly string[], reason: string): Promise<void> {
+export async function holdRemovals(
+  db: Db,
+  runId: string | undefined,
+  { codes, reason }: { codes: readonly string[]; reason: string },
+): Promise<void> {
   await sql`
     with held as (
-      update sync.order_links set removals_held = true, failures = greatest(failures, 1)
+      update sync.order_links
+      set removals_held = true, removals_run = ${runId ?? null}, failures = greatest(failures, 1)
       where order_code = any(${codes}) and removals_wanted > 0
       returning order_code, removals_wanted
     )
@@ -34,3 +39,25 @@ export async function holdRemovals(db: Db, codes: readonly string[], reason: str
     set reason = excluded.reason, payload = excluded.payload, attempts = kept.attempts + 1, last_failed_at = now(),
       checked_at = now()`.execute(db);
 }
+
+/** How many removals this run has held back. */
+export async function removalsHeldBy(db: Db, runId: string): Promise<number> {
+  const { rows } = await sql<{ removals: number }>`
+    select coalesce(sum(removals_wanted), 0)::integer as removals from sync.order_links
+    where removals_held and removals_run = ${runId}`.execute(db);
+  return rows[0]?.removals ?? 0;
+}
+
+/** How many removals are held back in orders with an open dead letter, whichever run held them back. */
+export async function removalsHeld(db: Db): Promise<number> {
+  const { rows } = await sql<{ removals: number }>`
+    select coalesce(sum(removals_wanted), 0)::integer as removals from sync.order_links l
+    where removals_held and exists (
+      select from sync.dead_letters d where d.kind = 'order' and d.key = l.order_code and d.resolved_at is null
+    )`.execute(db);
+  return rows[0]?.removals ?? 0;
+}
+
+/** The error of a run after which removals are held back. */
+export const heldRemovalsProblem = (held: number) =>
+  `${held} removals of orders and lines are held back. If they are right, run: npx review-sync sync orders --allow-removals`;

@@ -165,6 +165,29 @@ test('verify says which orders it could not compare, compares the others, and ex
   expect(text.stdout).not.toContain('agree');
 });
 
+test('verify calls an order with a line that cannot be read not compared, and one with a waiting line the same', async () => {
+  const world = await pushedWorld();
+  await world.shop(`insert into l (order_code, line_code, product_id, product_options) values ('A', '2', 7, '[]');
+    insert into l (order_code, line_code, product_code) values ('C', '2', 'not yet known')`);
+  const end = await cli(world, 'verify', 'orders', '--json');
+  expect(end.status).toBe(1);
+  expect(JSON.parse(end.stdout)).toMatchObject({ orders: 3, equal: 2, differing: 0, notCompared: 1 });
+  expect(JSON.parse(end.stdout).unknown).toMatchObject([{ code: 'A', reason: expect.stringContaining('line 2: ') }]);
+  await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
+  const repair = await cli(world, 'verify', 'orders', '--repair', '--json');
+  expect(repair.status).toBe(1);
+  expect(JSON.parse(repair.stdout)).toMatchObject({ differing: 1, repair: { repaired: 0, left: 1, leftCodes: ['A'] } });
+});
+
+test('verify names the command that deletes orders, not --repair, where orders only left the shop', async () => {
+  const world = await pushedWorld();
+  await world.shop(`delete from o where code = 'C'`);
+  const end = await cli(world, 'verify', 'orders');
+  expect(end.status).toBe(1);
+  expect(end.stdout).toContain('sync reconcile');
+  expect(end.stdout).not.toContain('--repair');
+});
+
 test('verify looks at the days asked for alone', async () => {
   const world = await pushedWorld();
   await world.shop(`update o set created_at = now() - interval '40 days' where code = 'A'`);

@@ -132,6 +132,8 @@ test('deletions and removed lines spread over many slices are counted together, 
   const held = await runCli(['backfill', 'orders'], environment);
   expect(held.status).toBe(1);
   expect(held.stderr).toContain('dead-letters');
+  expect(held.stderr + held.stdout).toContain('removals of orders and lines are held back');
+  expect(held.stderr + held.stdout).toContain('--allow-removals');
   expect(await world.atService(state)).toEqual([{ orders: 250, lines: 500 }]);
   // Another run does not take the first twenty of them.
   await runCli(['sync', 'orders'], environment);

@@ -177,6 +177,28 @@ test('a truncated table deletes nothing, says so, and does when somebody says th
   expect(await codesAtService(world)).toEqual([]);
 });
 
+test('removed lines and vanished orders of one rescan are counted together, and none is removed unasked', async () => {
+  const world = await pushedWorld(40, { ORDER_DELETES: 'send' });
+  await world.shop(`
+    insert into l (order_code, line_code, product_id) select 'O' || n, '2', 7 from generate_series(21, 32) n;
+    delete from o where substr(code, 2) in ('1', '2', '3', '4', '5', '6', '7', '8', '9', '10')`);
+  await rescan(world);
+  await dayPasses(world);
+  await world.shop(`delete from l where line_code = '2'`);
+  const atService = `select (select count(*)::integer from reference_service.orders) as orders,
+    (select count(*)::integer from reference_service.sub_orders) as lines`;
+  const [before] = await world.atService(atService);
+  expect(await rescan(world)).toMatchObject({
+    status: 1,
+    counts: { removals_held: 12 },
+    error: expect.stringContaining('sync orders --allow-removals'),
+  });
+  expect(await world.atService(atService)).toEqual([before]);
+  expect(await rescan(world, '--allow-removals')).toMatchObject({ status: 0, counts: { orders_deleted: 10 } });
+  expect(await codesAtService(world)).toHaveLength(31);
+  expect(await world.atService(`select from reference_service.sub_orders`)).toHaveLength(30);
+});
+
 test('a truncated table of a shop of few orders deletes nothing either', async () => {
   const world = await pushedWorld(3, { ORDER_DELETES: 'send' });
   await world.shop('truncate o, l');

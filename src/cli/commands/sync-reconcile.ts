@@ -14,7 +14,10 @@ export const syncReconcileCommand: Command['define'] = (commander, run) => {
   commander
     .command('reconcile')
     .description('read reviews and young orders again: bring in what came late or was missed, find what is gone')
-    .option('--allow-removals', 'delete orders that are gone from the shop also where far more are gone than usual')
+    .option(
+      '--allow-removals',
+      'remove lines, and delete orders that are gone from the shop, even where far more are gone than usual',
+    )
     .option('--json', 'report as JSON')
     .action((options: { allowRemovals?: true }) =>
       run((context) => reconcile(context, options.allowRemovals === true)),

@@ -95,12 +95,16 @@ function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): st
   const fields = Object.entries(counts);
   if (fields.length === 0) return [];
   const named = fields.map(([field, orders]) => `${field} (${n(orders)} orders)`);
-  return [`Could not be compared, since the service does not show them or they wait: ${named.join(', ')}.`];
+  return [
+    `Could not be compared, since the service does not show them, or they wait, or their rows cannot be read: ${named.join(', ')}.`,
+  ];
 }
 
-function conclusion({ differing, notCompared, repair }: OrderVerification): string {
+function conclusion({ differing, extra, notCompared, repair }: OrderVerification): string {
   if (differing === 0 && notCompared === 0) return 'Shop and service agree in all that could be compared.';
   if (differing === 0) return `No order is known to differ; ${n(notCompared)} could not be compared.`;
+  if (!repair && differing === extra)
+    return 'To delete at the service what left the shop: npx review-sync sync reconcile, with ORDER_DELETES=send';
   if (!repair) return 'To push again what is missing or differs: npx review-sync verify orders --repair';
   const { repaired, left, leftCodes } = repair;
   const all = `${n(repaired)} orders were repaired`;
