@@ -37,6 +37,11 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'the server at this port is not a Redis',
     'correct the port in its address',
   ],
+  [
+    /^Received unexpected \w+ message from backend/,
+    'the server at this port is not a Postgres',
+    'correct the port in its address; the address of a MySQL or MariaDB begins with mysql://',
+  ],
   [/^28P01$|^WRONGPASS/, 'user or password is wrong', 'correct them in its address'],
   [/^ER_ACCESS_DENIED_/, 'the server refuses this user, or its password is wrong', 'correct them in its address'],
   [/^ER_BAD_DB_ERROR$/, undefined, 'create the database, or correct its name in its address'],

@@ -15,7 +15,8 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
   // A Korean mobile number in international form without its plus.
   [new RegExp(`(?<![\\w.-])82${gap}0?1[016-9](?:${gap}\\d){7,8}(?!\\d)`, 'gi'), '[phone]'],
   [/(?<![\w-])\(?\d{3}\)?[ .-]\d{3,4}[ .-]\d{4}(?![\w-])/g, '[phone]'],
-  [/\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
+  // Not the table that a message of MySQL names: for table `shop`.`long_name`, Table 'shop.long_name' doesn't exist.
+  [/(?<!`[\w$-]{1,64}`\.`)(?<!\bTable '[\w$-]{1,64}\.)\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
 ];
 
 /**

@@ -14,7 +14,7 @@ export type ConnectionOptions = {
  * The parts of `mysql://user:password@host:port/database`. Parameters: `ssl=true` (TLS, certificate and host name are
  * checked), `ssl=no-verify` (TLS, nothing is checked), `ssl=false` (the default), `socket=/path` of a server on this machine.
  *
- * @throws UsageError for any other parameter; it does not show the URL, which may hold a password.
+ * @throws UsageError for any other parameter, and where no database is named; it does not show the URL, which may hold a password.
  */
 export function connectionOptions(url: string): ConnectionOptions {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
@@ -25,6 +25,11 @@ export function connectionOptions(url: string): ConnectionOptions {
     password: decoded(password),
     database: decoded(pathname.slice(1)),
   };
+  if (options.database === '') {
+    throw new UsageError('SHOP_DATABASE_URL names no database', {
+      hint: 'Add it after the host: mysql://user:password@host:3306/database.',
+    });
+  }
   for (const [name, value] of searchParams) {
     if (name === 'socket') options.socketPath = value;
     else if (name === 'ssl' && value === 'true') options.ssl = { rejectUnauthorized: true, verifyIdentity: true };

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import mysql from 'mysql2/promise';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { readSession, readShopFacts } from './mysql-facts.ts';
@@ -14,21 +15,23 @@ import { replaceParameter } from './sql-text.ts';
 const killMs = 5000;
 
 export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatabaseOptions, 'url'>): ShopDatabase {
+  const silenceMs = options.silenceMs ?? statementSeconds * 1500;
   const pool = mysql.createPool({
     ...connection,
     connectionLimit: options.connections,
-    connectTimeout: 15_000,
+    connectTimeout: Math.min(15_000, silenceMs),
     idleTimeout: 10_000,
     // Every value is the database's own text: numbers are not rounded, dates not converted.
     typeCast: (field) => field.string('utf8'),
   });
   // The statement in flight fails with the reason. Without a listener, Node ends the process.
   pool.pool.on('connection', (opened) => void opened.on('error', () => {}));
-  const silenceMs = options.silenceMs ?? statementSeconds * 1500;
   const prepared = new WeakSet<object>();
 
   async function inTransaction<T>(work: (run: RunStatement, describe: Describe) => Promise<T>): Promise<T> {
-    const client = await pool.getConnection().catch((error: unknown) => {
+    const client = await pool.getConnection().catch(async (error: unknown) => {
+      const isMute = (error as { code?: string }).code === 'ETIMEDOUT' && (await acceptsConnections(connection));
+      if (isMute) throw noGreeting();
       const cause = withoutStatement(error);
       throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {
         cause,
@@ -113,6 +116,23 @@ async function prepareSession(run: RunStatement): Promise<void> {
   await run(`set session ${name} = if(@@${name} between 0.000001 and ${limit}, @@${name}, ${limit})`);
 }
 
+/** A MySQL greets first. A server that accepts a connection and sends nothing is a Postgres, a web server, or hangs. */
+function noGreeting(): ReviewSyncError {
+  const message = 'the server accepts the connection, but does not greet as MySQL and MariaDB do';
+  return new ReviewSyncError('shop', `The shop database cannot be reached: ${message}`, {
+    cause: Object.assign(new Error(message), { code: 'NO_GREETING' }),
+    hint: 'Correct the port in SHOP_DATABASE_URL (the address of a Postgres begins with postgres://), or see whether the server hangs.',
+  });
+}
+
+function acceptsConnections({ host, port, socketPath }: ConnectionOptions): Promise<boolean> {
+  const socket = connect(socketPath === undefined ? { host, port, timeout: killMs } : { path: socketPath });
+  return new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true));
+    for (const event of ['timeout', 'error']) socket.once(event, () => resolve(false));
+  }).finally(() => socket.destroy());
+}
+
 type Describe = (sql: string) => Promise<mysql.FieldPacket[]>;
 
 function queryCheck(describe: Describe): QueryCheck {
@@ -126,6 +146,7 @@ function queryCheck(describe: Describe): QueryCheck {
     // The message names the line.
     positionOf: () => undefined,
     isWithheld,
+    isTimeout,
   };
 }
 

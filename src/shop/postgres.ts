@@ -115,6 +115,7 @@ function queryCheck(client: pg.ClientBase): QueryCheck {
       if (!(error instanceof pg.DatabaseError) || error.position === undefined) return undefined;
       return Number(error.position) - 1 - before.length;
     },
+    isTimeout,
     isWithheld: (error) => error instanceof pg.DatabaseError && error.code === '42501',
   };
 }

@@ -5,6 +5,7 @@ import { describeError, UsageError } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
 import { columnFaults, contract, type QueryName } from './contract.ts';
 import type { ColumnType, ShopQuery } from './session.ts';
+import { timeoutError } from './shop-timeout.ts';
 import { meaningOf, replaceParameter, type SqlDialect } from './sql-text.ts';
 
 /** A column as the database describes it: name of the type, and how to read it. */
@@ -17,6 +18,7 @@ export type QueryCheck = {
   /** Characters into `body` at which the database found the mistake; undefined where it does not say. */
   positionOf(error: unknown): number | undefined;
   isWithheld(error: unknown): boolean;
+  isTimeout(error: unknown): boolean;
   dialect: SqlDialect;
   /** How a parameter of a date is written: of a date with zone, or of one without. */
   dateParameter(read: 'instant' | 'local date'): string;
@@ -53,6 +55,7 @@ export async function loadShopQuery(
     // A comment can be the last line of the file: the closing bracket goes on a line of its own.
     const body = `(${text}\n)`;
     const found = await check.describe(body, isFeed).catch((cause) => {
+      if (check.isTimeout(cause)) throw timeoutError(file, cause);
       // A database that restarts says nothing against the query.
       if (isTransient(cause)) throw cause;
       const at = check.positionOf(cause);

@@ -90,3 +90,10 @@ test.skipIf(!hasRedis)(
     expect(await failure(openQueues(`redis://127.0.0.1:${site}`))).toMatch(/the server at this port is not a Redis/);
   },
 );
+
+test('the long name of a table stays readable in a message of MySQL, and a token beside it does not', () => {
+  const table = 'shop7_woocommerce_order_itemmeta_lookup';
+  for (const shown of [`for table \`woo\`.\`${table}\``, `Table 'woo.${table}' doesn't exist`]) {
+    expect(describeError(new Error(`${shown}; ${table}`))).toBe(`${shown}; [masked]`);
+  }
+});

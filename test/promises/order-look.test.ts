@@ -73,7 +73,12 @@ test('preview says which requests the next run would really send, and what the c
   );
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
   expect((await cli(world, 'preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
-  expect((await cli(world, 'preview', 'order', 'NONE')).stdout).toContain('The shop has no order NONE.');
+  for (const command of ['preview', 'explain']) {
+    expect(await cli(world, command, 'order', 'NONE')).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('The shop has no order NONE.'),
+    });
+  }
   expect(writes(world)).toEqual([]);
 });
 
@@ -107,6 +112,7 @@ test('the diff of a backfill shows each order field by field, is capped, and sen
   expect(capped.orders).toHaveLength(1);
   expect(writes(world)).toEqual([]);
   expect(await cli(world, 'backfill', 'orders', '--diff')).toMatchObject({ status: 2 });
+  expect(await cli(world, 'backfill', 'orders', '--dry-run', '--limit', '5')).toMatchObject({ status: 2 });
   expect(await cli(world, ...diff, '--limit', 'many')).toMatchObject({ status: 2 });
 });
 

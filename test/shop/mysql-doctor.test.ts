@@ -1,6 +1,11 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { isTimeout } from '../../src/shop/mysql-fault.ts';
+import { openDatabase } from '../../src/shop/open-database.ts';
+import { loadShopQuery } from '../../src/shop/queries.ts';
 import { runCli } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
@@ -123,4 +128,39 @@ describe.each(mysqlKinds)('%s', (kind) => {
     );
     expect(found.filter((one) => one.startsWith('fault'))).toEqual([]);
   });
+
+  test('a Postgres address of this server says that no Postgres is there', async () => {
+    const shop = await mysqlShop(kind, queries);
+    const SHOP_DATABASE_URL = shop.url.replace('mysql:', 'postgres:');
+    expect(await shop.doctor({ SHOP_DATABASE_URL })).toEqual([
+      expect.stringMatching(/^fault: .*the server at this port is not a Postgres .* begins with mysql:/),
+    ]);
+  });
+});
+
+test('a server that does not greet as MySQL does is named, with the next step', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const url = `mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`;
+  const database = openDatabase({ url, connections: 1, timeZone: 'UTC', silenceMs: 200 });
+  onTestFinished(() => database.close());
+  await expect(database.facts()).rejects.toMatchObject({
+    message: expect.stringContaining('does not greet as MySQL'),
+    hint: expect.stringContaining('postgres://'),
+  });
+});
+
+test('a limit of the server that ends the check of a query is a timeout, not a fault of the query', async () => {
+  const limit = Object.assign(new Error('max_statement_time exceeded'), { errno: 1969, sqlState: '70100' });
+  const check = {
+    describe: () => Promise.reject(limit),
+    positionOf: () => undefined,
+    isWithheld: () => false,
+    isTimeout,
+    dialect: 'mysql' as const,
+    dateParameter: () => ':since',
+  };
+  const at = { folder: await orderShopQueries(), timeZone: 'UTC' };
+  await expect(loadShopQuery(check, at, 'orders')).rejects.toMatchObject({ code: 'shop-timeout' });
 });

@@ -33,3 +33,7 @@ test.each(['sslmode=require', 'ssl=maybe', 'charset=latin1'])(
     expect(refusal).not.toThrow(/geheim/);
   },
 );
+
+test('an address without a database is refused with an example', () => {
+  expect(() => connectionOptions('mysql://u:geheim@h')).toThrow(/^SHOP_DATABASE_URL names no database$/);
+});

@@ -31,7 +31,10 @@ export const backfillOrdersCommand: Command['define'] = (commander, run) => {
     .option('--to <day>', 'last day, inclusive (default: the last order)')
     .option('--dry-run', 'only say what would be sent, and how many customers it could reach')
     .option('--diff', 'with --dry-run: say for each order what would change at the service, field by field')
-    .option('--limit <orders>', 'with --diff: compare at most this many orders, one request each', String(diffedAtMost))
+    .option(
+      '--limit <orders>',
+      `with --diff: compare at most this many orders, one request each (default: ${diffedAtMost})`,
+    )
     .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
     .option('--allow-removals', 'remove lines and orders even where far more are gone than usual')
     .option('--detach', 'only enqueue it, for running workers')
@@ -85,9 +88,13 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
 const diffedAtMost = 100;
 
 /** Orders to compare; undefined without `--diff`. @throws UsageError */
-function limitOf({ dryRun: isDryRun, diff, limit = '' }: Options): number | undefined {
-  if (!diff) return undefined;
+function limitOf({ dryRun: isDryRun, diff, limit }: Options): number | undefined {
+  if (!diff) {
+    if (limit === undefined) return undefined;
+    throw new UsageError('--limit is for --diff only', { hint: 'Add --dry-run --diff, or leave --limit out.' });
+  }
   if (!isDryRun) throw new UsageError('--diff only looks', { hint: 'Add --dry-run.' });
+  if (limit === undefined) return diffedAtMost;
   if (/^[1-9]\d{0,5}$/.test(limit)) return Number(limit);
   throw new UsageError(`--limit is ${JSON.stringify(limit)}, expected a number of orders from 1 to 999999`);
 }

@@ -17,7 +17,7 @@ export const explain: Command = {
         run((context) =>
           withApp(context, undefined, async (app) => {
             const explanation = await explainOrder({ ...lookDeps(app), shop: app.shop }, code);
-            return { text: draw(explanation), json: explanation };
+            return { text: draw(explanation), json: explanation, incomplete: isUnknown(explanation) };
           }),
         ),
       );
@@ -92,6 +92,10 @@ function draw(order: OrderExplanation): string {
     '\n\n',
   );
 }
+
+/** Nothing anywhere is known of the code: it is probably mistyped. */
+const isUnknown = ({ shop, link, service, lookupFault, deadLetters }: OrderExplanation) =>
+  !shop && !link && !service && lookupFault === undefined && deadLetters.length === 0;
 
 function drawShop({ code, shop }: OrderExplanation): string {
   return shop ? `The shop\n${shopRows(shop)}` : `The shop has no order ${code}.`;

@@ -16,7 +16,8 @@ export const preview: Command = {
           withApp(context, undefined, async (app) => {
             const deps = { ...lookDeps(app), shop: app.shop, deletes: app.config.orderDeletes };
             const previewed = await previewOrder(deps, code);
-            return { text: draw(previewed), json: previewed };
+            const isUnknown = previewed.shop === undefined && previewed.atService === 'absent';
+            return { text: draw(previewed), json: previewed, incomplete: isUnknown };
           }),
         ),
       );
