@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
 import { completeEnvFile } from '../../src/app/init/env-file.ts';
 import { type Preset, presetFolder, readPresets } from '../../src/app/init/presets.ts';
-import { recognise } from '../../src/app/init/recognise.ts';
+import { nearest, recognise } from '../../src/app/init/recognise.ts';
 import { meaningOf, renameTables } from '../../src/shop/sql-text.ts';
 
 const preset = (name: string, tables: Preset['tables'], more: Partial<Preset> = {}): Preset => ({
@@ -34,6 +34,15 @@ test('of several systems that fit, the one that reads more tables comes first; t
     ['small', 'a_'],
     ['small', 'b_'],
   ]);
+});
+
+test('a system of which the user may not see every table is named as the nearest one, from half of its tables on', () => {
+  const woo = preset('woo', { wp_orders: ['id'], wp_items: [], wp_terms: [], wp_posts: [] });
+  const near = (...tables: ReturnType<typeof table>[]) => nearest([woo], { dialect: 'mysql', tables })?.prefix;
+  expect(near(table('x7_orders', 'id'), table('x7_terms'))).toBe('x7_');
+  expect(near(table('x7_items'), table('x8_terms'), table('x8_posts'))).toBe('x8_');
+  expect(near(table('x7_orders'), table('x7_terms'))).toBeUndefined();
+  expect(near(table('x7_orders', 'id'), table('x8_terms'))).toBeUndefined();
 });
 
 test('tables are renamed as whole words outside of texts and comments, and words of SQL only in quotes', () => {

@@ -99,12 +99,20 @@ test('an unknown shop gets the commented template, and a preset by force says wh
   const end = await init(ofShop(world));
   expect(end).toMatchObject({ status: 0, stderr: '' });
   expect(end.stdout).toContain('The tables are those of no known shop system');
+  expect(end.stdout).toContain('The user of SHOP_DATABASE_URL sees 1 table. If the shop has more, grant select');
   expect(await read('shop-sql/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
 
   const forced = await init({}, '--preset', 'saleor', '--force');
   expect(forced.status).toBe(1);
   expect(forced.stdout).toContain('The user of SHOP_DATABASE_URL does not see order_order');
   expect(forced.stdout).toContain('shop-sql: user_grades.sql');
+});
+
+test('a shop of which the user may not read every table gets the name of the nearest system and of the tables that are missing', async () => {
+  const { world, init } = await initWorld(`${await schemaOf('solidus')}; drop table spree_line_items cascade`);
+  const end = await init(ofShop(world));
+  expect(end.stdout).toContain('The tables are nearly those of Solidus 2.11 to 4.8 on Postgres.');
+  expect(end.stdout).toContain('The user of SHOP_DATABASE_URL does not see spree_line_items');
 });
 
 test('init says what is missing or wrong before it does anything, and lists the presets', async () => {

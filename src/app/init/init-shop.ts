@@ -6,8 +6,8 @@ import { checkShop } from '../doctor/check-shop.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { closeQuietly } from '../doctor/reachable.ts';
 import { completeEnvFile, type EnvLine } from './env-file.ts';
-import { readPresets } from './presets.ts';
-import { asWritten, type Recognised, recognise } from './recognise.ts';
+import { type Preset, readPresets } from './presets.ts';
+import { asWritten, nearest, type Recognised, recognise } from './recognise.ts';
 import { asNamedHere, type WrittenQueries, writeQueries } from './write-queries.ts';
 
 export type InitInput = {
@@ -69,7 +69,9 @@ export async function initShop(input: InitInput): Promise<InitReport> {
         prefix: found.prefix,
         schema: found.schema,
       },
-      warnings: found ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)] : [],
+      warnings: found
+        ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)]
+        : unknownSystem(await readPresets(), tables),
       dir,
       queries,
       variables,
@@ -133,6 +135,15 @@ function missingTables({ preset, renames, schema }: Recognised, { tables }: Shop
   return [
     `The user of SHOP_DATABASE_URL does not see ${missing.join(', ')}: it is another system or version, or select is not granted on them.`,
   ];
+}
+
+/** Why no system was recognised: a user who may not read all tables sees only those that are granted. */
+function unknownSystem(presets: readonly Preset[], tables: ShopTables): string[] {
+  const near = nearest(presets, tables);
+  if (near) return [`The tables are nearly those of ${near.preset.title}.`, ...missingTables(near, tables)];
+  const { length } = tables.tables;
+  const seen = `The user of SHOP_DATABASE_URL sees ${length} ${length === 1 ? 'table' : 'tables'}.`;
+  return [`${seen} If the shop has more, grant select on them and run init again.`];
 }
 
 function zoneFault({ timeZone }: InitInput, { preset }: Recognised): string[] {

@@ -18,39 +18,58 @@ export function recognise(presets: readonly Preset[], shop: ShopTables): Recogni
   return presets
     .filter((preset) => preset.database === shop.dialect)
     .flatMap((preset) => placesOf(preset, shop.tables))
+    .filter(({ seen, preset }) => seen === tableCount(preset))
+    .map(({ place }) => place)
     .sort((a, b) => tableCount(b.preset) - tableCount(a.preset) || a.prefix.length - b.prefix.length);
 }
 
+/**
+ * For a shop that no preset fits: the one of whose tables most are there, and at least half. Its other tables may be hidden from
+ * the user. Without I/O.
+ */
+export function nearest(presets: readonly Preset[], shop: ShopTables): Recognised | undefined {
+  const shareOf = ({ seen, preset }: Place) => seen / tableCount(preset);
+  const [best] = presets
+    .filter((preset) => preset.database === shop.dialect)
+    .flatMap((preset) => placesOf(preset, shop.tables))
+    .filter((place) => shareOf(place) >= 0.5)
+    .sort((a, b) => shareOf(b) - shareOf(a) || b.seen - a.seen);
+  return best?.place;
+}
+
 /** The tables of a preset as they would be named with its own prefix and no schema. */
-export const asWritten = (preset: Preset): Recognised => ({
-  preset,
-  prefix: preset.prefix,
-  schema: undefined,
-  renames: new Map(),
-});
+export const asWritten = (preset: Preset): Recognised => placeAt(preset, preset.prefix, undefined);
 
 const tableCount = ({ tables }: Preset) => Object.keys(tables).length;
 
-function placesOf(preset: Preset, tables: readonly ShopTable[]): Recognised[] {
-  const wanted = Object.entries(preset.tables).map(([name, columns]) => ({
-    name,
-    base: name.slice(preset.prefix.length),
-    columns,
-  }));
-  const [first] = wanted;
-  if (!first) return [];
-  return tables
-    .filter(({ name }) => name.endsWith(first.base))
-    .map(({ name, schema }) => ({ prefix: name.slice(0, name.length - first.base.length), schema }))
-    .filter(({ prefix, schema }) =>
-      wanted.every(({ base, columns }) => {
-        const table = tables.find((one) => one.schema === schema && one.name === prefix + base);
-        return table !== undefined && columns.every((column) => table.columns.includes(column));
-      }),
-    )
-    .map(({ prefix, schema }) => {
-      const isAsWritten = prefix === preset.prefix && schema === undefined;
-      const renames = isAsWritten ? [] : wanted.map(({ name, base }): [string, string] => [name, prefix + base]);
-      return { preset, prefix, schema, renames: new Map(renames) };
-    });
+/** A schema and prefix under which some tables of a preset are there, and how many. */
+type Place = { preset: Preset; place: Recognised; seen: number };
+
+function placesOf(preset: Preset, tables: readonly ShopTable[]): Place[] {
+  const wanted = wantedTables(preset);
+  const places = new Map<string, Place>();
+  for (const { base } of wanted) {
+    for (const { name, schema } of tables.filter((one) => one.name.endsWith(base))) {
+      const prefix = name.slice(0, name.length - base.length);
+      const key = JSON.stringify([prefix, schema]);
+      if (places.has(key)) continue;
+      const seen = wanted.filter((one) => {
+        const table = tables.find((other) => other.schema === schema && other.name === prefix + one.base);
+        return table !== undefined && one.columns.every((column) => table.columns.includes(column));
+      }).length;
+      places.set(key, { preset, place: placeAt(preset, prefix, schema), seen });
+    }
+  }
+  return [...places.values()];
+}
+
+const wantedTables = (preset: Preset) =>
+  Object.entries(preset.tables).map(([name, columns]) => ({ name, base: name.slice(preset.prefix.length), columns }));
+
+function placeAt(preset: Preset, prefix: string, schema: string | undefined): Recognised {
+  const isAsWritten = prefix === preset.prefix && schema === undefined;
+  const renames = isAsWritten
+    ? []
+    : wantedTables(preset).map(({ name, base }): [string, string] => [name, prefix + base]);
+  return { preset, prefix, schema, renames: new Map(renames) };
 }
