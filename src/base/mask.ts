@@ -1,7 +1,10 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
-/** Characters between the digits of a phone number, plain or percent-encoded. */
-const gap = '(?:[ .()/-]|%20|%28|%29|\\+(?=\\d)){0,3}';
+/** Between two digits of a phone number: spaces, dashes, brackets and invisible characters, plain or percent-encoded. */
+const separator = '[ .()/\\p{Zs}\\p{Pd}\\p{Cf}\u2212]|%(?:20|28|29|2D|2E)|%C2%A0|%E2%80%9[0-5]';
+const gap = `(?:${separator}|\\+(?=\\d)){0,3}`;
+/** An underscore also separates the dates of a window, so it counts between the usual groups of a number only. */
+const grouping = '(?:[ ._\\p{Zs}\\p{Pd}\u2212]|%2D|%5F)';
 
 /** Patterns of tokens, e-mail addresses and phone numbers. Order codes, dates and ids stay readable. */
 const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
@@ -11,11 +14,14 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
     /[^\s"'<>:;,()=&?/]+(?:@|%40)(?:[\p{L}\p{N}_-]|%[0-9a-f]{2})+(?:\.(?:[\p{L}\p{N}_-]|%[0-9a-f]{2})+)+/giu,
     '[e-mail]',
   ],
-  [new RegExp(`(?<![\\w.])(?:\\+|%2B|\\(?0)(?:${gap}\\d){8,14}(?!\\d)`, 'gi'), '[phone]'],
+  // Month and day of a date are no beginning of a number.
+  [new RegExp(`(?<![\\w.]|\\d{4}-|\\d{4}-\\d\\d-)(?:\\+|%2B|\\(?0)(?:${gap}\\d){8,14}(?!\\d)`, 'giu'), '[phone]'],
   // A Korean mobile number in international form without its plus.
-  [new RegExp(`(?<![\\w.-])82${gap}0?1[016-9](?:${gap}\\d){7,8}(?!\\d)`, 'gi'), '[phone]'],
-  [/(?<![\w-])\(?\d{3}\)?[ .-]\d{3,4}[ .-]\d{4}(?![\w-])/g, '[phone]'],
-  // Not the table that a message of MySQL names: for table `shop`.`long_name`, Table 'shop.long_name' doesn't exist.
+  [new RegExp(`(?<![\\w.-])82${gap}0?1[016-9](?:${gap}\\d){7,8}(?!\\d)`, 'giu'), '[phone]'],
+  [
+    new RegExp(`(?<![\\w-])(?:\\(?\\d{3}\\)?|82_\\d\\d)${grouping}\\d{3,4}${grouping}\\d{4}(?![\\w-])`, 'giu'),
+    '[phone]',
+  ],
   [/(?<!`[\w$-]{1,64}`\.`)(?<!\bTable '[\w$-]{1,64}\.)\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
 ];
 
@@ -27,26 +33,30 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
  */
 export function mask(text: string, secrets: readonly (string | undefined)[] = []): string {
   const patterns = [...new Set(secrets)].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
-  let masked = text;
+  let masked = narrow(text);
   for (const pattern of patterns) masked = masked.replaceAll(pattern, '[masked]');
   for (const [pattern, replacement] of privatePatterns) masked = masked.replaceAll(pattern, replacement);
   return masked;
 }
+
+/** Full-width letters, digits and signs, as Korean and Japanese keyboards type them, in their ASCII form. */
+const narrow = (text: string) => text.replaceAll(/[\uff01-\uff5e]+/g, (wide) => wide.normalize('NFKC'));
 
 /** Shorter secrets are ignored: they would be found inside other words. */
 const minLength = 2;
 
 function patternsOf(secret: string): RegExp[] {
   const trimmed = secret.trim();
-  const digits = trimmed.replaceAll(/\D/g, '');
-  const isNumber = digits.length >= 7 && /^[\d\s+().\-/]*$/.test(trimmed);
-  const patterns = formsOf(trimmed)
+  const plain = narrow(trimmed);
+  const digits = plain.replaceAll(/\D/g, '');
+  const isNumber = digits.length >= 7 && /^[\d\s+().\-/_\p{Pd}\p{Cf}\u2212]*$/u.test(plain);
+  const patterns = [...new Set([...formsOf(plain), ...formsOf(trimmed)])]
     .filter((form) => form.length >= minLength)
     .map((form) => new RegExp(escaped(form), 'giu'));
   if (!isNumber) return patterns;
   // The national number, without country code and leading zero.
   const core = digits.replace(/^(?:00)?82/, '').replace(/^0+/, '');
-  const number = new RegExp(`(?:\\+|%2B)?(?:00)?(?:82)?${gap}0?${[...core].join(gap)}(?!\\d)`, 'gi');
+  const number = new RegExp(`(?:\\+|%2B)?(?:00)?(?:82)?${gap}0?${[...core].join(gap)}(?!\\d)`, 'giu');
   return core.length >= 7 ? [...patterns, number] : patterns;
 }
 

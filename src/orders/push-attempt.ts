@@ -171,7 +171,8 @@ function contactOf(
 function deadLettersOf({ desired, reasons, failedLines }: PushAttempt): NewDeadLetter[] {
   const { order, lines, faulty } = desired.prepared;
   const { code } = order;
-  const ofLines = [...faulty.map(({ lineCode: _, ...deadLetter }) => deadLetter), ...failedLines.values()];
+  const faultyLines = faulty.map(({ lineCode: _, ...deadLetter }) => deadLetter);
+  const ofLines = [...faultyLines, ...failedLines.values()].map((deadLetter) => ({ ...deadLetter, partOf: order }));
   if (reasons.length === 0) return ofLines;
   const payload = { order, lines };
   return [{ kind: 'order', key: code, order_code: code, reason: reasons.join('; '), payload }, ...ofLines];

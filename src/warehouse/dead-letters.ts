@@ -12,10 +12,13 @@ export type NewDeadLetter = {
   order_code?: string | undefined;
   reason: string;
   payload: unknown;
+  /** What the record belongs to, such as a line's order. Not stored; the service may quote its customer in the reason. */
+  partOf?: unknown;
 };
 
 /** The reason without values of the customer's columns (promise 9): the service may quote what it was sent. */
-export const maskedReason = ({ reason, payload }: NewDeadLetter) => mask(reason, privateTextsOf(payload));
+export const maskedReason = ({ reason, payload, partOf }: NewDeadLetter) =>
+  mask(reason, privateTextsOf([payload, partOf]));
 
 /** Stores a record that could not be synced. An open dead letter of the record gets the new reason and counts another attempt. */
 export async function putDeadLetter(db: Db, deadLetter: NewDeadLetter): Promise<void> {

@@ -63,6 +63,9 @@ export function recordColumns(push: PushRecord) {
     shop_updated_at: push.shopUpdatedAt,
     ordered_at: push.orderedAt,
     waiting: push.waiting.map(({ lineCode, productCode }) => ({ line_code: lineCode, product_code: productCode })),
-    dead_letters: push.deadLetters.map((deadLetter) => ({ ...deadLetter, reason: maskedReason(deadLetter) })),
+    dead_letters: push.deadLetters.map(({ partOf, ...deadLetter }) => ({
+      ...deadLetter,
+      reason: maskedReason({ ...deadLetter, partOf }),
+    })),
   };
 }

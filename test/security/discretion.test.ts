@@ -62,6 +62,7 @@ async function fillShop(shop: (text: string, values?: unknown[]) => Promise<unkn
     ['REFUSED-2', 'mobile'],
     ['DEVICE', email],
     ['BROKEN', everything],
+    ['LINE-REFUSED', 'pc'],
   ]) {
     await shop(
       `insert into o (code, user_code, user_name, user_phone, user_email, user_grade_code, store_name, order_device)
@@ -75,6 +76,7 @@ async function fillShop(shop: (text: string, values?: unknown[]) => Promise<unkn
        ('LINE-ONLY', '1', null, $1, $1, $1, to_jsonb($1::text))`,
     [everything],
   );
+  await shop(`insert into l (order_code, line_code, product_id) values ('LINE-REFUSED', '1', 8)`);
   await shop(
     `insert into o (code) values ('LINE-ONLY'); insert into o (code, user_name, user_email) values (null, '${name}', '${email}')`,
   );
@@ -84,7 +86,12 @@ async function fillShop(shop: (text: string, values?: unknown[]) => Promise<unkn
 /** Says back what it is sent, in every encoding, and shows reviews with the customer in fields that cannot hold it. */
 const echoing = {
   answer(answer: { status: number; headers: Record<string, string>; body: unknown }, call: Echoed) {
-    if (call.path === '/v1/orders' && call.method === 'POST') {
+    if (call.path.endsWith('/sub_orders') && call.method === 'POST') {
+      // The request for a line names no customer: the client does not know what to mask.
+      answer.status = 422;
+      answer.body = { error: `${name} may not buy this` };
+    }
+    if (call.path === '/v1/orders' && call.method === 'POST' && call.form.get('code') !== 'LINE-REFUSED') {
       const sent = call.form.toString();
       const decoded = decodeURIComponent(sent.replaceAll('+', ' '));
       answer.status = call.form.get('code') === 'REFUSED-2' ? 400 : 422;
@@ -182,5 +189,6 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
   expect(deadLetters.map(({ kind }) => kind)).toEqual(
     expect.arrayContaining(['category', 'order', 'review', 'webhook']),
   );
+  expect(outputs.reasons).toContain('may not buy this');
   expect(outputs['sync catalog']).toMatch(/user_grades\.sql cannot be computed.*22P02/);
 });

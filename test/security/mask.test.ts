@@ -10,6 +10,15 @@ test.each([
   ['call 821012345678 or +82-10-1234-5678 or 82 10 1234 5678', 'call [phone] or [phone] or [phone]'],
   ['phone=%2B821012345678', 'phone=[phone]'],
   ['010.1234.5678, (02) 123-4567, 010 12345678', '[phone], [phone], [phone]'],
+  [
+    '０１０-１２３４-５６７８ or ０１０－１２３４－５６７８ or ＋８２１０１２３４５６７８',
+    '[phone] or [phone] or [phone]',
+  ],
+  ['010–1234–5678 or 010\u22121234\u22125678', '[phone] or [phone]'],
+  ['010\u00a01234\u00a05678 or 010\u200b12345678', '[phone] or [phone]'],
+  ['010_1234_5678 or 82_10_1234_5678', '[phone] or [phone]'],
+  ['phone=010%2D1234%2D5678&x=010%E2%80%931234%E2%80%935678', 'phone=[phone]&x=[phone]'],
+  ['kim＠shop.example', '[e-mail]'],
 ])('%s is masked by its shape', (text, masked) => {
   expect(mask(text)).toBe(masked);
 });
@@ -19,6 +28,7 @@ test.each([
   'review 8210123 of page 12, status 422, 1234567890 rows',
   '2026-11-21T16:33:48.123Z',
   'window 2024-01-01 00:00:00 to 2024-02-15 00:00:00',
+  '2024-01-01 – 2024-02-15, 2024-01-01 - 2024-02-15, 2024-01-01_2024-02-15',
 ])('%s stays as it is', (text) => {
   expect(mask(text)).toBe(text);
 });
@@ -30,10 +40,13 @@ test.each([
   ['Kim Minji', 'Kim+Minji was refused'],
   ['010-1234-5678', '8210-12345678 was refused'],
   ['+82 10 1234 5678', '01012345678 was refused'],
+  ['０１０–１２３４–５６７８', '010.1234.5678 was refused'],
+  ['Ｍｉｎｊｉ', 'ｍｉｎｊｉ was refused'],
+  ['Ｍｉｎｊｉ', '%EF%BC%AD%EF%BD%89%EF%BD%8E%EF%BD%8A%EF%BD%89 was refused'],
   ['kim@한글.kr', 'kim@xn--bj0bj06e.kr was refused'],
 ])('the secret %s is found in: %s', (secret, text) => {
   expect(mask(text, [secret])).toMatch(/(\[masked\]|\[e-mail\]) was refused$/);
-  expect(mask(text, [secret])).not.toMatch(/minji|5678|김|EA%B9|uae40|@/i);
+  expect(mask(text, [secret])).not.toMatch(/minji|5678|김|EA%B9|uae40|ｍｉｎｊｉ|EF%BC|@/iu);
 });
 
 test('a complaint of the database about a value is reported without the value, one about a constraint with its name', () => {
@@ -47,6 +60,11 @@ test('a complaint of the database about a value is reported without the value, o
   expect(describeError(complaint('23505', 'duplicate key value violates unique constraint "orders_pkey"'))).toBe(
     'duplicate key value violates unique constraint "orders_pkey"',
   );
+});
+
+test('what describes an error masks addresses and phone numbers in the error and its causes', () => {
+  const cause = new Error('no grade for minji@shop.example');
+  expect(describeError(new Error('call 010-1234-5678', { cause }))).toBe('call [phone]: no grade for [e-mail]');
 });
 
 test('a field is private in whichever way its name is written', () => {

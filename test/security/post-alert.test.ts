@@ -1,0 +1,37 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { postAlert } from '../../src/alerts/post-alert.ts';
+
+/** A receiver that answers as `respond` says; `came` holds the path and the body of each request. */
+async function startReceiver(respond: { status: number; headers?: Record<string, string> }) {
+  const came: { path: string | undefined; body: string }[] = [];
+  const server = createServer(async (request, response) => {
+    came.push({ path: request.url, body: (await request.setEncoding('utf8').toArray()).join('') });
+    const isFirst = came.length === 1;
+    response.writeHead(isFirst ? respond.status : 200, isFirst ? respond.headers : {}).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { came, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+test('an alert reaches the receiver without the signs of a mention or a link', async () => {
+  const { came, url } = await startReceiver({ status: 200 });
+  await postAlert(`${url}/hook`, 'review-sync: <!channel> & <http://evil.example|here>');
+  expect(came.map(({ body }) => JSON.parse(body))).toEqual([
+    { text: 'review-sync: &lt;!channel&gt; &amp; &lt;http://evil.example|here&gt;' },
+  ]);
+});
+
+test.each([301, 302, 303, 307, 308])(
+  'an alert that is answered with a redirect (%i) is an error and goes nowhere else',
+  async (status) => {
+    const { came, url } = await startReceiver({ status, headers: { location: '/elsewhere' } });
+    await expect(postAlert(`${url}/hook`, 'secret text')).rejects.toThrow();
+    expect(came.map(({ path }) => path)).toEqual(['/hook']);
+  },
+);
