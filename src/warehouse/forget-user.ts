@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './index.ts';
 
 /** Numbers of rows with data of one customer. `contacts`: orders with a hash of e-mail address and phone number. */
@@ -70,23 +70,37 @@ export function maskTraces(db: Db, user: User): Promise<UserTraces> {
 }
 
 const ownOrders = ({ code, orders }: User) => sql`own as (
-  select order_code as code from warehouse.reviews where user_code = ${code} and order_code is not null
+  select order_code as code from warehouse.reviews where ${isText(sql`user_code`, code)} and order_code is not null
   union
   select order_code from sync.dead_letters where order_code is not null and ${names(code)}
   union
   select unnest(${orders}::text[])
 )`;
 
-const isOwnReview = ({ code }: User) => sql`user_code = ${code}`;
+const spaces = sql`E' \\t\\r\\n'`;
 
-/** A text anywhere in the record that is the code and nothing else. */
-const names = (code: string) =>
-  sql`jsonb_path_exists(payload, '$.** ? (@ == $code)', jsonb_build_object('code', ${code}::text))`;
+/** Shops pad codes, and write them as numbers. */
+const isText = (value: RawBuilder<unknown>, code: string) =>
+  sql`btrim(${value}, ${spaces}) = btrim(${code}, ${spaces})`;
+
+const isOwnReview = ({ code }: User) => isText(sql`user_code`, code);
+
+/** A text or number anywhere in the record that is the code and nothing else. */
+const names = (code: string) => sql`exists (
+  select from jsonb_path_query(payload, '$.** ? (@.type() == "string" || @.type() == "number")') as value
+  where ${isText(sql`value #>> '{}'`, code)}
+)`;
 
 const isOwnDeadLetter = ({ code }: User) =>
   sql`reason <> 'forgotten' and (${names(code)} or order_code in (select code from own))`;
 
-const isOwnWebhook = ({ code }: User) => sql`strpos(body, to_json(${code}::text)::text) > 0`;
+/** The code as a whole value of the body, which may be no JSON: in quotes, or where a number stands. */
+function isOwnWebhook({ code }: User) {
+  const pattern = JSON.stringify(code.trim())
+    .slice(1, -1)
+    .replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  return sql`body ~ ${`"\\s*${pattern}\\s*"|[:,[]\\s*${pattern}\\s*[],}]`}`;
+}
 
 const hasPersonalContent = sql`(content -> 'product_options' <> '{}' or content ->> 'invoice' is not null)`;
 

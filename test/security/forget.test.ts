@@ -8,11 +8,12 @@ const customer = 'minji-login';
 
 async function fill(world: World): Promise<void> {
   await world.warehouse(`
-    insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, user_name, message, order_code, score,
-      product_options, images, extra)
-    values (1, now(), now(), 7, '${customer}', 'Kim Minji', 'Minji likes it', 'ORDER-1', 5, '{"engraving": "Minji"}',
-        '[{"url": "minji.jpg"}]', '{"user_email": "minji@shop.example"}'),
-      (2, now(), now(), 8, 'another', 'Park Jisoo', 'fine', 'ORDER-9', 4, null, null, '{}');
+    insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, user_name, message, code, order_code,
+      sub_order_code, score, product_options, images, videos, options, extra)
+    values (1, now(), now(), 7, '${customer}', 'Kim Minji', 'Minji likes it', 'minji-review', 'ORDER-1', 'minji-line', 5,
+        '{"engraving": "Minji"}', '[{"url": "minji.jpg"}]', '[{"url": "minji.mp4"}]', '[{"value": "Minji"}]',
+        '{"user_email": "minji@shop.example"}'),
+      (2, now(), now(), 8, 'another', 'Park Jisoo', 'fine', null, 'ORDER-9', null, 4, null, null, null, null, '{}');
     insert into sync.order_links (order_code, order_id, contact_hash, contact_sent) values
       ('ORDER-1', 1, 'hash-1', true), ('ORDER-2', 2, 'hash-2', false), ('ORDER-9', 9, 'hash-9', true);
     insert into sync.sub_order_links (order_code, line_code, sub_order_id, content)
@@ -64,6 +65,13 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
     { id: 1, score: 5, user_code: null, user_name: null, message: null },
     { id: 2, score: 4, user_code: 'another', user_name: 'Park Jisoo', message: 'fine' },
   ]);
+  // No column of the customer's rows shows who it was.
+  const ownRows = await world.warehouse(`
+    select to_jsonb(r) from warehouse.reviews r where id = 1
+    union all select to_jsonb(d) from sync.dead_letters d where key in ('1', 'ORDER-1')
+    union all select to_jsonb(w) from sync.webhook_inbox w where body is null
+    union all select to_jsonb(l) from sync.sub_order_links l where order_code in ('ORDER-1', 'ORDER-2')`);
+  expect(JSON.stringify(ownRows)).not.toMatch(/minji/i);
   expect(await world.warehouse('select order_code, content from sync.sub_order_links order by 1')).toEqual([
     ...['ORDER-1', 'ORDER-2'].map((order_code) => ({
       order_code,
@@ -98,6 +106,37 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
     orderLines: 0,
     contacts: 0,
   });
+});
+
+test('forget user finds a code that is written as a number or with spaces, and no longer number that contains it', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await world.warehouse(`
+    insert into warehouse.reviews (id, created_at, updated_at, user_code, message) values
+      (1, now(), now(), '770077 ', 'mine'), (2, now(), now(), '1770077', 'of another');
+    insert into sync.dead_letters (kind, key, reason, payload) values
+      ('order', 'A', 'why', '{"order": {"user_code": 770077}}'), ('order', 'B', 'why', '{"order": {"user_code": "770077 "}}'),
+      ('order', 'C', 'why', '{"order": {"user_code": 1770077}}'), ('order', 'D', 'why', '{"order": {"user_code": "7700771"}}');
+    insert into sync.webhook_inbox (body, size, due_at) values
+      ('[{"reviews": [{"id": 1, "user_code": 770077}]}]', 1, now() + interval '1 hour'),
+      ('[{"reviews": [{"id": 1, "user_code": "770077 "}]}]', 1, now() + interval '1 hour'),
+      ('[{"reviews": [{"id": 1, "user_code": 1770077}]}]', 1, now() + interval '1 hour'),
+      ('not JSON, user_code "770077"', 1, now() + interval '1 hour'),
+      ('not JSON', 1, now() + interval '1 hour')`);
+  const counts = { reviews: 1, deadLetters: 2, webhooks: 3 };
+  const dry = await runCli(['forget', 'user', '770077', '--json'], world.environment);
+  expect(JSON.parse(dry.stdout)).toMatchObject(counts);
+  expect(await runCli(['forget', 'user', ' 770077', '--apply'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse('select message from warehouse.reviews order by id')).toEqual([
+    { message: null },
+    { message: 'of another' },
+  ]);
+  expect(await world.warehouse('select key from sync.dead_letters where resolved_at is null order by key')).toEqual([
+    { key: 'C' },
+    { key: 'D' },
+  ]);
+  expect(
+    await world.warehouse('select id::integer from sync.webhook_inbox where body is not null order by id'),
+  ).toEqual([{ id: 3 }, { id: 5 }]);
 });
 
 test('a dead letter that is resolved or discarded holds its record no longer', async () => {
