@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MalformedResponseError, UnknownOutcomeError } from '../../src/review-api/index.ts';
-import { client, january, json, tinyService } from './tiny-service.ts';
+import { client, january, json, quick, tinyService } from './tiny-service.ts';
 
 test('a body larger than allowed is an error that says so, and never fills the memory', async () => {
   const service = await tinyService(() => json([{ id: 1, message: 'x'.repeat(50_000) }]));
@@ -10,6 +10,12 @@ test('a body larger than allowed is an error that says so, and never fills the m
   expect(error.message).toContain('the body is larger than allowed');
   const write = await api.subOrders.create(5, { product_id: 3, price: '1' }).catch((reason) => reason);
   expect(write).toBeInstanceOf(UnknownOutcomeError);
+});
+
+test('without a setting of its own the client reads at most 64 MiB of a body', async () => {
+  const service = await tinyService(() => ({ body: Buffer.alloc(64 * 1024 * 1024 + 1, ' ') }));
+  const api = client(service.url, { retry: { ...quick, attempts: 1, malformedAttempts: 1 } });
+  await expect(api.reviews.page(january, 1)).rejects.toThrow('the body is larger than allowed');
 });
 
 test('a body that is not UTF-8 is an error where the client reads its texts, and kept as bytes where it does not', async () => {

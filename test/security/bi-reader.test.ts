@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
+import { queueClasses } from '../../src/queue/connection.ts';
 import { enterAlerts } from '../../src/warehouse/alerts.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { runCli } from '../harness/cli.ts';
@@ -83,6 +84,13 @@ test('every connection looks for functions in pg_catalog first, also where the a
     `select current_setting('search_path') as path, current_setting('statement_timeout') as timeout`,
   );
   expect(rows).toEqual([{ path: 'pg_catalog,pg_temp', timeout: '7777ms' }]);
+});
+
+test('every connection of the queue looks for functions in the schema of the queue, never in public', async () => {
+  const { connection, close } = await queueClasses(await createDatabase('migrated'));
+  onTestFinished(() => close());
+  const { rows } = await (connection as pg.Pool).query(`select current_setting('search_path') as path`);
+  expect(rows).toEqual([{ path: 'bullmq,pg_temp' }]);
 });
 
 test('doctor warns where everybody may create functions, and of a view that calls one', async () => {

@@ -2,7 +2,9 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { openLog } from '../../src/base/log.ts';
 import { cached } from '../../src/server/cached.ts';
+import { openTokenThrottle } from '../../src/server/token-throttle.ts';
 import { shapeOf } from '../../src/webhooks/json-shape.ts';
 import { runProcess, startCli } from '../harness/cli.ts';
 import { refusalOf } from '../harness/refusal.ts';
@@ -44,6 +46,16 @@ test('a page is read, a button pressed and a wrong token slowed, and no address 
   const end = await serving.stop();
   expect(end.stderr).toMatch(/a request had a wrong token/);
   expect(end.stderr).not.toContain('wrong"}');
+});
+
+test('responses to wrong tokens wait for each other, a quarter of a second each, and the fifty-first is refused at once', async () => {
+  const throttle = openTokenThrottle(openLog('silent'));
+  const startedAt = performance.now();
+  const waiting = Array.from({ length: 50 }, () => throttle.wrongToken('/metrics'));
+  expect(await throttle.wrongToken('/metrics')).toBe(false);
+  expect(await Promise.all(waiting.slice(0, 3))).toEqual([true, true, true]);
+  // A lower bound only: a timer of Node may end a millisecond early, never much.
+  expect(performance.now() - startedAt).toBeGreaterThan(700);
 });
 
 test('a webhook comes in by a long secret; no prefix of it suffices, and a path that is too long is not said back', async () => {
