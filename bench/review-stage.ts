@@ -31,8 +31,12 @@ export async function openReviewStage() {
     },
     /** For a process of ours that reads the stub into the warehouse. */
     environmentOf: (warehouseUrl: string) => ({
-      ...{ SHOP_DATABASE_URL: warehouseUrl, WAREHOUSE_DATABASE_URL: warehouseUrl, REVIEW_API_BASE_URL: origin },
-      ...{ REVIEW_API_CLIENT_ID: 'bench', REVIEW_API_CLIENT_SECRET: 'bench', REVIEW_API_TIME_ZONE: 'UTC' },
+      SHOP_DATABASE_URL: warehouseUrl,
+      WAREHOUSE_DATABASE_URL: warehouseUrl,
+      REVIEW_API_BASE_URL: origin,
+      REVIEW_API_CLIENT_ID: 'bench',
+      REVIEW_API_CLIENT_SECRET: 'bench',
+      REVIEW_API_TIME_ZONE: 'UTC',
     }),
     async close(): Promise<void> {
       stub.kill();

@@ -54,9 +54,18 @@ const message = 'It fits well and came the next day; the colour is that of the p
 const variant = (name: string) => `https://images.example.com/reviews/2020/01/01/${name}/0123456789abcdef.jpg`;
 const images = JSON.stringify([
   {
-    ...{ url: variant('full'), gallery_url: variant('gallery'), portrait_url: variant('portrait') },
-    ...{ thumbnail_url: variant('thumbnail'), width: 1200, height: 900, gallery_width: 600, gallery_height: 450 },
-    ...{ portrait_width: 300, portrait_height: 400, thumbnail_width: 100, thumbnail_height: 100 },
+    url: variant('full'),
+    gallery_url: variant('gallery'),
+    portrait_url: variant('portrait'),
+    thumbnail_url: variant('thumbnail'),
+    width: 1200,
+    height: 900,
+    gallery_width: 600,
+    gallery_height: 450,
+    portrait_width: 300,
+    portrait_height: 400,
+    thumbnail_width: 100,
+    thumbnail_height: 100,
   },
 ]);
 

@@ -7,7 +7,7 @@ select 'create role bi_user login' where to_regrole('bi_user') is null
 alter role bi_user password :'password';
 grant bi_reader to bi_user;
 -- A dashboard must not take the connections and the time that review-sync needs. These are defaults of the role: somebody
--- with the password can set the times anew in a session, so give it to the BI tool only.
+-- with the password can change the times in a session, so give it to the BI tool only.
 alter role bi_user connection limit 10;
 alter role bi_user set statement_timeout = '60s';
 alter role bi_user set lock_timeout = '5s';

@@ -212,7 +212,7 @@ export function mysqlSession(
 
     async repeatedCodes(orders, limit) {
       const { type } = typeOf(orders, 'code');
-      // Grouped by the column itself, so that its index serves. Codes that the collation holds for equal are told apart here.
+      // Grouped by the column itself, so that its index serves. Codes that the collation holds for equal are separated here.
       const groups = await codes(
         orders,
         `where w.\`code\` is not null group by w.\`code\` having count(*) > 1 limit ${suspectsAtMost}`,

@@ -9,7 +9,11 @@ import { nearest, recognise } from '../../src/app/init/recognise.ts';
 import { meaningOf, renameTables } from '../../src/shop/sql-text.ts';
 
 const preset = (name: string, tables: Preset['tables'], more: Partial<Preset> = {}): Preset => ({
-  ...{ name, title: name, database: 'mysql', prefix: 'wp_', tables },
+  name,
+  title: name,
+  database: 'mysql',
+  prefix: 'wp_',
+  tables,
   ...more,
 });
 const table = (name: string, ...columns: string[]) => ({ name, columns, schema: undefined });

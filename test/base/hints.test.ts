@@ -71,9 +71,9 @@ test.each([
 test('a plain message stays unchanged, and nothing is shown twice', () => {
   expect(describeWithHint(new Error('28 of 200 parts failed'))).toBe('28 of 200 parts failed');
   const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-  const told = new ReviewSyncError('shop', `The shop cannot be reached: ${describeError(cause)}`, { cause });
-  expect(describeError(told)).toBe('The shop cannot be reached: nothing listens there (connect ECONNREFUSED)');
-  expect(describeWithHint(new Error(describeWithHint(told), { cause: told }))).toBe(describeWithHint(told));
+  const reported = new ReviewSyncError('shop', `The shop cannot be reached: ${describeError(cause)}`, { cause });
+  expect(describeError(reported)).toBe('The shop cannot be reached: nothing listens there (connect ECONNREFUSED)');
+  expect(describeWithHint(new Error(describeWithHint(reported), { cause: reported }))).toBe(describeWithHint(reported));
 });
 
 test.skipIf(!hasRedis)(

@@ -70,12 +70,12 @@ test.each([
   ['shop.orders.csv', 'order_id,colour\n1,red\n', 'has no column colour'],
   ['shop.nothing.csv', 'a\n1\n', 'no table shop.nothing'],
   ['shop.stores.json', '{}', 'expected an array of rows'],
-])('%s that is wrong is named with what is wrong', async (file, text, told) => {
+])('%s that is wrong is named with what is wrong', async (file, text, expected) => {
   const folder = await fixtures();
   await writeFile(join(folder, 'tables', file), text);
   const { end } = await check(folder);
   expect(end.status).toBe(2);
-  expect(end.stderr).toContain(told);
+  expect(end.stderr).toContain(expected);
 });
 
 test('a user who may only read, on a database that takes no writes, can run the fixtures', async () => {

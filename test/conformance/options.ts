@@ -56,7 +56,11 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const unknown = section.find((name) => !chapters.some((chapter) => chapter.name === name));
   if (unknown !== undefined) throw new UsageError(`there is no section ${unknown}`);
   return {
-    ...{ url, clientId, clientSecret, optionsForm: form, sections: section },
+    url,
+    clientId,
+    clientSecret,
+    optionsForm: form,
+    sections: section,
     readOnly: values['read-only'] ?? false,
     yes: values.yes ?? false,
     json: values.json ?? false,
@@ -77,9 +81,18 @@ function parsed(args: readonly string[]) {
       args: [...args],
       allowPositionals: true,
       options: {
-        ...{ 'client-id': text, 'client-secret': text, 'product-code': text, 'image-url': text, 'option-type': text },
-        ...{ 'options-form': text, 'foreign-review': text, 'receiver-port': text, wait: text },
-        ...{ 'read-only': flag, yes: flag, json: flag },
+        'client-id': text,
+        'client-secret': text,
+        'product-code': text,
+        'image-url': text,
+        'option-type': text,
+        'options-form': text,
+        'foreign-review': text,
+        'receiver-port': text,
+        wait: text,
+        'read-only': flag,
+        yes: flag,
+        json: flag,
         section: { type: 'string', multiple: true },
       },
     });

@@ -52,7 +52,11 @@ export async function optionsAnswer(session: Session) {
   const created_at = (await clockOf(session)).daysAgo(1, '12:00:00').iso;
   const item = { review_option_type_id: session.settings.optionTypeId, created_at, value: 'Fits well' };
   return postJson(session, 'reviews', 'with-options', {
-    ...{ product_code, message, score, user_code, user_name },
+    product_code,
+    message,
+    score,
+    user_code,
+    user_name,
     options: [item],
   });
 }

@@ -21,9 +21,20 @@ export const settingsFor = (url: string, more: Partial<Settings> = {}): Settings
 export async function seededService(options: Partial<ReferenceServiceOptions> = {}): Promise<Running> {
   const at = new Date(Date.now() - 3_600_000);
   const rich = {
-    ...{ code: 'rich', product_code: 'P-1', message: 'Rich.', score: 5, created_at: at, updated_at: at },
-    ...{ user_code: 'kim', user_name: 'Kim', images_count: 1, videos_count: 1, comments_count: 1 },
-    ...{ third_party_name: 'partner', sub_brand_id: 7, tag_name: 'tag' },
+    code: 'rich',
+    product_code: 'P-1',
+    message: 'Rich.',
+    score: 5,
+    created_at: at,
+    updated_at: at,
+    user_code: 'kim',
+    user_name: 'Kim',
+    images_count: 1,
+    videos_count: 1,
+    comments_count: 1,
+    third_party_name: 'partner',
+    sub_brand_id: 7,
+    tag_name: 'tag',
     options: [{ review_option_type_id: 3, value: 'Tall' }],
   };
   return runService(options, (databaseUrl) => seedReviews(databaseUrl, [rich]));

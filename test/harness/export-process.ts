@@ -27,7 +27,11 @@ export async function inExportProcess(
   const db: typeof opened.db = new Kysely({ dialect: new PostgresDialect({ pool }) });
   const abort = new AbortController();
   const api = openReviewApi({
-    ...{ baseUrl: service, clientId: 'demo', clientSecret: 'demo', concurrency: 4, signal: abort.signal },
+    baseUrl: service,
+    clientId: 'demo',
+    clientSecret: 'demo',
+    concurrency: 4,
+    signal: abort.signal,
     log: openLog('silent'),
     retry: { baseDelayMs: 1, maxDelayMs: 2 },
     // Asked before each request: a dead process sends none.

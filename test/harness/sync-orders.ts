@@ -36,8 +36,16 @@ export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> 
 
 function sliceDeps({ api, shop, warehouse, orderStore, log, now, config }: App, more: Partial<SliceDeps> = {}) {
   return {
-    ...{ api, shop, log, now, db: warehouse.db, store: orderStore, signal: new AbortController().signal },
-    ...{ contactMaxAgeDays: config.orderContactMaxAgeDays, deletes: config.orderDeletes, settleMs: 1 },
+    api,
+    shop,
+    log,
+    now,
+    db: warehouse.db,
+    store: orderStore,
+    signal: new AbortController().signal,
+    contactMaxAgeDays: config.orderContactMaxAgeDays,
+    deletes: config.orderDeletes,
+    settleMs: 1,
     patience: { firstMs: 50, secondMs: 20, pauseMs: 1, totalMs: 500, totalOfKnownMs: 50 },
     ...more,
   } satisfies SliceDeps;

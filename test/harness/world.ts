@@ -50,7 +50,12 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   };
   const all = opened.move();
   return {
-    ...{ shopUrl, warehouseUrl, serviceUrl: service.url, serviceDatabaseUrl: serviceDatabase, service, environment },
+    shopUrl,
+    warehouseUrl,
+    serviceUrl: service.url,
+    serviceDatabaseUrl: serviceDatabase,
+    service,
+    environment,
     warehouse: (text, values) => queryAgain(warehouseUrl, text, values),
     atService: (text, values) => queryAgain(serviceDatabase, text, values),
     shop: (text, values) => queryAgain(shopUrl, text, values),

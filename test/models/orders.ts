@@ -283,7 +283,13 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       ...released(keepsLease),
     });
     const attemptOf = ({ version, upTo, isAlone, links, failed, isUnsure, keepsLease }: Attempt): Attempt => ({
-      ...{ version, upTo, isAlone, links, failed, isUnsure, keepsLease },
+      version,
+      upTo,
+      isAlone,
+      links,
+      failed,
+      isUnsure,
+      keepsLease,
     });
     /** Ends the attempt: what was pushed, the links, the cursor and the lease in one transaction. */
     const recorded = (
@@ -420,7 +426,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         const links = sorted(linksAfter(worker.links, operation, done.id, worker.seen));
         add(`the service carries out ${show(operation)} of ${name}`, {
           ...become({ ...worker, at: 'applying', links, todo }),
-          ...{ service: done.service, air },
+          service: done.service,
+          air,
         });
         if (operation.kind !== 'create') return;
         const again: Worker = { ...attemptOf(worker), at: 'leased' };

@@ -64,7 +64,7 @@ describe('diffSubOrders', () => {
     });
   });
 
-  test('a line takes no sub-order that is exactly the one of another, whatever their order and whoever lost it', () => {
+  test('a line takes no sub-order that is exactly the one of another, whatever their order and whichever line lost it', () => {
     const small = line('1', { product_options: { size: 'S' } });
     const medium = line('2', { product_options: { size: 'M' } });
     for (const lines of [

@@ -42,7 +42,9 @@ test('a life of orders in Medusa arrives at the service as the shop has it', asy
   const ada = { user: 'cus_1', name: 'Ada Lovelace', phone: '+44 20 1', email: 'ada@example.com', grade: 'Gold' };
   expect(await shop.orders()).toEqual({
     '1001': {
-      ...{ ...ada, total: 72.4, created: '+1h' },
+      ...ada,
+      total: 72.4,
+      created: '+1h',
       lines: [
         { ...shirts, status: 'unpaid' },
         { ...mug, status: 'unpaid' },
@@ -134,7 +136,9 @@ test('a life of orders in Medusa arrives at the service as the shop has it', asy
   );
   await shop.step({ feed: ['1002'] }, version('o2', 2, 10, [['i5', 1, 'unit_price = 10']]));
   expect((await shop.orders())['1002']).toEqual({
-    ...{ total: 10, email: 'guest@example.com', created: '+11h' },
+    total: 10,
+    email: 'guest@example.com',
+    created: '+11h',
     lines: [{ product: 'prod_2', price: 10, status: 'paid' }],
   });
   await shop.step(

@@ -19,7 +19,7 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
   const state = (order: number, status: number) => `
     insert into oc_order_history (order_id, order_status_id, date_added) values (${order}, ${status}, :now);
     update oc_order set order_status_id = ${status} where order_id = ${order}`;
-  /** OpenCart writes the lines of an order anew whenever it is saved. */
+  /** OpenCart writes the lines of an order again whenever it is saved. */
   const lines = (firstId: number, mugs: number) => `
     delete from oc_order_product where order_id = 1; delete from oc_order_option where order_id = 1;
     insert into oc_order_product (order_product_id, order_id, product_id, master_id, name, model, quantity, price, total, tax) values

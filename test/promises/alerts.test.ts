@@ -28,7 +28,9 @@ async function openAlerts(world: World) {
   const faults = { isDeaf: false };
   let now = start;
   const deps = {
-    ...{ db: app.warehouse.db, log: openLog('silent'), now: () => new Date(now) },
+    db: app.warehouse.db,
+    log: openLog('silent'),
+    now: () => new Date(now),
     async post(text: string) {
       if (faults.isDeaf) throw new Error('nobody listens');
       texts.push(text);
@@ -41,7 +43,7 @@ async function openAlerts(world: World) {
   return { app, texts, faults, check };
 }
 
-test('what is wrong is told once, whoever looks and however often, and its recovery once', async () => {
+test('what is wrong is reported once, however many processes look and however often, and its recovery once', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const { texts, check } = await openAlerts(world);
   await Promise.all([check([trouble('reviews')]), check([trouble('reviews')]), check([trouble('reviews')])]);
@@ -146,7 +148,7 @@ test('a run that failed stays in sight until the next of its job goes through, h
   expect(await keys()).toEqual([]);
 });
 
-test('where the warehouse does not answer, so that nothing can be seen, that is told once, and its end once', async () => {
+test('where the warehouse does not answer, so that nothing can be seen, that is reported once, and its end once', async () => {
   const receiver = await startReceiver();
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const app = await world.openApp();
@@ -193,8 +195,8 @@ test.skipIf(!hasRedis)(
       1,
       expect.stringMatching(/the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Read up to/s),
     ]);
-    const [told] = await until(async () => receiver.received.length > 0 && receiver.received);
-    expect(JSON.stringify(told?.body)).toContain('The queue (QUEUE_URL) did not respond');
+    const [posted] = await until(async () => receiver.received.length > 0 && receiver.received);
+    expect(JSON.stringify(posted?.body)).toContain('The queue (QUEUE_URL) did not respond');
     expect((await worker.ended).status).toBe(0);
   },
 );
@@ -215,7 +217,11 @@ test('a flow that never ran is said to be so, and wakes nobody; a lag that is wo
 test('a day that was not read completely is alerted once, after everything had been read, and its end too', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const seed = (at: Date): SeedReview => ({
-    ...{ product_code: 'P1', message: 'fine', score: 5, created_at: at, updated_at: at },
+    product_code: 'P1',
+    message: 'fine',
+    score: 5,
+    created_at: at,
+    updated_at: at,
   });
   const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
   // The newest was created days before the newest change: between them lies nothing, and no hole.

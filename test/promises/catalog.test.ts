@@ -301,7 +301,7 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
       { kind: 'user_grade', key: 'G4', reason: expect.stringMatching(/POST \/v1\/user_grades/) },
     ]);
   }
-  // Mended, reverted or deleted: the dead letter closes by itself. The empty code stays while its row is there.
+  // Corrected, reverted or deleted: the dead letter closes by itself. The empty code stays while its row is there.
   await world.shop(`update c set name = 'Cast' where code = 'cast'; delete from c where name = 'B';
     delete from c where code in ('broken', 'below'); delete from g where name = 'B'; delete from g where code in ('G3', 'G4')`);
   expect((await syncCatalog()).status).toBe(1);

@@ -29,8 +29,12 @@ async function openShared(): Promise<{ world: World; proxy: FaultProxy; environm
   await seedReviews(world.serviceDatabaseUrl, all);
   const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
   const environment = {
-    ...{ ...world.environment, ...off, LOG_LEVEL: 'info', QUEUE_URL: redis.url },
-    ...{ REVIEW_API_BASE_URL: proxy.url, REVIEW_API_REQUESTS_PER_SECOND: String(ceiling) },
+    ...world.environment,
+    ...off,
+    LOG_LEVEL: 'info',
+    QUEUE_URL: redis.url,
+    REVIEW_API_BASE_URL: proxy.url,
+    REVIEW_API_REQUESTS_PER_SECOND: String(ceiling),
   };
   return { world, proxy, environment };
 }

@@ -76,13 +76,13 @@ onEachQueue(({ isHere, environment: onQueue }) => {
       here.service.setFaults({ latencyMs: 300 });
       const detached = [...backfill, '--detach'];
       const ends = await Promise.all([1, 2, 3].map(() => runCli(detached, here.environment)));
-      const told = ends.map(({ stdout }) => JSON.parse(stdout) as { run: string; joined: boolean });
-      expect(new Set(told.map(({ run }) => run)).size).toBe(1);
-      expect(told.map(({ joined }) => joined).sort()).toEqual([false, true, true]);
+      const reports = ends.map(({ stdout }) => JSON.parse(stdout) as { run: string; joined: boolean });
+      expect(new Set(reports.map(({ run }) => run)).size).toBe(1);
+      expect(reports.map(({ joined }) => joined).sort()).toEqual([false, true, true]);
       const followed = await Promise.all([1, 2].map(() => runCli(backfill, here.environment)));
       expect(followed.map(({ status }) => status)).toEqual([0, 0]);
       expect(await here.warehouse('select id, outcome from sync.runs')).toEqual([
-        { id: told[0]?.run, outcome: 'done' },
+        { id: reports[0]?.run, outcome: 'done' },
       ]);
     },
   );

@@ -57,7 +57,9 @@ describe.each(['real', 'capped', 'absent'] as const)(
 /** Reviews that all were written in the same second. */
 const oneSecond = (count: number, score: (index: number) => number | null) =>
   reviews(count, 0, '2026-03-02T12:00:00+09:00').map((review, index) => ({
-    ...{ ...review, score: score(index), product_code: 'P1' },
+    ...review,
+    score: score(index),
+    product_code: 'P1',
     created_at: new Date(Date.parse('2026-03-02T12:00:00+09:00') + (index % 1000)),
   }));
 const around = [...reviews(50, 3600), ...reviews(50, 3600, '2026-03-05T00:00:00+09:00')];

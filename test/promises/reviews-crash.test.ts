@@ -27,7 +27,9 @@ const reviews: SeedReview[] = Array.from({ length: 650 }, (_, index) => {
       message: `review ${index}`,
       score: [null, 1, 5][index % 3] ?? null,
     },
-    ...{ created_at: new Date(at), updated_at: new Date(at), images_count: index % 2 },
+    created_at: new Date(at),
+    updated_at: new Date(at),
+    images_count: index % 2,
   };
 });
 /** What happens until the later run: 280 are edited, again 120 in one second; 20 are added. */

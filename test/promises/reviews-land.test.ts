@@ -19,8 +19,13 @@ beforeEach(async () => {
 afterEach(() => warehouse.close());
 
 const review = (id: unknown, more: object = {}) => ({
-  ...{ id, message: 'fine', score: 5, product_id: 1, product_code: 'P1' },
-  ...{ created_at: '2026-03-01T09:00:00.123+09:00', updated_at: '2026-03-02T09:00:00.456+09:00' },
+  id,
+  message: 'fine',
+  score: 5,
+  product_id: 1,
+  product_code: 'P1',
+  created_at: '2026-03-01T09:00:00.123+09:00',
+  updated_at: '2026-03-02T09:00:00.456+09:00',
   ...more,
 });
 const pageOf = (json: string | Buffer) => {
@@ -34,7 +39,7 @@ const stored = (columns: string) => query(url, `select ${columns} from warehouse
 const openLetters = () =>
   query(url, 'select key, reason from sync.dead_letters where resolved_at is null order by key');
 
-test('of a page with bad records all others land, and the bad ones are kept whole until they are mended', async () => {
+test('of a page with bad records all others land, and the bad ones are kept whole until they are corrected', async () => {
   const good = Array.from({ length: 97 }, (_, index) => review(index + 10));
   const bad = [review(1, { score: 'abc' }), review(2, { created_at: 'now' }), review(null)];
   expect(await land([...bad, ...good])).toMatchObject({ inserted: 97, updated: 0, unchanged: 0, refused: 3 });
@@ -109,8 +114,8 @@ test('a text with NUL or half a surrogate pair lands readable, and what it held 
   expect(await land([odd, review(2)])).toMatchObject({ inserted: 0, updated: 0, unchanged: 2 });
   expect(await compare([odd, review(2)])).toEqual([]);
   expect(await compare([{ ...odd, message: 'a\ufffdb' }, review(2)])).toMatchObject([{ kind: 'stale' }]);
-  const mended = review(1, { message: 'ab', user_name: 'kim', mood: 'fair' });
-  expect(await land([mended])).toMatchObject({ updated: 1 });
+  const corrected = review(1, { message: 'ab', user_name: 'kim', mood: 'fair' });
+  expect(await land([corrected])).toMatchObject({ updated: 1 });
   expect((await stored('message, extra'))[0]).toEqual({ message: 'ab', extra: { mood: 'fair' } });
 });
 
@@ -172,7 +177,10 @@ test('what only a review alone shows stays when a list shows the review again, a
   await land([inList, review(2, { user_id: 8 })]);
   expect(await landOne(warehouse, Buffer.from(JSON.stringify(alone)), plausible)).toMatchObject({ updated: 1 });
   const whole = {
-    ...{ user_id: '7', comments_count: 2, tag_name: 'summer', third_party_name: null },
+    user_id: '7',
+    comments_count: 2,
+    tag_name: 'summer',
+    third_party_name: null,
     extra: { comments: [{ id: 1 }, { id: 2 }], pinned: true, mood: 'fair' },
   };
   const columns = 'user_id, comments_count, tag_name, third_party_name, extra';

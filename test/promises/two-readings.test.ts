@@ -107,8 +107,17 @@ function unsentParameters(readings: readonly { operation: string | undefined; se
 async function orders(): Promise<void> {
   const { id: grade } = await api.userGrades.create({ name: 'Gold' });
   const body: Full<OrderBody> = {
-    ...{ code: 'A-1', created_at: at, total_price: '12.50', user_code: 'kim', user_name: 'Kim', user_phone: '010' },
-    ...{ user_email: 'kim@shop.example', user_grade_id: grade, store_name: 'Mapo', order_device: 'pc', mileage: 5 },
+    code: 'A-1',
+    created_at: at,
+    total_price: '12.50',
+    user_code: 'kim',
+    user_name: 'Kim',
+    user_phone: '010',
+    user_email: 'kim@shop.example',
+    user_grade_id: grade,
+    store_name: 'Mapo',
+    order_device: 'pc',
+    mileage: 5,
   };
   const { code, ...fields } = body;
   const { id } = await api.orders.upsert(body);
@@ -116,8 +125,14 @@ async function orders(): Promise<void> {
   await api.orders.updateByCode(code, fields);
   await api.orders.put(id, body);
   const line: Full<SubOrderBody> = {
-    ...{ product_id: 7, price: '12.50', delivery_started_at: at, delivered_at: at, status: 'paid', invoice: 'I-1' },
-    ...{ delivery_service: 'Post', product_options: { Size: 'L', Colour: 'red' } },
+    product_id: 7,
+    price: '12.50',
+    delivery_started_at: at,
+    delivered_at: at,
+    status: 'paid',
+    invoice: 'I-1',
+    delivery_service: 'Post',
+    product_options: { Size: 'L', Colour: 'red' },
   };
   const { id: lineId } = await api.subOrders.create(id, line);
   await api.subOrders.update(id, lineId, line);
@@ -134,8 +149,11 @@ async function orders(): Promise<void> {
 async function categories(): Promise<void> {
   const top = await api.categories.upsert({ code: 'TOP', name: 'Top' });
   const body: Full<CategoryBody> = {
-    ...{ code: 'C-1', name: 'Shirts', status: 'hidden' },
-    ...{ parent_category_id: String(top.id), parent_category_code: 'TOP' },
+    code: 'C-1',
+    name: 'Shirts',
+    status: 'hidden',
+    parent_category_id: String(top.id),
+    parent_category_code: 'TOP',
   };
   const { code, parent_category_code: _, ...fields } = body;
   const { id } = await api.categories.upsert(body);
@@ -161,9 +179,20 @@ async function userGrades(): Promise<void> {
 async function reviews(): Promise<void> {
   const option: Full<ReviewOptionInput> = { review_option_type_id: 1, created_at: at, value: 'dry', code: 'O-1' };
   const body: Full<ReviewBody> = {
-    ...{ code: 'R-1', product_id: 7, product_code: 'P-7', product_options: { Size: 'L' }, created_at: at, score: 5 },
-    ...{ message: 'Good.', user_code: 'kim', user_name: 'Kim', image_urls: ['https://i.example/1.jpg'], display: true },
-    ...{ options: [option], review_source_url: 'https://s.example/1', tag_name: 'summer' },
+    code: 'R-1',
+    product_id: 7,
+    product_code: 'P-7',
+    product_options: { Size: 'L' },
+    created_at: at,
+    score: 5,
+    message: 'Good.',
+    user_code: 'kim',
+    user_name: 'Kim',
+    image_urls: ['https://i.example/1.jpg'],
+    display: true,
+    options: [option],
+    review_source_url: 'https://s.example/1',
+    tag_name: 'summer',
   };
   const { code, product_options, review_source_url: _url, tag_name: _tag, ...fields } = body;
   const { id } = await api.reviews.upsert(body);
@@ -175,9 +204,19 @@ async function reviews(): Promise<void> {
   await api.reviews.getByCode(code);
   await api.reviews.overview();
   const filters: Full<ReviewFilters> = {
-    ...{ product_id: 7, product_code: 'P-7', user_code: 'kim', category_id: 1, category_code: 'C-1', score: 5 },
-    ...{ photo: true, date_updated_at: true, date_order_desc: true, tag_name: 'summer', third_party_name: 'partner' },
-    ...{ sub_brand_id: 1, sub_brand_code: 'S' },
+    product_id: 7,
+    product_code: 'P-7',
+    user_code: 'kim',
+    category_id: 1,
+    category_code: 'C-1',
+    score: 5,
+    photo: true,
+    date_updated_at: true,
+    date_order_desc: true,
+    tag_name: 'summer',
+    third_party_name: 'partner',
+    sub_brand_id: 1,
+    sub_brand_code: 'S',
   };
   await api.reviews.list({ ...filters, start_date: '2024-01-01', end_date: '2024-01-31', limit: 1, page: 1 });
   const times = { start_datetime: '2024-01-01 00:00:00', end_datetime: '2024-01-31 23:59:59' };

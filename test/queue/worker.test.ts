@@ -136,7 +136,10 @@ onEachQueue(({ isHere, redisUrl }) => {
       await until(async () => context.steps.length === 3);
       await first.close(1);
       expect(await queues.bull.steps.getJobCounts('active', 'prioritized', 'delayed', 'failed')).toMatchObject({
-        ...{ active: 0, prioritized: 3, delayed: 0, failed: 0 },
+        active: 0,
+        prioritized: 3,
+        delayed: 0,
+        failed: 0,
       });
       const [step] = await queues.bull.steps.getJobs(['prioritized']);
       expect(step?.attemptsMade).toBe(0);

@@ -5,8 +5,12 @@ import { ReviewApiError } from '../../src/review-api/index.ts';
 import { client, quick, type Reply, type Seen, secretToken, tinyService } from './tiny-service.ts';
 
 const body = {
-  ...{ code: 'A-1', created_at: '2024-01-01T00:00:00+09:00', total_price: '1.00' },
-  ...{ user_name: 'Kim Minji', user_phone: '010-1234-5678', user_email: 'minji@shop.example' },
+  code: 'A-1',
+  created_at: '2024-01-01T00:00:00+09:00',
+  total_price: '1.00',
+  user_name: 'Kim Minji',
+  user_phone: '010-1234-5678',
+  user_email: 'minji@shop.example',
 };
 
 test('no error, log line or wait holds a token, a secret or a customer, even when the service quotes them', async () => {
@@ -25,9 +29,9 @@ test('no error, log line or wait holds a token, a secret or a customer, even whe
       headers: { location: `http://127.0.0.1:1/${encodeURI(echoOf(seen)).replaceAll('%20', '/')}` },
     }),
   ];
-  let told = '';
+  let output = '';
   const tell = (text: unknown) => {
-    told += text;
+    output += text;
   };
   const log = pino({ level: 'trace' }, { write: tell });
   for (const reply of replies) {
@@ -45,6 +49,6 @@ test('no error, log line or wait holds a token, a secret or a customer, even whe
     }
     tell(JSON.stringify(api.stats()));
   }
-  const shown = told.toLowerCase();
+  const shown = output.toLowerCase();
   for (const secret of ['5ecre7', 's3cret', 'minji', '1234-5678']) expect(shown).not.toContain(secret);
 });

@@ -74,8 +74,14 @@ operation('orders.list', 'GET /v1/orders', async () => {
   expect(page).toEqual({
     items: [
       {
-        ...{ id, code, total_price: { cents: 2_350_050, currency_iso: 'KRW' }, user_code: 'kim', user_email: null },
-        ...{ username: 'Kim', paid_at: iso, updated_at: iso },
+        id,
+        code,
+        total_price: { cents: 2_350_050, currency_iso: 'KRW' },
+        user_code: 'kim',
+        user_email: null,
+        username: 'Kim',
+        paid_at: iso,
+        updated_at: iso,
         sub_orders: [{ id: expect.any(Number), product_id: 3, product_code: null, status: 'paid' }],
       },
     ],
@@ -106,9 +112,16 @@ operation('orders.upsert', 'POST /v1/orders', async () => {
   const where = { user_grade_id, store_name: 'Mapo', order_device: 'mobile', mileage: 30 } as const;
   const order = await api.orders.upsert({ code, ...orderFields, ...customer, ...where });
   expect(order).toEqual({
-    ...{ id: expect.any(Number), code, user_code: 'kim', user_email: 'k@shop.example', username: 'Kim' },
-    ...{ phone: '010-0000-0000', total_price: { cents: 2_350_050, currency_iso: 'KRW' }, sub_orders: [] },
-    ...{ created_at: '2024-01-05T09:00:00.000+09:00', updated_at: iso },
+    id: expect.any(Number),
+    code,
+    user_code: 'kim',
+    user_email: 'k@shop.example',
+    username: 'Kim',
+    phone: '010-0000-0000',
+    total_price: { cents: 2_350_050, currency_iso: 'KRW' },
+    sub_orders: [],
+    created_at: '2024-01-05T09:00:00.000+09:00',
+    updated_at: iso,
   });
   expect((await anOrder(code)).id).toBe(order.id);
 });
@@ -157,8 +170,15 @@ operation('subOrders.create', 'POST /v1/orders/:order_id/sub_orders', async () =
   const { id } = await api.subOrders.create(orderId, { product_id: 3, price: '12.50', ...dates, ...parcel });
   expect((await api.orders.get(orderId)).sub_orders).toEqual([
     {
-      ...{ id, product_id: 3, ...parcel, price: { cents: 1250, currency_iso: 'KRW' }, reviews_count: 0 },
-      ...{ delivery_started_at: iso, delivered_at: iso, created_at: iso, updated_at: iso },
+      id,
+      product_id: 3,
+      ...parcel,
+      price: { cents: 1250, currency_iso: 'KRW' },
+      reviews_count: 0,
+      delivery_started_at: iso,
+      delivered_at: iso,
+      created_at: iso,
+      updated_at: iso,
     },
   ]);
 });
@@ -202,8 +222,12 @@ operation('categories.upsert', 'POST /v1/categories', async () => {
   const below = { code, name: 'Shirts', status: 'hidden' } as const;
   const category = await api.categories.upsert({ ...below, parent_category_id: String(parent.id) });
   expect(category).toEqual({
-    ...{ id: expect.any(Number), ...below, depth: 2, parent_category_id: parent.id },
-    ...{ created_at: iso, updated_at: iso },
+    id: expect.any(Number),
+    ...below,
+    depth: 2,
+    parent_category_id: parent.id,
+    created_at: iso,
+    updated_at: iso,
   });
   expect((await api.categories.upsert({ ...below, parent_category_code: parent.code })).id).toBe(category.id);
 });
@@ -279,7 +303,9 @@ operation('reviews.list', 'GET /v1/reviews', async () => {
   const { comments: _single, tag_name: _too, ...shown } = review;
   expect(items.find(({ id }) => id === review.id)).toEqual({
     ...shown,
-    ...{ comments: null, comments_count: 0, tag_name: null },
+    comments: null,
+    comments_count: 0,
+    tag_name: null,
   });
 });
 
@@ -317,8 +343,13 @@ operation('reviews.upsert', 'POST /v1/reviews', async () => {
   const code = newCode();
   const text = { code, message: '좋아요 & more', score: 5, user_code: 'kim', user_name: 'Kim', tag_name: 'summer' };
   const review = await api.reviews.upsert({
-    ...{ ...text, product_code: 'P-2', product_options: { Size: 'L' }, created_at: '2024-01-05T09:00:00+09:00' },
-    ...{ display: false, image_urls: ['https://i.example/1.jpg'], review_source_url: 'https://s.example/1' },
+    ...text,
+    product_code: 'P-2',
+    product_options: { Size: 'L' },
+    created_at: '2024-01-05T09:00:00+09:00',
+    display: false,
+    image_urls: ['https://i.example/1.jpg'],
+    review_source_url: 'https://s.example/1',
     options: [
       { review_option_type_id: 1, created_at: '2024-01-05T09:00:00+09:00', value: 'dry', code: newCode() },
       { review_option_type_id: 2, created_at: '2024-01-05T09:00:00+09:00', value: '165' },
@@ -327,11 +358,31 @@ operation('reviews.upsert', 'POST /v1/reviews', async () => {
   const dates = { created_at: iso, updated_at: iso };
   const option = { id: expect.any(Number), review_id: review.id, ...dates };
   expect(review).toEqual({
-    ...{ id: expect.any(Number), ...text, display: false, user_id: expect.any(Number), ...dates },
-    ...{ product_id: expect.any(Number), product_code: 'P-2', product_options: { Size: 'L' }, review_type: 'text' },
-    ...{ images_count: 0, images: [], videos_count: 0, videos: [], video_urls: [], likes_count: 0 },
-    ...{ plus_likes_count: 0, comments_count: null, comments: [], source: 'brand_pc', order_code: null },
-    ...{ sub_order_code: null, store_order: false, store_name: null, third_party_name: null, sub_brand_id: null },
+    id: expect.any(Number),
+    ...text,
+    display: false,
+    user_id: expect.any(Number),
+    ...dates,
+    product_id: expect.any(Number),
+    product_code: 'P-2',
+    product_options: { Size: 'L' },
+    review_type: 'text',
+    images_count: 0,
+    images: [],
+    videos_count: 0,
+    videos: [],
+    video_urls: [],
+    likes_count: 0,
+    plus_likes_count: 0,
+    comments_count: null,
+    comments: [],
+    source: 'brand_pc',
+    order_code: null,
+    sub_order_code: null,
+    store_order: false,
+    store_name: null,
+    third_party_name: null,
+    sub_brand_id: null,
     options: [
       { ...option, review_option_type_id: 1, value: 'dry' },
       { ...option, review_option_type_id: 2, value: '165' },

@@ -84,8 +84,13 @@ test('a page of reviews keeps the body as it came and asks as the spec says', as
   expect(found.requestedAt).toBeInstanceOf(Date);
   const { access_token: _, ...params } = Object.fromEntries(service.calls()[0]?.params ?? []);
   expect(params).toEqual({
-    ...{ ...january, date_updated_at: '1', date_order_desc: '1' },
-    ...{ limit: '100', page: '2', score: '0', photo: '1' },
+    ...january,
+    date_updated_at: '1',
+    date_order_desc: '1',
+    limit: '100',
+    page: '2',
+    score: '0',
+    photo: '1',
   });
 });
 

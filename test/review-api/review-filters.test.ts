@@ -24,7 +24,10 @@ const special: SeedReview = {
     images_count: 1,
     tag_name: 'summer',
   },
-  ...{ third_party_name: 'partner', sub_brand_id: 8, sub_brand_code: 'S-8', updated_at: march(20) },
+  third_party_name: 'partner',
+  sub_brand_id: 8,
+  sub_brand_code: 'S-8',
+  updated_at: march(20),
 };
 const unrated: SeedReview = { ...plain, code: 'unrated', score: null, created_at: march(6) };
 

@@ -104,8 +104,18 @@ test('every filter goes by its name in the spec, flags as 1, and what is not giv
     return sent;
   });
   expect(all).toEqual({
-    ...{ ...january, ...names, sub_brand_code: 'S', product_id: '1', category_id: '2', sub_brand_id: '3', score: '0' },
-    ...{ photo: '1', date_updated_at: '1', date_order_desc: '1', limit: '100', page: '1' },
+    ...january,
+    ...names,
+    sub_brand_code: 'S',
+    product_id: '1',
+    category_id: '2',
+    sub_brand_id: '3',
+    score: '0',
+    photo: '1',
+    date_updated_at: '1',
+    date_order_desc: '1',
+    limit: '100',
+    page: '1',
   });
   expect(none).toEqual({ limit: '100', page: '1' });
 });

@@ -12,7 +12,13 @@ async function readReview(body: object) {
 test('a review with nothing but its id has null for what is absent and empty lists', async () => {
   const { id, score, display, images, options, comments, product_options } = await readReview({ id: '7' });
   expect({ id, score, display, images, options, comments, product_options }).toEqual({
-    ...{ id: 7, score: null, display: null, images: [], options: [], comments: null, product_options: {} },
+    id: 7,
+    score: null,
+    display: null,
+    images: [],
+    options: [],
+    comments: null,
+    product_options: {},
   });
 });
 

@@ -38,7 +38,10 @@ export async function tinyService(answering: Answering, tokenAnswering: Answerin
 
 export function client(baseUrl: string, options: Partial<ReviewApiOptions> = {}): ReviewApi {
   const api = openReviewApi({
-    ...{ baseUrl, clientId: 'the-app', clientSecret: 'the-s3cret-of-the-app', concurrency: 20 },
+    baseUrl,
+    clientId: 'the-app',
+    clientSecret: 'the-s3cret-of-the-app',
+    concurrency: 20,
     retry: quick,
     ...options,
   });

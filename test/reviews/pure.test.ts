@@ -198,16 +198,22 @@ describe('spans', () => {
     // 01:00 to 02:00 of 2026-11-01 happens twice in New York: first at UTC-4, then at UTC-5.
     const inside = Date.parse('2026-11-01T05:30:00Z') / 1000;
     expect(localPeriod({ start: inside, end: inside + 1 }, 'America/New_York')).toEqual({
-      ...{ start: '2026-11-01 00:30:00', end: '2026-11-01 02:00:01' },
-      ...{ first: inside - 3600, last: inside + 5401 },
+      start: '2026-11-01 00:30:00',
+      end: '2026-11-01 02:00:01',
+      first: inside - 3600,
+      last: inside + 5401,
     });
     expect(localPeriod({ start: inside, end: inside + 1 }, 'Asia/Seoul')).toEqual({
-      ...{ start: '2026-11-01 14:30:00', end: '2026-11-01 14:30:01', first: inside, last: inside + 1 },
+      start: '2026-11-01 14:30:00',
+      end: '2026-11-01 14:30:01',
+      first: inside,
+      last: inside + 1,
     });
     // 02:00 to 03:00 of 2026-03-08 does not happen in New York.
     const skipped = Date.parse('2026-03-08T07:00:00Z') / 1000;
     expect(localPeriod({ start: skipped - 1, end: skipped }, 'America/New_York')).toMatchObject({
-      ...{ start: '2026-03-08 01:59:59', end: '2026-03-08 03:00:00' },
+      start: '2026-03-08 01:59:59',
+      end: '2026-03-08 03:00:00',
     });
   });
 });

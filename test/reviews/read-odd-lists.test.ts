@@ -10,8 +10,13 @@ import { testSeed } from '../harness/sampled.ts';
 type Service = ReadDeps['reviews'];
 
 const mood: Mood = {
-  ...{ zone: 'America/New_York', lastPage: 'absent', pageSize: 100, end: 'second', ties: 'mirrored' },
-  ...{ ambiguous: 'second', ordered: true },
+  zone: 'America/New_York',
+  lastPage: 'absent',
+  pageSize: 100,
+  end: 'second',
+  ties: 'mirrored',
+  ambiguous: 'second',
+  ordered: true,
 } as const;
 const at = (text: string) => Date.parse(text);
 const span = { start: at('2026-10-20T00:00:00Z') / 1000, end: at('2026-11-10T00:00:00Z') / 1000 };

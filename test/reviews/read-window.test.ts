@@ -65,7 +65,11 @@ const reviews: fc.Arbitrary<ModelReview[]> = fc
   )
   .map((all) =>
     all.map(({ at, later, score, productId }, index) => ({
-      ...{ id: index + 1, createdMs: from + at, updatedMs: from + at + later, score, productId },
+      id: index + 1,
+      createdMs: from + at,
+      updatedMs: from + at + later,
+      score,
+      productId,
     })),
   );
 
@@ -171,7 +175,7 @@ test(
   soakMs,
 );
 
-/** What happens at the service just before a request: something is deleted, added, or edited and so dated anew. */
+/** What happens at the service just before a request: something is deleted, added, or edited, which gives it a new date. */
 const happening = fc.record({
   at: fc.integer({ min: 1, max: 40 }),
   what: fc.constantFrom('delete', 'add', 'edit'),
@@ -237,10 +241,19 @@ test.each([
 ])('reviews that lie %s cost at most 1.05 requests a page and one a window', async (_, secondOf) => {
   for (const count of [140, 850, 2950, 9000]) {
     const all = Array.from({ length: count }, (__, index) => ({
-      ...{ id: index + 1, createdMs: from + secondOf(index / count) * 1000, updatedMs: from, score: 5, productId: 1 },
+      id: index + 1,
+      createdMs: from + secondOf(index / count) * 1000,
+      updatedMs: from,
+      score: 5,
+      productId: 1,
     }));
     const how: Mood = {
-      ...{ zone: 'Asia/Seoul', lastPage: 'real', pageSize: 100, end: 'second', ties: 'mirrored', ambiguous: 'first' },
+      zone: 'Asia/Seoul',
+      lastPage: 'real',
+      pageSize: 100,
+      end: 'second',
+      ties: 'mirrored',
+      ambiguous: 'first',
       ordered: true,
     } as const;
     const wide = { pages: 30, pageSize: 100, days: 45 };

@@ -116,7 +116,7 @@ test('without a token only direct requests on a loopback address get metrics; el
 test('while readers hold all that the status may take of the warehouse, a webhook is kept all the same', async () => {
   await using serving = await openServe({ STATUS_TOKEN: token, WEBHOOK_SECRET: secret });
   const { world, url } = serving;
-  // Whoever reads the status waits for this table.
+  // Every reader of the status waits for this table.
   const [holder] = await world.warehouse<{ pid: number }>('select pg_backend_pid() as pid');
   expect(holder).toBeDefined();
   const { default: pg } = await import('pg');

@@ -9,8 +9,13 @@ import { createDatabase, query } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
 const member = {
-  ...{ user_id: 778899, user_code: 'member-secret-code', user_name: 'Kim Secret', message: 'Kim Secret loves it' },
-  ...{ order_code: 'order-secret-1', sub_order_code: 'line-secret-1', code: 'review-secret-1' },
+  user_id: 778899,
+  user_code: 'member-secret-code',
+  user_name: 'Kim Secret',
+  message: 'Kim Secret loves it',
+  order_code: 'order-secret-1',
+  sub_order_code: 'line-secret-1',
+  code: 'review-secret-1',
 };
 const secrets = [...Object.values(member).map(String), 'kim.secret@example.com', '010-1234-5678'];
 
@@ -141,8 +146,11 @@ describe('migrate', () => {
     const url = new URL(owner);
     [url.username, url.password] = ['plain', 'plain'];
     const environment = {
-      ...{ SHOP_DATABASE_URL: url.href, WAREHOUSE_DATABASE_URL: url.href, REVIEW_API_BASE_URL: service },
-      ...{ REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' },
+      SHOP_DATABASE_URL: url.href,
+      WAREHOUSE_DATABASE_URL: url.href,
+      REVIEW_API_BASE_URL: service,
+      REVIEW_API_CLIENT_ID: 'demo',
+      REVIEW_API_CLIENT_SECRET: 'demo',
     };
     const without = await runCli(['migrate'], environment);
     expect(without).toMatchObject({ status: 0, stdout: expect.stringContaining('create role bi_reader nologin') });

@@ -16,8 +16,14 @@ test('the three events of the spec are told apart by their fields', () => {
     { kind: 'review', brandId: 1, id: 5, updatedAt: new Date('2024-05-01T01:00:00.250Z'), precise: true },
     { kind: 'product', brandId: 2, id: 7 },
     {
-      ...{ kind: 'summary', brandId: 3, id: 8, code: '1234', reviewsCount: 3, score: 4.5 },
-      ...{ metaReviewsCount: 4, metaScore: 4.25 },
+      kind: 'summary',
+      brandId: 3,
+      id: 8,
+      code: '1234',
+      reviewsCount: 3,
+      score: 4.5,
+      metaReviewsCount: 4,
+      metaScore: 4.25,
     },
   ]);
 });
@@ -71,11 +77,15 @@ test('of duplicates in any order the newest is left, and those of other brands a
   });
   const summary = (reviewsCount: number) => ({
     ...({ kind: 'summary', brandId: 1, id: 7, code: 'P', reviewsCount, score: 1 } as const),
-    ...{ metaReviewsCount: null, metaScore: null },
+    metaReviewsCount: null,
+    metaScore: null,
   });
   const events = [at(5, 20), at(5, 30), at(5, 10), at(5, 99, 2), summary(2), summary(1)];
   expect(coalesceEvents(events, [1])).toEqual({
-    ...{ reviews: [at(5, 30)], summaries: [summary(1)], products: [], otherBrands: 1 },
+    reviews: [at(5, 30)],
+    summaries: [summary(1)],
+    products: [],
+    otherBrands: 1,
   });
   expect(coalesceEvents([at(5, 99, 2)], []).otherBrands).toBe(0);
 });

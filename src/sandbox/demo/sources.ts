@@ -15,7 +15,7 @@ import type { StageOptions } from './stage.ts';
 export type Source = StageOptions & {
   title: string;
   /** Brings reviews into the service through its interface, where they are not there from the start. */
-  writeReviews?(api: ReviewApi, shopUrl: string, told: (written: number, total: number) => void): Promise<void>;
+  writeReviews?(api: ReviewApi, shopUrl: string, onProgress: (written: number, total: number) => void): Promise<void>;
 };
 
 const seed = 20_261_120;
@@ -80,7 +80,7 @@ export function olist(folder: string): Source {
     async fill(shopUrl) {
       total = (await loadOlist(shopUrl, folder)).reviews;
     },
-    async writeReviews(api, shopUrl, told) {
+    async writeReviews(api, shopUrl, onProgress) {
       const limit = pLimit(reviewsAtATime);
       const pending: Promise<void>[] = [];
       let written = 0;
@@ -89,7 +89,7 @@ export function olist(folder: string): Source {
           limit(async () => {
             await api.reviews.upsert(review);
             written += 1;
-            told(written, total);
+            onProgress(written, total);
           }),
         );
       }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { codeOf, type Params } from './input.ts';
 import { idOf, paramsOf } from './request.ts';
 
-/** What a record is told by: the service's id in the path, or the shop's code in the parameters (spec, conventions, 2). */
+/** What identifies a record: the service's id in the path, or the shop's code in the parameters (spec, conventions, 2). */
 export type By = 'id' | 'code';
 
 type Reads = {
@@ -40,7 +40,8 @@ export function writeRoutes(app: FastifyInstance, path: string, { upsert, update
   for (const { url, by, keyOf } of variants) {
     for (const method of ['PATCH', 'PUT'] as const) {
       app.route({
-        ...{ method, url },
+        method,
+        url,
         async handler(request, reply) {
           const id = await update(by, keyOf(request), paramsOf(request));
           return reply.status(204).header('location', `${path}/${id}`).send();

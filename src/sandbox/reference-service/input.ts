@@ -58,5 +58,5 @@ export function readInput(params: Params) {
   };
 }
 
-/** The `code` that a path without id is told by. */
+/** The `code` that identifies a record in a path without id. */
 export const codeOf = (params: Params): string => String(params.code);

@@ -137,16 +137,38 @@ test('every filter narrows the list', async () => {
 test('an item has the fields of the spec, with what only some reviews have', async () => {
   const { call } = await seeded([
     at('2024-06-01T00:00:00Z', {
-      ...{ score: 4, user_code: 'kim', user_name: 'Kim', product_options: { Size: 'L' }, images_count: 1 },
-      ...{ videos_count: 1, comments_count: 2, likes_count: 3, plus_likes_count: 2, order_code: 'A-1', source: 'sms' },
+      score: 4,
+      user_code: 'kim',
+      user_name: 'Kim',
+      product_options: { Size: 'L' },
+      images_count: 1,
+      videos_count: 1,
+      comments_count: 2,
+      likes_count: 3,
+      plus_likes_count: 2,
+      order_code: 'A-1',
+      source: 'sms',
       options: [{ review_option_type_id: 7, value: 'true to size' }],
     }),
   ]);
   const [item] = (await call('GET', '/v1/reviews')).body;
   expect(item).toMatchObject({
-    ...{ code: null, display: true, score: 4, user_code: 'kim', product_code: 'P-1', review_type: 'video&photo' },
-    ...{ images_count: 1, videos_count: 1, comments_count: 2, likes_count: 3, plus_likes_count: 2, source: 'sms' },
-    ...{ product_options: { Size: 'L' }, order_code: 'A-1', store_order: false, store_name: null },
+    code: null,
+    display: true,
+    score: 4,
+    user_code: 'kim',
+    product_code: 'P-1',
+    review_type: 'video&photo',
+    images_count: 1,
+    videos_count: 1,
+    comments_count: 2,
+    likes_count: 3,
+    plus_likes_count: 2,
+    source: 'sms',
+    product_options: { Size: 'L' },
+    order_code: 'A-1',
+    store_order: false,
+    store_name: null,
     options: [{ review_id: item.id, review_option_type_id: 7, value: 'true to size' }],
   });
   expect(typeof item.user_id).toBe('number');

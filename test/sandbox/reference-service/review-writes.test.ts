@@ -14,8 +14,17 @@ test('a review is created with 201, the collection as Location, and shown by def
   const { status, headers, body } = await call('POST', '/v1/reviews', { json });
   expect([status, headers.get('location')]).toEqual([201, '/v1/reviews']);
   expect(body).toMatchObject({
-    ...{ code: 'R-1', display: true, score: 5, message: 'Good.', user_code: 'kim', user_name: 'Kim' },
-    ...{ product_code: 'P-1', product_options: { Size: 'L' }, review_type: 'text', tag_name: 'vip', comments: [] },
+    code: 'R-1',
+    display: true,
+    score: 5,
+    message: 'Good.',
+    user_code: 'kim',
+    user_name: 'Kim',
+    product_code: 'P-1',
+    product_options: { Size: 'L' },
+    review_type: 'text',
+    tag_name: 'vip',
+    comments: [],
     created_at: '2013-01-01T09:00:00.000+09:00',
     updated_at: '2024-06-15T12:00:00.123+09:00',
   });
@@ -189,7 +198,9 @@ test('PUT takes its fields from the query', async () => {
   const query = { display: 0, message: '좋아요 & 빨라요', 'product_options[]': 'Size:M' };
   expect((await call('PUT', `/v1/reviews/${id}`, { query })).status).toBe(204);
   expect((await call('GET', `/v1/reviews/${id}`)).body).toMatchObject({
-    ...{ display: false, message: '좋아요 & 빨라요', product_options: { Size: 'M' } },
+    display: false,
+    message: '좋아요 & 빨라요',
+    product_options: { Size: 'M' },
   });
 });
 

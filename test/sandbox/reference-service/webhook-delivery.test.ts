@@ -17,8 +17,16 @@ test('a receiver is registered, shown without its secret, and removed, by those 
   expect((await call('GET', '/webhook_receivers', { token: null })).status).toBe(401);
   const made = await call('POST', '/webhook_receivers', { json: { url: receiver.url, secret: 'hush' } });
   const shown = {
-    ...{ id: 1, url: receiver.url, has_secret: true, created_at: '2024-06-15T12:00:00.000+09:00' },
-    ...{ delivered_at: null, waiting: 0, failed: 0, attempts: 0, next_at: null, last_error: null },
+    id: 1,
+    url: receiver.url,
+    has_secret: true,
+    created_at: '2024-06-15T12:00:00.000+09:00',
+    delivered_at: null,
+    waiting: 0,
+    failed: 0,
+    attempts: 0,
+    next_at: null,
+    last_error: null,
   };
   expect([made.status, made.headers.get('location'), made.body]).toEqual([201, '/webhook_receivers', shown]);
   const again = (await call('POST', '/webhook_receivers', { form: `url=${receiver.url}` })).body;

@@ -18,7 +18,7 @@ export type Dispatcher = {
 
 /** Receivers that are sent to at a time. */
 const lanes = 4;
-/** What this instance was not told of (other instances' receivers, images that are stored) is found this often. */
+/** What this instance got no notice of (other instances' receivers, images that are stored) is found this often. */
 const lookEveryMs = 1000;
 const lookAtMostEveryMs = 10;
 /** A delivery under way may take this much longer when the service ends. */

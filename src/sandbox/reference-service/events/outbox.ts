@@ -84,7 +84,7 @@ const claimSql = `
   )
   returning r.id, r.url, r.secret`;
 
-// An event told twice in one body is told once, at its newest time.
+// An event that is in one body twice is sent once, at its newest time.
 const batchSql = `
   with due as (
     select e.* from reference_service.webhook_events e

@@ -8,7 +8,7 @@ import { receiverJson, registerReceiver } from './receivers.ts';
 /**
  * Who receives webhooks: list, register, remove. The spec shows no registration, so this is outside `/v1`.
  *
- * @param changed is told after receivers were added or removed, before the answer.
+ * @param changed is called after receivers were added or removed, before the answer.
  */
 export function receiverRoutes(app: FastifyInstance, { store, now }: Service, changed: () => Promise<void>): void {
   app.get('/webhook_receivers', async () => {

@@ -34,12 +34,20 @@ export function codedResource(resource: CodedResource): Operation[] {
   const change = (method: Method): Operation[] => [
     {
       id: named(method === 'PUT' ? 'put' : 'update'),
-      ...{ method, path: `${path}/:id`, tag, summary: `Update by id`, params: resource.changeById },
+      method,
+      path: `${path}/:id`,
+      tag,
+      summary: `Update by id`,
+      params: resource.changeById,
       answers: { 204: updated },
     },
     {
       id: named(method === 'PUT' ? 'put' : 'update', 'ByCode'),
-      ...{ method, path, tag, summary: `Update by code`, params: { ...resource.changeByCode, code } },
+      method,
+      path,
+      tag,
+      summary: `Update by code`,
+      params: { ...resource.changeByCode, code },
       required: ['code'],
       answers: { 204: updated },
     },
@@ -47,7 +55,10 @@ export function codedResource(resource: CodedResource): Operation[] {
   return [
     {
       id: named('list', 's').replace(/ys$/, 'ies'),
-      ...{ method: 'GET', path, tag, summary: `List; with code, get the one ${noun} of that code` },
+      method: 'GET',
+      path,
+      tag,
+      summary: `List; with code, get the one ${noun} of that code`,
       params: { ...paging(resource.mostPages), ...resource.filters, code },
       answers: {
         200: {
@@ -59,22 +70,41 @@ export function codedResource(resource: CodedResource): Operation[] {
     },
     {
       id: named('get'),
-      ...{ method: 'GET', path: `${path}/:id`, tag, summary: 'Get by id', params: {}, answers: { 200: one(detail) } },
+      method: 'GET',
+      path: `${path}/:id`,
+      tag,
+      summary: 'Get by id',
+      params: {},
+      answers: { 200: one(detail) },
     },
     {
       id: named('upsert'),
-      ...{ method: 'POST', path, tag, summary: 'Create, or update the one of that code', params: resource.creation },
+      method: 'POST',
+      path,
+      tag,
+      summary: 'Create, or update the one of that code',
+      params: resource.creation,
       required: resource.required,
       answers: { 201: created(detail) },
     },
     ...changing.flatMap(change),
     {
       id: named('delete'),
-      ...{ method: 'DELETE', path: `${path}/:id`, tag, summary: 'Delete by id', params: {}, answers: { 204: removed } },
+      method: 'DELETE',
+      path: `${path}/:id`,
+      tag,
+      summary: 'Delete by id',
+      params: {},
+      answers: { 204: removed },
     },
     {
       id: named('delete', 'ByCode'),
-      ...{ method: 'DELETE', path, tag, summary: 'Delete by code', params: { code }, required: ['code'] },
+      method: 'DELETE',
+      path,
+      tag,
+      summary: 'Delete by code',
+      params: { code },
+      required: ['code'],
       answers: { 204: removed },
     },
   ];
@@ -83,5 +113,8 @@ export function codedResource(resource: CodedResource): Operation[] {
 /** A resource's list without codes. */
 export const listOperation = (operation: Pick<Operation, 'id' | 'path' | 'tag'>, item: string): Operation => ({
   ...operation,
-  ...{ method: 'GET', summary: 'List', params: paging(), answers: { 200: page(item) } },
+  method: 'GET',
+  summary: 'List',
+  params: paging(),
+  answers: { 200: page(item) },
 });

@@ -43,7 +43,10 @@ const jsonOf = (schema: Schema) => ({ 'application/json': { schema } });
 function operationObject(operation: Operation): Json {
   const { id, tag, summary, method, params, required = [], isOpen } = operation;
   const inPath = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, schema: { type: 'integer', minimum: 1 } },
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
   }));
   // "passing fields as query parameters" (spec, "Update by PUT")
   const hasBody = method === 'POST' || method === 'PATCH';
@@ -61,7 +64,11 @@ function operationObject(operation: Operation): Json {
 
 function queryParameters(params: Operation['params'], required: readonly string[]): Json[] {
   return Object.entries(formFields(params)).map(([name, schema]) => ({
-    ...{ name, in: 'query', required: required.includes(name), description: schema.description, schema },
+    name,
+    in: 'query',
+    required: required.includes(name),
+    description: schema.description,
+    schema,
   }));
 }
 
@@ -88,7 +95,10 @@ function formField(name: string, schema: Schema): [string, Schema][] {
   const items = listed?.items as Schema | undefined;
   if (!items) return [[name, schema]];
   const repeated = (of: unknown): Schema => ({
-    ...{ type: 'array', items: of, description, ...(maxItems !== undefined && { maxItems }) },
+    type: 'array',
+    items: of,
+    description,
+    ...(maxItems !== undefined && { maxItems }),
   });
   if (!items.properties) return [[`${name}[]`, repeated(items)]];
   return Object.entries(items.properties).map(([field, of]) => [`${name}[][${field}]`, repeated(of)]);

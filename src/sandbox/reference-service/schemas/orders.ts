@@ -69,17 +69,31 @@ const subOrder: Params = {
 export const subOrderOperations: Operation[] = [
   {
     id: 'addSubOrder',
-    ...{ method: 'POST', path, tag, summary: 'Add; each call adds one more', params: subOrder },
+    method: 'POST',
+    path,
+    tag,
+    summary: 'Add; each call adds one more',
+    params: subOrder,
     answers: { 201: { ...created('SubOrder'), description: 'Added.' } },
   },
   ...[...changing].reverse().map(
     (method): Operation => ({
       id: method === 'PUT' ? 'changeSubOrder' : 'patchSubOrder',
-      ...{ method, path: `${path}/:id`, tag, summary: 'Change', params: subOrder, answers: { 204: updated } },
+      method,
+      path: `${path}/:id`,
+      tag,
+      summary: 'Change',
+      params: subOrder,
+      answers: { 204: updated },
     }),
   ),
   {
     id: 'deleteSubOrder',
-    ...{ method: 'DELETE', path: `${path}/:id`, tag, summary: 'Delete', params: {}, answers: { 204: removed } },
+    method: 'DELETE',
+    path: `${path}/:id`,
+    tag,
+    summary: 'Delete',
+    params: {},
+    answers: { 204: removed },
   },
 ];

@@ -57,7 +57,10 @@ const product_options = optionPairs('Purchase options, <key>:<value> each.');
 export const reviewOperations: Operation[] = [
   {
     id: 'getReviewOverview',
-    ...{ method: 'GET', path: '/v1/reviews/overview', tag: 'Reviews', summary: 'The range of dates of all reviews' },
+    method: 'GET',
+    path: '/v1/reviews/overview',
+    tag: 'Reviews',
+    summary: 'The range of dates of all reviews',
     params: {},
     answers: { 200: one('ReviewOverview') },
   },

@@ -6,7 +6,11 @@ import { filled, text } from './params.ts';
 export const serviceOperations: Operation[] = [
   {
     id: 'createToken',
-    ...{ method: 'POST', path: '/oauth/token', tag: 'Authentication', summary: 'Obtain an access token', isOpen: true },
+    method: 'POST',
+    path: '/oauth/token',
+    tag: 'Authentication',
+    summary: 'Obtain an access token',
+    isOpen: true,
     params: {
       grant_type: { type: 'string', enum: ['client_credentials'], description: 'Kind of grant.' },
       client_id: filled('<APP_ID>'),
@@ -38,14 +42,21 @@ export const serviceOperations: Operation[] = [
   },
   {
     id: 'registerWebhookReceiver',
-    ...{ method: 'POST', path: '/webhook_receivers', tag: 'This service', summary: 'Register, or change the secret' },
+    method: 'POST',
+    path: '/webhook_receivers',
+    tag: 'This service',
+    summary: 'Register, or change the secret',
     params: { url: filled('Where webhooks are sent.', 2000), secret: text('Signs them: X-Signature: sha256=<hex>.') },
     required: ['url'],
     answers: { 201: created('WebhookReceiver') },
   },
   {
     id: 'deleteWebhookReceiver',
-    ...{ method: 'DELETE', path: '/webhook_receivers/:id', tag: 'This service', summary: 'Remove', params: {} },
+    method: 'DELETE',
+    path: '/webhook_receivers/:id',
+    tag: 'This service',
+    summary: 'Remove',
+    params: {},
     answers: { 204: removed },
   },
 ];
