@@ -134,7 +134,8 @@ export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T
   }
 }
 
-async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Opens a Postgres connection for `use` and closes it. */
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new SurvivingClient({
     connectionString: withSearchPath(url, 'pg_catalog'),
     connectionTimeoutMillis: connectTimeoutMs,

@@ -40,6 +40,7 @@ export async function readShopFacts(run: RunStatement): Promise<ShopFacts> {
     examples: examples.flatMap(({ name }) => name ?? []),
     serverPort: Number(row?.port),
     sessions: [row?.session ?? ''],
+    openSchemas: [],
     withoutSnapshot: engines.flatMap(({ name }) => name ?? []),
   };
 }

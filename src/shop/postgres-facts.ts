@@ -6,7 +6,7 @@ const session = `concat_ws(', ', current_setting('timezone'), current_setting('d
 /** What the shop's database says of itself and of our rights in it. */
 export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
   const { rows } = await client.query<
-    Record<'version' | 'user' | 'super' | 'writable' | 'examples' | 'port' | 'session', string>
+    Record<'version' | 'user' | 'super' | 'writable' | 'examples' | 'port' | 'session' | 'open', string>
   >(`
     with writable as (
       select c.oid::regclass::text as name
@@ -19,6 +19,13 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
     select inet_server_port() as port, ${session} as session, current_setting('server_version') as version, current_user as user,
       (select rolsuper from pg_roles where rolname = current_user)::text as super,
       (select count(*) from writable) as writable,
+      (select to_json(array(
+        select distinct n.nspname
+        from pg_namespace n
+        cross join lateral aclexplode(n.nspacl) as acl
+        where n.nspname = any(current_schemas(false)) and acl.grantee = 0 and acl.privilege_type = 'CREATE'
+        order by 1
+      ))) as open,
       (select to_json(array(select name from writable order by name limit 3))) as examples`);
   const [row] = rows;
   if (!row) throw new Error('a select without from gave no row');
@@ -31,6 +38,7 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
     examples: JSON.parse(row.examples),
     serverPort: row.port === null ? undefined : Number(row.port),
     sessions: [row.session],
+    openSchemas: JSON.parse(row.open),
     withoutSnapshot: [],
   };
 }

@@ -87,6 +87,8 @@ export type ShopFacts = {
   serverPort: number | undefined;
   /** The settings of a session that a query may depend on, once for each different session that was seen. */
   sessions: string[];
+  /** Schemas of the search path in which every role may create functions, which would run with our user's rights. */
+  openSchemas: string[];
   /** Tables whose engine has no transactions (MyISAM): two statements may see two states of them. */
   withoutSnapshot: string[];
 };

@@ -96,11 +96,27 @@ const isOwnDeadLetter = ({ code }: User) =>
 
 /** The code as a whole value of the body, which may be no JSON: in quotes, or where a number stands. */
 function isOwnWebhook({ code }: User) {
-  const pattern = JSON.stringify(code.trim())
-    .slice(1, -1)
-    .replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  return sql`body ~ ${`"\\s*${pattern}\\s*"|[:,[]\\s*${pattern}\\s*[],}]`}`;
+  const pattern = jsonPatternOf(code.trim());
+  return sql`body ~ ${`"${jsonSpaces}${pattern}${jsonSpaces}"|[:,[]\\s*${pattern}\\s*[],}]`}`;
 }
+
+/** White space in a JSON text, plain or escaped. */
+const jsonSpaces = String.raw`(?:\s|\\[trn]|\\u00(?:20|09|0[aA]|0[dD]))*`;
+
+/** A regular expression for a text in JSON, where any character may be escaped: `m` as `\u006d`, `/` as `\/`. */
+const jsonPatternOf = (text: string) =>
+  [...text]
+    .map((character) => {
+      const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+      const plain = JSON.stringify(character).slice(1, -1);
+      const forms = character === '/' ? [plain, '\\/'] : [plain];
+      const escapes = units.map((unit) => `\\\\u${anyCase(unit.toString(16).padStart(4, '0'))}`).join('');
+      return `(?:${[...forms.map(inPattern), escapes].join('|')})`;
+    })
+    .join('');
+
+const anyCase = (hex: string) => hex.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+const inPattern = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 const hasPersonalContent = sql`(content -> 'product_options' <> '{}' or content ->> 'invoice' is not null)`;
 

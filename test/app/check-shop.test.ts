@@ -56,6 +56,7 @@ const facts: ShopFacts = {
   examples: [],
   serverPort: 5432,
   sessions: ['Asia/Seoul, ISO, MDY, public'],
+  openSchemas: [],
   withoutSnapshot: [],
 };
 

@@ -100,10 +100,12 @@ test('doctor warns where everybody may create functions, and of a view that call
   await analyst(world.warehouseUrl);
   await query(world.warehouseUrl, `create function public.mine() returns int language sql as 'select 1'`);
   await query(world.warehouseUrl, 'create view warehouse.odd as select public.mine() as n');
+  await world.shop('grant create on schema public to public');
   await query(world.warehouseUrl, `create function sync.loose() returns int language sql as 'select 1'`);
   const { stdout } = await runCli(['doctor'], world.environment);
   expect(stdout).toMatch(/every role of the database may create functions in the schema public/);
   expect(stdout).toMatch(/revoke create on schema public from public/);
+  expect(stdout).toMatch(/every role of the shop's database may create functions in the schema public: one could read/);
   expect(stdout).toMatch(/1 views use functions that are not ours: warehouse\.odd calls public\.mine\(\)/);
   expect(stdout).toMatch(/1 functions of ours have no search path of their own: sync\.loose\(\)/);
 });
@@ -157,6 +159,31 @@ test('the example BI user has a limit on connections and on the time of statemen
       current_setting('idle_in_transaction_session_timeout') as idle from pg_roles where rolname = current_user`,
   );
   expect(limits).toEqual({ rolconnlimit: 10, statement: '1min', lock: '5s', idle: '1min' });
+});
+
+test('doctor warns of a BI user who may connect to the database of the queue, and says what to do', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const databaseOf = (url: string) => new URL(url).pathname.slice(1);
+  const close = (url: string) => query(url, `revoke connect on database ${databaseOf(url)} from public`);
+  const warnings = async (environment: Record<string, string> = {}) => {
+    const { stdout } = await runCli(['doctor', '--json'], { ...world.environment, ...environment });
+    const { findings } = JSON.parse(stdout) as { findings: { area: string; what: string; hint?: string }[] };
+    return findings.filter(({ what }) => what.includes('bi_reader')).map(({ area, what, hint }) => [area, what, hint]);
+  };
+  const name = new URL(await analyst(world.warehouseUrl)).username;
+  // Other tests of the server have BI users of their own: what counts is who may connect here.
+  await close(world.warehouseUrl);
+  expect(await warnings()).toEqual([]);
+  await query(world.warehouseUrl, `grant connect on database ${databaseOf(world.warehouseUrl)} to ${name}`);
+  const what = expect.stringMatching(new RegExp(`^1 users with bi_reader \\(${name}\\) may connect to its database`));
+  expect(await warnings()).toEqual([['queue', what, expect.stringMatching(/^set QUEUE_URL to a Redis/)]]);
+
+  const own = await createDatabase('migrated');
+  await close(own);
+  expect(await warnings({ QUEUE_URL: own })).toEqual([]);
+  await query(own, `grant connect on database ${databaseOf(own)} to ${name}`);
+  const revoke = `run: revoke connect on database ${databaseOf(own)} from public`;
+  expect(await warnings({ QUEUE_URL: own })).toEqual([['queue', what, expect.stringContaining(revoke)]]);
 });
 
 test('no statement of ours takes an advisory lock, which any role of the database could hold', async () => {

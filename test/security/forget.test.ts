@@ -183,6 +183,45 @@ test('reasons go after ninety days and applied webhooks after seven; what is ope
   expect(await world.warehouse('select count(*)::integer as n from sync.webhook_inbox')).toEqual([{ n: 2 }]);
 });
 
+test('forget user finds a code whose characters are escaped in the stored JSON', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const code = '민지/a+"b😀';
+  const escapedAll = (letters: (hex: string) => string) =>
+    Array.from(
+      { length: code.length },
+      (_, n) => `\\u${letters(code.charCodeAt(n).toString(16).padStart(4, '0'))}`,
+    ).join('');
+  const own = [
+    JSON.stringify(code),
+    `"${escapedAll((hex) => hex)}"`,
+    `"${escapedAll((hex) => hex.toUpperCase())}\\u0020\\n"`,
+    JSON.stringify(code).replace('/', '\\/'),
+  ];
+  const foreign = [
+    '"x"',
+    JSON.stringify(`${code}c`),
+    JSON.stringify(`c${code}`),
+    JSON.stringify(code.replace('+', 'a')),
+  ];
+  for (const value of [...own, ...foreign]) {
+    await world.warehouse(
+      `insert into sync.webhook_inbox (body, size, due_at) values ($1, 1, now() + interval '1 hour')`,
+      [`[{"reviews": [{"id": 1, "user_code": ${value}}]}]`],
+    );
+    await world.warehouse(
+      `insert into sync.dead_letters (kind, key, reason, payload) select 'order', $1, 'why', $2::jsonb`,
+      [value, `{"order": {"user_code": ${value}}}`],
+    );
+  }
+  expect(await runCli(['forget', 'user', code, '--apply'], world.environment)).toMatchObject({ status: 0 });
+  const blank = (count: number, isBlank: boolean) => Array.from({ length: count }, () => ({ blank: isBlank }));
+  const expected = [...blank(own.length, true), ...blank(foreign.length, false)];
+  expect(await world.warehouse('select body is null as blank from sync.webhook_inbox order by id')).toEqual(expected);
+  expect(await world.warehouse(`select payload = 'null' as blank from sync.dead_letters order by id`)).toEqual(
+    expected,
+  );
+});
+
 test('the daily reconcile deletes what is outdated', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`insert into sync.webhook_inbox (size, applied_at) values (1, now() - interval '8 days')`);

@@ -113,35 +113,6 @@ test('without a token only direct requests on a loopback address get metrics; el
   expect((await fetch(guarded, { headers: bearer })).status).toBe(200);
 });
 
-test('while readers hold all that the status may take of the warehouse, a webhook is kept all the same', async () => {
-  await using serving = await openServe({ STATUS_TOKEN: token, WEBHOOK_SECRET: secret });
-  const { world, url } = serving;
-  // Every reader of the status waits for this table.
-  const [holder] = await world.warehouse<{ pid: number }>('select pg_backend_pid() as pid');
-  expect(holder).toBeDefined();
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: world.warehouseUrl });
-  await client.connect();
-  await client.query('begin; lock table sync.cursors in access exclusive mode');
-  const readers = Array.from({ length: 60 }, () => fetch(`${url}/metrics`, { headers: bearer }));
-  await until(async () => {
-    const [row] = await world.warehouse<{ n: number }>(
-      `select count(*)::integer as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return (row?.n ?? 0) > 0;
-  });
-  const [waiting] = await world.warehouse<{ n: number }>(
-    `select count(*)::integer as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  expect(waiting?.n).toBeLessThanOrEqual(2);
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify([{ brand_id: 1, products: [{ id: 1 }] }]);
-  expect((await fetch(`${url}/webhooks/${secret}`, { method: 'POST', headers, body })).status).toBe(200);
-  await client.query('rollback');
-  await client.end();
-  expect(new Set((await Promise.all(readers)).map(({ status }) => status))).toEqual(new Set([200]));
-});
-
 test('one report serves all who ask within its time, a failure nobody, and a forgotten one is made again', async () => {
   let [now, made] = [0, 0];
   let fails = false;

@@ -1,13 +1,17 @@
 import type { Queues } from '../../queue/index.ts';
-import { readQueueFacts } from '../../queue/queue-facts.ts';
+import { type QueueFacts, readQueueFacts } from '../../queue/queue-facts.ts';
 import { type PlannedRun, plannedRuns, type Schedule } from '../../queue/schedules.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 /** A run that is overdue by more than this was not taken by a worker. */
 const lateMs = 60_000;
 
-/** Whether the queue keeps jobs safely, and whether workers are connected. Changes nothing. */
-export async function checkQueue(queues: Queues): Promise<Finding[]> {
+/**
+ * Whether the queue keeps jobs safely, whether BI users could stop it, and whether workers are connected. Changes nothing.
+ *
+ * @param isInWarehouse whether its database is the warehouse.
+ */
+export async function checkQueue(queues: Queues, isInWarehouse: boolean): Promise<Finding[]> {
   const facts = await readQueueFacts(queues);
   const findings: Finding[] = [];
   if (facts.kind === 'postgres') findings.push(ok('BullMQ on Postgres responds, its tables exist'));
@@ -17,7 +21,23 @@ export async function checkQueue(queues: Queues): Promise<Finding[]> {
   } else findings.push(ok(`BullMQ on Redis ${facts.version} responds`));
   if (facts.workers === 0) findings.push(warning('no worker is connected', 'start npx review-sync worker'));
   else if (facts.workers !== undefined) findings.push(ok(`${facts.workers} workers are connected`));
-  return findings;
+  return [...findings, ...checkReaders(facts, isInWarehouse)];
+}
+
+/** A BI user who holds an advisory lock of BullMQ stops the queue. No right can be taken away that would prevent it. */
+function checkReaders({ readers, database }: QueueFacts, isInWarehouse: boolean): Finding[] {
+  if (readers.length === 0) return [];
+  const names = readers.slice(0, 3).join(', ') + (readers.length > 3 ? ' …' : '');
+  const what = `${readers.length} users with bi_reader (${names}) may connect to its database, where they can hold the advisory locks of BullMQ: no job would run meanwhile`;
+  const close = `revoke connect on database ${database} from public`;
+  return [
+    warning(
+      what,
+      isInWarehouse
+        ? 'set QUEUE_URL to a Redis or to a database to which they may not connect, or give bi_reader to people you trust only'
+        : `run: ${close}; then grant connect on it to the user of QUEUE_URL`,
+    ),
+  ];
 }
 
 /** Compares the schedules in the queue with those configured: missing, changed, duplicate, unknown, overdue. */

@@ -68,6 +68,14 @@ export function checkPooler({ product, serverPort, sessions }: ShopFacts, url: s
   return [...findings, ok(`${what}. For a pooler: ${needs}`)];
 }
 
+/** The session keeps the shop's search path, so it calls whatever function another role puts into a schema of that path. */
+export function checkSearchPath({ openSchemas, user }: ShopFacts): Finding[] {
+  if (openSchemas.length === 0) return [];
+  const schemas = openSchemas.join(', ');
+  const what = `every role of the shop's database may create functions in the schema ${schemas}: one could read what ${user} may read`;
+  return [warning(what, `let its owner run: revoke create on schema ${schemas} from public`)];
+}
+
 /** MyISAM ignores transactions: an order and its lines may be read in two states. The next reading corrects it. */
 export function checkEngines({ withoutSnapshot }: ShopFacts): Finding[] {
   if (withoutSnapshot.length === 0) return [];

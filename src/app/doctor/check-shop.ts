@@ -5,7 +5,7 @@ import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
 import { checkChanges } from './check-shop-changes.ts';
-import { checkEngines, checkPooler, checkQueryCosts } from './check-shop-queries.ts';
+import { checkEngines, checkPooler, checkQueryCosts, checkSearchPath } from './check-shop-queries.ts';
 import { checkDates, checkGrades, checkUnits, statuses } from './check-shop-values.ts';
 import { databaseFault } from './database-fault.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
@@ -34,7 +34,7 @@ export async function checkShop(shop: Shop, at: { url: string; sqlDir: string })
       findings.push(...(await guarded('orders.sql and order_lines.sql', () => checkOrders(shop))));
       findings.push(...(await guarded('the shop queries', () => checkQueryCosts(shop))));
     }
-    findings.push(...checkPooler(facts, at.url), ...checkEngines(facts));
+    findings.push(...checkPooler(facts, at.url), ...checkSearchPath(facts), ...checkEngines(facts));
     findings.push(...(await checkCatalog(shop, 'categories', () => shop.categories(), readCategory)));
     findings.push(...(await checkCatalog(shop, 'user_grades', () => shop.userGrades(), readUserGrade)));
     return findings;

@@ -118,9 +118,10 @@ async function queue(config: Config, schedules: readonly Schedule[], now: () => 
     queueFault(config, error),
   );
   if ('level' in opened) return [{ area: 'queue', ...opened }];
+  const isInWarehouse = placeOf(config.queueUrl) === placeOf(config.warehouseDatabaseUrl);
   try {
     return [
-      ...(await inArea('queue', () => withTimeoutDiagnosis(checkQueue(opened), config.queueUrl))),
+      ...(await inArea('queue', () => withTimeoutDiagnosis(checkQueue(opened, isInWarehouse), config.queueUrl))),
       ...(await inArea('schedules', () =>
         withTimeoutDiagnosis(checkSchedules(opened, schedules, now()), config.queueUrl),
       )),
@@ -128,4 +129,10 @@ async function queue(config: Config, schedules: readonly Schedule[], now: () => 
   } finally {
     await opened.close();
   }
+}
+
+/** Server and database of an address, without user and options. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname;
 }
