@@ -58,7 +58,7 @@ const manyOrders: Readonly<Record<string, string>> = {
     insert into order_line select n, ${at}, n, 11, 1, 1, 1, true, '[]', '[]' ${series};
     insert into fulfillment select n, ${at}, 'Shipped', 'T', 'DHL' ${series};
     insert into order_line_reference select n, 'FulfillmentLine', 1, n, n ${series};
-    insert into history_entry select n, ${at}, 'ORDER_FULFILLMENT_TRANSITION', '{}', 'order-history-entry', n, null ${series};
+    insert into history_entry select n, ${at}, ${at}, 'ORDER_FULFILLMENT_TRANSITION', '{}', 'OrderHistoryEntry', n, null ${series};
     insert into payment select n, ${at}, 1, 'Settled', n ${series};
     insert into refund select n, ${at}, 0, 'Settled', n ${series};
     insert into customer_groups_customer_group select n, 1 ${series}`,

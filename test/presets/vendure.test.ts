@@ -4,8 +4,8 @@ import { openPresetWorld, type PresetWorld } from './preset-world.ts';
 
 const moves = (now: string, fulfillment: number, to: string) =>
   `update fulfillment set state = '${to}', "updatedAt" = ${now} where id = ${fulfillment};
-   insert into history_entry ("createdAt", type, data, discriminator, "orderId") values (${now}, 'ORDER_FULFILLMENT_TRANSITION',
-     '${JSON.stringify({ fulfillmentId: fulfillment, from: '?', to })}', 'order-history-entry', 1);`;
+   insert into history_entry ("createdAt", "updatedAt", type, data, discriminator, "orderId") values (${now}, ${now},
+     'ORDER_FULFILLMENT_TRANSITION', '${JSON.stringify({ fulfillmentId: fulfillment, from: '?', to })}', 'OrderHistoryEntry', 1);`;
 
 test('a life of orders in Vendure on Postgres arrives at the service as the shop has it', async () => {
   // Vendure's process in India, Postgres in its own zone: what its now() writes into a column without zone.
@@ -93,6 +93,15 @@ async function lifeInVendure(shop: PresetWorld, now: string): Promise<void> {
   );
   expect((await shop.orders()).V1?.total).toBe(68.4);
 
+  // The customer leaves a group. The process writes the "createdAt" of a customer's history in its own zone.
+  await shop.step(
+    { feed: ['V1'] },
+    `delete from customer_groups_customer_group where "customerId" = 7 and "customerGroupId" = 1;
+     insert into history_entry ("createdAt", "updatedAt", type, data, discriminator, "customerId")
+     values ('2020-01-01', ${now}, 'CUSTOMER_REMOVED_FROM_GROUP', '{"groupName":"Gold"}', 'CustomerHistoryEntry', 7)`,
+  );
+  expect((await shop.orders()).V1?.grade).toBe('Silver');
+
   // The customer's name, an option's name, the deletion of the customer.
   await shop.step({ feed: ['V1'] }, `update customer set "lastName" = 'King', "updatedAt" = ${now} where id = 7`);
   expect((await shop.orders()).V1?.name).toBe('Ada King');
@@ -117,15 +126,29 @@ async function lifeInVendure(shop: PresetWorld, now: string): Promise<void> {
     total: 9,
     name: 'Gus Guest',
     email: 'gus@example.com',
-    created: '+11h',
+    created: '+12h',
     lines: [{ ...mug, price: 9, status: 'paid' }],
   });
+  // A change of the order adds a mug for 4.00, which is cancelled with the rest: its pieces are in the change only.
   await shop.step(
     { feed: ['V2'] },
-    `update order_line set quantity = 0, "updatedAt" = ${now} where id = 3;
+    `insert into order_line values (4, ${now}, 2, 21, 1, 0, 400, true, '[]', '[]');
+     insert into order_line_reference (discriminator, quantity, "orderLineId", "fulfillmentId")
+     values ('OrderModificationLine', 1, 4, null), ('OrderModificationLine', -1, 3, null);
+     update "order" set "subTotalWithTax" = 1300 where id = 2`,
+  );
+  await shop.step(
+    { feed: ['V2'] },
+    `update order_line set quantity = 0, "updatedAt" = ${now} where id in (3, 4);
      update "order" set state = 'Cancelled', "subTotalWithTax" = 0, "updatedAt" = ${now} where id = 2`,
   );
-  expect((await shop.orders()).V2).toMatchObject({ total: 0, lines: [{ status: 'cancelled' }] });
+  expect((await shop.orders()).V2).toMatchObject({
+    total: 0,
+    lines: [
+      { status: 'cancelled', price: 4 },
+      { status: 'cancelled', price: 18 },
+    ],
+  });
 
   await shop.expectAgreement();
   await shop.expectCatalog({ categories: { '2': 'Kleidung', '3': 'Shirts < 2 (hidden)' }, grades: ['Gold', 'Silver'] });

@@ -26,7 +26,7 @@ create table order_line_reference (
   id int auto_increment primary key, discriminator varchar(255) not null, quantity integer not null, `orderLineId` integer not null, `fulfillmentId` integer
 );
 create table history_entry (
-  id int auto_increment primary key, `createdAt` datetime(6) not null, type varchar(255) not null, data text not null, discriminator varchar(255) not null,
+  id int auto_increment primary key, `createdAt` datetime(6) not null, `updatedAt` datetime(6) not null, type varchar(255) not null, data text not null, discriminator varchar(255) not null,
   `orderId` integer, `customerId` integer
 );
 create table payment (id int auto_increment primary key, `updatedAt` datetime(6) not null, amount integer not null, state varchar(255) not null, `orderId` integer);

@@ -26,7 +26,7 @@ create table order_line_reference (
   id serial primary key, discriminator varchar not null, quantity integer not null, "orderLineId" integer not null, "fulfillmentId" integer
 );
 create table history_entry (
-  id serial primary key, "createdAt" timestamp(6) not null, type varchar not null, data text not null, discriminator varchar not null,
+  id serial primary key, "createdAt" timestamp(6) not null, "updatedAt" timestamp(6) not null, type varchar not null, data text not null, discriminator varchar not null,
   "orderId" integer, "customerId" integer
 );
 create table payment (id serial primary key, "updatedAt" timestamp(6) not null, amount integer not null, state varchar not null, "orderId" integer);

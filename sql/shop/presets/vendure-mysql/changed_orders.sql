@@ -6,16 +6,16 @@ from `order` o
 where o.updatedAt >= :since and o.orderPlacedAt is not null
 
 union all
-select o.code, h.createdAt
+select o.code, h.updatedAt
 from history_entry h
 join `order` o on o.id = h.orderId
-where h.createdAt >= :since and o.orderPlacedAt is not null
+where h.updatedAt >= :since and o.orderPlacedAt is not null
 
 union all
-select o.code, h.createdAt
+select o.code, h.updatedAt
 from history_entry h
 join `order` o on o.customerId = h.customerId
-where h.createdAt >= :since and o.orderPlacedAt is not null
+where h.updatedAt >= :since and o.orderPlacedAt is not null
 
 union all
 select o.code, l.updatedAt

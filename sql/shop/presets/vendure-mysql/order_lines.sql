@@ -5,7 +5,7 @@ select
   d.product_code,
   -- As Vendure computes it: discounts are spread over the pieces that were placed. Cents.
   round(
-    (d.list_price * d.pieces + d.adjustments * d.pieces / greatest(d.placed, d.quantity, 1))
+    (d.list_price * d.pieces + d.adjustments * d.pieces / greatest(d.placed, d.pieces, 1))
       * case when d.includes_tax then 1 else 1 + d.tax_rate / 100 end
   ) / 100 as price,
   case
@@ -28,7 +28,16 @@ from (
     v.productId as product_code,
     l.quantity,
     l.orderPlacedQuantity as placed,
-    case when l.quantity = 0 then l.orderPlacedQuantity else l.quantity end as pieces,
+    case
+      when l.quantity > 0 then l.quantity
+      when l.orderPlacedQuantity > 0 then l.orderPlacedQuantity
+      -- The line was added by a change of the order, and cancelled.
+      else (
+        select coalesce(sum(m.quantity), 0)
+        from order_line_reference m
+        where m.orderLineId = l.id and m.discriminator = 'OrderModificationLine' and m.quantity > 0
+      )
+    end as pieces,
     l.listPrice as list_price,
     l.listPriceIncludesTax as includes_tax,
     (

@@ -1,22 +1,23 @@
 -- Vendure on Postgres: which orders changed. The date of the order does not move for parcels, refunds and notes, so the feed also
 -- reads history, lines, payments, refunds and parcels, and the customer of the order.
--- All these dates are written by Postgres's now(), in its own zone: they become dates with zone here.
+-- All these dates are written by Postgres's now(), in its own zone: they become dates with zone here. That is why history is read by
+-- "updatedAt": the "createdAt" of a customer's history is written by Vendure's process, in its zone.
 -- None of them has an index: see README.md.
 select o.code, o."updatedAt" at time zone current_setting('TimeZone') as changed_at
 from "order" o
 where o."updatedAt" >= :since at time zone current_setting('TimeZone') and o."orderPlacedAt" is not null
 
 union all
-select o.code, h."createdAt" at time zone current_setting('TimeZone')
+select o.code, h."updatedAt" at time zone current_setting('TimeZone')
 from history_entry h
 join "order" o on o.id = h."orderId"
-where h."createdAt" >= :since at time zone current_setting('TimeZone') and o."orderPlacedAt" is not null
+where h."updatedAt" >= :since at time zone current_setting('TimeZone') and o."orderPlacedAt" is not null
 
 union all
-select o.code, h."createdAt" at time zone current_setting('TimeZone')
+select o.code, h."updatedAt" at time zone current_setting('TimeZone')
 from history_entry h
 join "order" o on o."customerId" = h."customerId"
-where h."createdAt" >= :since at time zone current_setting('TimeZone') and o."orderPlacedAt" is not null
+where h."updatedAt" >= :since at time zone current_setting('TimeZone') and o."orderPlacedAt" is not null
 
 union all
 select o.code, l."updatedAt" at time zone current_setting('TimeZone')

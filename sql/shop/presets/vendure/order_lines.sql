@@ -6,7 +6,7 @@ select
   v."productId" as product_code,
   -- As Vendure computes it: discounts are spread over the pieces that were placed. Cents.
   round(
-    (l."listPrice" + a.adjustments / greatest(l."orderPlacedQuantity", l.quantity, 1)) * q.pieces
+    (l."listPrice" + a.adjustments / greatest(l."orderPlacedQuantity", q.pieces, 1)) * q.pieces
       * case when l."listPriceIncludesTax" then 1 else 1 + a.tax_rate / 100 end
   ) / 100 as price,
   case
@@ -39,7 +39,16 @@ from order_line l
 join "order" o on o.id = l."orderId"
 join product_variant v on v.id = l."productVariantId"
 cross join lateral (
-  select case when l.quantity = 0 then l."orderPlacedQuantity" else l.quantity end as pieces
+  select case
+    when l.quantity > 0 then l.quantity
+    when l."orderPlacedQuantity" > 0 then l."orderPlacedQuantity"
+    -- The line was added by a change of the order, and cancelled.
+    else (
+      select coalesce(sum(m.quantity), 0)
+      from order_line_reference m
+      where m."orderLineId" = l.id and m.discriminator = 'OrderModificationLine' and m.quantity > 0
+    )
+  end as pieces
 ) q
 cross join lateral (
   select

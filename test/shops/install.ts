@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { copyFile, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A shop cannot be tried on this machine. The message says why, and the next step. */
+export class ShopUnavailable extends Error {}
+
+/**
+ * Installs the packages of a shop beside its package.json, unless those of its lock file are there. Its scripts are not run.
+ *
+ * @throws ShopUnavailable where npm does not succeed, for example without a network.
+ */
+export async function installShop(folder: string): Promise<void> {
+  const lock = join(folder, 'package-lock.json');
+  // A copy of the lock file that was installed to its end.
+  const installed = join(folder, 'node_modules', '.installed-lock.json');
+  if (existsSync(installed) && (await readFile(installed, 'utf8')) === (await readFile(lock, 'utf8'))) return;
+  console.log(`installing ${folder} (once; some minutes)`);
+  const npm = spawn('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--omit=optional'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const [status] = await once(npm, 'close');
+  if (status !== 0) {
+    throw new ShopUnavailable(
+      `npm ci ended with status ${status} in ${folder}:\n${output.slice(-1500)}\n` +
+        'The packages come from the npm registry: check the network and the registry that npm uses (npm config get registry), then run the command again.',
+    );
+  }
+  await copyFile(lock, installed);
+}

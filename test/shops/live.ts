@@ -1,0 +1,116 @@
+import { openShop } from '../../src/shop/index.ts';
+import { datesOf, differences } from './compare.ts';
+import type { ReviewSync } from './review-sync.ts';
+import type { Shop, Step } from './shop.ts';
+
+/** What a life has found: a sentence for each thing that is not as expected. */
+export type Findings = string[];
+
+/**
+ * A life of orders in a real shop, synced and compared after each step.
+ *
+ * 1. The first step places the first order. `init` must recognise the system; then `migrate`, `doctor`, `sync catalog`, `backfill orders`.
+ * 2. After each other step: the orders that the shop's API now shows differently from the service must be those that the change
+ *    feed shows. Then `sync orders`, or, for a change that the feed cannot see, `sync reconcile`. The service must be as the shop.
+ * 3. At the end another run writes nothing, and `verify orders` finds no difference.
+ */
+export async function live(shop: Shop, sync: ReviewSync, [first, ...steps]: readonly Step[]): Promise<Findings> {
+  const findings: Findings = [];
+  const note = (step: string, texts: readonly string[]) => {
+    console.log(`  ${texts.length === 0 ? 'ok  ' : 'NOT '} ${step}`);
+    for (const text of texts) console.log(`       ${text}`);
+    findings.push(...texts.map((text) => `${step}: ${text}`));
+  };
+  let before = { atMs: Date.now(), dates: new Set<string>() };
+  const compare = async (): Promise<string[]> => {
+    const service = await sync.orders();
+    const texts = differences(await shop.orders(), service, before, Date.now());
+    before = { atMs: Date.now(), dates: datesOf(service) };
+    return texts;
+  };
+
+  await first?.act();
+  note('init recognises the system', await setUp(shop, sync));
+  note(`sync catalog`, await catalogDifferences(shop, sync));
+  await sync.run('backfill', 'orders', '--with-email');
+  note(`${first?.name}: backfill orders`, await compare());
+  await sync.run('sync', 'orders');
+
+  const feed = openFeed(sync);
+  try {
+    for (const { name, act, isInFeed = true } of steps) {
+      const since = await feed.now();
+      await act();
+      const changed = await changedOrders(shop, sync);
+      const shown = await feed.codesSince(since);
+      const texts = isInFeed ? missing(changed, shown) : unexpected(changed, shown);
+      await sync.run('sync', isInFeed ? 'orders' : 'reconcile');
+      note(name, [...texts, ...(await compare())]);
+    }
+  } finally {
+    await feed.close();
+  }
+
+  const writes = sync.writes();
+  await sync.run('sync', 'orders');
+  await sync.run('sync', 'reconcile');
+  note('another sync writes nothing', sync.writes() === writes ? [] : [`it wrote ${sync.writes() - writes} times`]);
+  const verified = await sync.tryRun('verify', 'orders');
+  note('verify orders finds no difference', verified.status === 0 ? [] : [verified.output]);
+  return findings;
+}
+
+async function setUp(shop: Shop, sync: ReviewSync): Promise<string[]> {
+  const output = await sync.run('init');
+  await sync.run('migrate');
+  await sync.knowProducts(await shop.products());
+  const doctor = await sync.run('doctor');
+  console.log(doctor.slice(doctor.indexOf('shop\n'), doctor.indexOf('service\n')));
+  return output.includes(`(preset ${shop.preset})`) ? [] : [`it says: ${output}`];
+}
+
+async function catalogDifferences(shop: Shop, sync: ReviewSync): Promise<string[]> {
+  await sync.run('sync', 'catalog');
+  const [expected, found] = [await shop.catalog(), await sync.catalog()];
+  const categories = Object.fromEntries(
+    Object.entries(expected.categories)
+      .sort()
+      .map(([code, { name, parent, isHidden }]) => [
+        code,
+        `${name}${parent ? ` < ${parent}` : ''}${isHidden ? ' (hidden)' : ''}`,
+      ]),
+  );
+  const [left, right] = [
+    JSON.stringify({ categories, grades: expected.grades }),
+    JSON.stringify({ categories: Object.fromEntries(Object.entries(found.categories).sort()), grades: found.grades }),
+  ];
+  return left === right ? [] : [`the shop has ${left}, the service ${right}`];
+}
+
+/** Codes of the orders that are not as the shop's API says. */
+async function changedOrders(shop: Shop, sync: ReviewSync): Promise<string[]> {
+  const service = await sync.orders();
+  const texts = differences(await shop.orders(), service, { atMs: 0, dates: datesOf(service) }, Date.now());
+  return [...new Set(texts.map((text) => text.split(/[: ]/)[0] ?? ''))];
+}
+
+const missing = (changed: readonly string[], shown: ReadonlySet<string>) =>
+  changed.filter((code) => !shown.has(code)).map((code) => `the feed does not show ${code}`);
+
+function unexpected(changed: readonly string[], shown: ReadonlySet<string>): string[] {
+  if (changed.length === 0) return ['nothing of it would be sent: the step proves nothing'];
+  return changed.every((code) => shown.has(code)) ? ['the feed shows it, although the step says that it cannot'] : [];
+}
+
+/** The change feed of the preset, as `sync orders` reads it. */
+function openFeed({ environment: { SHOP_DATABASE_URL = '', SHOP_SQL_DIR = '', SHOP_TIME_ZONE } }: ReviewSync) {
+  const shop = openShop({ url: SHOP_DATABASE_URL, sqlDir: SHOP_SQL_DIR, connections: 1, timeZone: SHOP_TIME_ZONE });
+  return {
+    now: async () => new Date().toISOString(),
+    async codesSince(at: string): Promise<Set<string>> {
+      const { keys } = await shop.changedSince({ at, code: '' }, 1000);
+      return new Set(keys.map(({ code }) => code));
+    },
+    close: () => shop.close(),
+  };
+}

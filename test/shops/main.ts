@@ -1,0 +1,42 @@
+/**
+ * `npm run test:shops`: real shops with their orders, synced and compared with what their own APIs say.
+ *
+ *     npm run test:shops                     all shops
+ *     npm run test:shops vendure-postgres    those whose name holds one of the texts
+ *
+ * For each shop: install it (once), start it, live a life of orders in it, and end it. Exit status 1 where a shop differs from the
+ * service, or cannot be tried on this machine.
+ */
+import { ShopUnavailable } from './install.ts';
+import { shops } from './shops.ts';
+
+const texts = process.argv.slice(2);
+const chosen = shops.filter(({ name }) => texts.length === 0 || texts.some((text) => name.includes(text)));
+if (chosen.length === 0) {
+  console.error(
+    `No shop has ${texts.join(' or ')} in its name. There are: ${shops.map(({ name }) => name).join(', ')}`,
+  );
+  process.exit(2);
+}
+
+const results: string[] = [];
+let isDifferent = false;
+for (const { name, run } of chosen) {
+  console.log(`\n${name}`);
+  try {
+    const findings = await run(name);
+    isDifferent ||= findings.length > 0;
+    results.push(
+      `${name}: ${findings.length === 0 ? 'the service is as the shop after every step' : `${findings.length} differences`}`,
+    );
+  } catch (error) {
+    isDifferent = true;
+    results.push(
+      error instanceof ShopUnavailable
+        ? `${name}: NOT TRIED. ${error.message}`
+        : `${name}: broke off. ${error instanceof Error ? error.stack : error}`,
+    );
+  }
+}
+console.log(`\n${results.join('\n')}`);
+process.exit(isDifferent ? 1 : 0);

@@ -1,0 +1,139 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
+import { type Ended, runProgram } from './processes.ts';
+import type { Shop } from './shop.ts';
+
+/** What the service has about an order. Empty values are left out. */
+export type ServiceOrder = {
+  code: string;
+  total: number;
+  created: string;
+  user?: string;
+  name?: string;
+  phone?: string;
+  email?: string;
+  grade?: string;
+  lines: ServiceLine[];
+};
+export type ServiceLine = {
+  product: string;
+  price: number;
+  status: string;
+  shipped?: string;
+  delivered?: string;
+  invoice?: string;
+  carrier?: string;
+  options?: Record<string, string>;
+};
+
+/** review-sync beside one shop: a working directory, a warehouse and the reference service. */
+export type ReviewSync = {
+  /** Runs a command as a user does. @throws Error with its output where it does not end with status 0. */
+  run(...args: string[]): Promise<string>;
+  /** The same, whatever the status is. */
+  tryRun(...args: string[]): Promise<Ended>;
+  /** The service knows these products, so that no line waits. */
+  knowProducts(codes: readonly string[]): Promise<void>;
+  orders(): Promise<ServiceOrder[]>;
+  /** Categories as `name < parent (hidden)` by code, and the names of the member grades. */
+  catalog(): Promise<{ categories: Record<string, string>; grades: string[] }>;
+  /** Requests that wrote something at the service until now. */
+  writes(): number;
+  environment: Record<string, string>;
+  close(): Promise<void>;
+};
+
+const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+
+export async function openReviewSync(name: string, database: EmbeddedDatabase, shop: Shop): Promise<ReviewSync> {
+  await using opened = new AsyncDisposableStack();
+  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-shop-'));
+  opened.defer(() => rm(cwd, { recursive: true, force: true }));
+  const [warehouseUrl, serviceUrl] = [
+    await database.createDatabase(`${name}_warehouse`),
+    await database.createDatabase(`${name}_service`),
+  ];
+  const service = await startReferenceService({ databaseUrl: serviceUrl, checkAnswers: true });
+  opened.defer(() => service.close());
+  const [warehouse, atService] = [
+    new pg.Pool({ connectionString: warehouseUrl }),
+    new pg.Pool({ connectionString: serviceUrl }),
+  ];
+  opened.defer(async () => void (await Promise.all([warehouse.end(), atService.end()])));
+  const environment: Record<string, string> = {
+    SHOP_DATABASE_URL: shop.databaseUrl,
+    WAREHOUSE_DATABASE_URL: warehouseUrl,
+    REVIEW_API_BASE_URL: service.url,
+    REVIEW_API_CLIENT_ID: 'demo',
+    REVIEW_API_CLIENT_SECRET: 'demo',
+    // Each run sees only what its feed shows since the run before, and not what changed a moment earlier.
+    ORDER_OVERLAP_MINUTES: '0',
+    ORDER_DELETES: 'send',
+    LOG_LEVEL: 'warn',
+    ...(shop.timeZone && { SHOP_TIME_ZONE: shop.timeZone }),
+  };
+  const tryRun = (...args: string[]) => runProgram([main, ...args], { cwd, environment });
+  const all = opened.move();
+  return {
+    environment: { ...environment, SHOP_SQL_DIR: join(cwd, 'shop-sql') },
+    tryRun,
+    async run(...args) {
+      const { status, output } = await tryRun(...args);
+      if (status !== 0) throw new Error(`review-sync ${args.join(' ')} ended with status ${status}:\n${output}`);
+      return output;
+    },
+    async knowProducts(codes) {
+      const { rows } = await atService.query<{ id: number; code: string }>(
+        `insert into reference_service.products (id, code)
+         select n, c from unnest($1::text[]) with ordinality as p (c, n)
+         on conflict do nothing returning id, code`,
+        [codes],
+      );
+      await warehouse.query(
+        'insert into sync.product_links (product_code, product_id) select * from unnest($1::text[], $2::bigint[])',
+        [rows.map(({ code }) => code), rows.map(({ id }) => id)],
+      );
+    },
+    orders: async () =>
+      (await atService.query<{ order: ServiceOrder }>(ordersOfService)).rows.map(({ order }) => order),
+    async catalog() {
+      const categories = await atService.query<{ code: string; text: string }>(categoriesOfService);
+      const grades = await atService.query<{ name: string }>(
+        'select name from reference_service.user_grades order by name',
+      );
+      return {
+        categories: Object.fromEntries(categories.rows.map(({ code, text }) => [code, text])),
+        grades: grades.rows.map(({ name }) => name),
+      };
+    },
+    writes: () =>
+      Object.entries(service.requests())
+        .filter(([route]) => !route.startsWith('GET') && !route.endsWith('/oauth/token'))
+        .reduce((sum, [, count]) => sum + count, 0),
+    close: () => all.disposeAsync(),
+  };
+}
+
+const ordersOfService = `
+  select jsonb_strip_nulls(jsonb_build_object(
+    'code', o.code, 'total', o.total_price, 'created', o.created_at, 'user', o.user_code, 'name', o.user_name,
+    'phone', nullif(o.user_phone, ''), 'email', nullif(o.user_email, ''), 'grade', g.name,
+    'lines', coalesce((
+      select jsonb_agg(jsonb_build_object(
+          'product', p.code, 'price', s.price, 'status', s.status, 'shipped', s.delivery_started_at,
+          'delivered', s.delivered_at, 'invoice', nullif(s.invoice, ''), 'carrier', nullif(s.delivery_service, ''),
+          'options', s.product_options
+        ))
+      from reference_service.sub_orders s join reference_service.products p on p.id = s.product_id
+      where s.order_id = o.id
+    ), '[]')
+  )) as "order"
+  from reference_service.orders o left join reference_service.user_grades g on g.id = o.user_grade_id`;
+
+const categoriesOfService = `
+  select c.code, c.name || coalesce(' < ' || p.code, '') || case c.status when 'hidden' then ' (hidden)' else '' end as text
+  from reference_service.categories c left join reference_service.categories p on p.id = c.parent_category_id`;

@@ -1,0 +1,97 @@
+import type { Api, Row } from './api.ts';
+
+/** What the shop sells, its customer groups and categories: ids by name. */
+export type Goods = {
+  variants: Record<string, string>;
+  shipping: Record<string, string>;
+  groups: Record<string, string>;
+};
+
+const named = (name: string) => [{ languageCode: 'en', name, slug: name.toLowerCase(), description: '' }];
+const withName = (name: string) => [{ languageCode: 'en', name }];
+
+/**
+ * Fills the shop through its admin API: shirts in two sizes, a mug at a reduced tax, a sticker for nothing, a hidden category and two
+ * customer groups. Prices are in cents, without tax.
+ */
+export async function stockVendure(admin: Api): Promise<Goods> {
+  const idsOf = async (list: string): Promise<Record<string, string>> => {
+    const { items } = await admin.call<{ items: Row[] }>(`query { ${list} { items { id name } } }`);
+    return Object.fromEntries(items.map(({ id, name }) => [name, id]));
+  };
+  const taxes = await idsOf('taxCategories');
+  const shipping = await idsOf('shippingMethods');
+  const variants: Record<string, string> = {};
+  const sell = async (product: string, all: { sku: string; price: number; tax: string; options?: string[] }[]) => {
+    const { id } = await admin.call('mutation ($input: CreateProductInput!) { createProduct(input: $input) { id } }', {
+      input: { translations: named(product) },
+    });
+    const options = await addOptions(
+      admin,
+      id,
+      product,
+      all.flatMap((one) => one.options ?? []),
+    );
+    const input = all.map(({ sku, price, tax, options: own = [] }) => ({
+      productId: id,
+      sku,
+      price,
+      taxCategoryId: taxes[tax],
+      optionIds: own.map((name) => options[name]),
+      stockOnHand: 1000,
+      translations: withName(sku),
+    }));
+    const created = await admin.call<Row[]>(
+      'mutation ($input: [CreateProductVariantInput!]!) { createProductVariants(input: $input) { id sku } }',
+      { input },
+    );
+    for (const variant of created) variants[variant.sku] = variant.id;
+  };
+  await sell('Shirt', [
+    { sku: 'SHIRT-M', price: 1999, tax: 'Standard', options: ['M'] },
+    { sku: 'SHIRT-L', price: 2199, tax: 'Standard', options: ['L'] },
+  ]);
+  await sell('Mug', [{ sku: 'MUG', price: 833, tax: 'Reduced' }]);
+  await sell('Sticker', [{ sku: 'STICKER', price: 0, tax: 'Standard' }]);
+
+  const addCollection = (name: string, parentId?: string, isPrivate = false) =>
+    admin.call('mutation ($input: CreateCollectionInput!) { createCollection(input: $input) { id } }', {
+      input: { translations: named(name), filters: [], isPrivate, ...(parentId && { parentId }) },
+    });
+  const clothing = await addCollection('Clothing');
+  await addCollection('Shirts', clothing.id);
+  await addCollection('Samples', clothing.id, true);
+  const groups: Record<string, string> = {};
+  for (const name of ['Gold', 'Silver']) {
+    const group = await admin.call(
+      'mutation ($input: CreateCustomerGroupInput!) { createCustomerGroup(input: $input) { id } }',
+      { input: { name } },
+    );
+    groups[name] = group.id;
+  }
+  return { variants, shipping, groups };
+}
+
+async function addOptions(
+  admin: Api,
+  productId: string,
+  product: string,
+  names: string[],
+): Promise<Record<string, string>> {
+  if (names.length === 0) return {};
+  const group = await admin.call(
+    'mutation ($input: CreateProductOptionGroupInput!) { createProductOptionGroup(input: $input) { id options { id name } } }',
+    {
+      input: {
+        code: `${product}-size`,
+        translations: withName('Size'),
+        options: names.map((name) => ({ code: name.toLowerCase(), translations: withName(name) })),
+      },
+    },
+  );
+  await admin.call(
+    'mutation ($productId: ID!, $group: ID!) { addOptionGroupToProduct(productId: $productId, optionGroupId: $group) { id } }',
+    { productId, group: group.id },
+  );
+  return Object.fromEntries(group.options.map(({ id, name }: Row) => [name, id]));
+}
