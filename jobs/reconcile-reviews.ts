@@ -20,7 +20,7 @@ export const reconcileReviews = defineRun({
     return { steps: windows.map((window): ReadWindow => ({ ...window, findLate: true, findAbsent: true })), state: {} };
   },
   async complete(app, _state, run) {
-    await deleteOutdated(app.warehouse.db);
+    await deleteOutdated(app.warehouse.db, app.now());
     return concludeReconcile(readingDeps(app, app.abort.signal), run.id, app.config.reconcile);
   },
 });

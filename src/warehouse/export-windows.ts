@@ -90,28 +90,36 @@ export async function windowTotals(
 }
 
 /**
- * Joins neighbouring and overlapping spans that were entered before `before` into one row each. A joined row counts as read
- * when the oldest of its parts was.
+ * Joins neighbouring and overlapping spans of the axis that were entered before `before` into one row each. A joined row counts
+ * as read when the oldest of its parts was.
  */
-export async function joinOldSpans(db: Db, before: Date): Promise<void> {
+export async function joinOldSpans(db: Db, axis: Axis, before: Date): Promise<void> {
   await sql`
     with old as (
-      delete from sync.export_windows where finished_at < ${before} and end_at > start_at returning *
-    ),
-    marked as (
       select *, start_at > max(end_at) over (
-        partition by axis order by start_at, end_at rows between unbounded preceding and 1 preceding
+        order by start_at, end_at rows between unbounded preceding and 1 preceding
       ) as is_apart
-      from old
+      from sync.export_windows
+      where axis = ${axis} and finished_at < ${before}
     ),
     numbered as (
-      select *, count(*) filter (where is_apart) over (partition by axis order by start_at, end_at) as island
-      from marked
+      select *, count(*) filter (where is_apart) over (order by start_at, end_at, id) as island from old
+    ),
+    islands as (
+      select array_agg(id) as ids, min(start_at) as start_at, max(end_at) as end_at,
+        -- Each month's readings of all reviews add up: in years they leave the range of the columns.
+        least(sum(pages), 2147483647) as pages, least(sum(reviews), 2147483647) as reviews,
+        least(sum(requests), 2147483647) as requests, min(started_at) as started_at, max(finished_at) as finished_at
+      from numbered
+      group by island
+      -- A row that has no neighbour stays as it is.
+      having count(*) > 1
+    ),
+    parts as (
+      delete from sync.export_windows where id in (select unnest(ids) from islands)
     )
-    insert into sync.export_windows
-      (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
-    select 'joined', axis, min(start_at), max(end_at), sum(pages), sum(reviews), sum(requests),
-      min(started_at), max(finished_at)
-    from numbered
-    group by axis, island`.execute(db);
+    insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+    select 'joined', ${axis}, start_at, end_at, pages, reviews, requests, started_at, finished_at from islands`.execute(
+    db,
+  );
 }

@@ -3,13 +3,18 @@ import { joinOldSpans } from './export-windows.ts';
 import { type Db, inTransaction } from './index.ts';
 import { compactReviewDays } from './review-days.ts';
 
-/** Days for which runs, late reviews and captures of the overview are kept. */
+/** Days for which runs, late reviews and all captures of the overview are kept. */
 const keptDays = 90;
 const dayMs = 86_400_000;
 
 /**
- * Compacts the history, so that years of runs stay small: old neighbouring spans of the coverage ledger become one row; old runs
- * (except for the newest of each job), old late reviews, and old captures of the overview that equal the one before are deleted.
+ * Compacts the history, so that its size follows the shop and not the years of runs:
+ *
+ * 1. Counts of reviews by day become one row a day.
+ * 2. Old neighbouring spans of the coverage ledger become one row.
+ * 3. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job.
+ * 4. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of each month.
+ * 5. Leases that their holders left behind when they died are deleted.
  *
  * @param readAgainDays age at which a reconcile reads a span again; younger rows keep their own dates.
  */
@@ -17,26 +22,29 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
   const before = (days: number) => new Date(now.getTime() - days * dayMs);
   await compactReviewDays(db);
   await inTransaction(db, async (trx) => {
-    await joinOldSpans(trx, before(readAgainDays + 8));
+    await joinOldSpans(trx, 'created', before(Math.min(readAgainDays, 365) + 8));
+    await joinOldSpans(trx, 'updated', before(30 + 8));
     await sql`delete from sync.late_reviews where found_at < ${before(keptDays)}`.execute(trx);
     await sql`
       delete from sync.runs r
       where finished_at < ${before(keptDays)}
         and exists (select from sync.runs n where n.job = r.job and n.finished_at is not null and n.started_at > r.started_at)
     `.execute(trx);
+    // The first one proves best what `coverageByMonth` asks of captures: that no review came after those that were read.
     await sql`
       delete from warehouse.review_overview
       where captured_at in (
         select captured_at
         from (
-          select captured_at, first_review_created_at as first, last_review_created_at as last,
-            lag(first_review_created_at) over (order by captured_at) as first_before,
-            lag(last_review_created_at) over (order by captured_at) as last_before,
-            lag(captured_at) over (order by captured_at) as captured_before
+          select captured_at, row_number() over (
+            partition by date_trunc(case when captured_at < ${before(365)} then 'month' else 'day' end, captured_at, 'UTC')
+            order by captured_at
+          ) as place
           from warehouse.review_overview
+          where captured_at < ${before(keptDays)}
         ) as captures
-        where captured_at < ${before(keptDays)} and captured_before is not null
-          and first is not distinct from first_before and last is not distinct from last_before
+        where place > 1
       )`.execute(trx);
+    await sql`delete from sync.leases where expires_at < ${before(1)}`.execute(trx);
   });
 }

@@ -7,10 +7,11 @@ export const reasonDays = 90;
 export const webhookDays = 7;
 
 /** Deletes outdated rows: reasons after `reasonDays`, applied webhooks after `webhookDays`. */
-export async function deleteOutdated(db: Db): Promise<void> {
-  await sql`delete from sync.dead_letters where resolved_at < now() - ${reasonDays} * interval '1 day'`.execute(db);
+export async function deleteOutdated(db: Db, now: Date): Promise<void> {
+  const before = (days: number) => new Date(now.getTime() - days * 86_400_000);
+  await sql`delete from sync.dead_letters where resolved_at < ${before(reasonDays)}`.execute(db);
   await sql`
     update sync.runs set error = null
-    where error is not null and finished_at < now() - ${reasonDays} * interval '1 day'`.execute(db);
-  await sql`delete from sync.webhook_inbox where applied_at < now() - ${webhookDays} * interval '1 day'`.execute(db);
+    where error is not null and finished_at < ${before(reasonDays)}`.execute(db);
+  await sql`delete from sync.webhook_inbox where applied_at < ${before(webhookDays)}`.execute(db);
 }

@@ -7,7 +7,12 @@ import type { Db } from './index.ts';
  */
 export async function compactReviewDays(db: Db): Promise<void> {
   await sql`
-    with taken as (delete from sync.review_day_changes returning day, reviews)
+    with taken as (
+      -- Days that have one row already stay as they are.
+      delete from sync.review_day_changes
+      where day in (select day from sync.review_day_changes group by day having count(*) > 1 or sum(reviews) = 0)
+      returning day, reviews
+    )
     insert into sync.review_day_changes (day, reviews)
     select day, sum(reviews) from taken group by day having sum(reviews) <> 0`.execute(db);
 }

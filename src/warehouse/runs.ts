@@ -118,18 +118,35 @@ export function openRuns(db: Db): Promise<Run[]> {
 }
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
-export function lastRuns(db: Db, limit: number): Promise<Run[]> {
-  return runs(db).orderBy(sql`finished_at is null`, 'desc').orderBy('started_at', 'desc').limit(limit).execute();
+export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
+  // Each half reads `limit` rows of its own index. One sort over both would read every run.
+  const newest = (ended: 'is' | 'is not') =>
+    runs(db).where('finished_at', ended, null).orderBy('started_at', 'desc').limit(limit);
+  const { rows } = await sql<Run>`
+    select * from (${newest('is')} union all ${newest('is not')}) as newest
+    order by "finishedAt" is null desc, "startedAt" desc
+    limit ${limit}`.execute(db);
+  return rows;
 }
 
 /** The newest run of each job that has ended, however long ago. */
-export function newestEnded(db: Db): Promise<Run[]> {
-  return runs(db)
-    .distinctOn('job')
-    .where('finished_at', 'is not', null)
-    .orderBy('job')
-    .orderBy('started_at', 'desc')
-    .execute();
+export async function newestEnded(db: Db): Promise<Run[]> {
+  // `distinct on` would read every run.
+  const { rows } = await sql<Run>`
+    with recursive jobs (job) as (
+      select min(job) from sync.runs
+      union all
+      select (select min(r.job) from sync.runs r where r.job > jobs.job) from jobs where jobs.job is not null
+    )
+    select newest.*
+    from jobs
+    cross join lateral ${runs(db)
+      .where('finished_at', 'is not', null)
+      .where('job', '=', sql<string>`jobs.job`)
+      .orderBy('started_at', 'desc')
+      .limit(1)} as newest
+    order by job`.execute(db);
+  return rows;
 }
 
 export function findRun(db: Db, id: string): Promise<Run | undefined> {

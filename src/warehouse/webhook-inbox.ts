@@ -98,11 +98,10 @@ export type InboxState = {
 
 export async function inboxState(db: Db): Promise<InboxState> {
   const { rows } = await sql<InboxState>`
-    select
-      count(*) filter (where applied_at is null)::integer as waiting,
-      min(received_at) filter (where applied_at is null) as "oldestAt",
-      max(received_at) as "lastReceivedAt",
+    select count(*)::integer as waiting, min(received_at) as "oldestAt",
+      (select max(received_at) from sync.webhook_inbox) as "lastReceivedAt",
       (array_agg(last_error order by id desc) filter (where last_error is not null))[1] as "lastError"
-    from sync.webhook_inbox`.execute(db);
+    from sync.webhook_inbox
+    where applied_at is null`.execute(db);
   return rows[0] ?? { waiting: 0, oldestAt: null, lastReceivedAt: null, lastError: null };
 }

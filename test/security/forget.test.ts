@@ -170,7 +170,7 @@ test('reasons go after ninety days and applied webhooks after seven; what is ope
     insert into sync.webhook_inbox (size, applied_at) values (1, now() - interval '8 days'), (1, now() - interval '6 days');
     insert into sync.webhook_inbox (size, body, received_at) values (1, '[]', now() - interval '1 year')`);
   const warehouse = await openWarehouse({ url: world.warehouseUrl, connections: 1 });
-  await deleteOutdated(warehouse.db);
+  await deleteOutdated(warehouse.db, new Date());
   await warehouse.close();
   expect(await world.warehouse('select key from sync.dead_letters order by key')).toEqual([
     { key: 'open' },

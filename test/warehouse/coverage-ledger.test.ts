@@ -45,9 +45,34 @@ test('a year of schedules is a few rows: old neighbouring spans become one, and 
   expect((await coveredSpans(warehouse.db, 'updated', { since }))[0]?.start).toBeGreaterThan(
     Date.parse('2026-05-20') / 1000,
   );
+  // Pruning once more rewrites nothing, and figures that add up for years fit their columns.
+  const ids = () => query(url, 'select id from sync.export_windows order by id');
+  const rows = await ids();
+  await pruneHistory(warehouse.db, now, 30);
+  expect(await ids()).toEqual(rows);
+  await query(url, `update sync.export_windows set reviews = 2147483647 where finished_at < '2026-06-01'`);
+  await pruneHistory(warehouse.db, new Date('2026-07-02T00:00:00Z'), 30);
+  expect(await coveredSpans(warehouse.db, 'updated')).toEqual(before);
+  expect((await ids()).length).toBeLessThan(rows.length);
 });
 
-test('old runs, late reviews and repeated captures are removed; the newest run of each job and each change stay', async () => {
+test('spans of the created axis keep their dates for as long as a reconcile reads by them, a year at most', async () => {
+  await query(
+    url,
+    `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+     select 'sync', axis, t, t + interval '1 day', 1, 2, 3, t, t
+     from generate_series(timestamptz '2024-07-01', '2026-06-30', '1 day') t, (values ('updated'), ('created')) a (axis)`,
+  );
+  await pruneHistory(warehouse.db, now, 5000);
+  expect(
+    await query(url, 'select axis, count(*)::integer as n from sync.export_windows group by axis order by axis'),
+  ).toEqual([
+    { axis: 'created', n: 1 + 373 },
+    { axis: 'updated', n: 1 + 38 },
+  ]);
+});
+
+test('old runs, late reviews, leases and captures are thinned out; the newest run of each job stays', async () => {
   await query(
     url,
     `insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
@@ -62,13 +87,26 @@ test('old runs, late reviews and repeated captures are removed; the newest run o
   await query(
     url,
     `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
-     select timestamptz '2026-01-01' + n * interval '1 hour', '2025-01-01', timestamptz '2025-06-01' + (n / 50) * interval '1 day'
-     from generate_series(1, 200) n`,
+     select t, '2023-01-01', t - interval '1 minute' from generate_series(timestamptz '2024-06-01', '2026-06-30 23:45', '1 hour') t`,
+  );
+  await query(
+    url,
+    `insert into sync.leases (key, owner, expires_at) values ('left', 'a', '2026-06-29'), ('held', 'b', '2026-07-01T00:02:00Z')`,
   );
   await pruneHistory(warehouse.db, now, 30);
   expect(await query(url, 'select id from sync.runs order by id')).toEqual([{ id: 'backfill' }, { id: 'run-30' }]);
   expect(await count('sync.late_reviews')).toBe(0);
-  expect(await count('warehouse.review_overview')).toBe(5);
+  expect(await query(url, 'select key from sync.leases')).toEqual([{ key: 'held' }]);
+  // The first of each month up to a year ago, the first of each day up to ninety days ago, all of the last ninety days.
+  const captures = await query<{ at: string }>(
+    url,
+    `select to_char(captured_at at time zone 'UTC', 'YYYY-MM-DD HH24') as at from warehouse.review_overview order by 1`,
+  );
+  expect(captures.slice(0, 3)).toEqual([{ at: '2024-06-01 00' }, { at: '2024-07-01 00' }, { at: '2024-08-01 00' }]);
+  const days = captures.filter(({ at }) => at >= '2025-07-01' && at < '2026-04-02');
+  expect(days).toHaveLength(275);
+  expect(new Set(days.map(({ at }) => at.slice(11)))).toEqual(new Set(['00']));
+  expect(captures.filter(({ at }) => at >= '2026-04-02')).toHaveLength(90 * 24);
 });
 
 test('a proven span is taken out of the gaps that it meets, and a wider gap takes up those within it', async () => {

@@ -77,6 +77,11 @@ function checkConfiguration(config: Config): Finding[] {
     'REVIEW_OVERLAP_MINUTES is 0: late reviews wait for the reconcile',
     'leave it at 60',
   );
+  warn(
+    config.schedules.reconcile === '',
+    'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, and nothing removes old rows of the schema sync',
+    'leave it at 30 4 * * *, or run npx review-sync sync reconcile daily',
+  );
   const isShared = config.shopDatabaseUrl === config.warehouseDatabaseUrl;
   warn(isShared, 'shop and warehouse are one database with one user', 'give the shop a user that may only read');
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
