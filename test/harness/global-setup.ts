@@ -1,3 +1,5 @@
+import { statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { migrateQueue } from '../../src/queue/connection.ts';
@@ -22,7 +24,7 @@ declare module 'vitest' {
  * MySQL are started by the first test that asks for them.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const database = await startEmbeddedDatabase();
+  const database = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder() });
   const admin = database.url('postgres');
   await makeCheap(admin);
 
@@ -50,6 +52,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
+/**
+ * A folder in memory where there is one with room, else the system's for temporary files. A database has 300 files: on ext4 a
+ * clone costs 160 ms of processor time, in memory 14 ms.
+ */
+async function cheapestFolder(): Promise<string> {
+  const inMemory = '/dev/shm';
+  const tmpfs = 0x01021994;
+  const folder = await statfs(inMemory).catch(() => undefined);
+  const hasRoom = folder?.type === tmpfs && folder.bavail * folder.bsize >= 4 * 2 ** 30;
+  return hasRoom ? inMemory : tmpdir();
+}
+
 /** Settings that make a server cheap which clones a thousand databases, and whose data nobody needs afterwards. */
 async function makeCheap(admin: string): Promise<void> {
   const client = new pg.Client({ connectionString: admin });
@@ -65,8 +79,5 @@ async function makeCheap(admin: string): Promise<void> {
   ]) {
     await client.query(statement);
   }
-  // Where the file system shares blocks or copies inside the kernel; others copy as before.
-  await client.query('alter system set file_copy_method = clone').catch(() => {});
-  await client.query('select pg_reload_conf()');
   await client.end();
 }

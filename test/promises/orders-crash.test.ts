@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { addCounts } from '../../src/base/counts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { pushStep } from '../../src/orders/push-slice.ts';
@@ -12,7 +11,7 @@ import { openShop } from '../../src/shop/index.ts';
 import type { Db } from '../../src/warehouse/index.ts';
 import { waitingLines } from '../../src/warehouse/order-revisits.ts';
 import { openOrderStore } from '../../src/warehouse/order-store.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { cloneDatabase, createDatabase, query } from '../harness/database.ts';
 import { alive, type Calls, deadlyPool } from '../harness/deadly-pool.ts';
 import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
@@ -49,17 +48,8 @@ beforeAll(async () => {
   await run(urls, first.url, alive());
   await first.close();
   await query(urls.shop, after);
-  for (const name of ['shop', 'warehouse', 'service'] as const) templates[name] = new URL(urls[name]).pathname.slice(1);
+  Object.assign(templates, urls);
 });
-
-async function clone(template: string): Promise<string> {
-  const admin = inject('postgresUrl');
-  const name = `crash_${randomBytes(6).toString('hex')}`;
-  await query(admin, `create database ${name} template ${template}`);
-  const url = new URL(admin);
-  url.pathname = `/${name}`;
-  return url.href;
-}
 
 type Urls = typeof templates;
 
@@ -121,9 +111,9 @@ const int8AsNumber = ((oid: number) =>
 
 async function world(): Promise<Urls> {
   return {
-    shop: templates.shop && (await clone(templates.shop)),
-    warehouse: await clone(templates.warehouse),
-    service: await clone(templates.service),
+    shop: await cloneDatabase(templates.shop),
+    warehouse: await cloneDatabase(templates.warehouse),
+    service: await cloneDatabase(templates.service),
   };
 }
 

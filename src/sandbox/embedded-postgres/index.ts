@@ -20,6 +20,8 @@ export type EmbeddedDatabase = {
 export type EmbeddedDatabaseOptions = {
   /** Folder that survives the process; without it, a temporary one that goes with the server. */
   keepIn?: string;
+  /** Where the temporary folder is made; default: the system's. */
+  temporaryIn?: string;
   /** TCP port on 127.0.0.1; default: a free one. */
   port?: number;
 };
@@ -37,10 +39,11 @@ export type HostAnswer = { ready: { directory: string; password: string } } | { 
  * @throws Error with the server's own words when it does not start.
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions = {}): Promise<EmbeddedDatabase> {
-  const directory = options.keepIn ?? (await mkdtemp(join(tmpdir(), 'review-sync-postgres-')));
+  const { keepIn, temporaryIn = tmpdir() } = options;
+  const directory = keepIn ?? (await mkdtemp(join(temporaryIn, 'review-sync-postgres-')));
   const order: HostOrder = {
     directory,
-    temporary: options.keepIn === undefined,
+    temporary: keepIn === undefined,
     port: options.port ?? (await freePort()),
   };
   // Detached: Ctrl-C reaches only us, so that the server is still there while we close what uses it.
