@@ -56,6 +56,21 @@ function showWhenFailed(command: string, stderr: () => string): void {
 }
 const lastWords = 3000;
 
+async function untilSaid(text: string, saidSoFar: () => string, ended: Promise<CliEnd>): Promise<void> {
+  let end: CliEnd | undefined;
+  void ended.then((ending) => {
+    end = ending;
+  });
+  const hasSaid = async () => {
+    const has = saidSoFar().includes(text);
+    if (end && !has) throw new Error(`ended without saying ${JSON.stringify(text)}:\n${saidSoFar()}`);
+    return has;
+  };
+  await until(hasSaid).catch((cause: unknown) => {
+    throw new Error(`did not say ${JSON.stringify(text)}, but:\n${saidSoFar()}`, { cause });
+  });
+}
+
 /** Starts the real command line with plain node, in nothing but the environment given. */
 export function startCli(args: readonly string[], environment: Record<string, string>, cwd?: string): RunningCli {
   const child = spawn(process.execPath, ['--import', endWithParent, main, ...args], {
@@ -78,20 +93,7 @@ export function startCli(args: readonly string[], environment: Record<string, st
     ended,
     saidSoFar: () => stderr,
     kill: (signal) => void child.kill(signal),
-    async says(text) {
-      let end: CliEnd | undefined;
-      void ended.then((ending) => {
-        end = ending;
-      });
-      const hasSaid = async () => {
-        const has = stderr.includes(text);
-        if (end && !has) throw new Error(`ended without saying ${JSON.stringify(text)}:\n${stderr}`);
-        return has;
-      };
-      await until(hasSaid).catch((cause: unknown) => {
-        throw new Error(`did not say ${JSON.stringify(text)}, but:\n${stderr}`, { cause });
-      });
-    },
+    says: (text) => untilSaid(text, () => stderr, ended),
   };
 }
 
@@ -109,21 +111,50 @@ export function runProcess(
  * the half second of processor time that a start of Node costs. Where the process itself matters, because it is killed,
  * runs beside another one or reads its own environment, use `startCli` or `runProcess`.
  */
-export async function runCli(args: readonly string[], environment: Record<string, string>): Promise<CliEnd> {
+export function runCli(args: readonly string[], environment: Record<string, string>): Promise<CliEnd> {
+  return begin(args, environment).ended;
+}
+
+/**
+ * Starts a command that goes on, `serve` or `worker`, in the process of the test, see `runCli`. SIGTERM and SIGINT end it as they
+ * end a process: they abort its signal. It is ended when the test ends.
+ */
+export function startHere(args: readonly string[], environment: Record<string, string>): RunningCli {
+  const running = begin(args, environment);
+  showWhenFailed(args.join(' '), running.saidSoFar);
+  try {
+    onTestFinished(async () => {
+      running.kill('SIGTERM');
+      await running.ended;
+    });
+  } catch {
+    // Started outside of a test.
+  }
+  return running;
+}
+
+function begin(args: readonly string[], environment: Record<string, string>): RunningCli {
+  const stop = new AbortController();
   let [stdout, stderr] = ['', ''];
   const writeError = (text: string) => {
     stderr += text;
   };
-  const status = await runProgram({
+  const ended = runProgram({
     args,
     environment,
-    signal: new AbortController().signal,
+    signal: stop.signal,
     writeOut: (text) => {
       stdout += text;
     },
     writeError,
     isTerminal: false,
     writeLog: writeError,
-  });
-  return { status, signal: null, stdout, stderr };
+  }).then((status): CliEnd => ({ status, signal: null, stdout, stderr }));
+  return {
+    pid: undefined,
+    ended,
+    saidSoFar: () => stderr,
+    kill: (signal) => stop.abort(new Error(`stopped by ${signal}`)),
+    says: (text) => untilSaid(text, () => stderr, ended),
+  };
 }

@@ -1,4 +1,4 @@
-import { type CliEnd, startCli } from './cli.ts';
+import { type CliEnd, startHere } from './cli.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';
 
 export type Serving = AsyncDisposable & {
@@ -15,7 +15,7 @@ export async function openServe(
 ): Promise<Serving> {
   const world = await openWorld({ shop: 'empty', ...options });
   const all = { ...world.environment, LOG_LEVEL: 'info', PORT: '0', ...environment };
-  const cli = startCli(['serve'], all);
+  const cli = startHere(['serve'], all);
   await cli.says('"listening"');
   const url = /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1] ?? '';
   const stop = () => {

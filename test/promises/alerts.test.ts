@@ -5,7 +5,7 @@ import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli, startCli } from '../harness/cli.ts';
+import { runCli, startHere } from '../harness/cli.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -81,7 +81,7 @@ test('a worker alerts about a failed run, and about its recovery', async () => {
     values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
   const environment = { ...world.environment, ALERT_WEBHOOK_URL: receiver.url, SCHEDULE_REVIEWS: '* * * * * *' };
   const others = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_RECONCILE: '' };
-  const worker = startCli(['worker'], { ...environment, ...others });
+  const worker = startHere(['worker'], { ...environment, ...others });
   onTestFinished(() => worker.kill('SIGKILL'));
   const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
   await until(async () => texts().length >= 2);
@@ -179,7 +179,7 @@ test.skipIf(!hasRedis)(
     };
     await using serving = await openServe(environment, { environment });
     const app = await serving.world.openApp();
-    const worker = startCli(['worker'], serving.environment);
+    const worker = startHere(['worker'], serving.environment);
     await worker.says('worker ready');
     await redis.close();
     worker.kill('SIGTERM');

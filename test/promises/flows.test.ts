@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { withRedis } from '../../src/queue/connection.ts';
 import { applySchedules, plannedRuns, restoreSchedules } from '../../src/queue/schedules.ts';
-import { runCli, runProcess, startCli } from '../harness/cli.ts';
+import { runCli, runProcess, startCli, startHere } from '../harness/cli.ts';
 import { onEachQueue } from '../harness/each-queue.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -33,7 +33,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     const reviews = await runProcess(['sync', 'reviews', '--json'], here.environment);
     expect(reviews).toMatchObject({ status: 0 });
     expect(JSON.parse(reviews.stdout)).toMatchObject({ outcome: 'done', counts: { inserted: 200 } });
-    expect((await runProcess(['sync', 'orders'], here.environment)).status).toBe(0);
+    expect((await runCli(['sync', 'orders'], here.environment)).status).toBe(0);
     expect(await here.atService(pushed)).toEqual(await here.shop(toPush));
     const ids = 'select id from %s order by id';
     expect(await here.warehouse(ids.replace('%s', 'warehouse.reviews'))).toEqual(
@@ -41,7 +41,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     );
 
     const before = here.service.requests();
-    expect((await runProcess(['sync', 'orders'], here.environment)).status).toBe(0);
+    expect((await runCli(['sync', 'orders'], here.environment)).status).toBe(0);
     expect(here.service.requests()).toEqual(before);
   });
 
@@ -64,7 +64,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
       service: { latencyMs: 300 },
       environment: { SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '' },
     });
-    const worker = startCli(['worker'], here.environment);
+    const worker = startHere(['worker'], here.environment);
     await until(async () => {
       const [row] = await here.warehouse<{ n: number }>(
         `select count(*)::integer as n from sync.runs where outcome = 'done'`,
@@ -91,7 +91,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     const [killed] = await here.warehouse<{ id: string }>('select id from sync.runs order by started_at limit 1');
     expect(killed).toBeDefined();
     here.service.setFaults({ latencyMs: 0 });
-    const second = startCli(['worker'], { ...here.environment, SCHEDULE_REVIEWS: '' });
+    const second = startHere(['worker'], { ...here.environment, SCHEDULE_REVIEWS: '' });
     const ended = await until(async () => {
       const [run] = await here.warehouse<{ outcome: string | null; error: string | null }>(
         'select outcome, error from sync.runs where id = $1',
@@ -108,7 +108,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
   test.skipIf(!isHere)('schedules in the queue follow the configuration', async () => {
     await using here = await world();
     const planned = async (environment: Record<string, string>) => {
-      const worker = startCli(['worker'], { ...here.environment, ...environment, LOG_LEVEL: 'info' });
+      const worker = startHere(['worker'], { ...here.environment, ...environment, LOG_LEVEL: 'info' });
       await worker.says('worker ready');
       worker.kill('SIGTERM');
       await worker.ended;
@@ -131,7 +131,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
 
   test.skipIf(!isHere)('an interrupted backfill goes on where it stopped', async () => {
     await using here = await world({ service: { latencyMs: 300 }, environment: { REVIEW_API_CONCURRENCY: '1' } });
-    const first = startCli(['backfill', 'reviews'], here.environment);
+    const first = startHere(['backfill', 'reviews'], here.environment);
     await until(async () => (await here.warehouse('select id from sync.export_windows')).length >= 2);
     first.kill('SIGINT');
     const stopped = await first.ended;

@@ -6,9 +6,14 @@ import { serviceState } from '../harness/order-shop.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 
-/** Orders O1, O2 … with a line each, pushed by the command line, so that there is a cursor. */
+/**
+ * Orders O1, O2 … with a line each, pushed by the command line, so that there is a cursor. All are younger than ten days: each
+ * day that a rescan reads costs ten statements.
+ */
 async function pushedWorld(orders: number, environment: Record<string, string> = {}): Promise<OrderWorld> {
-  const world = await openOrderWorld({ environment: { ORDER_OVERLAP_MINUTES: '10', ...environment } });
+  const world = await openOrderWorld({
+    environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_RESCAN_DAYS: '10', ...environment },
+  });
   onTestFinished(() => world[Symbol.asyncDispose]());
   await world.shop(`
     insert into o (code, user_email) select 'O' || n, n || '@example.com' from generate_series(1, ${orders}) n;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { startChangingProxy } from '../harness/changing-proxy.ts';
-import { runCli, startCli } from '../harness/cli.ts';
+import { runCli, startCli, startHere } from '../harness/cli.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
@@ -120,7 +120,7 @@ test('what was answered 200 survives kill -9 right after, and is applied by the 
   cli.kill('SIGKILL');
   await cli.ended;
   await world.warehouse(`update sync.webhook_inbox set due_at = now()`);
-  const worker = startCli(['worker'], { ...world.environment, LOG_LEVEL: 'info' });
+  const worker = startHere(['worker'], { ...world.environment, LOG_LEVEL: 'info' });
   await applied(world);
   expect(await held(world)).toEqual([{ n: 30 }]);
   worker.kill('SIGTERM');
@@ -205,7 +205,7 @@ test('a review that the service cannot show holds back no other: it waits by its
     },
   });
   const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, LOG_LEVEL: 'info', PORT: '0' };
-  const cli = startCli(['serve'], { ...environment, WEBHOOK_SECRET: secret });
+  const cli = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
   await cli.says('listening');
   const url = /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1];
   const ids = [{ id: 0 }, { id: bad?.id }, { id: good?.id }];

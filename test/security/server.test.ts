@@ -6,7 +6,7 @@ import { openLog } from '../../src/base/log.ts';
 import { cached } from '../../src/server/cached.ts';
 import { openTokenThrottle } from '../../src/server/token-throttle.ts';
 import { shapeOf } from '../../src/webhooks/json-shape.ts';
-import { runProcess, startCli } from '../harness/cli.ts';
+import { runProcess, startHere } from '../harness/cli.ts';
 import { refusalOf } from '../harness/refusal.ts';
 import { openServe } from '../harness/serve.ts';
 import { until } from '../harness/world.ts';
@@ -101,7 +101,7 @@ test('without a token only direct requests on a loopback address get metrics; el
     expect([header, passedOn.status]).toEqual([header, 403]);
   }
   const listening = async (environment: Record<string, string>) => {
-    const cli = startCli(['serve'], { ...open.environment, HOST: '0.0.0.0', ...environment });
+    const cli = startHere(['serve'], { ...open.environment, HOST: '0.0.0.0', ...environment });
     onTestFinished(() => cli.kill('SIGKILL'));
     await cli.says('"listening"');
     const [, port] = /"url":"[^"]+:(\d+)"/.exec(cli.saidSoFar()) ?? [];

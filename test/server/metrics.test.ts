@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { runCli, startCli } from '../harness/cli.ts';
+import { runCli, startHere } from '../harness/cli.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until } from '../harness/world.ts';
 
@@ -22,7 +22,7 @@ test('a worker’s /metrics tell its requests by route and status, their latency
     SCHEDULE_RECONCILE: '',
     SCHEDULE_REVIEWS: '* * * * * *',
   };
-  const worker = startCli(['worker'], { ...world.environment, ...others, METRICS_PORT: '0', LOG_LEVEL: 'info' });
+  const worker = startHere(['worker'], { ...world.environment, ...others, METRICS_PORT: '0', LOG_LEVEL: 'info' });
   onTestFinished(() => worker.kill('SIGKILL'));
   await worker.says('"listening"');
   const url = /"url":"([^"]+)"/.exec(worker.saidSoFar())?.[1] ?? '';
