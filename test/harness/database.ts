@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 
 /**
  * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `shop`, sixty orders of the sample shop;
@@ -29,7 +29,24 @@ async function copyDatabase(from: string): Promise<string> {
   await queryAgain(admin, `create database ${name} template ${from} strategy file_copy`);
   const url = new URL(admin);
   url.pathname = `/${name}`;
+  dropAtTheEnd(url.href, name);
   return url.href;
+}
+
+/** A thousand databases would take 9 GB of memory. One that somebody is still connected to stays, so that no test is disturbed. */
+function dropAtTheEnd(url: string, name: string): void {
+  const drop = async () => {
+    await forgetDatabase(url);
+    const admin = inject('postgresUrl');
+    const connected = await queryAgain(admin, 'select from pg_stat_activity where datname = $1', [name]);
+    if (connected.length === 0) await queryAgain(admin, `drop database ${name}`);
+  };
+  try {
+    // No test waits for it, or fails with it: what is left goes with the server.
+    onTestFinished(() => void drop().catch(() => {}));
+  } catch {
+    // Created outside of a test, for all of a file.
+  }
 }
 
 /** Runs one statement on a connection of its own. */

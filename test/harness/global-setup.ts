@@ -60,7 +60,7 @@ async function cheapestFolder(): Promise<string> {
   const inMemory = '/dev/shm';
   const tmpfs = 0x01021994;
   const folder = await statfs(inMemory).catch(() => undefined);
-  const hasRoom = folder?.type === tmpfs && folder.bavail * folder.bsize >= 4 * 2 ** 30;
+  const hasRoom = folder?.type === tmpfs && folder.bavail * folder.bsize >= 6 * 2 ** 30;
   return hasRoom ? inMemory : tmpdir();
 }
 

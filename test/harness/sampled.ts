@@ -1,6 +1,7 @@
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 
-const isExhaustive = process.env.EXHAUSTIVE === '1';
+/** Whether all cases run, also those that take minutes (`npm run test:exhaustive`). */
+export const isExhaustive = process.env.EXHAUSTIVE === '1';
 
 /**
  * Of all random choices of the tests. Fixed, so that a red test is about a change and not about luck. TEST_SEED=<number> takes

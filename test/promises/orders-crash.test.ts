@@ -11,7 +11,7 @@ import { openShop } from '../../src/shop/index.ts';
 import type { Db } from '../../src/warehouse/index.ts';
 import { waitingLines } from '../../src/warehouse/order-revisits.ts';
 import { openOrderStore } from '../../src/warehouse/order-store.ts';
-import { cloneDatabase, createDatabase, query } from '../harness/database.ts';
+import { cloneDatabase, createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls, deadlyPool } from '../harness/deadly-pool.ts';
 import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
@@ -43,11 +43,11 @@ beforeAll(async () => {
     service: await createDatabase(),
   };
   await createOrderShop(urls.shop);
-  await query(urls.shop, before);
+  await queryAgain(urls.shop, before);
   const first = await startReferenceService({ databaseUrl: urls.service });
   await run(urls, first.url, alive());
   await first.close();
-  await query(urls.shop, after);
+  await queryAgain(urls.shop, after);
   Object.assign(templates, urls);
 });
 
@@ -123,16 +123,16 @@ async function strikeAndRecover(strike: (urls: Urls, serviceUrl: string) => Prom
   const at = await startReferenceService({ databaseUrl: urls.service });
   await strike(urls, at.url).catch(() => {});
   // Time passes: the lease of a process that died runs out.
-  await query(urls.warehouse, `update sync.order_links set lease_expires_at = now() - interval '1 second'`);
+  await queryAgain(urls.warehouse, `update sync.order_links set lease_expires_at = now() - interval '1 second'`);
   // The lines change before the next run: what was added without an answer is no longer found by its content.
-  await query(urls.shop, `update l set price = price + 1 where order_code in ('A', 'E')`);
-  await query(urls.shop, `update o set updated_at = now() where code in ('A', 'E')`);
+  await queryAgain(urls.shop, `update l set price = price + 1 where order_code in ('A', 'E')`);
+  await queryAgain(urls.shop, `update o set updated_at = now() where code in ('A', 'E')`);
   await run(urls, at.url, alive());
   const sent = at.requests();
   await run(urls, at.url, alive());
   const idle = JSON.stringify(writes(at.requests())) === JSON.stringify(writes(sent));
   await at.close();
-  return { state: await query(urls.service, serviceState), idle };
+  return { state: await queryAgain(urls.service, serviceState), idle };
 }
 
 const writes = (counts: Readonly<Record<string, number>>) =>
@@ -159,7 +159,7 @@ test('killed before or after any statement, the next run ends in the same state'
   expect(undisturbed.idle).toBe(true);
   expect(counting.total).toBeGreaterThan(15);
   const deaths = numbers(counting.total).flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when })));
-  for (const { at, when } of sampled(deaths, 14)) {
+  for (const { at, when } of sampled(deaths, 10)) {
     const struck = await strikeAndRecover((urls, url) => run(urls, url, { ...alive(), die: { at, when } }));
     expect({ at, when, ...struck }).toEqual({ at, when, ...undisturbed });
   }
@@ -178,7 +178,7 @@ test('killed before or after any request, or before its response, the next run e
   });
   expect(total).toBe(10);
   const strikes = numbers(total).flatMap((n) => cases.map(([mode, dies]) => ({ n, mode, dies })));
-  for (const { n, mode, dies } of sampled(strikes, 14)) {
+  for (const { n, mode, dies } of sampled(strikes, 10)) {
     const struck = await strikeAndRecover(async (urls, url) => {
       const between = await startFaultProxy(url);
       const calls = alive();

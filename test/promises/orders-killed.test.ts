@@ -40,7 +40,7 @@ test(
   {
     timeout: 300_000,
   },
-  () => killAtRequests(shopWorld, { requests: [1, 2, 3, 4, 5, 6, 7], sample: 6 }, expectRecovery),
+  () => killAtRequests(shopWorld, { requests: [1, 2, 3, 4, 5, 6, 7], sample: 4 }, expectRecovery),
 );
 
 test(
@@ -48,5 +48,5 @@ test(
   {
     timeout: 600_000,
   },
-  () => killAtQueueCalls(shopWorld, { sample: 6 }, expectRecovery),
+  () => killAtQueueCalls(shopWorld, { sample: 4 }, expectRecovery),
 );

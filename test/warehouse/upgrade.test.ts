@@ -6,7 +6,7 @@ import { migrateQueue } from '../../src/queue/connection.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli } from '../harness/cli.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { createDatabase, queryAgain } from '../harness/database.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const folder = packagePath('sql', 'warehouse');
@@ -41,8 +41,8 @@ const tablesSql = `select format('%I.%I', n.nspname, c.relname) as name
 
 async function rowsOf(url: string): Promise<Map<string, object[]>> {
   const rows = new Map<string, object[]>();
-  for (const { name } of await query<{ name: string }>(url, tablesSql)) {
-    const found = await query<{ row: object }>(
+  for (const { name } of await queryAgain<{ name: string }>(url, tablesSql)) {
+    const found = await queryAgain<{ row: object }>(
       url,
       `select to_jsonb(t) as row from ${name} t order by to_jsonb(t)::text`,
     );
@@ -70,16 +70,16 @@ async function warehouseOf(version: string): Promise<string> {
   // Rows are copied as they are: no trigger may add to them.
   const copying = new URL(url);
   copying.searchParams.set('options', '-c session_replication_role=replica');
-  for (const { name } of await query<{ name: string }>(url, tablesSql)) {
-    await query(copying.href, `delete from ${name}`);
-    await query(
+  for (const { name } of await queryAgain<{ name: string }>(url, tablesSql)) {
+    await queryAgain(copying.href, `delete from ${name}`);
+    await queryAgain(
       copying.href,
       `insert into ${name} overriding system value select * from jsonb_populate_recordset(null::${name}, $1::jsonb)`,
       [JSON.stringify((written.get(name) ?? []).map((row) => ({ ...droppedSince[name], ...row })))],
     );
     const identity = `select attname as name from pg_attribute where attrelid = '${name}'::regclass and attidentity <> ''`;
-    for (const column of await query<{ name: string }>(url, identity)) {
-      await query(url, `select setval(pg_get_serial_sequence('${name}', '${column.name}'), 1000000)`);
+    for (const column of await queryAgain<{ name: string }>(url, identity)) {
+      await queryAgain(url, `select setval(pg_get_serial_sequence('${name}', '${column.name}'), 1000000)`);
     }
   }
   return url;
@@ -120,7 +120,7 @@ test.each(released)(
       ]);
     }
     expect(posts()).toEqual(sentBefore);
-    expect((await query<{ n: string }>(url, 'select count(*) as n from warehouse.reviews'))[0]?.n).toBe('200');
+    expect((await queryAgain<{ n: string }>(url, 'select count(*) as n from warehouse.reviews'))[0]?.n).toBe('200');
   },
 );
 
