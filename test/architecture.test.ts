@@ -9,7 +9,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/cli'],
   ['jobs', 'src/server', 'src/background'],
   ['src/app'],
-  ['src/orders', 'src/reviews', 'src/webhooks', 'src/alerts'],
+  ['src/orders', 'src/reviews', 'src/webhooks', 'src/alerts', 'src/export'],
   ['src/review-api', 'src/shop', 'src/warehouse', 'src/queue'],
   ['src/base'],
 ];
@@ -38,6 +38,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   undici: /^src\/review-api\//,
   bullmq: /^src\/queue\//,
   ioredis: /^src\/(queue\/|app\/app\.ts)/,
+  'hyparquet-writer': /^src\/export\//,
   kysely: /^src\/warehouse\//,
   mysql2: /^src\/(shop|sandbox)\//,
   '@bull-board': /^src\/server\//,

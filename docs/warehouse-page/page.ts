@@ -27,6 +27,7 @@ export async function warehousePage(url: string): Promise<string> {
       const answer = drawAnswer(await ask(client, sql));
       parts.push(`### ${question}`, `\`\`\`sql\n-- docs/questions/${file}\n${sql}\n\`\`\``, answer);
     }
+    parts.push((await readFile(packagePath('docs', 'warehouse-page', 'lake.md'), 'utf8')).trim());
     for (const schema of schemas) {
       parts.push(`## Schema \`${schema}\``, await schemaComment(client, schema));
       parts.push(...relations.filter((relation) => relation.schema === schema).map(drawRelation));

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { joinOldSpans } from './export-windows.ts';
 import { type Db, inTransaction } from './index.ts';
+import { compactMonthChanges } from './month-changes.ts';
 import { compactReviewDays } from './review-days.ts';
 
 /** Days for which runs, late reviews and all captures of the overview are kept. */
@@ -21,6 +22,7 @@ const dayMs = 86_400_000;
 export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Promise<void> {
   const before = (days: number) => new Date(now.getTime() - days * dayMs);
   await compactReviewDays(db);
+  await compactMonthChanges(db);
   await inTransaction(db, async (trx) => {
     await joinOldSpans(trx, 'created', before(Math.min(readAgainDays, 365) + 8));
     await joinOldSpans(trx, 'updated', before(30 + 8));

@@ -81,6 +81,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./forget.ts')).forget,
   },
   {
+    name: 'export',
+    summary: 'write the data for analysts as Parquet files',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
+  {
     name: 'reference-service',
     summary: 'a complete implementation of the service, for trying out, tests and benchmarks',
     load: async () => (await import('./reference-service.ts')).referenceService,

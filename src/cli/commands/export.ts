@@ -1,0 +1,63 @@
+import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
+import { openWarehouse } from '../../warehouse/index.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { openProgress } from '../ui/progress.ts';
+import { table } from '../ui/table.ts';
+
+/** Files that are named one by one; all are counted, and `--json` names all. */
+const namedAtMost = 20;
+
+type Options = { to: string; all?: boolean };
+
+export const exportCommand: Command = {
+  define(commander, run) {
+    commander
+      .command('parquet')
+      .description('write the data of bi as Parquet files, one per month; only months that changed since the last time')
+      .requiredOption('--to <folder>', 'an empty folder, or that of an earlier export')
+      .option('--all', 'read every month again, and write those that differ')
+      .option('--json', 'report as JSON')
+      .addHelpText(
+        'after',
+        `
+The folder holds manifest.json and <table>/month=<yyyy-mm>/data.parquet; docs/warehouse.md shows how BigQuery, Snowflake, Spark
+and DuckDB read it. No file shows a name, a code or a contact of a member.`,
+      )
+      .action((options: Options) => run((context) => runExport(context, options)));
+  },
+};
+
+async function runExport(context: Context, { to, all = false }: Options): Promise<Report> {
+  const warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
+  const progress = openProgress(context.terminal, 'export parquet', 'files', Date.now);
+  try {
+    const deps = { warehouse, signal: context.signal, onProgress: progress.update };
+    const report = await exportParquet(deps, to, { all });
+    progress.stop();
+    return { text: draw(report), json: report };
+  } finally {
+    progress.stop();
+    await warehouse.close();
+  }
+}
+
+function draw({ dir, takenAt, written, removed, unchanged, tables }: ExportReport): string {
+  const n = (count: number) => count.toLocaleString('en');
+  const changes = [
+    ...written.map(({ path, rows, bytes }) => `wrote ${path} (${n(rows)} rows, ${size(bytes)})`),
+    ...removed.map((path) => `removed ${path}`),
+  ];
+  if (changes.length > namedAtMost)
+    changes.splice(namedAtMost, changes.length, `and ${n(changes.length - namedAtMost)} more`);
+  const rows = tables.map(({ table: name, files, rows: count, bytes }) => [name, n(files), n(count), size(bytes)]);
+  return [
+    ...(changes.length > 0 ? [changes.join('\n')] : []),
+    table(['table', 'files', 'rows', 'size'], rows),
+    `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ${n(written.length)} files written, ${n(removed.length)} removed, ${n(unchanged)} unchanged.`,
+  ].join('\n\n');
+}
+
+function size(bytes: number): string {
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
+}

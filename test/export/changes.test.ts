@@ -1,0 +1,227 @@
+import { execFile } from 'node:child_process';
+import { readFile, rm, truncate, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { compactMonthChanges } from '../../src/warehouse/month-changes.ts';
+import { runCli, startCli } from '../harness/cli.ts';
+import { until } from '../harness/world.ts';
+import {
+  addReviews,
+  type ExportWorld,
+  expectSameAsWarehouse,
+  monthFile,
+  openExportWorld,
+  writtenMonths,
+} from './export-world.ts';
+
+let lake: ExportWorld;
+const change = (text: string) => lake.world.warehouse(text);
+
+beforeAll(async () => {
+  lake = await openExportWorld({ sync: false });
+});
+afterAll(() => lake[Symbol.asyncDispose]());
+
+/** Three months of reviews and of orders, exported. The tests of this file share one warehouse: each begins with these rows. */
+beforeEach(async () => {
+  await change('delete from warehouse.reviews');
+  await change('delete from sync.sub_order_links');
+  await change('delete from sync.order_links');
+  await change('delete from sync.product_links');
+  await addReviews(lake, [
+    { id: 1, created_at: '2026-01-10T00:00:00Z', score: 1 },
+    { id: 2, created_at: '2026-01-20T00:00:00Z', score: 2, user_name: '김하늘', message: '좋아요' },
+    { id: 3, created_at: '2026-02-10T00:00:00Z', score: 3 },
+    { id: 4, created_at: '2026-03-10T00:00:00Z', score: 4 },
+  ]);
+  await change(
+    `insert into sync.order_links (order_code, ordered_at) values ('jan', '2026-01-05'), ('feb', '2026-02-05'), ('mar', '2026-03-05')`,
+  );
+  await change(
+    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status) values
+      ('jan', '1', 1, '{"price": "10"}', 7, 'paid'), ('feb', '1', 2, '{"price": "20"}', 8, 'paid'),
+      ('mar', '1', 3, '{"price": "30"}', 7, 'paid')`,
+  );
+  await lake.export();
+});
+
+test('a second run writes no file of data', async () => {
+  const before = await lake.files();
+  expect(await lake.export()).toMatchObject({ written: [], removed: [], unchanged: before.size - 1 });
+  const after = await lake.files();
+  for (const files of [before, after]) files.delete('manifest.json');
+  expect(after).toEqual(before);
+});
+
+/** What happens in the warehouse, and the months of reviews (r) and sub-orders (s) of 2026 that are written for it. */
+const changes: readonly [name: string, statements: string[], months: string[]][] = [
+  ['a review is edited', ['update warehouse.reviews set score = 5 where id = 2'], ['r01']],
+  ['a column that bi does not show changes', [`update warehouse.reviews set message = '최고요' where id = 2`], []],
+  [
+    'a review moves to another month',
+    [`update warehouse.reviews set created_at = '2026-02-11' where id = 2`],
+    ['r01', 'r02'],
+  ],
+  ['a review is marked deleted', ['update warehouse.reviews set deleted_at = now() where id = 1'], ['r01']],
+  ['a review is deleted by hand', ['delete from warehouse.reviews where id = 1'], ['r01']],
+  ['a line changes', [`update sync.sub_order_links set status = 'returned' where order_code = 'feb'`], ['s02']],
+  [
+    'a price changes',
+    [`update sync.sub_order_links set content = '{"price": "21"}' where order_code = 'feb'`],
+    ['s02'],
+  ],
+  [
+    'an order gets another date',
+    [`update sync.order_links set ordered_at = '2026-02-06' where order_code = 'feb'`],
+    ['s02'],
+  ],
+  [
+    'an order moves to another month',
+    [
+      `update sync.order_links set ordered_at = '2026-03-06' where order_code = 'jan'`,
+      `delete from warehouse.reviews where id = 1`,
+    ],
+    ['r01', 's03'],
+  ],
+  [
+    'a lease is taken and an unchanged line is written again',
+    [
+      `update sync.order_links set lease_owner = 'me' where order_code = 'jan'`,
+      `update sync.sub_order_links set content = content where order_code = 'jan'`,
+    ],
+    [],
+  ],
+  [
+    'the code of a product becomes known',
+    [`insert into sync.product_links (product_code, product_id) values ('P7', 7)`],
+    ['s01', 's03'],
+  ],
+];
+
+test.each(changes)('when %s, only the months are written whose rows changed', async (_, statements, months) => {
+  for (const statement of statements) await change(statement);
+  const report = await lake.export();
+  const tables = { r: 'reviews', s: 'sub_orders' } as const;
+  expect(writtenMonths(report)).toEqual(
+    months.map((month) => monthFile(month.startsWith('r') ? tables.r : tables.s, `2026-${month.slice(1)}`)),
+  );
+  await expectSameAsWarehouse(lake);
+});
+
+test('the file of a month that became empty goes with its folder, and files of others stay', async () => {
+  const note = join(lake.dir, 'reviews', 'month=2026-03', 'note.txt');
+  await writeFile(note, 'mine');
+  await change(`delete from warehouse.reviews where id in (3, 4)`);
+  expect(await lake.export()).toMatchObject({
+    removed: [monthFile('reviews', '2026-02'), monthFile('reviews', '2026-03')],
+  });
+  const files = [...(await lake.files()).keys()].filter((path) => path.startsWith('reviews/'));
+  expect(files).toEqual([monthFile('reviews', '2026-01'), 'reviews/month=2026-03/note.txt']);
+  expect(await readFile(note, 'utf8')).toBe('mine');
+  await rm(join(lake.dir, 'reviews', 'month=2026-03'), { recursive: true });
+  await expectSameAsWarehouse(lake);
+  expect(await lake.export()).toMatchObject({ written: [], removed: [] });
+});
+
+test('a truncated file and a missing one are found out and written again; one with other bytes by --all', async () => {
+  const [first, second, third] = ['2026-01', '2026-02', '2026-03'].map((month) => monthFile('reviews', month));
+  await truncate(join(lake.dir, first ?? ''), 100);
+  await unlink(join(lake.dir, second ?? ''));
+  expect(writtenMonths(await lake.export())).toEqual([first, second]);
+  const bytes = await readFile(join(lake.dir, third ?? ''));
+  bytes.fill(0, 200, 300);
+  await writeFile(join(lake.dir, third ?? ''), bytes);
+  expect(writtenMonths(await lake.export('--all'))).toEqual([third]);
+  await expectSameAsWarehouse(lake);
+});
+
+test('emptied tables, another time zone and joined versions', async () => {
+  const { world } = lake;
+  // 15:30 UTC is the next day in Seoul.
+  await addReviews(lake, [{ id: 9, created_at: '2026-02-28T15:30:00Z' }]);
+  expect(writtenMonths(await lake.export())).toEqual([monthFile('reviews', '2026-03')]);
+  await using warehouse = Object.assign(await openWarehouse({ url: world.warehouseUrl, connections: 1 }), {
+    async [Symbol.asyncDispose]() {
+      await warehouse.close();
+    },
+  });
+  await compactMonthChanges(warehouse.db);
+  expect(await lake.export()).toMatchObject({ written: [], removed: [] });
+
+  const zoned = { ...world.environment, REVIEW_API_TIME_ZONE: 'America/New_York' };
+  expect(await runCli(['migrate'], zoned)).toMatchObject({ status: 0 });
+  const inNewYork = writtenMonths(await lake.export());
+  expect(inNewYork).toContain(monthFile('reviews', '2026-02'));
+  expect((await lake.manifest()).timeZone).toBe('America/New_York');
+  await expectSameAsWarehouse(lake);
+  expect(await runCli(['migrate'], world.environment)).toMatchObject({ status: 0 });
+  await lake.export();
+  await expectSameAsWarehouse(lake);
+
+  await change('truncate warehouse.reviews');
+  expect((await lake.export()).removed).toEqual(
+    ['2026-01', '2026-02', '2026-03'].map((month) => monthFile('reviews', month)),
+  );
+  await expectSameAsWarehouse(lake);
+});
+
+test('forget user rewrites the months of the customer', async () => {
+  await change(`update warehouse.reviews set user_code = 'kim', order_code = 'jan' where id = 2`);
+  expect(writtenMonths(await lake.export())).toEqual([monthFile('reviews', '2026-01')]);
+  const end = await runCli(['forget', 'user', 'kim', '--apply'], lake.world.environment);
+  expect(end).toMatchObject({ status: 0, stdout: expect.stringContaining('export parquet') });
+  expect(writtenMonths(await lake.export())).toEqual([monthFile('reviews', '2026-01')]);
+  const rows = await lake.duck.rows(
+    `select message_length, is_by_member, order_key from read_parquet('${lake.dir}/reviews/*/*.parquet') where review_id = 2`,
+  );
+  expect(rows).toEqual([[null, false, null]]);
+});
+
+test('an export that is killed between a file and the manifest is finished by the next one, whatever changed meanwhile', async () => {
+  const { world, dir } = lake;
+  await change('update warehouse.reviews set score = 5 where id = 2');
+  await addReviews(lake, [{ id: 10, created_at: '2026-05-10T00:00:00Z' }]);
+  // The months are at their places when the export comes to this file, and it waits there: nobody reads from the pipe.
+  const pipe = join(dir, 'product_ratings', '.data.parquet.part');
+  await promisify(execFile)('mkfifo', [pipe]);
+  const dying = startCli(['export', 'parquet', '--to', dir], world.environment);
+  await until(async () => (await lake.files()).has(monthFile('reviews', '2026-05')));
+  await until(async () => (await locks()) > 0);
+
+  // Meanwhile: a second export does not begin, and a review lands in a month that the first one has passed.
+  expect(await runCli(['export', 'parquet', '--to', dir], world.environment)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('Another export of this warehouse is running'),
+  });
+  await change('update warehouse.reviews set score = 1 where id = 4');
+  const during = await lake.manifest();
+  expect(during.writing).toEqual(
+    expect.arrayContaining([monthFile('reviews', '2026-01'), monthFile('reviews', '2026-05')]),
+  );
+  expect(during.files[monthFile('reviews', '2026-05')]).toBeUndefined();
+  dying.kill('SIGKILL');
+  await dying.ended;
+  await until(async () => (await locks()) === 0);
+  await unlink(pipe);
+
+  // No manifest names the file of May, and its rows are gone: it must not stay.
+  await change('delete from warehouse.reviews where id = 10');
+  const report = await lake.export();
+  expect(report.removed).toEqual([monthFile('reviews', '2026-05')]);
+  expect(writtenMonths(report)).toEqual(
+    expect.arrayContaining([monthFile('reviews', '2026-01'), monthFile('reviews', '2026-03')]),
+  );
+  expect((await lake.manifest()).writing).toEqual([]);
+  await expectSameAsWarehouse(lake);
+  expect(await lake.export()).toMatchObject({ written: [], removed: [] });
+});
+
+/** Transactions of exports that are open. */
+async function locks(): Promise<number> {
+  const rows = await change(
+    `select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`,
+  );
+  return rows.length;
+}

@@ -1,0 +1,181 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { runCli } from '../harness/cli.ts';
+import { addReviews, type ExportWorld, expectSameAsWarehouse, openExportWorld } from './export-world.ts';
+
+/** The export of a synced sample shop. */
+let lake: ExportWorld;
+beforeAll(async () => {
+  lake = await openExportWorld({ sync: true });
+});
+afterAll(() => lake[Symbol.asyncDispose]());
+
+test('DuckDB reads from the files of a synced shop exactly the rows of the views, and finds no member in them', async () => {
+  const { world, dir, duck } = lake;
+  const { tables } = await lake.export();
+  expect(tables).toMatchObject([
+    { table: 'reviews', rows: 200 },
+    { table: 'sub_orders', rows: expect.toSatisfy((rows: number) => rows > 50) },
+    { table: 'product_ratings' },
+    { table: 'coverage_by_day' },
+    { table: 'freshness', files: 1, rows: 1 },
+  ]);
+  await expectSameAsWarehouse(lake);
+
+  const [sums] = await duck.rows(
+    `select count(*)::varchar, sum(score)::varchar, epoch_us(max(created_at))::varchar, sum(message_length)::varchar
+    from read_parquet('${dir}/reviews/*/*.parquet')`,
+  );
+  const [expected] = await world.warehouse<{ sums: string[] }>(
+    `select array[count(*)::text, sum(score)::text, (extract(epoch from max(created_at)) * 1000000)::bigint::text,
+      sum(length(message))::text] as sums
+    from warehouse.reviews where deleted_at is null`,
+  );
+  expect(sums).toEqual(expected?.sums);
+
+  const members = await world.warehouse<{ word: string }>(
+    `select distinct word from warehouse.reviews
+    cross join lateral unnest(array[user_name, user_code, message, order_code, sub_order_code, code]) as word
+    where length(word) >= 2
+    union select order_code from sync.order_links`,
+  );
+  expect(members.length).toBeGreaterThan(300);
+  const texts = new Set<unknown>();
+  for (const table of ['reviews', 'sub_orders', 'product_ratings']) {
+    const rows = await duck.rows(`select columns(*)::varchar from read_parquet('${dir}/${table}/**/*.parquet')`);
+    for (const text of rows.flat()) texts.add(text);
+  }
+  expect(members.map(({ word }) => word).filter((word) => texts.has(word))).toEqual([]);
+});
+
+test('the recipes for DuckDB in docs/warehouse.md run on an export, and the last one finds a file that is missing', async () => {
+  await lake.export();
+  const page = await readFile(packagePath('docs', 'warehouse.md'), 'utf8');
+  const recipes = [...page.matchAll(/```sql\n-- duckdb.*\n([^`]+)```/g)].map(([, text = '']) =>
+    text.replaceAll('/data/lake', lake.dir),
+  );
+  const [views = '', ratings = '', delivered = '', complete = ''] = recipes;
+  expect(recipes).toHaveLength(4);
+  await lake.duck.rows(views);
+  const byMonth = await lake.world.warehouse<{ row: unknown[] }>(
+    `select jsonb_build_array(created_month::text, count(*)::text, round(avg(score), 2)) as row
+    from bi.reviews where created_month >= '2025-01-01' group by created_month order by created_month`,
+  );
+  expect(await lake.duck.rows(ratings)).toEqual(byMonth.map(({ row }) => row));
+  expect((await lake.duck.rows(delivered)).length).toBeGreaterThan(3);
+  expect(await lake.duck.rows(complete)).toEqual([]);
+  const { files } = await lake.manifest();
+  const [path = '', file] = Object.entries(files).find(([name]) => name.startsWith('reviews/')) ?? [];
+  await lake.remove(path);
+  expect(await lake.duck.rows(complete)).toEqual([[path, String(file?.rows), null]]);
+});
+
+test('odd but legal values come back as they are, and each type is the one that the manifest names', async () => {
+  await using lake = await openExportWorld({ sync: false });
+  const huge = '크'.repeat(1_000_000);
+  await addReviews(lake, [
+    { created_at: '2026-03-01T00:00:00.123456Z', score: null, product_id: '9223372036854775807', product_code: '' },
+    {
+      created_at: '0001-01-01T00:00:00Z',
+      score: -32768,
+      product_code: '👩‍👩‍👧‍👦 "quoted", \\ and\nlines',
+      tag_name: '\uffff',
+    },
+    { created_at: '9999-12-31T23:59:59.999999Z', score: 32767, id: '9223372036854775806' },
+    { created_at: '2026-02-28T14:59:59.999999Z', store_name: huge, product_id: '-9223372036854775808' },
+    { created_at: '2026-02-28T15:00:00Z', store_name: 'ä', tag_name: 'null' },
+  ]);
+  // Postgres holds infinity, which no file can.
+  await addReviews(lake, [{ created_at: '2026-03-05T00:00:00Z', updated_at: 'infinity' }]);
+  await lake.world.warehouse(
+    `insert into sync.order_links (order_code, ordered_at) values
+      ('a', '0001-01-01 00:00:00 BC'), ('b', '2026-03-31 15:00:00+00'), ('c', null), ('d', '10001-01-01')`,
+  );
+  await lake.world.warehouse(
+    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at) values
+      ('a', '1', 1, '{"price": "-90000000000000.123456789"}', 5, 'returned', null),
+      ('b', '1', 2, '{"price": "0.1"}', 5, '', '0001-01-01'),
+      ('b', '2', null, '{"price": "7"}', 5, 'pending', null),
+      ('c', '1', 3, '{}', 9007199254740993, null, '9999-12-31 23:59:59.999999+00'),
+      ('d', '1', 4, '{"price": "12345678901234567890123456789.123456789"}', 5, 'x', null)`,
+  );
+  await lake.export();
+  await expectSameAsWarehouse(lake);
+  expect([...(await lake.files()).keys()].filter((path) => path.includes('month='))).toEqual(
+    [
+      'reviews/month=0001-01',
+      'reviews/month=10000-01',
+      'reviews/month=2026-02',
+      'reviews/month=2026-03',
+      'sub_orders/month=0000-01',
+      'sub_orders/month=10001-01',
+      'sub_orders/month=2026-04',
+      'sub_orders/month=__HIVE_DEFAULT_PARTITION__',
+    ].map((folder) => `${folder}/data.parquet`),
+  );
+  const types = await lake.duck.rows(
+    `select column_name, column_type from (describe select * from read_parquet('${lake.dir}/sub_orders/*/*.parquet'))`,
+  );
+  expect(Object.fromEntries(types)).toMatchObject({
+    ordered_at: 'TIMESTAMP WITH TIME ZONE',
+    delivered_on: 'DATE',
+    price: 'DECIMAL(38,9)',
+    product_id: 'BIGINT',
+    status: 'VARCHAR',
+    month: 'VARCHAR',
+  });
+  expect((await lake.manifest()).tables.sub_orders?.columns).toContainEqual({ name: 'price', type: 'DECIMAL(38, 9)' });
+  const unknown = await lake.duck.rows(
+    `select product_id from read_parquet('${lake.dir}/sub_orders/*/*.parquet') where month is null`,
+  );
+  expect(unknown).toEqual([['9007199254740993']]);
+});
+
+test('an empty warehouse gives an export without months, and an export by no more than the rights of bi_reader', async () => {
+  await using lake = await openExportWorld({ sync: false });
+  expect(writtenOf(await lake.export())).toEqual(['coverage_by_day', 'freshness', 'product_ratings']);
+  await expectSameAsWarehouse(lake);
+  await lake.world.warehouse('revoke select on bi.reviews from bi_reader');
+  await addReviews(lake, [{ created_at: '2026-03-01T00:00:00Z' }]);
+  const end = await runCli(['export', 'parquet', '--to', lake.dir], lake.world.environment);
+  expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('permission denied for view reviews') });
+});
+
+const writtenOf = ({ written }: { written: { path: string }[] }) =>
+  written.map(({ path }) => path.replace('/data.parquet', '')).sort();
+
+test('a folder that holds something else is refused, and files of others stay', async () => {
+  await using lake = await openExportWorld({ sync: false });
+  const { dir, world } = lake;
+  await writeFile(join(dir, 'notes.txt'), 'mine');
+  const wrong = () => runCli(['export', 'parquet', '--to', dir], world.environment);
+  expect(await wrong()).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(
+      /is no export of review-sync and not empty \(it holds notes\.txt\).*Name an empty folder/s,
+    ),
+  });
+  await writeFile(join(dir, 'manifest.json'), '{"format": "something else"}');
+  expect(await wrong()).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('is not the manifest of an export'),
+  });
+  expect(await readFile(join(dir, 'notes.txt'), 'utf8')).toBe('mine');
+  expect(await runCli(['export', 'parquet'], world.environment)).toMatchObject({ status: 2 });
+  expect(await runCli(['export', 'parquet', '--to', join(dir, 'notes.txt')], world.environment)).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('cannot be made a folder'),
+  });
+});
+
+test('the export of another warehouse is refused', async () => {
+  await using lake = await openExportWorld({ sync: false });
+  await lake.export();
+  await lake.world.warehouse(`update sync.settings set order_salt = 'that of another warehouse'`);
+  expect(await runCli(['export', 'parquet', '--to', lake.dir], lake.world.environment)).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('is the export of another warehouse'),
+  });
+});

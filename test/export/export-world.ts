@@ -1,0 +1,113 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { ExportReport } from '../../src/export/export-parquet.ts';
+import type { Manifest } from '../../src/export/manifest.ts';
+import { runCli } from '../harness/cli.ts';
+import { type Duck, openDuck } from '../harness/duck.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+/** A warehouse, a folder into which it is exported, and a DuckDB that reads the folder. */
+export type ExportWorld = AsyncDisposable & {
+  world: World;
+  dir: string;
+  duck: Duck;
+  /** Exports, and requires that it ends well. */
+  export(...options: string[]): Promise<ExportReport>;
+  manifest(): Promise<Manifest>;
+  remove(path: string): Promise<void>;
+  /** Every file of the folder, hidden ones too, with the time of its last change. */
+  files(): Promise<Map<string, number>>;
+};
+
+/** @param sync whether the sample shop and its reviews are in the warehouse. Without it, the warehouse is empty. */
+export async function openExportWorld({ sync }: { sync: boolean }): Promise<ExportWorld> {
+  await using opened = new AsyncDisposableStack();
+  const world = opened.use(await openWorld(sync ? {} : { shop: 'empty' }));
+  const duck = opened.use(await openDuck());
+  const dir = await mkdtemp(join(tmpdir(), 'review-sync-export-'));
+  opened.defer(() => rm(dir, { recursive: true }));
+  for (const flow of sync ? ['reviews', 'catalog', 'orders'] : []) {
+    expect(await runCli(['sync', flow], world.environment)).toMatchObject({ status: 0 });
+  }
+  const all = opened.move();
+  return {
+    world,
+    dir,
+    duck,
+    async export(...options) {
+      const end = await runCli(['export', 'parquet', '--to', dir, '--json', ...options], world.environment);
+      expect(end).toMatchObject({ status: 0 });
+      return JSON.parse(end.stdout);
+    },
+    manifest: async () => JSON.parse(await readFile(join(dir, 'manifest.json'), 'utf8')),
+    remove: (path) => rm(join(dir, path)),
+    async files() {
+      const found = new Map<string, number>();
+      for (const path of (await readdir(dir, { recursive: true })).sort()) {
+        const entry = await stat(join(dir, path));
+        if (entry.isFile()) found.set(path, entry.mtimeMs);
+      }
+      return found;
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** Inserts reviews with the columns given. The id counts up from 1 unless it is given. */
+export async function addReviews({ world }: ExportWorld, reviews: readonly Record<string, unknown>[]): Promise<void> {
+  const rows = reviews.map((review) => ({ updated_at: review.created_at, ...review }));
+  await world.warehouse(
+    `insert into warehouse.reviews (id, created_at, updated_at, score, product_id, product_code, user_name, message, store_name,
+      tag_name, deleted_at)
+    select coalesce(r.id, (select coalesce(max(id), 0) from warehouse.reviews) + row_number() over ()), r.created_at, r.updated_at,
+      r.score, r.product_id, r.product_code, r.user_name, r.message, r.store_name, r.tag_name, r.deleted_at
+    from jsonb_populate_recordset(null::warehouse.reviews, $1) as r`,
+    [JSON.stringify(rows)],
+  );
+}
+
+/** A column of a view as text that Postgres and DuckDB write in the same way. */
+const canonical: Readonly<Record<string, { postgres: (c: string) => string; duck: (c: string) => string }>> = {
+  'timestamp with time zone': {
+    postgres: (c) => `case when isfinite(${c}) then (extract(epoch from ${c}) * 1000000)::bigint::text end`,
+    duck: (c) => `epoch_us(${c})::varchar`,
+  },
+  date: { postgres: (c) => `(${c} - date '1970-01-01')::text`, duck: (c) => `(${c} - date '1970-01-01')::varchar` },
+  numeric: { postgres: (c) => `round(${c}, 9)::text`, duck: (c) => `${c}::varchar` },
+};
+
+/** Fails unless the files hold exactly the rows of all exported views, by every column. */
+export async function expectSameAsWarehouse({ world, dir, duck, manifest }: ExportWorld): Promise<void> {
+  const { tables } = await manifest();
+  expect(Object.keys(tables)).toEqual(['reviews', 'sub_orders', 'product_ratings', 'coverage_by_day', 'freshness']);
+  for (const [table, { rows }] of Object.entries(tables)) {
+    const columns = await world.warehouse<{ name: string; type: string }>(
+      `select column_name as name, data_type as type from information_schema.columns
+      where table_schema = 'bi' and table_name = $1 order by ordinal_position`,
+      [table],
+    );
+    const texts = (of: 'postgres' | 'duck', text: string) =>
+      columns.map(({ name, type }) => canonical[type]?.[of](name) ?? `${name}::${text}`).join(', ');
+    const inWarehouse = await world.warehouse<{ row: (string | null)[] }>(
+      `select array[${texts('postgres', 'text')}] as row from bi.${table}`,
+    );
+    const inFiles = (await hasFiles(dir, table))
+      ? await duck.rows(`select ${texts('duck', 'varchar')} from read_parquet('${dir}/${table}/**/*.parquet')`)
+      : [];
+    expect(sorted(inFiles)).toEqual(sorted(inWarehouse.map(({ row }) => row)));
+    expect(rows).toBe(inWarehouse.length);
+  }
+}
+
+const hasFiles = async (dir: string, table: string) =>
+  (await readdir(join(dir, table), { recursive: true }).catch(() => [])).some((path) => path.endsWith('.parquet'));
+
+const sorted = (rows: readonly unknown[][]) => rows.map((row) => JSON.stringify(row)).sort();
+
+/** Paths of the files of reviews and sub-orders that the export wrote. */
+export const writtenMonths = ({ written }: ExportReport) =>
+  written.map(({ path }) => path).filter((path) => path.includes('month='));
+
+export const monthFile = (table: 'reviews' | 'sub_orders', month: string) => `${table}/month=${month}/data.parquet`;
