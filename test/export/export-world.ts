@@ -46,8 +46,9 @@ export async function openExportWorld({ sync }: { sync: boolean }): Promise<Expo
     async files() {
       const found = new Map<string, number>();
       for (const path of (await readdir(dir, { recursive: true })).sort()) {
-        const entry = await stat(join(dir, path));
-        if (entry.isFile()) found.set(path, entry.mtimeMs);
+        // An export that is running renames its temporary files.
+        const entry = await stat(join(dir, path)).catch(() => undefined);
+        if (entry?.isFile()) found.set(path, entry.mtimeMs);
       }
       return found;
     },
