@@ -71,6 +71,7 @@ async function start(order: HostOrder, directory: string): Promise<{ password: s
       ...['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=200'],
       ...['-c', 'shared_buffers=128MB', '-c', 'max_wal_size=2GB', '-c', 'timezone=UTC'],
       ...(order.temporary ? ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'] : []),
+      ...order.settings.flatMap((setting) => ['-c', setting]),
     ],
     onLog: keep,
     onError: keep,

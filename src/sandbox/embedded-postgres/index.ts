@@ -24,10 +24,12 @@ export type EmbeddedDatabaseOptions = {
   temporaryIn?: string;
   /** TCP port on 127.0.0.1; default: a free one. */
   port?: number;
+  /** Settings of the server, such as `wal_level=logical`. */
+  settings?: readonly string[];
 };
 
 /** The request to the host process, and its response. */
-export type HostOrder = { directory: string; temporary: boolean; port: number };
+export type HostOrder = { directory: string; temporary: boolean; port: number; settings: readonly string[] };
 export type HostAnswer = { ready: { directory: string; password: string } } | { failed: string };
 
 /**
@@ -45,6 +47,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions = {
     directory,
     temporary: keepIn === undefined,
     port: options.port ?? (await freePort()),
+    settings: options.settings ?? [],
   };
   // Detached: Ctrl-C reaches only us, so that the server is still there while we close what uses it.
   const host = fork(fileURLToPath(new URL(`./host${extname(import.meta.url)}`, import.meta.url)), {

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
+import { createDatabase, query } from '../harness/database.ts';
+import { until } from '../harness/patience.ts';
+
+/** The statements of the recipe in docs/warehouse.md. */
+async function recipe(place: string): Promise<string> {
+  const page = await readFile(packagePath('docs', 'warehouse.md'), 'utf8');
+  const [, text = ''] = new RegExp(`\`\`\`sql\n-- on the ${place}\n([^\`]+)\`\`\``).exec(page) ?? [];
+  expect(text).not.toBe('');
+  return text;
+}
+
+/** What the copy must show as the warehouse does. */
+const shown = `select
+  (select jsonb_agg(to_jsonb(r) order by id) from warehouse.reviews r) as reviews,
+  (select jsonb_agg(to_jsonb(r) order by review_id) from bi.reviews r) as bi_reviews,
+  (select jsonb_agg(to_jsonb(s) order by order_key, price) from bi.sub_orders s) as bi_sub_orders`;
+
+test('logical replication by the recipe of docs/warehouse.md brings rows, edits and deletions to another server', async () => {
+  const server = await startEmbeddedDatabase({ settings: ['wal_level=logical'] });
+  onTestFinished(() => server.close());
+  const [from, copy] = await Promise.all([server.createDatabase('warehouse'), createDatabase('migrated')]);
+  const warehouse = await openWarehouse({ url: from, connections: 1 });
+  await migrateWarehouse(warehouse.db);
+  await warehouse.close();
+
+  await query(from, await recipe('warehouse'));
+  const withoutKey = await query(
+    from,
+    `select tablename from pg_publication_tables p
+    where not exists (
+      select from pg_constraint where contype = 'p' and conrelid = format('%I.%I', p.schemaname, p.tablename)::regclass
+    )`,
+  );
+  expect(withoutKey).toEqual([]);
+  await query(
+    from,
+    `insert into warehouse.reviews (id, created_at, updated_at, score, message, order_code)
+    select n, '2026-03-01', '2026-03-01', n, 'text', 'order' from generate_series(1, 3) as n`,
+  );
+
+  // The statements of the copy run one by one: a subscription cannot be created within a transaction.
+  const { hostname, port, username, password } = new URL(from);
+  const connection = `host=${hostname} port=${port} dbname=warehouse user=${username} password=${password}`;
+  for (const statement of (await recipe('copy')).split(';').filter((text) => text.trim() !== '')) {
+    await query(copy, statement.replace(/connection '[^']*'/, `connection ${pg.escapeLiteral(connection)}`));
+  }
+  const isEqual = async () => JSON.stringify(await query(from, shown)) === JSON.stringify(await query(copy, shown));
+  try {
+    await until(isEqual);
+    expect((await query(copy, 'select count(*)::integer as n from bi.reviews'))[0]).toEqual({ n: 3 });
+    await query(from, 'update warehouse.reviews set score = 5 where id = 1');
+    await query(from, 'delete from warehouse.reviews where id = 2');
+    await query(from, `update warehouse.reviews set deleted_at = '2026-03-02' where id = 3`);
+    await query(from, `insert into sync.order_links (order_code, ordered_at) values ('order', '2026-02-01')`);
+    await query(
+      from,
+      `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id)
+      values ('order', '1', 1, '{"price": "10"}', 7)`,
+    );
+    await until(isEqual);
+    const rows = await query(copy, 'select review_id::integer as id, score from bi.reviews');
+    expect(rows).toEqual([{ id: 1, score: 5 }]);
+    expect(await query(copy, 'select product_id::integer as id from bi.sub_orders')).toEqual([{ id: 7 }]);
+  } finally {
+    await query(copy, 'drop subscription review_sync');
+  }
+});
