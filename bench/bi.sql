@@ -1,31 +1,33 @@
--- A million reviews of four years, about 5,000 products, and a million delivered sub-orders of 600,000 orders: three of
--- five reviews are about one of them. Texts and lists are as long as a service's, so that the table is as wide.
+-- @reviews reviews of four years, @products products, and as many delivered sub-orders of three fifths as many orders: three of
+-- five reviews are about one of them. Nothing is counted for bi yet: the migration that brings the counts does that, and is
+-- measured. Without triggers, as a statement of a million rows would keep all of them in memory for these.
+set session_replication_role = replica;
 insert into sync.order_links (order_code, order_id, ordered_at, pushed_at)
-select 'order-' || n, n, '2022-01-01T00:00:00Z'::timestamptz + n * interval '3.5 minutes', now()
-from generate_series(1, 600000) as n;
+select 'order-' || n, n, '2022-01-01T00:00:00Z'::timestamptz + n * interval '1 minute' * (2100000.0 / (@reviews * 0.6)), now()
+from generate_series(1, (@reviews * 0.6)::integer) as n;
 
 insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at)
 select 'order-' || o, '1-' || n, n, content, (content ->> 'product_id')::bigint, content ->> 'status',
   (content ->> 'delivered_at')::timestamptz
-from generate_series(1, 1000000) as n
-cross join lateral (select 1 + n % 600000 as o) as of_order
+from generate_series(1, @reviews) as n
+cross join lateral (select 1 + (n * 3::bigint - 1) / 5 as o) as of_order
 cross join lateral (
-  select jsonb_build_object('product_id', 1 + (n * 7919::bigint) % 5000, 'price', '19900', 'status', 'delivery_finished',
-    'delivered_at', '2022-01-03T00:00:00Z'::timestamptz + o * interval '3.5 minutes', 'invoice', 'invoice-' || n,
-    'product_options', jsonb_build_object('color', 'ivory', 'size', 'M')) as content
+  select jsonb_build_object('product_id', 1 + (n * 7919::bigint) % @products, 'price', '19900', 'status', 'delivery_finished',
+    'delivered_at', '2022-01-03T00:00:00Z'::timestamptz + o * interval '1 minute' * (2100000.0 / (@reviews * 0.6)),
+    'invoice', 'invoice-' || n, 'product_options', jsonb_build_object('color', 'ivory', 'size', 'M')) as content
 ) as made;
 
-insert into sync.product_links (product_code, product_id) select 'product-' || n, n from generate_series(1, 5000) as n;
+insert into sync.product_links (product_code, product_id) select 'product-' || n, n from generate_series(1, @products) as n;
 insert into warehouse.product_ratings (product_id, product_code, reviews_count, score, received_at)
-select n, 'product-' || n, 200, 4.3, now() from generate_series(1, 5000) as n;
+select n, 'product-' || n, 200, 4.3, now() from generate_series(1, @products) as n;
 
 insert into warehouse.reviews (
   id, code, display, user_id, user_code, user_name, message, score, created_at, updated_at, product_id, product_code,
   review_type, images_count, videos_count, likes_count, plus_likes_count, comments_count, source, order_code,
   store_order, product_options, images, videos, options
 )
-select n, 'review-' || n, n % 70 <> 0, n % 90000, 'member-' || n % 90000, 'Name ' || n % 90000,
-  repeat('The colour is as in the picture. ', (3 + n % 9)::integer), case when n % 40 > 0 then 5 - (n % 17) / 7 * (n % 3) end,
+select 1000000000 + n, 'review-' || n, n % 70 <> 0, n % 90000, 'member-' || n % 90000, 'Name ' || n % 90000,
+  repeat('The colour is as in the picture. ', (1 + n % 5)::integer), case when n % 40 > 0 then 5 - (n % 17) / 7 * (n % 3) end,
   at, at, product, 'product-' || product, case when n % 4 = 0 then 'photo' else 'text' end,
   case when n % 4 = 0 then 1 + n % 3 else 0 end, 0, n % 5, n % 4, n % 2,
   (array['brand_mobile', 'brand_pc', 'sms', 'email'])[1 + n % 4],
@@ -35,8 +37,7 @@ select n, 'review-' || n, n % 70 <> 0, n % 90000, 'member-' || n % 90000, 'Name 
   )) else '[]' end, '[]', '[]'
 from sync.sub_order_links l
 cross join lateral (select l.sub_order_id as n, l.product_id as product,
-  l.delivered_at + l.sub_order_id % 30 * interval '17 hours' as at) as made
-order by at;
+  l.delivered_at + l.sub_order_id % 30 * interval '17 hours 7 minutes' as at) as made;
 
 insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
 select now(), min(created_at), max(created_at) from warehouse.reviews;
@@ -44,3 +45,7 @@ insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews,
 select 'run-1', 'created', day, day + interval '1 day', 7, 700, 7, now(), now()
 from warehouse.review_overview
 cross join generate_series(first_review_created_at, last_review_created_at, interval '1 day') as day;
+
+insert into sync.review_day_changes
+select (created_at at time zone (select time_zone from sync.settings))::date, count(*) from warehouse.reviews group by 1;
+reset session_replication_role;

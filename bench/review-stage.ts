@@ -21,10 +21,11 @@ export async function openReviewStage() {
       const [requests] = (await once(stub, 'message')) as [number];
       return requests;
     },
-    async newWarehouse(): Promise<string> {
+    /** @param upTo the last migration to apply; default: all. */
+    async newWarehouse(upTo?: string): Promise<string> {
       const url = await database.createDatabase(`bench_${Math.random().toString(36).slice(2)}`);
       const warehouse = await openWarehouse({ url, connections: 1 });
-      await migrateWarehouse(warehouse.db);
+      await migrateWarehouse(warehouse.db, upTo);
       await warehouse.close();
       await migrateQueue(url);
       return url;

@@ -2,6 +2,7 @@ import type { App } from '../src/app/app.ts';
 import { addCounts, type Counts } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
+import { foldChanges } from '../src/warehouse/aggregates.ts';
 import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
 import { heldRemovalsProblem, removalsHeld } from '../src/warehouse/order-removals.ts';
 import { abandonRun, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
@@ -38,6 +39,7 @@ export function defineRun<Payload, State, StepPayload>(
           : {};
       const counts = addCounts([...end.results, more ?? {}]);
       const report = await reportOf(app, { kinds: definition.deadLetters, problem }, counts, end);
+      await foldChanges(app.warehouse.db);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'warn'](
         { run: run.id, ...report },

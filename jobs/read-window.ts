@@ -3,6 +3,7 @@ import { readingDeps } from '../src/app/reading-deps.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { exportWindow } from '../src/reviews/export-window.ts';
 import type { Window } from '../src/reviews/read/window.ts';
+import { foldChanges } from '../src/warehouse/aggregates.ts';
 import { number, object, oneOf } from './payload.ts';
 
 /** A window, and what to look for in it beside the reviews. */
@@ -23,6 +24,9 @@ export const readWindow: StepJob<App, ReadWindow> = {
   },
   async run(app, { axis, span, findLate = false, findAbsent = false }, { runId, signal }) {
     const deps = { ...readingDeps(app, signal), warehouse: app.warehouse, slots: app.spanSlots };
-    return exportWindow(deps, { runId, window: { axis, span }, findLate, findAbsent });
+    const counts = await exportWindow(deps, { runId, window: { axis, span }, findLate, findAbsent });
+    // A backfill takes hours; until its changes are folded, they make the views of bi slower.
+    await foldChanges(app.warehouse.db);
+    return counts;
   },
 };

@@ -1,17 +1,25 @@
--- Which products rate lower in their last 180 days than before? At least five ratings on each side.
-with recent as (
-  select product_code, score, created_at > newest_review_at - interval '180 days' as is_recent
-  from bi.reviews
+-- Which products rate lower in the last six calendar months than before? At least five ratings on each side.
+with monthly as (
+  select
+    product_code,
+    stars,
+    rated_reviews,
+    month > date_trunc('month', newest_review_at at time zone time_zone) - interval '6 months' as is_recent
+  from bi.reviews_by_product_month
   cross join bi.freshness
+),
+compared as (
+  select
+    product_code,
+    sum(stars) filter (where not is_recent) / nullif(sum(rated_reviews) filter (where not is_recent), 0) as before,
+    sum(stars) filter (where is_recent) / nullif(sum(rated_reviews) filter (where is_recent), 0) as recent,
+    sum(rated_reviews) filter (where not is_recent) as ratings_before,
+    sum(rated_reviews) filter (where is_recent) as recent_ratings
+  from monthly
+  group by product_code
 )
-select
-  product_code,
-  round(avg(score) filter (where not is_recent), 2) as before,
-  round(avg(score) filter (where is_recent), 2) as last_180_days,
-  count(score) filter (where is_recent) as recent_ratings
-from recent
-group by product_code
-having count(score) filter (where is_recent) >= 5 and count(score) filter (where not is_recent) >= 5
-  and avg(score) filter (where is_recent) < avg(score) filter (where not is_recent)
-order by avg(score) filter (where is_recent) - avg(score) filter (where not is_recent), product_code
+select product_code, round(before, 2) as before, round(recent, 2) as last_six_months, recent_ratings
+from compared
+where ratings_before >= 5 and recent_ratings >= 5 and recent < before
+order by recent - before, product_code
 limit 8

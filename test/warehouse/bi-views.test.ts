@@ -116,6 +116,7 @@ describe('deliveries', () => {
         ('a', '1', 1, '{}', 11, '2026-02-01'), ('a', '2', 2, '{}', 11, '2026-02-01'), ('a', '3', 3, '{}', 12, '2026-02-02'),
         ('b', '1', 4, '{}', 11, '2026-02-03'), ('b', '2', null, '{}', 12, '2026-02-03'), ('c', '1', 5, '{}', 12, null)`,
     );
+    await query(url, `insert into sync.order_links (order_code) values ('a'), ('b'), ('c')`);
     await query(
       url,
       `insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code) values

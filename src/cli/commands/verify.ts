@@ -1,6 +1,7 @@
 import { readingDeps } from '../../app/reading-deps.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
+import { rebuildAggregates, type WrongCount, wrongCounts } from '../../warehouse/aggregates.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
@@ -22,7 +23,10 @@ export const verify: Command = {
       .option('--to <day>', 'last day, inclusive')
       .option('--repair', 'bring in what is missing or stale, and mark deleted what the service says is gone')
       .option('--json', 'report as JSON')
-      .addHelpText('after', '\nExit status 1 when anything differs and was not repaired.')
+      .addHelpText(
+        'after',
+        '\nWithout --from and --to, the counts behind the views of bi are compared with the rows too.\nExit status 1 when anything differs and was not repaired.',
+      )
       .action((options: Options) => run((context) => runVerify(context, options)));
   },
 };
@@ -36,7 +40,14 @@ async function runVerify(context: Context, { from, to, repair = false }: Options
     const deps = { ...readingDeps(app, context.signal), warehouse: app.warehouse, slots: app.spanSlots };
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, range, { repair });
     progress.stop();
-    return { text: draw(report, repair), json: report, incomplete: !isFine(report) };
+    // The counts are of all reviews: a range of days leaves them out.
+    const wrong = from === undefined && to === undefined ? await wrongCounts(app.warehouse.db) : [];
+    if (repair && wrong.length > 0) await rebuildAggregates(app.warehouse.db);
+    return {
+      text: [draw(report, repair), ...drawWrongCounts(wrong, repair)].join('\n\n'),
+      json: { ...report, wrongCounts: wrong },
+      incomplete: !isFine(report) || (wrong.length > 0 && !repair),
+    };
   });
 }
 
@@ -63,6 +74,15 @@ function draw(report: Verification, repair: boolean): string {
     ...problems,
     conclusion(report, repair),
   ].join('\n\n');
+}
+
+function drawWrongCounts(wrong: readonly WrongCount[], repair: boolean): string[] {
+  if (wrong.length === 0) return [];
+  const named = wrong.map(({ name, differing }) => `${name} (${differing.toLocaleString('en')})`).join(', ');
+  const what = `The counts behind the views of bi differ from the rows: ${named}.`;
+  return repair
+    ? [`${what} All of them were made again.`]
+    : [`${what} To make them again: npx review-sync migrate --rebuild`];
 }
 
 function sentence({ id, kind, fields, month }: Found): string {

@@ -1,0 +1,85 @@
+/** Lands pages of 100 reviews of 1.4 kB into warehouses that are compared with each other. */
+import { readFile } from 'node:fs/promises';
+import { checkPage } from '../src/warehouse/check-page.ts';
+import { openWarehouse, type Warehouse } from '../src/warehouse/index.ts';
+import { landPage } from '../src/warehouse/reviews.ts';
+
+export type Landing = { reviews: number; seconds: number; cpuSeconds: number };
+
+const plausible = { start: 0, end: 4_000_000_000 };
+const pageSize = 100;
+const text = 'It fits well and came the next day; the colour is that of the picture. 만족합니다. '.repeat(5);
+const variant = (name: string) => `https://images.example.com/reviews/2020/01/01/${name}/0123456789abcdef.jpg`;
+
+/** Where the reviews of a landing begin, and what sets them apart from those of `bi.sql`. */
+export type LandingPlan = { firstId: number; from: Date; stepSeconds: number; products: number };
+
+function reviewOf(plan: LandingPlan, n: number): object {
+  const date = new Date(plan.from.getTime() + n * plan.stepSeconds * 1000).toISOString();
+  const product = 1 + ((n * 7919) % plan.products);
+  return {
+    ...{ id: plan.firstId + n, code: null, display: n % 70 !== 0, user_id: n % 9999, user_code: `member-${n % 9999}` },
+    ...{ user_name: 'Kim', message: text, score: 1 + (n % 5), created_at: date, updated_at: date },
+    ...{ product_id: product, product_code: `product-${product}`, review_type: n % 4 === 0 ? 'photo' : 'text' },
+    ...{ images_count: n % 4 === 0 ? 1 : 0, videos_count: 0, videos: [], likes_count: n % 7, plus_likes_count: n % 5 },
+    images: [
+      { url: variant('full'), gallery_url: variant('gallery'), thumbnail_url: variant('thumbnail'), width: 1200 },
+    ],
+    ...{ comments_count: 0, source: ['brand_mobile', 'brand_pc', 'sms', 'email'][n % 4], options: [] },
+    ...{ product_options: { size: 'L', colour: 'blue' }, order_code: n % 5 < 3 ? `order-${1 + n}` : null },
+    ...{ sub_order_code: null, store_order: false, store_name: null },
+  };
+}
+
+/**
+ * Lands the same pages in each warehouse, 20 pages here and 20 there in turn, over two connections each, so that other work on
+ * the machine meets all alike.
+ *
+ * @returns for each warehouse the time by the clock, and the processor time of its two server processes (Linux only).
+ */
+export async function landInTurn(urls: readonly string[], plan: LandingPlan, pages: number): Promise<Landing[]> {
+  const opened = await Promise.all(urls.map((url) => openWarehouse({ url, connections: 2 })));
+  const results: Landing[] = urls.map(() => ({ reviews: 0, seconds: 0, cpuSeconds: 0 }));
+  const backends = await Promise.all(opened.map(pidsOf));
+  for (let at = 0; at < pages; at += 20) {
+    const bodies = Array.from({ length: 20 }, (_, page) =>
+      Array.from({ length: pageSize }, (_, n) => reviewOf(plan, (at + page) * pageSize + n)),
+    );
+    const raw = bodies.map((items) => ({
+      rawBody: Buffer.from(JSON.stringify(items)),
+      check: checkPage(items, plausible),
+    }));
+    for (const [index, warehouse] of opened.entries()) {
+      const result = results[index];
+      const pids = backends[index];
+      if (!result || !pids) continue;
+      const before = await cpuOf(pids);
+      const startedMs = performance.now();
+      const landed = await Promise.all(raw.map((page) => landPage(warehouse, page)));
+      result.seconds += (performance.now() - startedMs) / 1000;
+      result.cpuSeconds += (await cpuOf(pids)) - before;
+      for (const { inserted, updated } of landed) result.reviews += inserted + updated;
+    }
+  }
+  for (const warehouse of opened) await warehouse.close();
+  return results;
+}
+
+/** The server processes of both connections, which stay open from then on. */
+async function pidsOf(warehouse: Warehouse): Promise<number[]> {
+  const clients = await Promise.all([warehouse.pool.connect(), warehouse.pool.connect()]);
+  const pids = await Promise.all(clients.map((client) => client.query('select pg_backend_pid() as pid')));
+  for (const client of clients) client.release();
+  return pids.map(({ rows }) => rows[0].pid);
+}
+
+/** Seconds of processor time that the processes have used, in user and system mode. */
+async function cpuOf(pids: readonly number[]): Promise<number> {
+  const ticksPerSecond = 100;
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  const ticks = stats.map((stat) => {
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+  });
+  return ticks.reduce((sum, one) => sum + one, 0) / ticksPerSecond;
+}
