@@ -74,7 +74,7 @@ async function pidsOf(warehouse: Warehouse): Promise<number[]> {
 }
 
 /** Seconds of processor time that the processes have used, in user and system mode. */
-async function cpuOf(pids: readonly number[]): Promise<number> {
+export async function cpuOf(pids: readonly number[]): Promise<number> {
   const ticksPerSecond = 100;
   const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
   const ticks = stats.map((stat) => {

@@ -1,12 +1,12 @@
 -- Which products rate lower in the last six calendar months than before? At least five ratings on each side.
-with monthly as (
-  select
-    product_code,
-    stars,
-    rated_reviews,
-    month > date_trunc('month', newest_review_at at time zone time_zone) - interval '6 months' as is_recent
-  from bi.reviews_by_product_month
-  cross join bi.freshness
+with since as materialized (
+  select date_trunc('month', newest_review_at at time zone time_zone) - interval '6 months' as month
+  from bi.freshness
+),
+monthly as (
+  select product_code, stars, rated_reviews, m.month > since.month as is_recent
+  from bi.reviews_by_product_month m
+  cross join since
 ),
 compared as (
   select

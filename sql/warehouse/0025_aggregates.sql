@@ -89,18 +89,18 @@ create table sync.review_product_counts (
   month           date not null,
   product_id      bigint,
   product_code    text,
-  reviews         bigint not null,
-  displayed       bigint not null,
-  rated           bigint not null,
-  stars           bigint not null,
-  displayed_rated bigint not null,
-  displayed_stars bigint not null,
-  score_5         bigint not null,
-  score_4         bigint not null,
-  score_3         bigint not null,
-  score_2         bigint not null,
-  score_1         bigint not null,
-  with_photo      bigint not null
+  reviews         integer not null,
+  displayed       integer not null,
+  rated           integer not null,
+  stars           integer not null,
+  displayed_rated integer not null,
+  displayed_stars integer not null,
+  score_5         integer not null,
+  score_4         integer not null,
+  score_3         integer not null,
+  score_2         integer not null,
+  score_1         integer not null,
+  with_photo      integer not null
 ) with (fillfactor = 70);
 create unique index review_product_counts_key on sync.review_product_counts
   (month, coalesce(product_id, -9223372036854775808), coalesce('=' || product_code, ''));
@@ -212,19 +212,14 @@ create table sync.counted_deliveries (
   stars                bigint not null,
   seconds_to_review    numeric
 );
-create index counted_deliveries_by_order on sync.counted_deliveries (order_code);
-create index counted_deliveries_by_delay on sync.counted_deliveries (month, seconds_to_review)
-  where seconds_to_review is not null;
 comment on table sync.counted_deliveries is 'sync.deliveries as they were when they were last counted in sync.delivery_counts and sync.delivery_delays: what is taken away when an order is counted again.';
-comment on index sync.counted_deliveries_by_order is 'What was counted of an order.';
-comment on index sync.counted_deliveries_by_delay is 'The median of a month.';
 
 create table sync.delivery_counts (
   month                date not null,
   product_id           bigint,
-  delivered_sub_orders bigint not null,
-  reviews              bigint not null,
-  reviewed_sub_orders  bigint not null
+  delivered_sub_orders integer not null,
+  reviews              integer not null,
+  reviewed_sub_orders  integer not null
 ) with (fillfactor = 70);
 create unique index delivery_counts_key on sync.delivery_counts (month, coalesce(product_id, -9223372036854775808));
 comment on table sync.delivery_counts is 'Sums of sync.counted_deliveries by month and product.';
@@ -252,7 +247,9 @@ comment on column sync.delivery_changes.sign is '1: to add, -1: to take away.';
 create view sync.deliveries_by_product as
 select month, product_id, delivered_sub_orders, reviews, reviewed_sub_orders from sync.delivery_counts
 union all
-select month, product_id, sign * delivered_sub_orders, sign * reviews, sign * reviewed_sub_orders from sync.delivery_changes;
+select month, product_id, (sign * delivered_sub_orders)::integer, (sign * reviews)::integer,
+  (sign * reviewed_sub_orders)::integer
+from sync.delivery_changes;
 comment on view sync.deliveries_by_product is 'sync.delivery_counts with the changes that are not folded yet.';
 
 create view sync.deliveries_by_delay as
@@ -542,6 +539,12 @@ $$;
 comment on function sync.rebuild_aggregates_after() is 'Makes the counts behind bi again: after the time zone changed, or after a table was emptied by truncate.';
 
 select sync.rebuild_aggregates();
+-- After the rows, which is faster.
+create index counted_deliveries_by_order on sync.counted_deliveries (order_code);
+create index counted_deliveries_by_delay on sync.counted_deliveries (month, seconds_to_review)
+  where seconds_to_review is not null;
+comment on index sync.counted_deliveries_by_order is 'What was counted of an order.';
+comment on index sync.counted_deliveries_by_delay is 'The median of a month.';
 
 create trigger review_changes_insert after insert on warehouse.reviews
   referencing new table as added for each statement execute function sync.log_review_changes();
@@ -776,8 +779,8 @@ where o.sub_orders > 0;
 
 create or replace view bi.reviews_per_delivered_sub_order as
 with counted as (
-  select month, sum(delivered_sub_orders) as delivered_sub_orders, sum(reviews) as reviews,
-    sum(reviewed_sub_orders) as reviewed_sub_orders
+  select month, sum(delivered_sub_orders)::numeric as delivered_sub_orders, sum(reviews)::numeric as reviews,
+    sum(reviewed_sub_orders)::numeric as reviewed_sub_orders
   from sync.deliveries_by_product
   group by month
   having sum(delivered_sub_orders) > 0
