@@ -260,7 +260,7 @@ comment on view sync.deliveries_by_delay is 'sync.delivery_delays with the chang
 
 create view sync.review_delays as
 select month, seconds_to_review from sync.counted_deliveries
-where seconds_to_review is not null and order_code <> all (array(select order_code from sync.changed_orders))
+where seconds_to_review is not null and order_code not in (select order_code from sync.changed_orders)
 union all
 select month, seconds_to_review from sync.deliveries
 where seconds_to_review is not null and order_code = any (array(select order_code from sync.changed_orders));
