@@ -6,9 +6,13 @@
  * and two workers. A worker does this, one step an action:
  *
  *     idle ─ read ─▶ read ─ lease ─▶ leased ─ POST ─▶ posted ─ save links ─▶ applying ─ send ─▶ waiting ─ response ─▶ applying
- *                                      ▲                                        │                  │ lost
- *                                      └──────────── shown: look again ─────────┼──── looking ◀────┘
- *                                                                     record ─▶ idle
+ *                     ▲                ▲                                        │                  │ lost
+ *                     │                └──────────── shown: look again ─────────┼──── looking ◀────┘
+ *                     └── something is to be removed ── ending ◀── record ──────┘
+ *                                                         └─ move the cursor ─▶ idle
+ *
+ * A push of a run removes nothing: it takes note of what is to be removed. The last batch of the run pushes the order once
+ * more and removes, but no more than was noted. How much is usual is the decision of removal-guard.ts and not modelled.
  *
  * What the model assumes, because the code cannot enforce it:
  *
@@ -16,10 +20,12 @@
  *   whose response was lost ends while its worker looks (15 s). Where it takes longer, the code keeps the lease until it
  *   runs out, and looks for a double an hour later. PUT and DELETE end before their worker goes on.
  * - Checking the lease and sending the request is one step, and the clock of a frozen process goes on.
- * - A push takes no longer than the lookback: what the cursor passed while another worker was busy is read once more.
+ * - A push takes no longer than the lookback, and no transaction of the shop commits later than that after its date: what the
+ *   cursor passed while another worker was busy, or while a change was not committed, is read once more.
  */
 import { diffSubOrders, type Line, type LineLink } from '../../src/orders/diff-sub-orders.ts';
 import { matchSubOrders } from '../../src/orders/match-sub-orders.ts';
+import type { SubOrderContent } from '../../src/orders/order-body.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 import type { Model, Step } from './check.ts';
 
@@ -49,41 +55,69 @@ export const orderDesign = {
   forgetsFingerprintOfLostPush: true,
   /** After a push that was not recorded, the lines are compared with what the service shows. */
   distrustsLinesOfLostPush: true,
+  /** A run reads from before its cursor. */
+  readsLookback: true,
+  /** Removals wait for the last batch of the run, which has counted them. */
+  removesOnlyWhatWasCounted: true,
+  /** Removals that a run did not make are made by the last batch of a later one. */
+  remembersRemovals: true,
 };
 export type OrderDesign = typeof orderDesign;
 
 /** Lines by code; the letter stands for the options of the one product. */
 export type Version = Readonly<Record<string, Letter>> | 'deleted';
-type Letter = 'S' | 'M';
+/** `S` or `M`; in the trace of real code the JSON of the line's content. */
+export type Letter = string;
 
 export type OrderScenario = {
   /** The shop's versions of the order, in the order in which they follow each other. */
   versions: readonly Version[];
   /** Sub-orders that another integration has created. */
   unmanaged?: readonly Letter[];
+  /** A change of the shop may commit after the cursor has passed its date. */
+  commitsLate?: true;
   faults: number;
+  /** To judge what real code did. */
+  traced?: {
+    begin: Partial<OrderState>;
+    /** Of each version, as what was pushed is recorded. */
+    fingerprints: readonly string[];
+    /** Whether lines of the version wait for a product id: they stay as unsure as they were. */
+    waits: readonly boolean[];
+    workers: readonly WorkerName[];
+  };
 };
 
-type WorkerName = 'A' | 'B';
-type Sub = { id: number; content: Letter };
+export type WorkerName = 'A' | 'B';
+export type Sub = { id: number; content: Letter };
 /** `wasSentAgain`: its creation was perhaps sent twice. */
-type Link = {
+export type Link = {
   line: string;
   id: number | null;
   content: Letter;
   before: number[] | null;
   wasSentAgain: boolean;
 };
-type Operation =
+export type Operation =
   | { kind: 'change'; line: string; id: number; content: Letter; before: number[] | null; wasSentAgain: boolean }
   | { kind: 'remove'; line: string; id: number; isDouble: boolean }
   | { kind: 'create'; line: string; content: Letter };
 
-/** One try to push the order. `upTo`: where the cursor goes once it has ended. `isAlone`: it began while the other worker was idle. */
-type Attempt = {
+/** What a run reads. `upTo`: where the cursor goes once it has ended. `isAlone`: it began while the other worker was idle. */
+type Copy = {
   version: number;
   upTo: number;
   isAlone: boolean;
+  /** It is the last batch of a run, and removes what was noted. */
+  isRemoving: boolean;
+};
+/** One try to push the order. */
+type Attempt = Copy & {
+  /** The warehouse did not know of the order. */
+  isNew: boolean;
+  wasPosted: boolean;
+  /** Sub-orders that are to be removed by the last batch of the run. */
+  removalsWanted: number;
   links: Link[];
   failed: string[];
   /** The push before was not recorded. */
@@ -93,16 +127,25 @@ type Attempt = {
 };
 type Worker =
   | { at: 'idle' }
-  | { at: 'read'; version: number; upTo: number; isAlone: boolean; isStale: boolean }
+  | (Copy & { at: 'read'; isStale: boolean })
   | (Attempt & { at: 'leased' })
   | (Attempt & { at: 'posted'; seen: Sub[] })
   | (Attempt & { at: 'applying' | 'waiting'; seen: Sub[]; todo: Operation[] })
   | (Attempt & { at: 'looking'; seen: Sub[]; todo: Operation[] })
-  | (Attempt & { at: 'deleted' });
+  | (Attempt & { at: 'deleted' })
+  | { at: 'ending'; version: number; upTo: number; isAlone: boolean };
+
+/** What an observer records of an action. `holder`: whose lease the statement has checked. */
+export type OrderEvent =
+  | { kind: 'shop' | 'cursor' }
+  | { kind: 'lease' | 'return' | 'links' | 'record' | 'forget'; holder: WorkerName }
+  | { kind: 'post' | 'delete order' }
+  | { kind: 'request'; operation: Operation; status: 'done' | 'refused' | 'failed' };
 
 export type OrderState = {
-  /** The shop's version now. */
+  /** The shop's version now, and the one whose date has passed: it may not be committed yet. */
   shop: number;
+  dated: number;
   service: { hasOrder: boolean; subs: Sub[]; nextId: number };
   /** Requests that the service may still carry out. `by`: who sent it; `gone`: nobody waits for the response. */
   air: { operation: Operation; by: WorkerName | 'gone' }[];
@@ -112,9 +155,12 @@ export type OrderState = {
    */
   row: {
     isKnown: boolean;
-    pushed: Version | null;
+    /** The fingerprint of a version. */
+    pushed: string | null;
     isUnsure: boolean;
     isRetryDue: boolean;
+    /** Sub-orders that are to be removed, or 1 for the order. */
+    removalsWanted: number;
     cursor: number;
     isInLookback: boolean;
   };
@@ -124,20 +170,21 @@ export type OrderState = {
   links: Link[];
   lease: { holder: WorkerName | 'dead' | null; isOver: boolean };
   workers: { A: Worker; B: Worker };
+  /** More was removed than had been counted. For the invariant only. */
+  isUncounted: boolean;
   faultsLeft: number;
 };
 
-const contentOf = (letter: Letter) => ({ product_id: 1, price: '10', product_options: { size: letter } });
-const letterOf = (content: { product_options: Readonly<Record<string, string>> }) =>
-  content.product_options.size as Letter;
-const subOrderOf = ({ id, content }: Sub) =>
-  ({
-    id,
-    product_id: 1,
-    price: { cents: 1000 },
-    product_options: { size: content },
-    reviews_count: 0,
-  }) as unknown as SubOrder;
+const contentOf = (letter: Letter): SubOrderContent =>
+  letter.startsWith('{') ? JSON.parse(letter) : { product_id: 1, price: '10', product_options: { size: letter } };
+export const letterOf = (content: SubOrderContent): Letter =>
+  content.product_options.size ??
+  JSON.stringify(content, [...Object.keys(content), ...Object.keys(content.product_options)].sort());
+/** As the service shows it. */
+function subOrderOf({ id, content: letter }: Sub): SubOrder {
+  const { price, ...content } = contentOf(letter);
+  return { ...content, id, price: { cents: Math.round(Number(price) * 100) }, reviews_count: 0 } as unknown as SubOrder;
+}
 const lineLinkOf = ({ line, id, content, before, wasSentAgain }: Link): LineLink => ({
   lineCode: line,
   subOrderId: id,
@@ -151,25 +198,38 @@ const linesOf = (version: Version): Line[] =>
     content: contentOf(letter),
   }));
 
-export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign> = {}): Model<OrderState> {
+export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign> = {}): Model<OrderState, OrderEvent> {
   const design: OrderDesign = { ...orderDesign, ...changed };
+  const { traced } = scenario;
   const versionAt = (index: number) => scenario.versions[index] as Version;
+  const fingerprintOf = (index: number) => traced?.fingerprints[index] ?? JSON.stringify(versionAt(index));
   const unmanaged = (scenario.unmanaged ?? []).map((content, index) => ({ id: index + 1, content }));
 
   const initial: OrderState = {
     shop: 0,
+    dated: 0,
     service: { hasOrder: unmanaged.length > 0, subs: unmanaged, nextId: unmanaged.length + 1 },
     air: [],
-    row: { isKnown: false, pushed: null, isUnsure: false, isRetryDue: false, cursor: -1, isInLookback: false },
+    row: {
+      isKnown: false,
+      pushed: null,
+      isUnsure: false,
+      isRetryDue: false,
+      removalsWanted: 0,
+      cursor: -1,
+      isInLookback: false,
+    },
     recorded: { last: -1, newest: -1 },
     links: [],
     lease: { holder: null, isOver: false },
     workers: { A: { at: 'idle' }, B: { at: 'idle' } },
+    isUncounted: false,
     faultsLeft: scenario.faults,
+    ...traced?.begin,
   };
 
   /** The real difference between what a worker has seen at the service and what it wants there. */
-  function difference({ version, links, failed, isUnsure }: Attempt, seen: readonly Sub[]) {
+  function difference({ version, links, failed, isUnsure, isRemoving }: Attempt, seen: readonly Sub[], noted: number) {
     const blank = <T extends { content: object }>(one: T): T => ({ ...one, content: contentOf('S') });
     const isBlank = !design.matchesByContent;
     const lines = linesOf(versionAt(version)).filter((line) => !failed.includes(line.lineCode));
@@ -193,6 +253,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     });
     const removal = (one: { lineCode: string; subOrderId: number }, { isDouble }: { isDouble: boolean }) =>
       ({ kind: 'remove', line: one.lineCode, id: one.subOrderId, isDouble }) as const;
+    const mayRemove = mayRemoveNow({ isRemoving }, noted, diff.remove.length);
     const operations: Operation[] = [
       ...diff.change.map((one) => {
         const content = letter(one.lineCode, letterOf(one.content));
@@ -205,7 +266,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           wasSentAgain: one.wasSentAgain,
         };
       }),
-      ...diff.remove.map((one) => removal(one, { isDouble: false })),
+      ...(mayRemove ? diff.remove.map((one) => removal(one, { isDouble: false })) : []),
       ...diff.removeDoubles.map((one) => removal(one, { isDouble: true })),
       ...diff.create.map((one) => ({
         kind: 'create' as const,
@@ -213,40 +274,58 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         content: letter(one.lineCode, letterOf(one.content)),
       })),
     ];
-    return { operations, links: diff.links.map(toLink), gone: diff.dropLinks };
+    const removalsWanted = mayRemove ? 0 : diff.remove.length;
+    return { operations, links: diff.links.map(toLink), gone: diff.dropLinks, removalsWanted };
   }
 
-  function next(state: OrderState): Step<OrderState>[] {
-    const steps: Step<OrderState>[] = [];
-    const add = (action: string, change: Partial<OrderState>) => steps.push({ action, state: { ...state, ...change } });
-    const fault = (action: string, change: Partial<OrderState>) => {
+  /** As `mayRemove` in push-order.ts. @param noted what an earlier push took note of. */
+  const mayRemoveNow = ({ isRemoving }: Pick<Copy, 'isRemoving'>, noted: number, wanted: number): boolean =>
+    !design.removesOnlyWhatWasCounted || (isRemoving && wanted <= noted);
+
+  function next(state: OrderState): Step<OrderState, OrderEvent>[] {
+    const steps: Step<OrderState, OrderEvent>[] = [];
+    const add: Add = (action, change, observed) =>
+      steps.push({ action, state: { ...state, ...change }, ...(observed && { observed }) });
+    const fault: Add = (action, change, observed) => {
       if (state.faultsLeft === 0) return;
-      steps.push({ action, state: { ...state, ...change, faultsLeft: state.faultsLeft - 1 }, isFault: true });
+      const after = { ...state, ...change, faultsLeft: state.faultsLeft - 1 };
+      steps.push({ action, state: after, isFault: true, ...(observed && { observed }) });
     };
-    if (state.shop + 1 < scenario.versions.length)
-      steps.push({ action: 'the shop changes the order', state: { ...state, shop: state.shop + 1 }, isFault: true });
-    for (const name of ['A', 'B'] as const) workerSteps(state, name, add, fault);
+    if (state.dated > state.shop) add('the late change of the shop is committed', { shop: state.dated });
+    else if (state.shop + 1 < scenario.versions.length) {
+      const [shop, observed] = [state.shop + 1, { kind: 'shop' as const }];
+      steps.push({
+        action: 'the shop changes the order',
+        state: { ...state, shop, dated: shop },
+        isFault: true,
+        observed,
+      });
+      if (scenario.commitsLate) fault('the shop changes the order, and commits it late', { dated: shop });
+    }
+    for (const name of traced?.workers ?? (['A', 'B'] as const)) workerSteps(state, name, add, fault);
     leaseSteps(state, add, fault);
     for (const request of state.air) {
       if (request.by !== 'gone' && state.workers[request.by].at === 'waiting') continue;
       const air = without(state.air, request);
-      add(`the service carries out ${show(request.operation)}, late`, {
-        air,
-        service: carriedOut(state.service, request.operation).service,
-      });
+      const { operation } = request;
+      add(
+        `the service carries out ${show(operation)}, late`,
+        { air, service: carriedOut(state.service, operation).service },
+        { kind: 'request', operation, status: 'done' },
+      );
       add(`${show(request.operation)} never reaches the service`, { air });
     }
     return steps;
   }
 
   /** Costs no request: it stands at the service as it is in the shop, or is deleted and was never there. */
-  function isUnchanged({ pushed, isRetryDue, isKnown }: OrderState['row'], version: number): boolean {
-    const wanted = versionAt(version);
-    if (wanted === 'deleted') return !isKnown;
-    return pushed !== null && !isRetryDue && JSON.stringify(pushed) === JSON.stringify(wanted);
+  function isUnchanged({ pushed, isRetryDue, isKnown, removalsWanted }: OrderState['row'], copy: Copy): boolean {
+    if (versionAt(copy.version) === 'deleted') return !isKnown;
+    if (isRetryDue || (copy.isRemoving && removalsWanted > 0)) return false;
+    return pushed === fingerprintOf(copy.version);
   }
 
-  type Add = (action: string, change: Partial<OrderState>) => void;
+  type Add = (action: string, change: Partial<OrderState>, observed?: OrderEvent) => void;
 
   function workerSteps(state: OrderState, name: WorkerName, add: Add, fault: Add): void {
     const worker = state.workers[name];
@@ -259,15 +338,9 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     const otherName = name === 'A' ? 'B' : 'A';
     const other = state.workers[otherName];
     const isOtherBusy = other.at !== 'idle';
-    /** The run ends, and moves the cursor. */
-    const concluded = ({ upTo, isAlone }: { upTo: number; isAlone: boolean }) => ({
-      row: {
-        ...row,
-        cursor: Math.max(row.cursor, upTo),
-        isInLookback: isOtherBusy || (row.isInLookback && !isAlone),
-      },
-      workers: { ...become({ at: 'idle' }).workers, [otherName]: isOtherBusy ? { ...other, isAlone: false } : other },
-    });
+    /** The push has ended. The last batch of a run moves no cursor. */
+    const ended = ({ version, upTo, isAlone, isRemoving }: Copy) =>
+      become(isRemoving ? { at: 'idle' } : { at: 'ending', version, upTo, isAlone });
     const isRequestLost = 'keepsLease' in worker && worker.keepsLease;
     const left = { ...lease, holder: isHolder ? ('dead' as const) : lease.holder };
     /** The attempt ends without a record. */
@@ -277,40 +350,46 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       const pushed = design.forgetsFingerprintOfLostPush ? null : row.pushed;
       return { lease: givenBack, row: { ...row, pushed, isUnsure: row.isUnsure || design.distrustsLinesOfLostPush } };
     };
+    const as = (kind: 'lease' | 'return' | 'links' | 'record' | 'forget'): OrderEvent => ({ kind, holder: name });
+    const returned = (keepsLease: boolean) =>
+      isHolder && !(keepsLease && design.keepsLeaseOfLostRequest) ? as('return') : undefined;
     /** The lease is lost: the order is looked at again, with the copy that is there. */
-    const lost = ({ version, upTo, isAlone, keepsLease }: Attempt) => ({
-      ...become({ at: 'read', version, upTo, isAlone, isStale: true }),
-      ...released(keepsLease),
-    });
-    const attemptOf = ({ version, upTo, isAlone, links, failed, isUnsure, keepsLease }: Attempt): Attempt => ({
-      version,
-      upTo,
-      isAlone,
-      links,
-      failed,
-      isUnsure,
-      keepsLease,
-    });
-    /** Ends the attempt: what was pushed, the links, the cursor and the lease in one transaction. */
+    const lost = (action: string, { version, upTo, isAlone, isRemoving, keepsLease }: Attempt) =>
+      add(
+        action,
+        { ...become({ at: 'read', version, upTo, isAlone, isRemoving, isStale: true }), ...released(keepsLease) },
+        returned(keepsLease),
+      );
+    const attemptOf = (attempt: Attempt): Attempt => {
+      const { version, upTo, isAlone, isRemoving, isNew, wasPosted, removalsWanted } = attempt;
+      const { links, failed, isUnsure, keepsLease } = attempt;
+      const run = { version, upTo, isAlone, isRemoving, isNew, wasPosted, removalsWanted };
+      return { ...run, links, failed, isUnsure, keepsLease };
+    };
+    /** Ends the attempt: what was pushed, the links and the lease in one transaction. */
     const recorded = (
       attempt: Attempt,
-      { pushed, links = attempt.links }: { pushed: Version | null; links?: Link[] },
+      { hasFailed, links = attempt.links }: { hasFailed: boolean; links?: Link[] },
     ) => {
-      const { row: moved, workers } = concluded(attempt);
+      const { workers } = ended(attempt);
       const copy = workers[otherName];
       // A line that was sent twice is looked at in one more push.
       const wasLookedAt = ({ line }: Link) =>
-        row.isRetryDue && state.links.some((one) => one.line === line && one.wasSentAgain && one.id !== null);
+        !traced &&
+        row.isRetryDue &&
+        state.links.some((one) => one.line === line && one.wasSentAgain && one.id !== null);
       const recordedLinks = links.map((link) => (wasLookedAt(link) ? { ...link, wasSentAgain: false } : link));
-      const isRetryDue = pushed === null || recordedLinks.some((link) => link.wasSentAgain);
+      const isStillUnsure = row.isUnsure && traced?.waits[attempt.version] === true;
+      const isRetryDue = hasFailed || recordedLinks.some((link) => link.wasSentAgain);
       return {
         workers: copy.at === 'read' ? { ...workers, [otherName]: { ...copy, isStale: true } } : workers,
         row: {
-          ...moved,
+          ...row,
           isKnown: true,
-          pushed,
+          pushed: fingerprintOf(attempt.version),
           isRetryDue: isRetryDue && design.failedOrderIsRetried,
-          isUnsure: pushed === null && design.distrustsLinesOfLostPush,
+          isUnsure: (hasFailed || isStillUnsure) && design.distrustsLinesOfLostPush,
+          removalsWanted: attempt.removalsWanted,
         },
         recorded: { last: attempt.version, newest: Math.max(attempt.version, state.recorded.newest) },
         links: recordedLinks,
@@ -323,19 +402,33 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       const air = state.air.map((one) => (one.by === name ? { ...one, by: 'gone' as const } : one));
       fault(`${name} dies`, { ...become({ at: 'idle' }), lease: left, air });
       const mayBeUnderWay = isRequestLost || state.air.some((one) => one.by === name);
-      if (isHolder) fault(`${name} is stopped`, { ...become({ at: 'idle' }), ...released(mayBeUnderWay), air });
+      const stopped = { ...become({ at: 'idle' }), ...released(mayBeUnderWay), air };
+      if (isHolder) fault(`${name} is stopped`, stopped, returned(mayBeUnderWay));
     }
 
     switch (worker.at) {
       case 'idle': {
-        if (row.cursor >= state.shop && !row.isRetryDue && !row.isInLookback) return;
+        const isDue = row.isRetryDue || row.isInLookback || (row.removalsWanted > 0 && design.remembersRemovals);
+        if (row.cursor >= state.dated && !isDue && !traced) return;
         const pushed = lease.holder === null || !design.forgetsFingerprintOfLostPush ? row.pushed : null;
-        if (isUnchanged({ ...row, pushed }, state.shop)) {
-          add(`${name} finds the order unchanged`, concluded({ upTo: state.shop, isAlone: !isOtherBusy }));
-          return;
-        }
-        const copy = { version: state.shop, upTo: state.shop, isAlone: !isOtherBusy };
-        add(`${name} reads the order`, become({ at: 'read', ...copy, isStale: false }));
+        const copy = { version: state.shop, upTo: state.dated, isAlone: !isOtherBusy, isRemoving: false };
+        const isDueYet = isUnchanged({ ...row, pushed }, copy);
+        if (isDueYet || (traced && isUnchanged({ ...row, pushed, isRetryDue: false }, copy)))
+          add(`${name} finds the order unchanged`, ended(copy));
+        if (!isDueYet) add(`${name} reads the order`, become({ at: 'read', ...copy, isStale: false }));
+        return;
+      }
+      case 'ending': {
+        const { version, upTo, isAlone } = worker;
+        const isPassedOver = isOtherBusy || !isAlone || upTo > version;
+        const isInLookback = design.readsLookback && isPassedOver;
+        const moved = { ...row, cursor: Math.max(row.cursor, upTo), isInLookback };
+        const others = { [otherName]: isOtherBusy ? { ...other, isAlone: false } : other };
+        const removing = { version: state.shop, upTo, isAlone, isRemoving: true, isStale: false };
+        const then: Worker = row.removalsWanted > 0 ? { at: 'read', ...removing } : { at: 'idle' };
+        const workers = { ...become(then).workers, ...others };
+        const isMoved = moved.cursor > row.cursor;
+        add(`${name} moves the cursor`, { row: moved, workers }, isMoved ? { kind: 'cursor' } : undefined);
         return;
       }
       case 'read': {
@@ -343,75 +436,104 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         if (!isFree) return;
         const version = worker.isStale && design.rereadsStaleCopy ? state.shop : worker.version;
         const held = { holder: name, isOver: false };
-        const { upTo, isAlone } = worker;
+        const { upTo, isAlone, isRemoving } = worker;
         // A lease that ran out is that of a push that was not recorded.
         const isLost = lease.holder !== null;
         const pushed = isLost && design.forgetsFingerprintOfLostPush ? null : row.pushed;
         const isUnsure = row.isUnsure || (isLost && design.distrustsLinesOfLostPush);
-        const known = { isUnsure, keepsLease: false };
-        const attempt: Attempt = { version, upTo, isAlone, links: state.links, failed: [], ...known };
-        if (isUnchanged({ ...row, pushed }, version)) {
-          add(`${name} finds the order pushed already`, concluded(worker));
-          return;
-        }
+        const known = { isUnsure, keepsLease: false, isNew: !row.isKnown, wasPosted: false, removalsWanted: 0 };
+        const attempt: Attempt = { version, upTo, isAlone, isRemoving, links: state.links, failed: [], ...known };
         const isKnown = row.isKnown || design.knowsOrderBeforePost;
-        add(`${name} takes the lease`, {
-          ...become({ at: 'leased', ...attempt }),
-          lease: held,
-          row: { ...row, isKnown, pushed, isUnsure },
-        });
+        add(
+          `${name} takes the lease`,
+          { ...become({ at: 'leased', ...attempt }), lease: held, row: { ...row, isKnown, pushed, isUnsure } },
+          as('lease'),
+        );
         return;
       }
       case 'leased': {
+        const known = { ...row, isKnown: !worker.isNew };
+        const isSame = isUnchanged(known, worker);
+        const mayBeSame = isSame || (traced && isUnchanged({ ...known, isRetryDue: false }, worker));
+        if (mayBeSame && isHolder && !worker.wasPosted) {
+          const given = { ...ended(worker), lease: givenBack, row: known };
+          add(`${name} finds the order pushed already`, given, as('return'));
+          if (isSame) return;
+        }
+        const isDeleted = versionAt(worker.version) === 'deleted';
+        if (isDeleted && !mayRemoveNow(worker, row.removalsWanted, 1) && mayWrite) {
+          const noted = recorded({ ...worker, removalsWanted: 1 }, { hasFailed: false });
+          const forgotten = { ...noted.row, pushed: null, isUnsure: row.isUnsure };
+          add(`${name} notes that the order is to be deleted`, { ...noted, row: forgotten }, as('record'));
+          return;
+        }
         if (!maySend) {
-          add(`${name} sees that its lease is over`, lost(worker));
+          lost(`${name} sees that its lease is over`, worker);
           return;
         }
-        if (versionAt(worker.version) === 'deleted') {
+        if (isDeleted) {
           const none = { hasOrder: false, subs: [], nextId: service.nextId };
-          add(`${name} deletes the order at the service`, { ...become({ ...worker, at: 'deleted' }), service: none });
+          const isUncounted = state.isUncounted || row.removalsWanted < 1;
+          const gone = { ...become({ ...worker, at: 'deleted' }), service: none, isUncounted };
+          const sent = service.hasOrder ? { kind: 'delete order' as const } : undefined;
+          add(`${name} deletes the order at the service`, gone, sent);
           return;
         }
-        const posted: Worker = { ...attemptOf(worker), at: 'posted', seen: service.subs };
-        add(`${name} sends POST /v1/orders`, { ...become(posted), service: { ...service, hasOrder: true } });
-        if (mayWrite) fault(`the service fails for the POST of ${name}`, recorded(worker, { pushed: null }));
+        const posted: Worker = { ...attemptOf(worker), at: 'posted', wasPosted: true, seen: service.subs };
+        const there = { ...service, hasOrder: true };
+        add(`${name} sends POST /v1/orders`, { ...become(posted), service: there }, { kind: 'post' });
+        const unanswered = become({ ...worker, wasPosted: true });
+        fault(`the response to the POST of ${name} is lost`, { ...unanswered, service: there }, { kind: 'post' });
+        if (mayWrite)
+          fault(
+            `the service fails for the POST of ${name}`,
+            recorded({ ...worker, removalsWanted: 0 }, { hasFailed: true }),
+            as('record'),
+          );
         return;
       }
       case 'posted': {
         if (!mayWrite) {
-          add(`${name} cannot write its links: the lease is lost`, lost(worker));
+          lost(`${name} cannot write its links: the lease is lost`, worker);
           return;
         }
-        const { operations, links, gone } = difference(worker, worker.seen);
+        const { operations, links, gone, removalsWanted } = difference(worker, worker.seen, row.removalsWanted);
         const now = [...worker.links.filter((link) => !gone.includes(link.line)), ...links];
         const all = now.filter((link, index) => now.findLastIndex((one) => one.line === link.line) === index);
         const applying: Worker = {
           ...attemptOf(worker),
+          removalsWanted,
           links: sorted(all),
           at: 'applying',
           seen: worker.seen,
           todo: operations,
         };
+        const removals = operations.filter((one) => one.kind === 'remove' && !one.isDouble).length;
         const saved = design.linksBeforeRequests ? applying.links : state.links;
         const renewed = isHolder ? { holder: name, isOver: false } : lease;
-        add(`${name} writes its links`, { ...become(applying), links: saved, lease: renewed });
+        const isSame = JSON.stringify(saved) === JSON.stringify(state.links);
+        add(
+          `${name} writes its links`,
+          {
+            ...become(applying),
+            links: saved,
+            lease: renewed,
+            isUncounted: state.isUncounted || removals > row.removalsWanted,
+          },
+          isSame ? undefined : as('links'),
+        );
         return;
       }
       case 'applying': {
         const [operation] = worker.todo;
         if (!operation) {
-          if (!mayWrite) {
-            add(`${name} cannot record: the lease is lost`, lost(worker));
-            return;
-          }
-          add(
-            `${name} records the push`,
-            recorded(worker, { pushed: worker.failed.length > 0 ? null : versionAt(worker.version) }),
-          );
+          if (mayWrite)
+            add(`${name} records the push`, recorded(worker, { hasFailed: worker.failed.length > 0 }), as('record'));
+          else lost(`${name} cannot record: the lease is lost`, worker);
           return;
         }
         if (!maySend) {
-          add(`${name} sees that its lease is over`, lost(worker));
+          lost(`${name} sees that its lease is over`, worker);
           return;
         }
         const air = [...state.air, { operation, by: name }];
@@ -421,27 +543,39 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       case 'waiting': {
         const [operation, ...todo] = worker.todo as [Operation, ...Operation[]];
         const request = state.air.find((one) => one.by === name);
+        if (!request) {
+          // A change or a removal is repeated by the client; the lease is checked before each request.
+          if (maySend) add(`${name} repeats ${show(operation)}`, { air: [...state.air, { operation, by: name }] });
+          else lost(`${name} sees that its lease is over`, worker);
+          return;
+        }
         const air = without(state.air, request);
         const done = carriedOut(service, operation);
         const links = sorted(linksAfter(worker.links, operation, done.id, worker.seen));
-        add(`the service carries out ${show(operation)} of ${name}`, {
-          ...become({ ...worker, at: 'applying', links, todo }),
-          service: done.service,
-          air,
-        });
-        if (operation.kind !== 'create') return;
+        const as = (status: 'done' | 'refused' | 'failed'): OrderEvent => ({ kind: 'request', operation, status });
+        add(
+          `the service carries out ${show(operation)} of ${name}`,
+          { ...become({ ...worker, at: 'applying', links, todo }), service: done.service, air },
+          as('done'),
+        );
+        if (operation.kind !== 'create') {
+          fault(`the response to ${show(operation)} is lost`, { service: done.service, air }, as('done'));
+          return;
+        }
         const again: Worker = { ...attemptOf(worker), at: 'leased' };
         const refused = {
           failed: [...worker.failed, operation.line],
           links: worker.links.filter((link) => link.line !== operation.line),
         };
-        fault(`${show(operation)} is refused for now`, {
-          ...become({ ...worker, ...refused, at: 'applying', todo }),
-          air,
-        });
+        fault(
+          `${show(operation)} is refused for now`,
+          { ...become({ ...worker, ...refused, at: 'applying', todo }), air },
+          as('refused'),
+        );
         fault(`the response to ${show(operation)} is lost`, become({ ...worker, at: 'looking' }));
-        fault(`500 for ${show(operation)}, which is not carried out`, { ...become(again), air });
-        fault(`500 for ${show(operation)}, which is carried out`, { ...become(again), air, service: done.service });
+        fault(`500 for ${show(operation)}, which is not carried out`, { ...become(again), air }, as('failed'));
+        const carried = { ...become(again), air, service: done.service };
+        fault(`500 for ${show(operation)}, which is carried out`, carried, as('done'));
         return;
       }
       case 'looking': {
@@ -462,14 +596,12 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       }
       case 'deleted': {
         if (!mayWrite) {
-          add(`${name} cannot forget the order: the lease is lost`, lost(worker));
+          lost(`${name} cannot forget the order: the lease is lost`, worker);
           return;
         }
-        const { row: after, ...rest } = recorded(worker, { pushed: null, links: [] });
-        add(`${name} forgets the order`, {
-          ...rest,
-          row: { ...after, isKnown: false, pushed: null, isRetryDue: false },
-        });
+        const { row: after, ...rest } = recorded({ ...worker, removalsWanted: 0 }, { hasFailed: false, links: [] });
+        const forgotten = { ...after, isKnown: false, pushed: null, isRetryDue: false };
+        add(`${name} forgets the order`, { ...rest, row: forgotten }, as('forget'));
         return;
       }
       default:
@@ -500,21 +632,23 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
 
   /** Of each content at the service never more than any version of the shop has lines of it. */
   function isNeverTwice({ service }: OrderState): boolean {
-    return (['S', 'M'] as const).every((letter) => {
+    const letters = new Set(service.subs.map((sub) => sub.content));
+    return [...letters].every((letter) => {
       const most = Math.max(
         ...scenario.versions.map(
           (version) => Object.values(version === 'deleted' ? {} : version).filter((one) => one === letter).length,
         ),
       );
       const shown = service.subs.filter((sub) => sub.content === letter).length;
-      return shown <= Math.max(most, unmanaged.filter((sub) => sub.content === letter).length);
+      return shown <= Math.max(most, initial.service.subs.filter((sub) => sub.content === letter).length);
     });
   }
 
   /** Nothing is going on, and the service has what the shop has. */
-  function isInLine({ shop, service, air, row, lease, workers }: OrderState): boolean {
-    if (workers.A.at !== 'idle' || workers.B.at !== 'idle' || air.length > 0 || lease.holder !== null) return false;
-    if (row.cursor < shop || row.isRetryDue) return false;
+  function isInLine(state: OrderState): boolean {
+    const { shop, service, air, row, workers } = state;
+    if (workers.A.at !== 'idle' || workers.B.at !== 'idle' || air.length > 0) return false;
+    if (row.cursor < shop || row.isRetryDue || state.dated > shop) return false;
     const version = versionAt(shop);
     if (version === 'deleted') return !service.hasOrder;
     const shown = service.subs.map((sub) => sub.content).sort();
@@ -528,6 +662,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     invariants: {
       'no line has a second sub-order': isNeverTwice,
       'an older version is never recorded over a newer one': ({ recorded }) => recorded.last === recorded.newest,
+      'nothing is removed that the run has not counted': ({ isUncounted }) => !isUncounted,
     },
     goal: { name: 'the service gets what the shop has', isReached: isInLine },
     probes: {
@@ -544,6 +679,9 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         ),
       'a line was given up for this run': ({ row, links }) => row.isRetryDue && links.some((link) => link.id === null),
       'the creation of a line was perhaps sent twice': ({ links }) => links.some((link) => link.wasSentAgain),
+      'a removal is noted and its run is gone': ({ row, workers }) =>
+        row.removalsWanted > 0 && workers.A.at === 'idle' && workers.B.at === 'idle',
+      'the cursor has passed a change that is not committed': ({ row, shop }) => row.cursor > shop,
       'a copy is older than what was pushed since': ({ workers, recorded }) =>
         Object.values(workers).some((one) => one.at === 'read' && recorded.newest > one.version),
     },
@@ -605,6 +743,18 @@ function key(state: OrderState): string {
     JSON.stringify([state.workers[name], state.lease.holder === name, state.air.some((one) => one.by === name)]);
   const air = state.air.map((one) => JSON.stringify([one.operation, one.by === 'gone'])).sort();
   const lease = [state.lease.holder === null, state.lease.holder === 'dead', state.lease.isOver];
-  const { shop, service, row, recorded, links, faultsLeft } = state;
-  return JSON.stringify([shop, service, row, recorded, links, faultsLeft, lease, air, ...[of('A'), of('B')].sort()]);
+  const { shop, dated, service, row, recorded, links, isUncounted, faultsLeft } = state;
+  return JSON.stringify([
+    shop,
+    dated,
+    isUncounted,
+    service,
+    row,
+    recorded,
+    links,
+    faultsLeft,
+    lease,
+    air,
+    ...[of('A'), of('B')].sort(),
+  ]);
 }

@@ -16,6 +16,7 @@ import { alive, type Calls, deadlyPool } from '../harness/deadly-pool.ts';
 import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
 import { sampled } from '../harness/sampled.ts';
+import { recordOrderTrace } from '../harness/trace-orders.ts';
 
 const before = `
   insert into o (code, user_email) values ('A', 'a@example.com'), ('B', null), ('C', null), ('D', null);
@@ -117,19 +118,26 @@ async function world(): Promise<Urls> {
   };
 }
 
-/** Strikes once, runs again undisturbed, and gives what the service then holds and what a third run sent. */
+/**
+ * Strikes once, runs again undisturbed, and gives what the service then holds and what a third run sent. The order model
+ * judges all that the three runs did.
+ */
 async function strikeAndRecover(strike: (urls: Urls, serviceUrl: string) => Promise<unknown>) {
   const urls = await world();
   const at = await startReferenceService({ databaseUrl: urls.service });
-  await strike(urls, at.url).catch(() => {});
+  const places = { ...urls, service: at.url, serviceDatabase: urls.service, shopQueries: queries };
+  await using trace = await recordOrderTrace(places);
+  await strike(urls, trace.url).catch(() => {});
   // Time passes: the lease of a process that died runs out.
   await queryAgain(urls.warehouse, `update sync.order_links set lease_expires_at = now() - interval '1 second'`);
   // The lines change before the next run: what was added without an answer is no longer found by its content.
   await queryAgain(urls.shop, `update l set price = price + 1 where order_code in ('A', 'E')`);
   await queryAgain(urls.shop, `update o set updated_at = now() where code in ('A', 'E')`);
-  await run(urls, at.url, alive());
+  await trace.shopChanged();
+  await run(urls, trace.url, alive());
   const sent = at.requests();
-  await run(urls, at.url, alive());
+  await run(urls, trace.url, alive());
+  expect(await trace.judge()).toBeGreaterThan(10);
   const idle = JSON.stringify(writes(at.requests())) === JSON.stringify(writes(sent));
   await at.close();
   return { state: await queryAgain(urls.service, serviceState), idle };
