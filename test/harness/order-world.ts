@@ -2,6 +2,7 @@ import type { Counts } from '../../src/base/counts.ts';
 import { createOrderShop, orderShopQueries } from './order-shop.ts';
 import { type Rule, startRuleProxy } from './rule-proxy.ts';
 import { type SyncRun, syncOrdersOnce } from './sync-orders.ts';
+import { recordOrderTrace } from './trace-orders.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';
 
 export type OrderWorld = World & {
@@ -13,18 +14,31 @@ export type OrderWorld = World & {
   /** Moves what is remembered of the orders, the next attempts of failed ones and the ends of leases into the past by so much. @param interval of Postgres. */
   timePasses(interval: string): Promise<void>;
   openDeadLetters(): Promise<{ kind: string; key: string; reason: string }[]>;
+  /** Fails where the order model does not explain what was done, see trace-orders.ts. Only with `isTraced`. */
+  judge(): Promise<void>;
 };
 
 /** A shop of two plain tables (`o`, `l`), the reference service behind a proxy with rules, and a warehouse. */
-export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderWorld> {
+export async function openOrderWorld(options: WorldOptions & { isTraced?: true } = {}): Promise<OrderWorld> {
   const environment = { SHOP_SQL_DIR: await orderShopQueries(), ...options.environment };
   const world = await openWorld({ ...options, shop: 'empty', environment });
   await createOrderShop(world.shopUrl);
-  const proxy = await startRuleProxy(world.serviceUrl);
+  const { shopUrl: shop, warehouseUrl: warehouse, serviceUrl: service, serviceDatabaseUrl: serviceDatabase } = world;
+  const places = { shop, warehouse, service, serviceDatabase, shopQueries: environment.SHOP_SQL_DIR };
+  const trace = options.isTraced && (await recordOrderTrace(places));
+  const proxy = await startRuleProxy(trace?.url ?? world.serviceUrl);
   world.environment.REVIEW_API_BASE_URL = proxy.url;
   let app: ReturnType<World['openApp']> | undefined;
   return {
     ...world,
+    async shop(text, values) {
+      const rows = await world.shop<never>(text, values);
+      await trace?.shopChanged();
+      return rows;
+    },
+    async judge() {
+      if (trace && (await trace.judge()) === 0) throw new Error('nothing was recorded of any order');
+    },
     serviceRule: (rule) => proxy.use(rule),
     requests: () => proxy.requests,
     async sync(run) {
@@ -45,6 +59,7 @@ export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderW
     async [Symbol.asyncDispose]() {
       await world[Symbol.asyncDispose]();
       await proxy.close();
+      await trace?.[Symbol.asyncDispose]();
     },
   };
 }

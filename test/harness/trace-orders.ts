@@ -85,9 +85,11 @@ export async function recordOrderTrace(urls: Urls): Promise<OrderTrace> {
     shopChanged: async () => trace.note('shop', await readShop()),
     async judge() {
       const log = await trace.logged();
+      // An order that came later has no version before that.
+      const states = [shopAtBegin, ...log.filter(({ kind }) => kind === 'shop').map(({ data }) => data as ShopState)];
+      const first = Object.assign({}, ...states.toReversed()) as ShopState;
       let judged = 0;
-      for (const code of Object.keys(shopAtBegin))
-        judged += judgeOnce(code, recordingOf(code, shopAtBegin, begin, log));
+      for (const code of Object.keys(first)) judged += judgeOnce(code, recordingOf(code, first, begin, log));
       return judged;
     },
     async [Symbol.asyncDispose]() {

@@ -58,16 +58,16 @@ export const reviewDesign = {
 };
 export type ReviewDesign = typeof reviewDesign;
 
-type Tick = number;
+export type Tick = number;
 /** A set of ticks, one bit each. */
-type Ticks = number;
+export type Ticks = number;
 const has = (ticks: Ticks, tick: Tick): boolean => (ticks & (1 << tick)) !== 0;
 const between = (start: Tick, end: Tick): Ticks =>
   end <= start ? 0 : ((1 << end) - 1) & ~((1 << Math.max(0, start)) - 1);
 
 type Kind = 'sync' | 'reconcile' | 'backfill';
-type Axis = 'created' | 'updated';
-type OfAxis = Record<Axis, Ticks>;
+export type Axis = 'created' | 'updated';
+export type OfAxis = Record<Axis, Ticks>;
 
 export type ReviewScenario = {
   kinds: readonly Kind[];
@@ -91,7 +91,19 @@ export type ReviewScenario = {
   begin?: Partial<ReviewState>;
   /** A tick that the service refuses to list, on either axis. */
   refused?: Tick;
+  /**
+   * To judge what real code did with one review. Of others nothing is known: they may be newer, and a list may be incomplete
+   * because of them. `relevant`: the ticks of each axis in which lists show the review.
+   */
+  traced?: { relevant: OfAxis };
 };
+
+/** What an observer records of an action on a review. `covers`: what enters the ledger. */
+export type ReviewEvent =
+  | { kind: 'listed'; axis: Axis; version: Tick }
+  | { kind: 'landed'; version: Tick }
+  | { kind: 'entered'; axis: Axis; covers: Ticks }
+  | { kind: 'gaps' | 'cursor' | 'service' };
 
 type Fault =
   | 'late'
@@ -104,7 +116,7 @@ type Fault =
   | 'no response'
   | 'old overview';
 
-type Review = {
+export type Review = {
   created: Tick;
   /** The newest version; null: deleted. */
   version: Tick | null;
@@ -114,7 +126,7 @@ type Review = {
   isLate: boolean;
   isHidden: boolean;
 };
-type Row = { version: Tick; isDeleted: boolean };
+export type Row = { version: Tick; isDeleted: boolean };
 /**
  * `covers`: the part of `span` that was over when it was listed. `seen`: the version of each review that was shown.
  * `isWhole`: all of them were shown.
@@ -128,6 +140,8 @@ type Run = {
   hasFailed: boolean;
   nextWatermark: Tick;
   readTo: Tick;
+  /** What was not proven is an open gap. */
+  areGapsOpen: boolean;
 };
 
 export type ReviewState = {
@@ -160,7 +174,10 @@ const clockError = 6;
 const listedDates = (reviews: readonly Review[], axis: Axis): Tick[] =>
   reviews.flatMap((review) => (review.listed === null ? [] : [axis === 'created' ? review.created : review.listed]));
 
-export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDesign> = {}): Model<ReviewState> {
+export function reviewModel(
+  scenario: ReviewScenario,
+  changed: Partial<ReviewDesign> = {},
+): Model<ReviewState, ReviewEvent> {
   const design: ReviewDesign = { ...reviewDesign, ...changed };
   const none: OfAxis = { created: 0, updated: 0 };
   const { lastTick = 3, overlap = 1 } = scenario;
@@ -192,20 +209,21 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
     ...scenario.begin,
   };
 
-  type Add = (action: string, change: Partial<ReviewState>) => void;
+  type Add = (action: string, change: Partial<ReviewState>, observed?: ReviewEvent | undefined) => void;
 
-  function next(state: ReviewState): Step<ReviewState>[] {
-    const steps: Step<ReviewState>[] = [];
-    const add: Add = (action, change) => steps.push({ action, state: { ...state, ...change } });
+  function next(state: ReviewState): Step<ReviewState, ReviewEvent>[] {
+    const steps: Step<ReviewState, ReviewEvent>[] = [];
+    const add: Add = (action, change, observed) =>
+      steps.push({ action, state: { ...state, ...change }, ...(observed && { observed }) });
     const change = (action: string, kind: 'writes' | 'edits' | 'deletions', to: Partial<ReviewState>) => {
       if (state.left[kind] === 0) return;
       const left = { ...state.left, [kind]: state.left[kind] - 1 };
       steps.push({ action, state: { ...state, left, ...to }, isFault: true });
     };
-    const fault = (kind: Fault, action: string, to: Partial<ReviewState>) => {
+    const fault: AddFault = (kind, action, to, observed) => {
       if (state.left.faults === 0 || !scenario.faults?.includes(kind)) return;
       const left = { ...(to.left ?? state.left), faults: state.left.faults - 1 };
-      steps.push({ action, state: { ...state, ...to, left }, isFault: true });
+      steps.push({ action, state: { ...state, ...to, left }, isFault: true, ...(observed && { observed }) });
     };
     serviceSteps(state, add, change, fault);
     for (const kind of scenario.kinds) {
@@ -217,7 +235,7 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
   }
 
   type AddChange = (action: string, kind: 'writes' | 'edits' | 'deletions', to: Partial<ReviewState>) => void;
-  type AddFault = (kind: Fault, action: string, to: Partial<ReviewState>) => void;
+  type AddFault = (kind: Fault, action: string, to: Partial<ReviewState>, observed?: ReviewEvent | undefined) => void;
 
   function serviceSteps(state: ReviewState, add: Add, change: AddChange, fault: AddFault): void {
     const { now, reviews, left } = state;
@@ -259,7 +277,8 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
       }
       if (review.listed !== review.version && !review.isHidden) {
         const isLate = now - review.version > overlap + (scenario.datesBehind ?? 0);
-        add(`the list shows the newest version of review ${index}`, put({ listed: review.version, isLate }));
+        const shown = put({ listed: review.version, isLate });
+        add(`the list shows the newest version of review ${index}`, shown, { kind: 'service' });
       }
       if (now === lastTick) continue;
       const owed = state.owed.with(index, null);
@@ -271,16 +290,23 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
 
   function planSteps(state: ReviewState, kind: Kind, add: Add, fault: AddFault): void {
     const { now, reviews, gaps } = state;
+    const masked = ({ created, updated }: OfAxis): OfAxis => {
+      const relevant = scenario.traced?.relevant;
+      return relevant
+        ? { created: created & relevant.created, updated: updated & relevant.updated }
+        : { created, updated };
+    };
     const begin = (action: string, plan: Partial<Run>, to: Partial<ReviewState> = {}, faulty?: Fault) => {
-      const todo = plan.todo ?? none;
+      const todo = masked(plan.todo ?? none);
       const begun: Run = {
-        todo,
         unproven: kind === 'sync' ? todo : none,
         reading: null,
         hasFailed: false,
         nextWatermark: 0,
         readTo: 0,
+        areGapsOpen: false,
         ...plan,
+        todo,
       };
       const change = { ...to, runs: { ...state.runs, [kind]: begun } };
       if (faulty) fault(faulty, action, change);
@@ -302,8 +328,12 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
           const all = { created: todo.created | again.created, updated: todo.updated | again.updated };
           return { todo: all, nextWatermark, readTo, cursor };
         };
-        const started = ({ cursor, ...run }: ReturnType<typeof plan>, action: string, faulty?: Fault) =>
-          begin(action, run, { cursor }, faulty);
+        const started = ({ cursor, ...run }: ReturnType<typeof plan>, action: string, faulty?: Fault) => {
+          // Other reviews may be newer.
+          const { nextWatermark: newest = 0, readTo = 0 } = run;
+          for (let at = newest; at <= (scenario.traced ? readTo : newest); at += 1)
+            begin(action, { ...run, nextWatermark: at }, { cursor }, faulty);
+        };
         started(plan(now, true), 'sync begins');
         if (gaps.created + gaps.updated > 0) started(plan(now, false), 'sync begins; the gaps are not due');
         started(plan(now + clockError, true), 'sync begins; the clock of the service is wrong', 'clock');
@@ -322,8 +352,8 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
         const isNew = state.backfilled === null;
         const covered = isNew ? 0 : (state.backfilled ?? 0);
         const owed = isNew ? reviews.map((review) => review.listed) : state.owed;
-        const kept = design.stepsBelongToOneRun ? 0 : state.keptByQueue;
-        const plan = (bounds: Ticks) => ({ todo: { created: bounds & ~covered & ~kept, updated: 0 } });
+        const taken = design.stepsBelongToOneRun ? 0 : state.keptByQueue;
+        const plan = (bounds: Ticks) => ({ todo: { created: bounds & ~covered & ~taken, updated: 0 } });
         const closing = isNew || !design.closesOnlyGapsReadSince ? gaps.updated : state.closing;
         const begun = { backfilled: covered, owed, closing };
         begin('backfill begins', plan(boundsOf(reviews)), begun);
@@ -353,12 +383,15 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
     if (reading) {
       const again = { ...run.todo, [reading.axis]: run.todo[reading.axis] | reading.span };
       fault('crash', `the worker of ${kind} dies, and its step is done again`, become({ reading: null, todo: again }));
-      if (!reading.hasLanded)
-        add(`${kind} lands what it has seen`, {
-          ...landed(state, reading),
-          ...become({ reading: { ...reading, hasLanded: true } }),
-        });
-      else enterSteps(state, kind, run, reading, add);
+      if (!reading.hasLanded) {
+        const after = landed(state, reading);
+        const newest = after.rows.find((row, index) => row?.version !== state.rows[index]?.version)?.version;
+        add(
+          `${kind} lands what it has seen`,
+          { ...after, ...become({ reading: { ...reading, hasLanded: true } }) },
+          newest === undefined ? undefined : { kind: 'landed', version: newest },
+        );
+      } else enterSteps(state, kind, run, reading, add);
       return;
     }
     if (run.todo.created + run.todo.updated === 0) {
@@ -371,10 +404,8 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
     if (scenario.refused !== undefined && has(todo, scenario.refused)) {
       const refused = 1 << scenario.refused;
       const gaps = { ...state.gaps, [axis]: state.gaps[axis] | past(state, refused) };
-      add(`${kind} is refused ${axis} tick ${scenario.refused}`, {
-        ...become({ todo: { ...run.todo, [axis]: todo & ~refused }, hasFailed: true }),
-        gaps,
-      });
+      const failed = become({ todo: { ...run.todo, [axis]: todo & ~refused }, hasFailed: true });
+      add(`${kind} is refused ${axis} tick ${scenario.refused}`, { ...failed, gaps });
       return;
     }
     const first = todo & -todo;
@@ -387,14 +418,14 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
           todo: { ...run.todo, [axis]: todo & ~span },
           reading: { axis, span, covers, seen, isWhole, hasLanded: false },
         });
-      add(`${kind} lists the reviews ${axis} at ${show(span)}`, reads(listed, true));
       const shown = listed.findIndex((version) => version !== null);
+      const asListed = (version: Tick | null | undefined): ReviewEvent | undefined =>
+        version == null ? undefined : { kind: 'listed', axis, version };
+      const action = `${kind} lists the reviews ${axis} at ${show(span)}`;
+      add(action, reads(listed, true), asListed(listed[shown]));
+      if (scenario.traced) add(`${action}, which is not all`, reads(listed, false), asListed(listed[shown]));
       if (shown >= 0)
-        fault(
-          'short list',
-          `${kind} lists the reviews ${axis} at ${show(span)} and is not shown review ${shown}`,
-          reads(listed.with(shown, null), false),
-        );
+        fault('short list', `${action} and is not shown review ${shown}`, reads(listed.with(shown, null), false));
     }
   }
 
@@ -435,7 +466,9 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
     });
     if (!isWhole && design.provesBeforeEntering) {
       const gaps = { ...state.gaps, [axis]: state.gaps[axis] | past(state, read) };
-      add(`${kind} cannot prove what it has read, and opens a gap`, { ...after({ hasFailed: true }), gaps });
+      const isOpen = gaps[axis] === state.gaps[axis];
+      const opened = isOpen ? undefined : { kind: 'gaps' as const };
+      add(`${kind} cannot prove what it has read, and opens a gap`, { ...after({ hasFailed: true }), gaps }, opened);
       return;
     }
     const isMissed = (row: Row | null, index: number) =>
@@ -445,7 +478,7 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
       !row.isDeleted &&
       has(span, state.reviews[index]?.created ?? 31) &&
       (seen[index] ?? null) === null;
-    add(`${kind} enters ${show(span)}`, {
+    const entered: Partial<ReviewState> = {
       ...after({ unproven: { ...run.unproven, [axis]: run.unproven[axis] & ~span } }),
       gaps: { ...state.gaps, [axis]: state.gaps[axis] & ~span },
       reconciled: kind === 'reconcile' && axis === 'created' ? state.reconciled | span : state.reconciled,
@@ -455,7 +488,8 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
       ),
       wasMissed: state.rows.map((row, index) => state.wasMissed[index] === true || isMissed(row, index)),
       broken: isWhole ? state.broken : 'covered',
-    });
+    };
+    add(`${kind} enters ${show(span)}`, entered, span === 0 ? undefined : { kind: 'entered', axis, covers: span });
   }
 
   function concludingSteps(state: ReviewState, kind: Kind, run: Run, add: Add, fault: AddFault): void {
@@ -466,15 +500,19 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
           add('sync ends incomplete', { runs });
           return;
         }
-        const missing = (axis: Axis) => run.unproven[axis] & between(0, run.readTo);
-        const gaps = design.failedWindowIsOpenGap
-          ? { created: state.gaps.created | missing('created'), updated: state.gaps.updated | missing('updated') }
-          : state.gaps;
-        add('sync opens gaps and moves the watermark', {
-          runs,
-          gaps,
-          cursor: Math.max(state.cursor ?? 0, run.nextWatermark),
-        });
+        if (!run.areGapsOpen && design.failedWindowIsOpenGap) {
+          const missing = (axis: Axis) => run.unproven[axis] & between(0, run.readTo) & ~state.gaps[axis];
+          const opened = { created: missing('created'), updated: missing('updated') };
+          if (opened.created + opened.updated > 0) {
+            const open = { created: state.gaps.created | opened.created, updated: state.gaps.updated | opened.updated };
+            const then = { ...state.runs, [kind]: { ...run, areGapsOpen: true } };
+            add('sync opens gaps', { runs: then, gaps: open }, { kind: 'gaps' });
+            return;
+          }
+        }
+        const cursor = Math.max(state.cursor ?? 0, run.nextWatermark);
+        const isMoved = cursor !== state.cursor;
+        add('sync moves the watermark', { runs, cursor }, isMoved ? { kind: 'cursor' } : undefined);
         return;
       }
       case 'reconcile': {
@@ -518,7 +556,7 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
           owed: state.owed.map(() => null),
           gaps: { ...state.gaps, updated: state.gaps.updated & ~state.closing },
           closing: 0,
-          keptByQueue: design.stepsBelongToOneRun ? 0 : state.keptByQueue | boundsOf(state.reviews),
+          keptByQueue: state.keptByQueue | boundsOf(state.reviews),
           broken: isOwed ? 'done' : state.broken,
         });
         return;
@@ -577,6 +615,11 @@ export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDes
         Object.values(runs).some((run) => run.reading?.hasLanded),
       'a review is suspected and no run is going': ({ suspects, runs }) =>
         suspects.includes(true) && Object.keys(runs).length === 0,
+      'the queue keeps finished steps of an earlier run, and a review of their time was edited since': (state) =>
+        state.runs.backfill !== undefined &&
+        state.reviews.some(
+          (review, index) => has(state.keptByQueue, review.created) && review.listed !== state.rows[index]?.version,
+        ),
       'two runs have read one review in different versions': ({ runs: { sync, reconcile } }) =>
         (sync?.reading?.seen ?? []).some(
           (version, index) => version !== null && version !== (reconcile?.reading?.seen[index] ?? version),

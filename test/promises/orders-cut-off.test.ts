@@ -4,12 +4,15 @@ import type { Fate } from '../harness/rule-proxy.ts';
 
 const open: OrderWorld[] = [];
 afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+  for (const world of open.splice(0)) {
+    await using _ = world;
+    await world.judge();
+  }
 });
 
 /** The next run waits until the lease of what was cut off has run out. */
 async function orderWorld(): Promise<OrderWorld> {
-  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
+  const world = await openOrderWorld({ isTraced: true, environment: { ORDER_LEASE_SECONDS: '4' } });
   open.push(world);
   return world;
 }

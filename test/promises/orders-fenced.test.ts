@@ -5,11 +5,14 @@ import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 
 const open: OrderWorld[] = [];
 afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+  for (const world of open.splice(0)) {
+    await using _ = world;
+    await world.judge();
+  }
 });
 
 async function worldOfOneOrder(): Promise<OrderWorld> {
-  const world = await openOrderWorld();
+  const world = await openOrderWorld({ isTraced: true });
   open.push(world);
   await world.shop(
     `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
