@@ -5,16 +5,16 @@ import { sampled } from './sampled.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 import type { World } from './world.ts';
 
-type Recovery = (world: World, where: unknown) => Promise<void>;
+type Recovery<Opened> = (world: Opened, where: unknown) => Promise<void>;
 
 /**
  * Kills `sync orders` with SIGKILL at requests to the service, each time in a new world: before the request is carried out,
  * after it, and after it with the response lost.
  */
-export async function killAtRequests(
-  open: () => Promise<World>,
+export async function killAtRequests<Opened extends World>(
+  open: () => Promise<Opened>,
   { requests, sample }: { requests: readonly number[]; sample: number },
-  expectRecovery: Recovery,
+  expectRecovery: Recovery<Opened>,
 ): Promise<void> {
   const strikes = requests.flatMap((n) => (['before', 'after', 'lost'] as const).map((mode) => ({ n, mode })));
   for (const { n, mode } of sampled(strikes, sample)) {
@@ -29,10 +29,10 @@ export async function killAtRequests(
 }
 
 /** Kills `sync orders` with SIGKILL at calls to the queue on Postgres, each time in a new world. */
-export async function killAtQueueCalls(
-  open: () => Promise<World>,
+export async function killAtQueueCalls<Opened extends World>(
+  open: () => Promise<Opened>,
   { sample }: { sample: number },
-  expectRecovery: Recovery,
+  expectRecovery: Recovery<Opened>,
 ): Promise<void> {
   const queuePort = (world: World) => Number(new URL(world.warehouseUrl).port);
   const through = (world: World, port: number) => {

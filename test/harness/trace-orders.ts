@@ -10,7 +10,7 @@ import {
   type RecordedRow,
 } from '../models/order-trace.ts';
 import { type Link, letterOf, type Version } from '../models/orders.ts';
-import { query } from './database.ts';
+import { queryAgain } from './database.ts';
 import { type Logged, type LoggedRequest, openTrace, type RowChange } from './trace.ts';
 
 export type OrderTrace = AsyncDisposable & {
@@ -62,7 +62,10 @@ export async function recordOrderTrace(urls: Urls): Promise<OrderTrace> {
   const trace = await openTrace({ warehouseUrl: urls.warehouse, serviceUrl: urls.service }, tables);
   const shop = openShop({ url: urls.shop, sqlDir: urls.shopQueries, connections: 1 });
   const readShop = async (): Promise<ShopState> => {
-    const rows = await query<{ code: string; at: string }>(urls.shop, 'select code, updated_at::text as at from o');
+    const rows = await queryAgain<{ code: string; at: string }>(
+      urls.shop,
+      'select code, updated_at::text as at from o',
+    );
     const raws = await shop.orders(rows.map(({ code }) => code));
     const dates = new Map(rows.map(({ code, at }) => [code, at]));
     return Object.fromEntries(
@@ -112,16 +115,16 @@ function judgeOnce(code: string, recording: OrderRecording): number {
 async function snapshot({ warehouse, serviceDatabase }: Urls): Promise<Snapshot> {
   const columns = (table: keyof typeof tables) => tables[table].join(', ');
   const [orders, links, subs, cursors] = await Promise.all([
-    query<OrderRow>(warehouse, `select ${columns('sync.order_links')} from sync.order_links`),
-    query<LinkRow>(warehouse, `select ${columns('sync.sub_order_links')} from sync.sub_order_links`),
-    query<SubRow>(
+    queryAgain<OrderRow>(warehouse, `select ${columns('sync.order_links')} from sync.order_links`),
+    queryAgain<LinkRow>(warehouse, `select ${columns('sync.sub_order_links')} from sync.sub_order_links`),
+    queryAgain<SubRow>(
       serviceDatabase,
       `select o.code, o.id::integer as order_id, s.id::integer, jsonb_strip_nulls(jsonb_build_object(
          'product_id', s.product_id, 'price', s.price::text, 'product_options', coalesce(s.product_options, '{}'),
          'status', s.status, 'invoice', s.invoice)) as content
        from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id order by s.id`,
     ),
-    query<Cursor>(warehouse, `select position from sync.cursors where flow = 'orders'`),
+    queryAgain<Cursor>(warehouse, `select position from sync.cursors where flow = 'orders'`),
   ]);
   return { orders, links, subs, cursor: cursors[0] };
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { query, queryAgain } from './database.ts';
+import { queryAgain } from './database.ts';
 
 /**
  * One thing that real code did, in the order of `seq`. `tx`: equal for all that one transaction committed. `kind`: `request`, a
@@ -42,15 +42,12 @@ export async function openTrace(
   { warehouseUrl, serviceUrl }: { warehouseUrl: string; serviceUrl: string },
   tables: Record<string, readonly string[]>,
 ): Promise<Trace> {
-  await query(warehouseUrl, schema);
-  for (const [table, columns] of Object.entries(tables)) {
+  const triggers = Object.entries(tables).map(([table, columns]) => {
     const given = columns.map((column) => `'${column}'`).join(', ');
-    await query(
-      warehouseUrl,
-      `create constraint trigger trace after insert or update or delete on ${table}
-       deferrable initially deferred for each row execute function trace.note_change(${given})`,
-    );
-  }
+    return `create constraint trigger trace after insert or update or delete on ${table}
+      deferrable initially deferred for each row execute function trace.note_change(${given});`;
+  });
+  await queryAgain(warehouseUrl, [schema, ...triggers].join('\n'));
   const note = async (kind: string, data: unknown) =>
     void (await queryAgain(warehouseUrl, 'insert into trace.log (kind, data) values ($1, $2)', [
       kind,
@@ -84,7 +81,7 @@ const schema = `
       values (tg_table_schema || '.' || tg_table_name, jsonb_build_object('old', before, 'new', after));
     end if;
     return null;
-  end $$`;
+  end $$;`;
 
 async function startRecordingProxy(target: string, note: (request: LoggedRequest) => Promise<void>) {
   let turn: Promise<unknown> = Promise.resolve();

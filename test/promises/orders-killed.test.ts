@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { killAtQueueCalls, killAtRequests } from '../harness/killed-orders.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
+import { type OrderTrace, recordOrderTrace } from '../harness/trace-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const orders = `
@@ -14,18 +15,35 @@ const expected = [
   { code: 'C', lines: 1 },
 ];
 
-async function shopWorld(): Promise<World> {
+type TracedWorld = World & { trace: OrderTrace };
+
+async function shopWorld(): Promise<TracedWorld> {
+  const shopQueries = await orderShopQueries();
   const world = await openWorld({
     shop: 'empty',
-    environment: { SHOP_SQL_DIR: await orderShopQueries(), ORDER_LEASE_SECONDS: '1' },
+    environment: { SHOP_SQL_DIR: shopQueries, ORDER_LEASE_SECONDS: '1' },
   });
   await createOrderShop(world.shopUrl);
   await world.shop(orders);
-  return world;
+  const { shopUrl: shop, warehouseUrl: warehouse, serviceUrl: service, serviceDatabaseUrl: serviceDatabase } = world;
+  const trace = await recordOrderTrace({ shop, warehouse, service, serviceDatabase, shopQueries });
+  return {
+    ...world,
+    trace,
+    serviceUrl: trace.url,
+    environment: { ...world.environment, REVIEW_API_BASE_URL: trace.url },
+    async [Symbol.asyncDispose]() {
+      await trace[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
 }
 
-/** Runs the command again to its end, then once more: the service holds each line once, and nothing more is sent. */
-async function expectRecovery(world: World, where: unknown): Promise<void> {
+/**
+ * Runs the command again to its end, then once more: the service holds each line once, and nothing more is sent. The order
+ * model judges all that was done.
+ */
+async function expectRecovery(world: TracedWorld, where: unknown): Promise<void> {
   expect({ where, ...(await runCli(['sync', 'orders'], world.environment)) }).toMatchObject({ where, status: 0 });
   const state = await world.atService<{ code: string; sub_orders: unknown[] }>(serviceState);
   const lines = state.map(({ code, sub_orders }) => ({ code, lines: sub_orders.length }));
@@ -33,6 +51,7 @@ async function expectRecovery(world: World, where: unknown): Promise<void> {
   const before = world.service.requests()['POST /v1/orders'];
   await runCli(['sync', 'orders'], world.environment);
   expect({ where, posts: world.service.requests()['POST /v1/orders'] }).toEqual({ where, posts: before });
+  expect(await world.trace.judge()).toBeGreaterThan(10);
 }
 
 test(
