@@ -2,16 +2,11 @@ import { desiredOrder } from '../../src/orders/desired-order.ts';
 import type { SubOrderContent } from '../../src/orders/order-body.ts';
 import { prepareOrder } from '../../src/orders/prepare-order.ts';
 import { openShop } from '../../src/shop/index.ts';
-import {
-  expectExplained,
-  judgeOrder,
-  type OrderRecording,
-  type RecordedEvent,
-  type RecordedRow,
-} from '../models/order-trace.ts';
+import { expectExplained } from '../models/explain.ts';
+import { judgeOrder, type OrderRecording, type RecordedEvent, type RecordedRow } from '../models/order-trace.ts';
 import { type Link, letterOf, type Version } from '../models/orders.ts';
 import { queryAgain } from './database.ts';
-import { type Logged, type LoggedRequest, openTrace, type RowChange } from './trace.ts';
+import { type Logged, type LoggedRequest, openTrace, type RowChange, transactionsOf } from './trace.ts';
 
 export type OrderTrace = AsyncDisposable & {
   /** Where a client under observation finds the service. */
@@ -241,12 +236,6 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
     begin: recorded,
     events,
   };
-}
-
-/** Events of one transaction together, where the last of them is. */
-function transactionsOf(log: readonly Logged[]): Logged[][] {
-  const byTransaction = Map.groupBy(log, (one) => one.tx);
-  return [...byTransaction.values()].sort((a, b) => (a.at(-1)?.seq ?? 0) - (b.at(-1)?.seq ?? 0));
 }
 
 /** Whether a cursor has passed an order of this date. Both are texts of Postgres in one zone. */

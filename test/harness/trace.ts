@@ -28,7 +28,7 @@ export type Trace = AsyncDisposable & {
 };
 
 /** Put before statements with which a test itself changes a traced table: they are not recorded. */
-export const untraced = `select set_config('trace.is_off', 'on', true);`;
+export const untraced = `select set_config('trace.is_off', 'on', true)`;
 
 /**
  * Records what real code does: requests to the service, and what it commits to the tables of the warehouse. Both go into one
@@ -37,10 +37,12 @@ export const untraced = `select set_config('trace.is_off', 'on', true);`;
  * one at a time, so that their order is the service's.
  *
  * @param tables the columns that are recorded of each table.
+ * @param reduced what is recorded of a request.
  */
 export async function openTrace(
   { warehouseUrl, serviceUrl }: { warehouseUrl: string; serviceUrl: string },
   tables: Record<string, readonly string[]>,
+  reduced: (request: LoggedRequest) => LoggedRequest = (request) => request,
 ): Promise<Trace> {
   const triggers = Object.entries(tables).map(([table, columns]) => {
     const given = columns.map((column) => `'${column}'`).join(', ');
@@ -53,7 +55,7 @@ export async function openTrace(
       kind,
       JSON.stringify(data),
     ]));
-  const proxy = await startRecordingProxy(serviceUrl, (request) => note('request', request));
+  const proxy = await startRecordingProxy(serviceUrl, (request) => note('request', reduced(request)));
   return {
     url: proxy.url,
     note,
@@ -61,6 +63,12 @@ export async function openTrace(
     clear: async () => void (await queryAgain(warehouseUrl, 'truncate trace.log')),
     [Symbol.asyncDispose]: proxy.close,
   };
+}
+
+/** Events of one transaction together, where the last of them is. */
+export function transactionsOf(log: readonly Logged[]): Logged[][] {
+  const byTransaction = Map.groupBy(log, (one) => one.tx);
+  return [...byTransaction.values()].sort((a, b) => (a.at(-1)?.seq ?? 0) - (b.at(-1)?.seq ?? 0));
 }
 
 const schema = `

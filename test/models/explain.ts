@@ -75,7 +75,7 @@ export function explain<State, Event, Recorded, Known>(
 }
 
 /** A rejection for a person: the longest prefix that the model explains, and the event that it does not. */
-export function describeRejection<State, Recorded>(
+function describeRejection<State, Recorded>(
   { accepted, rejected, states, allowed }: Explanation<State, Recorded>,
   events: readonly Recorded[],
 ): string {
@@ -89,4 +89,9 @@ export function describeRejection<State, Recorded>(
     `it would allow instead: ${allowed.join('; ') || 'nothing'}`,
     `one of ${states.length} states before it: ${JSON.stringify(states[0])}`,
   ].join('\n');
+}
+
+/** @throws Error that shows the longest explained part of the recording, and the event that the model does not allow. */
+export function expectExplained(judged: Explanation<unknown, unknown>, name: string, events: readonly unknown[]): void {
+  if (judged.rejected !== undefined) throw new Error(`${name}: ${describeRejection(judged, events)}`);
 }

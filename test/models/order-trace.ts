@@ -2,7 +2,7 @@
  * The recording of what real code did with one order, and its judgement by the order model. The harness makes recordings
  * (test/harness/trace-orders.ts); a test may also forge one.
  */
-import { describeRejection, type Explanation, explain } from './explain.ts';
+import { type Explanation, explain } from './explain.ts';
 import {
   type Letter,
   type Link,
@@ -149,8 +149,3 @@ const sorted = (links: readonly Link[]): Link[] =>
     .map(({ line, id, content, before, wasSentAgain }) => ({ line, id, content, before, wasSentAgain }))
     .sort((a, b) => (a.line < b.line ? -1 : 1));
 const isSame = (some: unknown, others: unknown): boolean => JSON.stringify(some) === JSON.stringify(others);
-
-/** @throws Error that shows the longest explained part of the recording, and the event that the model does not allow. */
-export function expectExplained(judged: Explanation<unknown, unknown>, name: string, events: readonly unknown[]): void {
-  if (judged.rejected !== undefined) throw new Error(`${name}: ${describeRejection(judged, events)}`);
-}

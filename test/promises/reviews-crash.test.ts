@@ -10,6 +10,8 @@ import { alive, type Calls } from '../harness/deadly-pool.ts';
 import { type ExportProcess, inExportProcess } from '../harness/export-process.ts';
 import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
 import { sampled } from '../harness/sampled.ts';
+import { untraced } from '../harness/trace.ts';
+import { type ReviewTrace, recordReviewTrace } from '../harness/trace-reviews.ts';
 
 /** Zone of the service: periods in requests read as they are. */
 const timeZone = 'UTC';
@@ -62,11 +64,14 @@ async function sync(deps: ExportProcess, run: Run): Promise<void> {
 }
 
 type Flow = typeof sync;
-type World = { service: ReferenceService; warehouse: string; reviews: string };
+type World = { service: ReferenceService; trace: ReviewTrace; warehouse: string; reviews: string };
 
 const open: World[] = [];
 afterAll(async () => {
-  for (const { service } of open) await service.close();
+  for (const { service, trace } of open) {
+    await trace[Symbol.asyncDispose]();
+    await service.close();
+  }
 });
 
 /** Where nothing was read yet. */
@@ -101,7 +106,8 @@ async function openWorld(
      from reference_service.reviews`,
   );
   const service = await startReferenceService({ databaseUrl, timeZone, now: () => new Date(clock) });
-  const world = { service, warehouse, reviews: held?.all ?? '' };
+  const trace = await recordReviewTrace({ warehouse, serviceDatabase: databaseUrl, service: service.url });
+  const world = { service, trace, warehouse, reviews: held?.all ?? '' };
   open.push(world);
   return world;
 }
@@ -113,6 +119,7 @@ const tables = [
 const keptAs = (table: string) => `public.${table.replace('.', '_')}`;
 /** Back to what was there when the world was opened: faster than a new database. */
 const reset = [
+  untraced,
   'truncate warehouse.reviews',
   ...tables.filter((table) => table !== 'warehouse.reviews').map((table) => `delete from ${table}`),
   ...tables.map((table) => `insert into ${table} overriding system value table ${keptAs(table)}`),
@@ -172,23 +179,28 @@ type Recovered = {
   requests: { before: number; after: number };
 };
 
-/** Strikes once, looks at what is there, runs again undisturbed, and looks at what that read and left. */
+/**
+ * Strikes once, looks at what is there, runs again undisturbed, and looks at what that read and left. The review model judges
+ * what both did.
+ */
 async function strikeAndRecover(
   world: World,
   flow: Flow,
   strike: (struck: Strike) => Promise<void>,
 ): Promise<Recovered> {
-  const { warehouse, service } = world;
+  const { warehouse, trace } = world;
   const run: Run = { id: 'run', since: new Date() };
   const look = async () => (await query<State>(warehouse, stateSql, [world.reviews, run.id]))[0] as State;
   await query(warehouse, reset);
+  await trace.begin();
   const work = (deps: ExportProcess) => flow(deps, run);
   await strike((serviceUrl, calls) => inExportProcess({ warehouse, service: serviceUrl, timeZone, calls }, work));
   const death = await look();
-  const between = await startFaultProxy(service.url);
+  const between = await startFaultProxy(trace.url);
   await inExportProcess({ warehouse, service: between.url, timeZone }, work);
   await between.close();
   const { requests: _, ...end } = await look();
+  expect(await trace.judge()).toBeGreaterThan(10);
   const asked = between.asked().filter((path) => path.startsWith('/v1/reviews?'));
   const isSameCursor = JSON.stringify(death.cursor) === JSON.stringify(end.cursor);
   return {
@@ -232,7 +244,7 @@ test.concurrent.each([
   async (_, openIts, flow) => {
     const world = await openIts();
     const counting = alive();
-    const undisturbed = await strikeAndRecover(world, flow, (run) => run(world.service.url, counting));
+    const undisturbed = await strikeAndRecover(world, flow, (run) => run(world.trace.url, counting));
     expectRecovered(undisturbed, undisturbed, {});
     expect(counting.total).toBeGreaterThan(10);
     const deaths = numbers(counting.total).flatMap((at) =>
@@ -240,7 +252,7 @@ test.concurrent.each([
     );
     for (const die of sampled(deaths, 8)) {
       const calls = { ...alive(), die };
-      const struck = await strikeAndRecover(world, flow, (run) => run(world.service.url, calls));
+      const struck = await strikeAndRecover(world, flow, (run) => run(world.trace.url, calls));
       expect(calls.isDead).toBe(true);
       expectRecovered(struck, undisturbed, die);
     }
@@ -265,7 +277,7 @@ test.concurrent.each([
   { timeout: 900_000 },
   async (_, openIts, flow) => {
     const world = await openIts();
-    const between = await startFaultProxy(world.service.url);
+    const between = await startFaultProxy(world.trace.url);
     const undisturbed = await strikeAndRecover(world, flow, (run) => run(between.url, alive()));
     expectRecovered(undisturbed, undisturbed, {});
     const total = between.calls();
