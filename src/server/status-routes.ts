@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { issuesOf } from '../app/issues.ts';
 import type { StatusReport } from '../app/status-report.ts';
 import { describeWithHint } from '../base/errors.ts';
 import type { Queues } from '../queue/index.ts';
-import { coverageByDay } from '../warehouse/coverage.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { lagHistory } from '../warehouse/runs.ts';
 import { createBullBoardRoutes } from './bull-board.ts';
-import { script, statusPage } from './page/page.ts';
+import { type ExplainDeps, openExplainer } from './explain.ts';
+import { explainPage } from './page/explain-page.ts';
+import { type Search, script } from './page/layout.ts';
+import { statusPage } from './page/page.ts';
+import { runPage } from './page/run-page.ts';
 import { style } from './page/style.ts';
-import { unavailablePage } from './page/unavailable.ts';
+import { missingPage, unavailablePage } from './page/unavailable.ts';
+import { openViews } from './status-views.ts';
 import { hasCredentials, hasToken } from './token.ts';
 import type { TokenThrottle } from './token-throttle.ts';
 
@@ -21,6 +23,10 @@ export type StatusOptions = {
   warehouse: Warehouse;
   queues: Queues;
   report(): Promise<StatusReport>;
+  /** Names of the jobs that plan further steps when those of a batch have ended. */
+  batchedJobs: readonly string[];
+  /** What the search reads. */
+  explain: ExplainDeps;
   /** Retries or discards the open dead letters of this kind and reason. */
   act(what: 'retry' | 'discard', kind: string, reason: string): Promise<{ done: Done; count: number }>;
 };
@@ -49,10 +55,12 @@ const boardPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; object-src 'none'";
 
 /**
- * `GET /`: the status page. `POST /dead-letters`: its buttons. `GET /queues`: Bull Board, read-only. All need the token: as a
- * bearer token, or as the password of HTTP Basic with any user.
+ * `GET /`: the status page. `GET /runs/:id`: one run. `GET /explain`: the search. `POST /dead-letters`: buttons of the page.
+ * `GET /queues`: Bull Board, read-only. All need the token: as a bearer token, or as the password of HTTP Basic with any user.
  */
 export function statusRoutes(parent: FastifyInstance, options: StatusOptions, throttle: TokenThrottle): void {
+  const views = openViews(options);
+  const explain = openExplainer(options.explain, options.warehouse);
   parent.register(async (app) => {
     app.addHook('onRequest', async (request, reply) => {
       if (!hasToken(request, options.token)) {
@@ -68,8 +76,25 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
       done(null, new URLSearchParams(String(body))),
     );
     app.get('/', { errorHandler: sendUnavailable }, async (request, reply) => {
-      const query = new URLSearchParams(request.url.split('?')[1]);
-      return send(reply, await view(options, Number(query.get('year')), noticeOf(query)));
+      const query = queryOf(request);
+      return send(reply, statusPage({ ...(await views.status(Number(query.get('year')))), notice: noticeOf(query) }));
+    });
+    app.get<{ Params: { id: string } }>('/runs/:id', { errorHandler: sendUnavailable }, async (request, reply) => {
+      const view = await views.run(request.params.id);
+      return view ? send(reply, runPage(view)) : send(reply.status(404), missingPage);
+    });
+    app.get('/explain', { errorHandler: sendUnavailable }, async (request, reply) => {
+      const query = queryOf(request);
+      const key = (query.get('key') ?? '').trim().slice(0, 300);
+      const search: Search = { of: query.get('of') === 'review' ? 'review' : 'order', key };
+      // A foreign page can send a browser here with its password. It must not start searches, nor measure what they take.
+      if (key === '' || !(isSameOrigin(request) || isTyped(request)))
+        return send(reply, explainPage(search, undefined));
+      const answer = await explain(search);
+      if (answer.kind === 'busy') reply.status(429).header('retry-after', String(answer.seconds));
+      if (answer.kind === 'invalid') reply.status(422);
+      if (answer.kind === 'late') reply.status(503);
+      return send(reply, explainPage(search, answer));
     });
     app.post('/dead-letters', async (request, reply) => {
       const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
@@ -77,7 +102,7 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
       if ((what !== 'retry' && what !== 'discard') || kind === null || reason === null) {
         return reply.status(422).send({ error: 'expected do (retry or discard), kind and reason' });
       }
-      const { done, count } = await options.act(what, kind, reason);
+      const { done, count } = await options.act(what, kind, reason).finally(views.forget);
       // A redirect, so that reloading the page does not repeat the action.
       return reply.redirect(`/?done=${done}&count=${count}`, 303);
     });
@@ -93,6 +118,11 @@ function challenge(reply: FastifyReply): FastifyReply {
   return reply.status(401).header('www-authenticate', 'Basic realm="review-sync", charset="UTF-8"').send(text);
 }
 
+const queryOf = ({ url }: FastifyRequest) => new URLSearchParams(url.split('?')[1]);
+
+/** Whether the user typed the address or opened a bookmark. */
+const isTyped = ({ headers }: FastifyRequest) => headers['sec-fetch-site'] === 'none';
+
 function isSameOrigin({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
@@ -104,16 +134,6 @@ function isSameOrigin({ headers }: FastifyRequest): boolean {
 /** Shows the error of the database: it names no customer, and the reader has the token. */
 function sendUnavailable(error: Error, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return send(reply.status(503).header('retry-after', '15'), unavailablePage(describeWithHint(error)));
-}
-
-async function view(options: StatusOptions, wanted: number, notice: string | undefined): Promise<string> {
-  const { warehouse, timeZone } = options;
-  const report = await options.report();
-  const years = [...new Set(report.coverage.map(({ month }) => Number(month.slice(0, 4))))].reverse();
-  const year = years.includes(wanted) ? wanted : (years[0] ?? 0);
-  const days = await coverageByDay(warehouse.db, timeZone, year);
-  const lag = await lagHistory(warehouse.db, new Date(report.at.getTime() - 86_400_000));
-  return statusPage({ report, issues: issuesOf(report), timeZone, years, year, days, lag, notice });
 }
 
 function send(reply: FastifyReply, page: string): FastifyReply {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Days } from './history.ts';
 import type { Db } from './index.ts';
 
 /** `readDays` of the month's days were read completely; `firstHole` is the first `yyyy-mm-dd` that was not. */
@@ -25,12 +26,12 @@ export async function coverageByMonth(db: Db, timeZone: string): Promise<MonthCo
 /** A calendar day `yyyy-mm-dd`. */
 export type DayCoverage = { day: string; isRead: boolean; reviews: number };
 
-/** The days of a year in the zone, those between the overview's bounds. */
-export async function coverageByDay(db: Db, timeZone: string, year: number): Promise<DayCoverage[]> {
+/** The days from `first` to `last` (`yyyy-mm-dd`, both inclusive) in the zone, those between the overview's bounds. */
+export async function coverageByDay(db: Db, { timeZone, first, last }: Days): Promise<DayCoverage[]> {
   const { rows } = await sql<DayCoverage>`
     select to_char(day, 'YYYY-MM-DD') as day, is_read as "isRead", reviews
     from (${days(timeZone)}) as d
-    where extract(year from day) = ${year}
+    where day between ${first}::timestamp and ${last}::timestamp
     order by 1`.execute(db);
   return rows;
 }

@@ -158,22 +158,3 @@ const runs = (db: Db) =>
     .selectFrom('sync.runs')
     .select(['id', 'job', 'key', 'trigger', 'started_at as startedAt', 'finished_at as finishedAt'])
     .select(['outcome', 'reason', 'counts', 'error']);
-
-/** The lag of a flow in seconds, just before a run of it ended `done`. */
-export type LagPoint = { job: string; at: Date; seconds: number };
-
-/** The lag of the incremental flows over time: from the start of a run that ended `done` to the end of the next one. */
-export async function lagHistory(db: Db, since: Date): Promise<LagPoint[]> {
-  const { rows } = await sql<LagPoint>`
-    select job, finished_at as at, seconds
-    from (
-      select job, finished_at, extract(epoch from
-        finished_at - lag(started_at) over (partition by job order by finished_at)
-      )::float8 as seconds
-      from sync.runs
-      where job in ('sync-orders', 'sync-reviews') and outcome = 'done'
-    ) as runs
-    where seconds is not null and finished_at >= ${since}
-    order by finished_at`.execute(db);
-  return rows;
-}

@@ -1,3 +1,4 @@
+import { jobs } from '../../../jobs/index.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import type { App } from '../../app/app.ts';
@@ -63,6 +64,8 @@ function statusOf(app: App, token: string, reports: Reports): StatusOptions {
     warehouse: reports.warehouse,
     timeZone: app.config.api.timeZone,
     report: reports.get,
+    batchedJobs: jobs.filter(({ next }) => next !== undefined).map(({ name }) => name),
+    explain: { ...app, contactMaxAgeDays: app.config.orderContactMaxAgeDays },
     async act(what, kind, reason) {
       try {
         const deadLetters = await findDeadLetters(warehouse.db, { kind: kind as DeadLetterKind, reason });

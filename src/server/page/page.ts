@@ -1,44 +1,32 @@
 import { statusNotes, statusTables, utc } from '../../app/status-view.ts';
 import { calendar } from './calendar.ts';
-import { Html, html } from './html.ts';
-import { lagChart } from './lag-chart.ts';
+import { chart } from './chart.ts';
+import { dailyCharts, deadLetterChart, lagCharts, unknownCharts } from './charts.ts';
+import { type Html, html } from './html.ts';
+import { layout, section } from './layout.ts';
+import { inProgress } from './progress.ts';
 import { deadLetters, issues, queue, runs, table } from './sections.ts';
-import { style } from './style.ts';
 import type { View } from './view.ts';
 
-/** Updates the page every 15 seconds, unless one of its controls has the focus: it must not change under the user. */
-export const script = `
-setInterval(async () => {
-  const main = document.querySelector('main');
-  if (document.hidden || main.contains(document.activeElement)) return;
-  const response = await fetch(location.href).catch(() => undefined);
-  if (!response || !response.ok) return;
-  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-  main.replaceWith(page.querySelector('main'));
-}, 15000);
-`;
-
-/** The status page. It works without scripts. */
+/** The status page. */
 export function statusPage(view: View): string {
-  const state = view.issues.length === 0 ? 'all is well' : `${view.issues.length} issues`;
-  const tables = statusTables(view.report);
-  const section = (id: string, title: string, body: Html) =>
-    html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${body}</section>`;
-  return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>review-sync: ${state}</title><link rel="icon" href="data:,"><style>${new Html(style)}</style></head>
-<body><a class="skip" href="#main">To the content</a><header><h1>review-sync</h1></header>
-<main id="main">
-${view.notice !== undefined && html`<p class="notice" role="status">${view.notice}</p>`}
+  const { report, history } = view;
+  const title = view.issues.length === 0 ? 'all is well' : `${view.issues.length} issues`;
+  const tables = statusTables(report);
+  const ofHistory = (draw: (known: Exclude<typeof history, { unknown: string }>) => Html) =>
+    'unknown' in history ? unknownCharts(history.unknown) : draw(history);
+  const main = html`${view.notice !== undefined && html`<p class="notice" role="status">${view.notice}</p>`}
 ${issues(view)}
-<p class="soft">As of ${utc(view.report.at)}. All times are in UTC. <a href="/">Refresh</a></p>
+<p class="soft">As of ${utc(report.at)}. All times are in UTC, days are those of ${view.timeZone}. <a href="/">Refresh</a></p>
 ${section('flows', 'Flows', table(tables.flows))}
-${section('dead-letters', 'Dead letters', deadLetters(tables.deadLetters, view.report))}
+${section('progress', 'In progress', inProgress(view.progress, report.at))}
+${section('daily', 'Reviews and orders per day', ofHistory(dailyCharts))}
+${section('lag', 'Lag over the last week', ofHistory(lagCharts))}
+${section('dead-letters', 'Dead letters', html`${deadLetters(tables.deadLetters, report)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}
 ${section('coverage', 'Coverage', html`${calendar(view)}${table(tables.coverage)}`)}
-${section('lag', 'Lag over the last day', lagChart(view))}
-${section('runs', 'Last runs', runs(tables.runs, view.report))}
-${section('late', 'Late reviews', html`${table(tables.late)}${statusNotes(view.report).map((note) => html`<p>${note}</p>`)}`)}
-${section('queue', tables.queue.title, queue(tables.queue))}
-${section('schedules', 'Next runs', table(tables.schedules))}
-</main><script>${new Html(script)}</script></body></html>`.text;
+${section('runs', 'Last runs', runs(tables.runs, report))}
+${section('late', 'Late reviews', html`${table(tables.late)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
+${section('queue', tables.queue.title, queue(tables.queue, report.queue.error))}
+${section('schedules', 'Next runs', report.queue.error === undefined ? table(tables.schedules) : html`<p>Not known: the queue cannot be read.</p>`)}`;
+  return layout({ title, main, search: { of: 'order', key: '' }, isLive: true });
 }

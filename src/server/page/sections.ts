@@ -1,6 +1,7 @@
 import type { StatusReport } from '../../app/status-report.ts';
 import { count, type StatusTable } from '../../app/status-view.ts';
 import { type Html, html } from './html.ts';
+import { runPath } from './progress.ts';
 import type { View } from './view.ts';
 
 type Rows = readonly (readonly (Html | string)[])[];
@@ -22,13 +23,15 @@ export function issues({ issues: found }: View): Html {
   )}</ul>`;
 }
 
-/** The outcome is coloured; the result may break into lines. */
+/** The job leads to the page of its run. The outcome is coloured; the result may break into lines. */
 export function runs({ title, head, rows }: StatusTable, report: StatusReport): Html {
   const styled = rows.map((row, index) => {
     const [outcome = '', result = ''] = row.slice(-2);
-    const name = report.runs[index]?.outcome ?? 'running';
+    const run = report.runs[index];
+    const name = run?.outcome ?? 'running';
     return [
-      ...row.slice(0, -2),
+      run ? html`<a href="${runPath(run.id)}">${run.job}</a>` : '',
+      ...row.slice(1, -2),
       html`<span class="outcome ${name}">${outcome}</span>`,
       html`<span class="text">${result}</span>`,
     ];
@@ -53,5 +56,6 @@ export function deadLetters({ title, head, rows }: StatusTable, report: StatusRe
   return table({ title, head: [...head, 'Do'], rows: withButtons });
 }
 
-export const queue = (jobs: StatusTable): Html =>
-  html`${table(jobs)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`;
+/** @param error why the queue cannot be read. */
+export const queue = (jobs: StatusTable, error: string | undefined): Html =>
+  html`${error === undefined ? table(jobs) : html`<p>Not known, the queue cannot be read: ${error}.</p>`}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`;

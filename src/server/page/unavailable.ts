@@ -1,16 +1,17 @@
-import { Html, html } from './html.ts';
-import { style } from './style.ts';
+import { html } from './html.ts';
+import { layout, section } from './layout.ts';
+
+/** Shown where there is no run of the id. It does not say the id back. */
+export const missingPage = layout({
+  title: 'no such run',
+  main: section('missing', 'No such run', html`<p>Runs are deleted with age. <a href="/">Status</a></p>`),
+});
 
 /** Shown where the status cannot be read: the reason and the next step. Reloads itself every 15 seconds. */
 export function unavailablePage(reason: string): string {
-  return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta http-equiv="refresh" content="15"><title>review-sync: not available</title><link rel="icon" href="data:,">
-<style>${new Html(style)}</style></head>
-<body><header><h1>review-sync</h1></header><main id="main">
-<section aria-labelledby="unavailable"><h2 id="unavailable">The status cannot be read</h2>
-<p>${reason}</p>
+  const body = html`<p>${reason}</p>
 <p>Run <code>npx review-sync doctor</code>: it says what is broken and what to do. Nothing is lost meanwhile: the service sends
-webhooks again, and the next run continues where the last one stopped.</p></section>
-</main></body></html>`.text;
+webhooks again, and the next run continues where the last one stopped.</p>`;
+  const main = section('unavailable', 'The status cannot be read', body);
+  return layout({ title: 'not available', main, reloadSeconds: 15 });
 }

@@ -1,7 +1,11 @@
 import type { Issue } from '../../app/issues.ts';
+import type { RunProgress } from '../../app/run-progress.ts';
 import type { StatusReport } from '../../app/status-report.ts';
 import type { DayCoverage } from '../../warehouse/coverage.ts';
-import type { LagPoint } from '../../warehouse/runs.ts';
+import type { History } from './charts.ts';
+
+/** A run in progress. `plansInBatches`: it plans further steps when those of a batch have ended. */
+export type Progress = RunProgress & { plansInBatches: boolean };
 
 /** Everything that the page shows. */
 export type View = {
@@ -13,7 +17,9 @@ export type View = {
   years: readonly number[];
   year: number;
   days: readonly DayCoverage[];
-  lag: readonly LagPoint[];
+  /** What the charts show, or why it could not be read. */
+  history: History | { unknown: string };
+  progress: readonly Progress[];
   /** The result of a button. */
   notice: string | undefined;
 };

@@ -1,0 +1,91 @@
+/**
+ * Takes the pictures of docs/operating.md: `npm run docs:screenshots` writes docs/status-desktop.png and docs/status-phone.png.
+ *
+ * 1. Start what the demo starts: an embedded Postgres, the sample shop, the review service.
+ * 2. Read and push everything once.
+ * 3. Make up a month of earlier runs and some dead letters: a minute of the demo has no history.
+ * 4. Begin a backfill under a ceiling of requests, and take the pictures while it is in progress.
+ *
+ * It needs Chromium on the path.
+ */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { backfillReviews } from '../jobs/backfill-reviews.ts';
+import { syncCatalog } from '../jobs/sync-catalog.ts';
+import { syncOrders } from '../jobs/sync-orders.ts';
+import { syncReviews } from '../jobs/sync-reviews.ts';
+import { openApp } from '../src/app/app.ts';
+import { openLog } from '../src/base/log.ts';
+import { startServing } from '../src/cli/commands/serving.ts';
+import { openMeasuredApp } from '../src/cli/ui/measured-app.ts';
+import { follow, workerOf } from '../src/cli/ui/run-to-end.ts';
+import { sampleShop } from '../src/sandbox/demo/sources.ts';
+import { setStage } from '../src/sandbox/demo/stage.ts';
+import { startBrowser } from '../test/harness/browser.ts';
+
+const history = `
+  insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
+  select job || '-' || n, job, 'schedule', at, at + took, 'done', counts
+  from (
+    select n, job, now() - n * every - interval '5 minutes' as at, took * (1 + (n * 7919 % 13) / 6.0) as took,
+      jsonb_build_object('orders_pushed', 2 + n * 31 % 9, 'orders_unchanged', 5 + n * 17 % 11,
+        'orders_failed', case when n % 211 = 0 then 4 else 0 end, 'orders_deleted', case when n % 97 = 0 then 3 else 0 end) as counts
+    from (values ('sync-orders', interval '30 minutes', interval '8 seconds'),
+      ('sync-reviews', interval '30 minutes', interval '20 seconds')) as flow (job, every, took)
+    cross join generate_series(1, 1200) as n
+  ) as made
+  -- The service was down for some hours, four days ago.
+  where at not between now() - interval '100 hours' and now() - interval '89 hours';
+  insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at, resolved_at)
+  select case when n % 3 = 0 then 'review' when n % 7 = 0 then 'webhook' else 'order' end, 'made-up-' || n,
+    case when n % 3 = 0 then 'score: expected 1 to 5 or nothing, found 9' else 'refused by the service (422): total price is missing' end,
+    '{}', at, at, case when n > 9 then at + interval '4 days' * (1 + n % 3) end
+  from (select n, now() - interval '1 day' * (n % 26) as at from generate_series(1, 60) as n) as made`;
+
+await using opened = new AsyncDisposableStack();
+const stage = await setStage(opened, sampleShop(new Date(), 3000));
+const log = openLog('error');
+const { app, metrics, reports } = await openMeasuredApp(stage.config, log, opened);
+const worker = await workerOf(app, ['runs', 'steps']);
+const progress = { update() {}, wait() {}, stop() {} };
+for (const job of [syncReviews, syncCatalog, syncOrders]) {
+  const { id } = await app.queues.enqueue(job, {});
+  await follow(app, id, { progress, signal: app.abort.signal });
+}
+await worker.close();
+const client = new pg.Client({ connectionString: stage.urls.warehouse });
+await client.connect();
+await client.query(history);
+await client.end();
+
+const { config } = stage;
+const slow = await openApp({ ...config, api: { ...config.api, requestsPerSecond: 8 } }, { log });
+opened.defer(() => slow.close());
+const slowWorker = await workerOf(slow, ['runs', 'steps']);
+opened.defer(() => {
+  slow.abort.abort();
+  return slowWorker.close();
+});
+const { id } = await slow.queues.enqueue(backfillReviews, { gaps: false });
+for (;;) {
+  const { planned = Number.POSITIVE_INFINITY, ended } = await slow.queues.progress(id);
+  if (ended * 3 >= planned) break;
+  await delay(200);
+}
+reports.forget();
+const url = await startServing(app, { metrics, reports }, opened);
+const browser = await startBrowser();
+opened.defer(() => browser.close());
+for (const [name, width, height, colorScheme] of [
+  ['desktop', 1200, 1500, 'light'],
+  ['phone', 390, 1800, 'dark'],
+] as const) {
+  const page = await browser.newPage({
+    viewport: { width, height },
+    colorScheme,
+    httpCredentials: { username: 'anybody', password: config.statusToken ?? '' },
+  });
+  await page.goto(url);
+  await page.screenshot({ path: join(import.meta.dirname, `status-${name}.png`) });
+}

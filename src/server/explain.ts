@@ -1,0 +1,139 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { describeError } from '../base/errors.ts';
+import { mask, privateTextsOf } from '../base/mask.ts';
+import { withTimeout } from '../base/timeout.ts';
+import { explainOrder, type OrderExplanation } from '../orders/explain-order.ts';
+import type { ReviewApi } from '../review-api/index.ts';
+import { explainReview, type ReviewExplanation } from '../reviews/explain-review.ts';
+import type { Shop } from '../shop/index.ts';
+import { deadLettersOf, deadLettersOfOrder } from '../warehouse/dead-letters.ts';
+import type { Warehouse } from '../warehouse/index.ts';
+import { marksOf, reviewRow, windowsOf } from '../warehouse/one-review.ts';
+import { orderLines, orderLinks } from '../warehouse/order-links.ts';
+import type { Search } from './page/layout.ts';
+
+export type ExplainDeps = {
+  api: Pick<ReviewApi, 'orders' | 'reviews'>;
+  shop: Pick<Shop, 'orders'>;
+  now: () => Date;
+  contactMaxAgeDays: number;
+};
+
+/** `shopFault`, `serviceFault`: why nothing is known of that side. Texts are masked. */
+export type Explained =
+  | { of: 'order'; order: Partial<OrderExplanation>; shopFault: string | undefined; serviceFault: string | undefined }
+  | { of: 'review'; review: Omit<ReviewExplanation, 'id'>; serviceFault: string | undefined };
+
+export type Answer =
+  | { kind: 'explained'; explained: Explained }
+  | { kind: 'invalid' }
+  | { kind: 'busy'; seconds: number }
+  | { kind: 'late' };
+
+/** Searches in a minute, over all who have the token. */
+const perMinute = 12;
+/** How long a search is waited for. It keeps its turn until it has ended. */
+const timeoutMs = 10_000;
+/** What a failing request may spend on further attempts: four of them at the most. */
+const patience = { giveUpAfterMs: 3000 };
+
+/**
+ * Opens the search of the status page. One search runs at a time, and a few in a minute: it reads the shop once, and sends one
+ * or two requests to the service.
+ */
+export function openExplainer(deps: ExplainDeps, warehouse: Warehouse) {
+  const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 });
+  let isBusy = false;
+  return async (search: Search): Promise<Answer> => {
+    if (!isValid(search)) return { kind: 'invalid' };
+    if (isBusy) return { kind: 'busy', seconds: 5 };
+    isBusy = true;
+    try {
+      await limiter.consume('all');
+    } catch (refusal) {
+      isBusy = false;
+      if (!(refusal instanceof RateLimiterRes)) throw refusal;
+      return { kind: 'busy', seconds: Math.ceil(refusal.msBeforeNext / 1000) };
+    }
+    const work = (search.of === 'order' ? orderFacts : reviewFacts)(deps, warehouse, search.key);
+    const ended = work.finally(() => {
+      isBusy = false;
+    });
+    const late = new Error('late');
+    try {
+      return { kind: 'explained', explained: await withTimeout(ended, timeoutMs, () => late) };
+    } catch (error) {
+      if (error !== late) throw error;
+      // Nobody waits for it any more.
+      ended.catch(() => {});
+      return { kind: 'late' };
+    }
+  };
+}
+
+/** A code that the databases can hold, of a length that a code has; an id of a review. */
+export function isValid({ of, key }: Search): boolean {
+  if (of === 'review') return /^[1-9]\d{0,14}$/.test(key);
+  return key.length > 0 && key.length <= 200 && key.isWellFormed() && !/\p{Cc}/u.test(key);
+}
+
+/** As `explain order`, except that a side which does not respond leaves out only what it would have said. */
+async function orderFacts(deps: ExplainDeps, warehouse: Warehouse, code: string): Promise<Explained> {
+  const { db } = warehouse;
+  const shop = await attempt(() => deps.shop.orders([code]));
+  const rows = 'value' in shop ? shop.value : [];
+  const look = { ...deps, db, api: { orders: limited(deps.api.orders) }, shop: { orders: async () => rows } };
+  const explained = await attempt(() => explainOrder(look, code));
+  const hide = (text: string | undefined) => text && mask(text, privateTextsOf(rows));
+  const shopFault = 'fault' in shop ? hide(shop.fault) : undefined;
+  if ('value' in explained) {
+    const { value: order } = explained;
+    return { of: 'order', order, shopFault, serviceFault: hide(order.lookupFault) };
+  }
+  const [link, lines] = [(await orderLinks(db, [code])).get(code), (await orderLines(db, [code])).get(code) ?? []];
+  const deadLetters = await deadLettersOfOrder(db, code);
+  const order = { code, shop: rows[0], link, lines, deadLetters };
+  return { of: 'order', order, shopFault, serviceFault: hide(explained.fault) };
+}
+
+async function reviewFacts({ api }: ExplainDeps, warehouse: Warehouse, key: string): Promise<Explained> {
+  const { db } = warehouse;
+  const id = Number(key);
+  const reviews = { getRaw: (one: number) => api.reviews.getRaw(one, patience) };
+  const explained = await attempt(() => explainReview({ reviews, warehouse }, id));
+  if ('value' in explained) return { of: 'review', review: explained.value, serviceFault: undefined };
+  const row = await reviewRow(db, id);
+  const dates = { created: row?.created_at, updated: row?.updated_at };
+  const review = {
+    service: undefined,
+    warehouse: row,
+    windows: await windowsOf(db, dates),
+    deadLetters: await deadLettersOf(db, 'review', key),
+    marks: await marksOf(db, id),
+    differences: [],
+  };
+  return { of: 'review', review, serviceFault: explained.fault };
+}
+
+/** The lookups with little patience. The check whether the service itself is down is left out: the failure stands for it. */
+function limited(orders: ReviewApi['orders']): ReviewApi['orders'] {
+  let last: unknown;
+  const remember = (error: unknown) => {
+    last = error;
+    throw error;
+  };
+  return {
+    ...orders,
+    get: (id) => orders.get(id, patience).catch(remember),
+    getByCode: (code) => orders.getByCode(code, patience).catch(remember),
+    list: () => Promise.reject(last),
+  };
+}
+
+async function attempt<T>(work: () => Promise<T>): Promise<{ value: T } | { fault: string }> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { fault: describeError(error) };
+  }
+}

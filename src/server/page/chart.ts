@@ -1,0 +1,125 @@
+import { type Html, html } from './html.ts';
+
+/** `values`: one per series, from the bottom up. Undefined: nothing is known of this bar, so that it is no 0. */
+export type Bar = { label: string; values: readonly number[] | undefined; isOpen?: boolean; note?: string };
+
+export type Chart = {
+  title: string;
+  /** What the chart says, in a sentence or two: its text alternative beside the table. */
+  summary: string;
+  /** Names of the series, from the bottom up; at most three. */
+  series: readonly string[];
+  /** What the legend says of a series: the sum of all bars, or the last one. */
+  legend: 'sum' | 'last';
+  bars: readonly Bar[];
+  /** Labels of the horizontal axis by the number of their bar. */
+  marks: ReadonlyMap<number, string>;
+  /** Draws values for people: `1,200`, `3 min`. */
+  format(value: number): string;
+  ticks(most: number): number[];
+  /** Draws the ticks, where there is little room. */
+  tickFormat(value: number): string;
+};
+
+/** The height of the bars, and of the room above and below them, in pixels. */
+const [height, above, below] = [120, 8, 20];
+
+/**
+ * Numbers from 0 to at least `most` that are the same round step apart: 1, 2 or 5 times a power of ten.
+ *
+ * @param wanted how many steps at the most.
+ */
+export function ticksOf(most: number, wanted = 4): number[] {
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, most) / wanted)));
+  return upTo(most, [1, 2, 5, 10].map((n) => n * power).find((step) => most / step <= wanted) ?? 10 * power);
+}
+
+/** The same for seconds: steps are whole seconds, minutes, hours or days. */
+export function durationTicks(seconds: number, wanted = 4): number[] {
+  const step = durationSteps.find((one) => seconds / one <= wanted);
+  return step ? upTo(seconds, step) : ticksOf(seconds / 86_400, wanted).map((days) => days * 86_400);
+}
+const durationSteps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86_400, 2 * 86_400];
+
+const upTo = (most: number, step: number) =>
+  Array.from({ length: Math.max(1, Math.ceil(most / step)) + 1 }, (_, n) => n * step);
+
+/** Where each value of a stacked bar begins and ends. */
+export function stack(values: readonly number[]): { from: number; to: number }[] {
+  let to = 0;
+  return values.map((value) => {
+    const from = to;
+    to += Math.max(0, value);
+    return { from, to };
+  });
+}
+
+const total = (values: readonly number[] = []) => values.reduce((sum, value) => sum + Math.max(0, value), 0);
+
+/**
+ * Stacked bars as inline SVG, with a legend and a table of the same figures. Widths are percentages and texts have a fixed
+ * size, so that the chart fits any window without a script.
+ */
+export function chart(one: Chart): Html {
+  const { title, summary, series, bars } = one;
+  const ticks = one.ticks(Math.max(0, ...bars.map((bar) => total(bar.values))));
+  const top = ticks.at(-1) ?? 1;
+  const y = (value: number) => round(above + height - (value / top) * height);
+  return html`<figure class="chart"><figcaption><h3>${title}</h3><p>${summary}</p></figcaption>
+    ${series.length > 1 && legend(one)}
+    <div class="plot"><svg class="ticks" height="${above + height + below}" aria-hidden="true">${ticks.map(
+      (tick) => html`<text x="100%" y="${y(tick)}" dy=".32em">${one.tickFormat(tick)}</text>`,
+    )}</svg><svg class="bars" height="${above + height + below}" role="img" aria-label="${title}. ${summary}">${ticks.map(
+      (tick) => html`<line x2="100%" y1="${y(tick)}" y2="${y(tick)}"/>`,
+    )}${bars.map((bar, n) => drawBar(one, bar, n, y))}${[...one.marks].map(([n, text]) =>
+      mark(text, round(((n + 0.5) / bars.length) * 100)),
+    )}</svg></div>
+    ${figures(one)}</figure>`;
+}
+
+function drawBar({ bars, series, format }: Chart, bar: Bar, n: number, y: (value: number) => number): Html {
+  const slot = 100 / bars.length;
+  const [x, width] = [round(n * slot + slot * 0.1), round(slot * 0.8)];
+  const text = [`${bar.label}: ${textOf(bar, series, format)}`, bar.note].filter(Boolean).join('; ');
+  return html`<g><title>${text}</title><rect class="${bar.isOpen ? 'open' : 'free'}" x="${x}%" y="${above}" width="${width}%" height="${height}"/>${stack(
+    bar.values ?? [],
+  ).map(({ from, to }, level) => {
+    if (to <= from) return html``;
+    // A single record among millions is seen, and does not leave the chart at the top.
+    const size = Math.max(1.5, y(from) - y(to));
+    return html`<rect class="c${level}" x="${x}%" y="${round(y(from) - size)}" width="${width}%" height="${round(size)}"/>`;
+  })}</g>`;
+}
+
+function mark(text: string, at: number): Html {
+  const anchor = at < 8 ? 'start' : at > 92 ? 'end' : 'middle';
+  const x = at < 8 ? 0 : at > 92 ? 100 : at;
+  return html`<text x="${x}%" y="${above + height + below - 4}" text-anchor="${anchor}">${text}</text>`;
+}
+
+function legend({ series, bars, format, legend: says }: Chart): Html {
+  const shown = says === 'sum' ? bars : bars.slice(-1);
+  return html`<ul class="legend">${series.map(
+    (name, level) =>
+      html`<li><svg class="key" width="12" height="12" aria-hidden="true"><rect class="c${level}" width="12" height="12"/></svg>
+        ${name} ${format(shown.reduce((sum, bar) => sum + (bar.values?.[level] ?? 0), 0))}</li>`,
+  )}</ul>`;
+}
+
+function figures({ title, series, bars, format }: Chart): Html {
+  const row = (bar: Bar) =>
+    html`<tr><th scope="row">${bar.label}</th>${series.map(
+      (_, level) => html`<td>${bar.values ? format(bar.values[level] ?? 0) : 'not known'}</td>`,
+    )}<td>${bar.note}</td></tr>`;
+  return html`<details><summary>Figures<span class="sr"> of ${title}</span></summary>
+    <div class="scroll" role="region" tabindex="0" aria-label="Table: ${title}"><table><caption class="sr">${title}</caption>
+    <thead><tr><th scope="col">When</th>${series.map((name) => html`<th scope="col">${name}</th>`)}<th scope="col">Note</th></tr></thead>
+    <tbody>${bars.map(row)}</tbody></table></div></details>`;
+}
+
+function textOf({ values }: Bar, series: readonly string[], format: Chart['format']): string {
+  if (!values) return 'not known';
+  return series.map((name, level) => `${name} ${format(values[level] ?? 0)}`).join(', ');
+}
+
+const round = (n: number) => Math.round(n * 100) / 100;

@@ -1,0 +1,99 @@
+import { count, utc } from '../../app/status-view.ts';
+import { durationText } from '../../base/time/duration.ts';
+import type { DeadLettersOfRun, RunWindow, RunWindows } from '../../warehouse/run-facts.ts';
+import type { Run } from '../../warehouse/runs.ts';
+import { type Html, html } from './html.ts';
+import { layout, section } from './layout.ts';
+import { progressText } from './progress.ts';
+import { table } from './sections.ts';
+import type { Progress } from './view.ts';
+
+/** Everything that the page of a run shows. */
+export type RunView = {
+  run: Run;
+  at: Date;
+  /** Undefined where the run has ended. */
+  progress: Progress | undefined;
+  windows: { sums: RunWindows; first: readonly RunWindow[] };
+  deadLetters: readonly DeadLettersOfRun[];
+};
+
+/** The page of one run. */
+export function runPage(view: RunView): string {
+  const { run, at } = view;
+  const end = run.finishedAt ?? at;
+  const seconds = (end.getTime() - run.startedAt.getTime()) / 1000;
+  const facts: (readonly [string, Html | string])[] = [
+    ['Outcome', html`<span class="outcome ${run.outcome ?? 'running'}">${run.outcome ?? 'running'}</span>`],
+    ['Started by', run.trigger === 'schedule' ? 'its schedule' : 'a command'],
+    ['Started', utc(run.startedAt)],
+    ['Ended', run.finishedAt ? utc(run.finishedAt) : 'not yet'],
+    ['Took', durationText(seconds)],
+    ...(run.key === null ? [] : [['About', run.key] as const]),
+    ['Id', html`<code>${run.id}</code>`],
+  ];
+  const main = html`<p><a href="/">All runs</a></p><h2>${run.job}</h2>
+${run.error !== null && html`<p class="reason failed">${run.error}</p>`}
+<dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${view.progress && section('progress', 'In progress', html`<p>${progressText(view.progress, at)}</p>`)}
+${section('counts', 'Counts', counts(run))}
+${section('windows', 'Windows and requests', windows(view))}
+${section('waits', 'Waits', waits(view, seconds))}
+${section('dead-letters', 'Dead letters', deadLetters(view))}
+<p class="soft">As of ${utc(at)}. All times are in UTC.</p>`;
+  return layout({
+    title: `${run.job}, ${utc(run.startedAt)}`,
+    main,
+    search: { of: 'order', key: '' },
+    isLive: !run.finishedAt,
+  });
+}
+
+function counts({ counts: all, finishedAt }: Run): Html {
+  const rows = Object.entries(all).map(([kind, n]) => [kind.replaceAll('_', ' '), count(n)]);
+  if (rows.length === 0)
+    return html`<p>${finishedAt ? 'None were recorded.' : 'They are recorded when the run ends.'}</p>`;
+  return table({ title: 'Counts', head: ['What', 'Number'], rows });
+}
+
+function windows({ run, windows: { sums, first } }: RunView): Html {
+  const { requests } = run.counts;
+  const sent = requests !== undefined && html`<p>The steps sent ${count(requests)} requests in all.</p>`;
+  if (sums.count === 0) {
+    const none = run.counts.spans
+      ? 'Its windows were joined with their neighbours, which reconcile does with age.'
+      : 'It has read no window of reviews.';
+    return html`${sent}<p>${none}</p>`;
+  }
+  const rows = first.map((one) => [
+    one.axis,
+    utc(one.startAt),
+    utc(one.endAt),
+    count(one.pages),
+    count(one.reviews),
+    count(one.requests),
+    durationText(one.seconds),
+  ]);
+  const rest = sums.count > first.length && html`<p>The first ${first.length} of ${count(sums.count)} are shown.</p>`;
+  return html`${sent}<p>${count(sums.count)} windows were read completely: ${count(sums.reviews)} reviews on ${count(sums.pages)} pages, in ${count(sums.requests)} requests.</p>
+    ${table({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}${rest}`;
+}
+
+function waits({ run, windows: { sums } }: RunView, seconds: number): Html {
+  const waiting = run.counts.lines_waiting;
+  const idle = sums.readingSeconds === null ? undefined : Math.max(0, seconds - sums.readingSeconds);
+  return html`${idle !== undefined && html`<p>For ${durationText(idle)} of ${durationText(seconds)} no window was being read: the run was planned, waited in the queue, or read what could not be proven.</p>`}
+    ${waiting !== undefined && html`<p>${count(waiting)} order lines waited for a product id when it ended.</p>`}
+    <p>Waits for the service (its limits, retries) are not stored with a run: the log of the worker has them, with this id as <code>run</code>.</p>`;
+}
+
+function deadLetters({ deadLetters: found }: RunView): Html {
+  const rows = found.map((one) => [
+    one.kind,
+    count(one.count),
+    count(one.open),
+    html`<span class="text">${one.reason}</span>`,
+  ]);
+  return html`<p>Those of its kinds that failed first or last while it ran; another run may have been at work at the same time.</p>
+    ${table({ title: 'Dead letters', head: ['Kind', 'Records', 'Still open', 'Reason'], rows })}`;
+}

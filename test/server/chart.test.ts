@@ -1,0 +1,261 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { paceOf } from '../../src/app/run-progress.ts';
+import { type Chart, chart, durationTicks, stack, ticksOf } from '../../src/server/page/chart.ts';
+import {
+  deadLetterChart,
+  type History,
+  lagChart,
+  lagSpanCount,
+  ordersChart,
+  reviewsChart,
+  worstLag,
+} from '../../src/server/page/charts.ts';
+import { progressText } from '../../src/server/page/progress.ts';
+import { lastDays } from '../../src/server/status-history.ts';
+import type { Run } from '../../src/warehouse/runs.ts';
+
+const chartOf = (bars: Chart['bars'], more: Partial<Chart> = {}) =>
+  chart({
+    title: 'T',
+    summary: 'S.',
+    series: ['A', 'B'],
+    legend: 'sum',
+    bars,
+    marks: new Map(),
+    format: String,
+    ticks: ticksOf,
+    tickFormat: String,
+    ...more,
+  }).text;
+
+/** The coloured rectangles of a chart: which series, where it begins and how high it is. */
+const rectangles = (svg: string) =>
+  [...svg.matchAll(/<rect class="c(\d)" x="([\d.]+)%" y="([\d.]+)" width="[\d.]+%" height="([\d.]+)"/g)].map(
+    ([, series, x, y, height]) => ({ series: Number(series), x: Number(x), y: Number(y), height: Number(height) }),
+  );
+
+describe('ticks', () => {
+  test.each([
+    [0, [0, 1]],
+    [1, [0, 1]],
+    [3, [0, 1, 2, 3]],
+    [7, [0, 2, 4, 6, 8]],
+    [34, [0, 10, 20, 30, 40]],
+    [1000, [0, 500, 1000]],
+    [1_000_000_000, [0, 500_000_000, 1_000_000_000]],
+  ])('of counts up to %d are round numbers', (most, expected) => {
+    expect(ticksOf(most)).toEqual(expected);
+  });
+
+  test.each([
+    [0, [0, 1]],
+    [50, [0, 15, 30, 45, 60]],
+    [900, [0, 300, 600, 900]],
+    [7 * 3600, [0, 7200, 14_400, 21_600, 28_800]],
+    [86_400, [0, 21_600, 43_200, 64_800, 86_400]],
+    [40 * 86_400, [0, 864_000, 1_728_000, 2_592_000, 3_456_000]],
+  ])('of %d seconds are whole seconds, minutes, hours or days', (most, expected) => {
+    expect(durationTicks(most)).toEqual(expected);
+  });
+
+  test('are at most five, begin at 0, are evenly apart and reach the largest value, whatever that is', () => {
+    for (const ticks of [ticksOf, durationTicks]) {
+      fc.assert(
+        fc.property(fc.oneof(fc.nat(100), fc.nat(), fc.maxSafeNat()), (most) => {
+          const all = ticks(most);
+          expect(all.length).toBeLessThanOrEqual(5);
+          expect(all.at(-1)).toBeGreaterThanOrEqual(most);
+          const step = all[1] ?? 0;
+          expect(step).toBeGreaterThanOrEqual(1);
+          expect(all).toEqual(all.map((_, n) => n * step));
+        }),
+      );
+    }
+  });
+});
+
+test('the values of a bar are stacked upon each other, and a negative one counts as none', () => {
+  expect(stack([3, 0, 4])).toEqual([
+    { from: 0, to: 3 },
+    { from: 3, to: 3 },
+    { from: 3, to: 7 },
+  ]);
+  expect(stack([-5, 2])).toEqual([
+    { from: 0, to: 0 },
+    { from: 0, to: 2 },
+  ]);
+  expect(stack([])).toEqual([]);
+});
+
+describe('a chart', () => {
+  test('draws each series above the one before, and says the same figures in a table', () => {
+    const svg = chartOf([{ label: 'Monday', values: [30, 10] }, { label: 'Tuesday', values: [0, 20], note: 'a note' }]);
+    expect(rectangles(svg)).toEqual([
+      { series: 0, x: 5, y: 38, height: 90 },
+      { series: 1, x: 5, y: 8, height: 30 },
+      { series: 1, x: 55, y: 68, height: 60 },
+    ]);
+    expect(svg).toContain('<title>Monday: A 30, B 10</title>');
+    expect(svg).toMatch(/<th scope="row">Tuesday<\/th><td>0<\/td><td>20<\/td><td>a note<\/td>/);
+  });
+
+  test('without bars, with nothing known, or with zeros only, is still a chart', () => {
+    expect(rectangles(chartOf([]))).toEqual([]);
+    expect(rectangles(chartOf([{ label: 'x', values: [0, 0] }]))).toEqual([]);
+    const unknown = chartOf([{ label: 'x', values: undefined, isOpen: true }]);
+    expect(unknown).toContain('<td>not known</td>');
+    expect(unknown).toContain('class="open"');
+    for (const svg of [chartOf([]), unknown]) expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
+  test('shows a single record beside 10^9, and draws nothing below the axis or beyond the top', () => {
+    const svg = chartOf([{ label: 'x', values: [1_000_000_000, 1] }, { label: 'y', values: [1, 0] }]);
+    for (const { y, height } of rectangles(svg)) {
+      expect(height).toBeGreaterThanOrEqual(1.5);
+      expect(y + height).toBeLessThanOrEqual(128.01);
+      expect(y).toBeGreaterThanOrEqual(0);
+    }
+    expect(rectangles(svg)).toHaveLength(3);
+  });
+
+  test('escapes every text', () => {
+    const evil = '"><script>alert(1)</script>';
+    const svg = chartOf([{ label: evil, values: [1, 1], note: evil }], {
+      title: evil,
+      summary: evil,
+      series: [evil, evil],
+      marks: new Map([[0, evil]]),
+      format: () => evil,
+      tickFormat: () => evil,
+    });
+    expect(svg).not.toContain('<script');
+  });
+});
+
+const from = new Date('2026-11-15T00:00:00Z');
+const hour = 3_600_000;
+const at = (hours: number) => new Date(from.getTime() + hours * hour);
+
+describe('the largest lag of each four hours', () => {
+  const span = (number: number, worstSeconds: number | null, started: number) => ({
+    job: 'sync-orders',
+    number,
+    worstSeconds,
+    lastStartedAt: at(started),
+  });
+
+  test('is not known before the first run, and grows while no run completes', () => {
+    const lag = worstLag([span(1, null, 6), span(5, 15 * 3600, 21)], from, at(167));
+    expect(lag).toHaveLength(lagSpanCount);
+    expect(lag.slice(0, 6)).toEqual([undefined, 2 * 3600, 6 * 3600, 10 * 3600, 14 * 3600, 15 * 3600]);
+    // The last span is not over: its lag is the one of now.
+    expect(lag.at(-1)).toBe((167 - 21) * 3600);
+  });
+
+  test('goes back to a run before the week, and none of the runs that overlap takes it back', () => {
+    expect(worstLag([span(-3, null, -12)], from, at(168))[0]).toBe(16 * 3600);
+    expect(worstLag([span(0, 60, 3), span(1, 60, 2)], from, at(168))[1]).toBe(5 * 3600);
+  });
+});
+
+const empty: History = {
+  at: at(168),
+  reviews: [],
+  orders: [],
+  deadLetters: [],
+  coverage: [],
+  lag: { from, spans: [] },
+};
+const day = '2026-11-20';
+
+test('a history without a run, a review or a dead letter says so', () => {
+  expect(lagChart('orders', empty).summary).toBe('Not known: no run of sync-orders has completed yet.');
+  for (const one of [reviewsChart(empty), ordersChart(empty), deadLetterChart(empty), lagChart('reviews', empty)]) {
+    expect(chart(one).text).not.toMatch(/NaN|Infinity|undefined/);
+  }
+});
+
+test('the charts tell a day without a run from one without orders, and a day that was not read from one without reviews', () => {
+  const none = { pushed: 0, failed: 0, deleted: 0, unchanged: 0 };
+  const orders = ordersChart({ ...empty, orders: [{ day, runs: 0, ...none }, { day, runs: 2, ...none, unchanged: 7 }] });
+  expect(orders.bars.map(({ values, note }) => [values, note])).toEqual([
+    [undefined, 'no run ended'],
+    [[0, 0, 0], '7 unchanged'],
+  ]);
+  const reviews = reviewsChart({
+    ...empty,
+    reviews: [{ day, onTime: 5, late: 1, refused: 2 }],
+    coverage: [{ day, isRead: false, reviews: 6 }],
+  });
+  expect(reviews.bars).toEqual([{ label: day, values: [5, 1, 2], isOpen: true, note: 'not read completely' }]);
+  expect(reviews.summary).toContain('6 reviews of 1 days are in the warehouse');
+});
+
+test('dead letters are stacked by what they are about', () => {
+  const { bars, summary } = deadLetterChart({
+    ...empty,
+    reviews: [{ day, onTime: 0, late: 0, refused: 0 }],
+    deadLetters: (['order', 'order_line', 'review', 'webhook'] as const).map((kind, n) => ({ day, kind, open: n + 1 })),
+  });
+  expect(bars[0]?.values).toEqual([3, 3, 4]);
+  expect(summary).toBe('10 now, at most 10 in 1 days.');
+});
+
+describe('a run in progress', () => {
+  const run: Run = {
+    id: 'r',
+    job: 'backfill-reviews',
+    key: null,
+    trigger: 'command',
+    startedAt: at(0),
+    finishedAt: null,
+    outcome: null,
+    reason: null,
+    counts: {},
+    error: null,
+  };
+  const progress = (planned: number | undefined, ended: number, reviews: number) => ({
+    run,
+    steps: { planned, ended },
+    unknown: undefined,
+    read: { windows: ended, reviews, requests: 0 },
+  });
+
+  test('needs for its other steps as long as for those before, unless further ones may be planned', () => {
+    expect(paceOf(progress(30, 10, 7200), at(1), false)).toEqual({
+      seconds: 3600,
+      reviewsPerSecond: 2,
+      secondsLeft: 7200,
+    });
+    expect(paceOf(progress(30, 10, 0), at(1), true).secondsLeft).toBeUndefined();
+    expect(paceOf(progress(30, 0, 0), at(1), false).secondsLeft).toBeUndefined();
+    expect(paceOf(progress(undefined, 0, 0), at(1), false).secondsLeft).toBeUndefined();
+    // The clock of the warehouse may be behind.
+    expect(paceOf(progress(30, 10, 5), at(-1), false)).toEqual({
+      seconds: 0,
+      reviewsPerSecond: undefined,
+      secondsLeft: 0,
+    });
+  });
+
+  test('is described with what is known of it', () => {
+    const text = (one: ReturnType<typeof progress>, batches = false) =>
+      progressText({ ...one, plansInBatches: batches }, at(1));
+    expect(text(progress(30, 10, 7200))).toBe(
+      'For 1 h; 10 of 30 steps; 7,200 reviews, 2.0 per second; about 2 h left.',
+    );
+    expect(text(progress(30, 10, 0), true)).toContain('10 of 30 steps planned so far; time left not known: it plans in');
+    expect(text(progress(undefined, 0, 0))).toBe('For 1 h; it is being planned, or waits for a worker.');
+    const unknown = { ...progress(1, 0, 0), steps: undefined, unknown: 'the queue did not respond in time' };
+    expect(progressText({ ...unknown, plansInBatches: false }, at(1))).toBe(
+      'For 1 h; how far it is, is not known: the queue did not respond in time.',
+    );
+  });
+});
+
+test('the days of the charts end with today in the zone of the service', () => {
+  const now = new Date('2026-03-01T16:00:00Z');
+  expect(lastDays(now, 'Asia/Seoul', 3)).toEqual({ first: '2026-02-28', last: '2026-03-02' });
+  expect(lastDays(now, 'America/Los_Angeles', 2)).toEqual({ first: '2026-02-28', last: '2026-03-01' });
+});
