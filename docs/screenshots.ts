@@ -29,18 +29,18 @@ const history = `
   select job || '-' || n, job, 'schedule', at, at + took, 'done', counts
   from (
     select n, job, now() - n * every - interval '5 minutes' as at, took * (1 + (n * 7919 % 13) / 6.0) as took,
-      jsonb_build_object('orders_pushed', 2 + n * 31 % 9, 'orders_unchanged', 5 + n * 17 % 11,
-        'orders_failed', case when n % 211 = 0 then 4 else 0 end, 'orders_deleted', case when n % 97 = 0 then 3 else 0 end) as counts
+      jsonb_build_object('orders_pushed', 20 + n * 31 % 90, 'orders_unchanged', 5 + n * 17 % 11,
+        'orders_failed', case when n % 211 = 0 then 240 else 0 end, 'orders_deleted', case when n % 97 = 0 then 160 else 0 end) as counts
     from (values ('sync-orders', interval '30 minutes', interval '8 seconds'),
       ('sync-reviews', interval '30 minutes', interval '20 seconds')) as flow (job, every, took)
-    cross join generate_series(1, 1200) as n
+    cross join generate_series(1, 1460) as n
   ) as made
   -- The service was down for some hours, four days ago.
   where at not between now() - interval '100 hours' and now() - interval '89 hours';
   insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at, resolved_at)
   select case when n % 3 = 0 then 'review' when n % 7 = 0 then 'webhook' else 'order' end, 'made-up-' || n,
     case when n % 3 = 0 then 'score: expected 1 to 5 or nothing, found 9' else 'refused by the service (422): total price is missing' end,
-    '{}', at, at, case when n > 9 then at + interval '4 days' * (1 + n % 3) end
+    '{}', at, at, case when n > 9 then least(at + interval '4 days' * (1 + n % 3), now()) end
   from (select n, now() - interval '1 day' * (n % 26) as at from generate_series(1, 60) as n) as made`;
 
 await using opened = new AsyncDisposableStack();
@@ -78,7 +78,7 @@ const url = await startServing(app, { metrics, reports }, opened);
 const browser = await startBrowser();
 opened.defer(() => browser.close());
 for (const [name, width, height, colorScheme] of [
-  ['desktop', 1200, 1500, 'light'],
+  ['desktop', 1200, 1720, 'light'],
   ['phone', 390, 1800, 'dark'],
 ] as const) {
   const page = await browser.newPage({

@@ -34,7 +34,7 @@ export type Answer =
 const perMinute = 12;
 /** How long a search is waited for. It keeps its turn until it has ended. */
 const timeoutMs = 10_000;
-/** What a failing request may spend on further attempts: four of them at the most. */
+/** What a failing request may spend on further attempts: four or five of them. */
 const patience = { giveUpAfterMs: 3000 };
 
 /**

@@ -90,7 +90,10 @@ test('the values of a bar are stacked upon each other, and a negative one counts
 
 describe('a chart', () => {
   test('draws each series above the one before, and says the same figures in a table', () => {
-    const svg = chartOf([{ label: 'Monday', values: [30, 10] }, { label: 'Tuesday', values: [0, 20], note: 'a note' }]);
+    const svg = chartOf([
+      { label: 'Monday', values: [30, 10] },
+      { label: 'Tuesday', values: [0, 20], note: 'a note' },
+    ]);
     expect(rectangles(svg)).toEqual([
       { series: 0, x: 5, y: 38, height: 90 },
       { series: 1, x: 5, y: 8, height: 30 },
@@ -100,17 +103,27 @@ describe('a chart', () => {
     expect(svg).toMatch(/<th scope="row">Tuesday<\/th><td>0<\/td><td>20<\/td><td>a note<\/td>/);
   });
 
-  test('without bars, with nothing known, or with zeros only, is still a chart', () => {
-    expect(rectangles(chartOf([]))).toEqual([]);
-    expect(rectangles(chartOf([{ label: 'x', values: [0, 0] }]))).toEqual([]);
-    const unknown = chartOf([{ label: 'x', values: undefined, isOpen: true }]);
+  test('without bars, with nothing known, or with zeros only is a sentence; an unknown bar among others is no 0', () => {
+    // The summary says it all.
+    for (const bars of [[], [{ label: 'x', values: [0, 0] }], [{ label: 'x', values: undefined }]]) {
+      expect(chartOf(bars)).not.toContain('<svg');
+      expect(chartOf(bars)).toContain('<p>S.</p>');
+    }
+    const unknown = chartOf([
+      { label: 'x', values: undefined },
+      { label: 'y', values: [1, 0], isPartial: true },
+    ]);
     expect(unknown).toContain('<td>not known</td>');
-    expect(unknown).toContain('class="open"');
-    for (const svg of [chartOf([]), unknown]) expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+    expect(unknown).toMatch(/class="unknown" x="0%"/);
+    expect(unknown).toContain('class="partial"');
+    expect(unknown).not.toMatch(/NaN|Infinity|undefined/);
   });
 
   test('shows a single record beside 10^9, and draws nothing below the axis or beyond the top', () => {
-    const svg = chartOf([{ label: 'x', values: [1_000_000_000, 1] }, { label: 'y', values: [1, 0] }]);
+    const svg = chartOf([
+      { label: 'x', values: [1_000_000_000, 1] },
+      { label: 'y', values: [1, 0] },
+    ]);
     for (const { y, height } of rectangles(svg)) {
       expect(height).toBeGreaterThanOrEqual(1.5);
       expect(y + height).toBeLessThanOrEqual(128.01);
@@ -178,7 +191,13 @@ test('a history without a run, a review or a dead letter says so', () => {
 
 test('the charts tell a day without a run from one without orders, and a day that was not read from one without reviews', () => {
   const none = { pushed: 0, failed: 0, deleted: 0, unchanged: 0 };
-  const orders = ordersChart({ ...empty, orders: [{ day, runs: 0, ...none }, { day, runs: 2, ...none, unchanged: 7 }] });
+  const orders = ordersChart({
+    ...empty,
+    orders: [
+      { day, runs: 0, ...none },
+      { day, runs: 2, ...none, unchanged: 7 },
+    ],
+  });
   expect(orders.bars.map(({ values, note }) => [values, note])).toEqual([
     [undefined, 'no run ended'],
     [[0, 0, 0], '7 unchanged'],
@@ -188,8 +207,10 @@ test('the charts tell a day without a run from one without orders, and a day tha
     reviews: [{ day, onTime: 5, late: 1, refused: 2 }],
     coverage: [{ day, isRead: false, reviews: 6 }],
   });
-  expect(reviews.bars).toEqual([{ label: day, values: [5, 1, 2], isOpen: true, note: 'not read completely' }]);
-  expect(reviews.summary).toContain('6 reviews of 1 days are in the warehouse');
+  expect(reviews.bars).toEqual([{ label: day, values: [5, 1, 2], isPartial: true, note: 'not read completely' }]);
+  expect(reviews.summary).toContain(
+    '1 day: 6 in the warehouse, 1 of them late; 2 could not be stored. Not read completely: 1 day (dashed).',
+  );
 });
 
 test('dead letters are stacked by what they are about', () => {
@@ -199,7 +220,7 @@ test('dead letters are stacked by what they are about', () => {
     deadLetters: (['order', 'order_line', 'review', 'webhook'] as const).map((kind, n) => ({ day, kind, open: n + 1 })),
   });
   expect(bars[0]?.values).toEqual([3, 3, 4]);
-  expect(summary).toBe('10 now, at most 10 in 1 days.');
+  expect(summary).toBe('10 now, at most 10 in 1 day.');
 });
 
 describe('a run in progress', () => {
@@ -245,7 +266,9 @@ describe('a run in progress', () => {
     expect(text(progress(30, 10, 7200))).toBe(
       'For 1 h; 10 of 30 steps; 7,200 reviews, 2.0 per second; about 2 h left.',
     );
-    expect(text(progress(30, 10, 0), true)).toContain('10 of 30 steps planned so far; time left not known: it plans in');
+    expect(text(progress(30, 10, 0), true)).toContain(
+      '10 of 30 steps planned so far; time left not known: it plans in',
+    );
     expect(text(progress(undefined, 0, 0))).toBe('For 1 h; it is being planned, or waits for a worker.');
     const unknown = { ...progress(1, 0, 0), steps: undefined, unknown: 'the queue did not respond in time' };
     expect(progressText({ ...unknown, plansInBatches: false }, at(1))).toBe(

@@ -120,21 +120,82 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     return page;
   }
 
+  /** Rules of axe that the page breaks. Nothing may be wider than the window, with all figures shown. */
+  async function faultsOf(page: Page): Promise<string[]> {
+    await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
+    expect(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(0);
+    // All tables of figures are alike, and axe takes a second for each.
+    await page.evaluate(`document.querySelectorAll('details').forEach((one, n) => { one.open = n === 0; })`);
+    await page.evaluate(axe.source);
+    const found = (await page.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
+    return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  }
+
   test.each([
     ['desktop', 1280, false],
     ['desktop, dark', 1280, true],
-    ['phone', 390, false],
-    ['phone, dark', 390, true],
+    ['phone', 360, false],
+    ['phone, dark', 360, true],
   ])('on a %s nothing is wider than the window, and axe finds nothing to object to', async (_, width, dark) => {
     const page = await open(width, { dark });
-    expect(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(0);
     // Which shades there are depends on the reviews of the year; each must be legible, as a hole too.
     await page.evaluate(
       `document.querySelectorAll('td.day').forEach((cell, n) => { cell.className = 'day s' + (n % 5) + (n % 2 ? ' hole' : ''); })`,
     );
-    await page.evaluate(axe.source);
-    const found = (await page.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
-    expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  test.each([
+    ['desktop', 1280, false],
+    ['phone, dark', 360, true],
+  ])('on a %s this holds for the page of a run and for the search', async (_, width, dark) => {
+    const page = await open(width, { dark });
+    const runs = await serving.world.warehouse<{ id: string }>(
+      `select id from sync.runs where job = 'backfill-reviews'`,
+    );
+    const reviews = await serving.world.warehouse<{ id: string }>('select id from warehouse.reviews limit 1');
+    const paths = [`/runs/${runs[0]?.id}`, `/explain?of=review&key=${reviews[0]?.id}`, '/explain?of=order&key=unknown'];
+    for (const path of paths) {
+      await page.goto(serving.url + path);
+      expect(await faultsOf(page), path).toEqual([]);
+    }
+    await page.context().close();
+  });
+
+  test('the charts draw what their tables say, and nothing moves while the page is read', async () => {
+    const page = await open(1280);
+    const chart = page.locator('figure.chart', { hasText: 'Reviews by the day they were written' });
+    const [titles, rows] = [await chart.locator('svg.bars title').allTextContents(), chart.locator('tbody tr')];
+    expect(titles).toHaveLength(30);
+    expect(await rows.count()).toBe(30);
+    const last = await rows.last().locator('td').allTextContents();
+    expect(titles.at(-1)).toContain(`On time ${last[0]}, Late ${last[1]}, Not stored ${last[2]}`);
+    const shift = await page.evaluate(`new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => { for (const one of list.getEntries()) sum += one.value; })
+        .observe({ type: 'layout-shift', buffered: true });
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+    })`);
+    expect(shift).toBe(0);
+    await page.context().close();
+  });
+
+  test('without scripts a run leads to its own page, and the search explains a review', async () => {
+    const page = await open(360, { scripts: false });
+    await page.locator('#runs ~ * a', { hasText: 'backfill-reviews' }).first().click();
+    expect(await page.locator('h2').first().textContent()).toBe('backfill-reviews');
+    expect(await page.locator('main').textContent()).toMatch(/windows were read completely: [\d,]+ reviews/);
+    const [review] = await serving.world.warehouse<{ id: string; user_name: string }>(
+      'select id, user_name from warehouse.reviews where user_name is not null limit 1',
+    );
+    await page.getByLabel('Explain an order or a review').selectOption('review');
+    await page.getByLabel('Order code or review id').fill(String(review?.id));
+    await page.getByRole('button', { name: 'Explain' }).click();
+    const text = await page.locator('main').textContent();
+    expect(text).toContain(`Review ${review?.id}`);
+    expect(text).toContain('Service and warehouse agree.');
+    expect(text).not.toContain(review?.user_name);
     await page.context().close();
   });
 

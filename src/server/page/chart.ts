@@ -1,7 +1,10 @@
 import { type Html, html } from './html.ts';
 
-/** `values`: one per series, from the bottom up. Undefined: nothing is known of this bar, so that it is no 0. */
-export type Bar = { label: string; values: readonly number[] | undefined; isOpen?: boolean; note?: string };
+/**
+ * `values`: one per series, from the bottom up. Undefined: nothing is known of this bar, so it is no 0, and is drawn grey.
+ * `isPartial`: there may be more than is known; drawn with a dashed outline.
+ */
+export type Bar = { label: string; values: readonly number[] | undefined; isPartial?: boolean; note?: string };
 
 export type Chart = {
   title: string;
@@ -62,10 +65,14 @@ const total = (values: readonly number[] = []) => values.reduce((sum, value) => 
  */
 export function chart(one: Chart): Html {
   const { title, summary, series, bars } = one;
-  const ticks = one.ticks(Math.max(0, ...bars.map((bar) => total(bar.values))));
+  const most = Math.max(0, ...bars.map((bar) => total(bar.values)));
+  const caption = html`<figcaption><h3>${title}</h3><p>${summary}</p></figcaption>`;
+  // The summary says it all.
+  if (most === 0) return html`<figure class="chart">${caption}</figure>`;
+  const ticks = one.ticks(most);
   const top = ticks.at(-1) ?? 1;
   const y = (value: number) => round(above + height - (value / top) * height);
-  return html`<figure class="chart"><figcaption><h3>${title}</h3><p>${summary}</p></figcaption>
+  return html`<figure class="chart">${caption}
     ${series.length > 1 && legend(one)}
     <div class="plot"><svg class="ticks" height="${above + height + below}" aria-hidden="true">${ticks.map(
       (tick) => html`<text x="100%" y="${y(tick)}" dy=".32em">${one.tickFormat(tick)}</text>`,
@@ -80,8 +87,11 @@ export function chart(one: Chart): Html {
 function drawBar({ bars, series, format }: Chart, bar: Bar, n: number, y: (value: number) => number): Html {
   const slot = 100 / bars.length;
   const [x, width] = [round(n * slot + slot * 0.1), round(slot * 0.8)];
+  const isUnknown = bar.values === undefined;
+  // Neighbours of which nothing is known touch each other.
+  const back = { name: isUnknown ? 'unknown' : bar.isPartial ? 'partial' : 'free', x: isUnknown ? round(n * slot) : x };
   const text = [`${bar.label}: ${textOf(bar, series, format)}`, bar.note].filter(Boolean).join('; ');
-  return html`<g><title>${text}</title><rect class="${bar.isOpen ? 'open' : 'free'}" x="${x}%" y="${above}" width="${width}%" height="${height}"/>${stack(
+  return html`<g><title>${text}</title><rect class="${back.name}" x="${back.x}%" y="${above}" width="${isUnknown ? round(slot) : width}%" height="${height}"/>${stack(
     bar.values ?? [],
   ).map(({ from, to }, level) => {
     if (to <= from) return html``;

@@ -21,6 +21,8 @@ export const lagSpanSeconds = 4 * 3600;
 /** A week. */
 export const lagSpanCount = 42;
 
+const weekday = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: 'UTC' });
+const daysText = (n: number) => (n === 1 ? '1 day' : `${count(n)} days`);
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const dayName = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const nameOf = (day: string | Date) => dayName.format(new Date(day));
@@ -40,15 +42,16 @@ export function reviewsChart({ reviews, coverage }: History): Chart {
     ({ day, onTime, late, refused }): Bar => ({
       label: day,
       values: [onTime, late, refused],
-      ...(holes.has(day) && { isOpen: true, note: 'not read completely' }),
+      ...(holes.has(day) && { isPartial: true, note: 'not read completely' }),
     }),
   );
   const sum = (name: 'onTime' | 'late' | 'refused') => reviews.reduce((all, one) => all + one[name], 0);
-  const open = bars.filter((bar) => bar.isOpen).length;
+  const open = bars.filter((bar) => bar.isPartial).length;
   return {
     title: 'Reviews by the day they were written',
     summary:
-      `${count(sum('onTime') + sum('late'))} reviews of ${reviews.length} days are in the warehouse, ${count(sum('late'))} of them came late, ${count(sum('refused'))} could not be stored. ${open === 0 ? '' : `${open} days were not read completely (dashed).`}`.trim(),
+      `${daysText(reviews.length)}: ${count(sum('onTime') + sum('late'))} in the warehouse, ${count(sum('late'))} of them late; ${count(sum('refused'))} could not be stored.` +
+      (open === 0 ? '' : ` Not read completely: ${daysText(open)} (dashed).`),
     series: ['On time', 'Late', 'Not stored'],
     legend: 'sum',
     bars,
@@ -63,12 +66,13 @@ export function ordersChart({ orders }: History): Chart {
   return {
     title: 'Orders by the day of the run',
     summary:
-      `In ${orders.length} days ${count(sum('pushed'))} orders were pushed, ${count(sum('deleted'))} deleted, ${count(sum('failed'))} failed. ${count(sum('unchanged'))} were read again without a change and are not drawn. ${idle === 0 ? '' : `No run ended on ${idle} days (dashed).`}`.trim(),
+      `${daysText(orders.length)}: ${count(sum('pushed'))} pushed, ${count(sum('deleted'))} deleted, ${count(sum('failed'))} failed; ${count(sum('unchanged'))} read again without a change (not drawn).` +
+      (idle === 0 ? '' : ` No run: ${daysText(idle)} (grey).`),
     series: ['Pushed', 'Deleted', 'Failed'],
     legend: 'sum',
     bars: orders.map(({ day, runs, pushed, deleted, failed, unchanged }) =>
       runs === 0
-        ? { label: day, values: undefined, isOpen: true, note: 'no run ended' }
+        ? { label: day, values: undefined, note: 'no run ended' }
         : { label: day, values: [pushed, deleted, failed], note: `${count(unchanged)} unchanged` },
     ),
     marks: weekly(orders),
@@ -94,7 +98,7 @@ export function deadLetterChart({ deadLetters, reviews: days }: History): Chart 
   const totals = bars.map(({ values = [] }) => values.reduce((sum, value) => sum + value, 0));
   return {
     title: 'Open dead letters at the end of each day',
-    summary: `${count(totals.at(-1) ?? 0)} now, at most ${count(Math.max(0, ...totals))} in ${days.length} days.`,
+    summary: `${count(totals.at(-1) ?? 0)} now, at most ${count(Math.max(0, ...totals))} in ${daysText(days.length)}.`,
     series: Object.keys(kindsOf),
     legend: 'last',
     bars,
@@ -117,18 +121,20 @@ export function lagChart(flow: 'orders' | 'reviews', { lag, at }: History): Char
     summary:
       known.length === 0
         ? `Not known: no run of sync-${flow} has completed yet.`
-        : `At most ${most} in the last week. Each bar is the largest lag of four hours; dashed: not known.`,
+        : `At most ${most} in the last week. Each bar is the largest lag of four hours; grey: not known.`,
     series: ['Largest lag'],
     legend: 'last',
     bars: starts.map((start, n) => {
       const seconds = worst[n];
       const label = `${start.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-      return seconds === undefined ? { label, values: undefined, isOpen: true } : { label, values: [seconds] };
+      return seconds === undefined ? { label, values: undefined } : { label, values: [seconds] };
     }),
-    marks: new Map(starts.flatMap((start, n) => (start.getUTCHours() === 0 ? [[n, nameOf(start)] as const] : []))),
+    marks: new Map(
+      starts.flatMap((start, n) => (start.getUTCHours() === 0 ? [[n, weekday.format(start)] as const] : [])),
+    ),
     format: durationText,
     ticks: durationTicks,
-    tickFormat: (seconds) => durationText(seconds),
+    tickFormat: (seconds) => (seconds === 0 ? '0' : durationText(seconds)),
   };
 }
 

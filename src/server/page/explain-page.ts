@@ -8,7 +8,7 @@ import type { Answer, Explained } from '../explain.ts';
 import { type Html, html } from './html.ts';
 import { layout, type Search, section } from './layout.ts';
 import { runPath } from './progress.ts';
-import { table } from './sections.ts';
+import { facts, table } from './sections.ts';
 
 /**
  * What is known of an order or a review. More people see the page than the command line, so it shows keys, dates, numbers and
@@ -66,9 +66,6 @@ const instant = (value: unknown) => {
   return date && !Number.isNaN(date.getTime()) ? utc(date) : safe(value);
 };
 const has = (value: unknown) => (value === null || value === undefined || value === '' ? 'none' : 'a value');
-
-const facts = (all: readonly (readonly [string, Html | string])[]) =>
-  html`<dl class="facts">${all.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
 function shopOrder(shop: OrderExplanation['shop']): Html {
   if (!shop) return html`<p>The shop has no such order.</p>`;
@@ -134,18 +131,20 @@ const openFields = ['total_price', 'created_at', 'price', 'product_id', 'deliver
 function difference(comparison: OrderComparison | undefined): Html {
   if (!comparison)
     return html`<p>Nothing was compared: one of the two sides does not have the order, cannot be read, or is not known.</p>`;
+  const fieldRows = (where: string, fields: readonly FieldComparison[]) =>
+    fields
+      .filter(({ outcome }) => outcome !== 'equal')
+      .map(({ field, outcome, shop, service }) => {
+        const shown = openFields.includes(field) ? safe : has;
+        return [where, field, outcome, shown(shop), shown(service)];
+      });
   const rows = [
-    ...comparison.fields.map((field) => ['order', field] as const),
+    ...fieldRows('order', comparison.fields),
     ...comparison.lines.flatMap((line) => {
-      const name = mask(`line ${line.lineCode ?? 'none'}, sub-order ${line.subOrderId ?? 'none'}`);
-      const whole: FieldComparison = { field: line.kind, outcome: 'different', shop: null, service: null };
-      return line.kind === 'both' ? line.fields.map((field) => [name, field] as const) : [[name, whole] as const];
+      const name = mask(line.lineCode === null ? `sub-order ${line.subOrderId}` : `line ${line.lineCode}`);
+      return line.kind === 'both' ? fieldRows(name, line.fields) : [[name, 'all', line.kind, '', '']];
     }),
-  ].flatMap(([where, { field, outcome, shop, service }]) => {
-    if (outcome === 'equal') return [];
-    const shown = (value: string | null) => (openFields.includes(field) ? safe(value) : has(value));
-    return [[where, field, outcome, shown(shop), shown(service)]];
-  });
+  ];
   const sentence = isDifferent(comparison) ? 'Shop and service differ.' : 'No difference in what could be compared.';
   return html`<p>${sentence}</p>${rows.length > 0 && table({ title: 'Difference', head: ['Where', 'Field', 'Outcome', 'Shop', 'Service'], rows })}`;
 }

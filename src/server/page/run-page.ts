@@ -5,7 +5,7 @@ import type { Run } from '../../warehouse/runs.ts';
 import { type Html, html } from './html.ts';
 import { layout, section } from './layout.ts';
 import { progressText } from './progress.ts';
-import { table } from './sections.ts';
+import { facts, table } from './sections.ts';
 import type { Progress } from './view.ts';
 
 /** Everything that the page of a run shows. */
@@ -23,7 +23,7 @@ export function runPage(view: RunView): string {
   const { run, at } = view;
   const end = run.finishedAt ?? at;
   const seconds = (end.getTime() - run.startedAt.getTime()) / 1000;
-  const facts: (readonly [string, Html | string])[] = [
+  const about: (readonly [string, Html | string])[] = [
     ['Outcome', html`<span class="outcome ${run.outcome ?? 'running'}">${run.outcome ?? 'running'}</span>`],
     ['Started by', run.trigger === 'schedule' ? 'its schedule' : 'a command'],
     ['Started', utc(run.startedAt)],
@@ -34,7 +34,7 @@ export function runPage(view: RunView): string {
   ];
   const main = html`<p><a href="/">All runs</a></p><h2>${run.job}</h2>
 ${run.error !== null && html`<p class="reason failed">${run.error}</p>`}
-<dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${facts(about)}
 ${view.progress && section('progress', 'In progress', html`<p>${progressText(view.progress, at)}</p>`)}
 ${section('counts', 'Counts', counts(run))}
 ${section('windows', 'Windows and requests', windows(view))}
@@ -50,10 +50,10 @@ ${section('dead-letters', 'Dead letters', deadLetters(view))}
 }
 
 function counts({ counts: all, finishedAt }: Run): Html {
-  const rows = Object.entries(all).map(([kind, n]) => [kind.replaceAll('_', ' '), count(n)]);
+  const rows = Object.entries(all).map(([kind, n]) => [kind.replaceAll('_', ' '), count(n)] as const);
   if (rows.length === 0)
     return html`<p>${finishedAt ? 'None were recorded.' : 'They are recorded when the run ends.'}</p>`;
-  return table({ title: 'Counts', head: ['What', 'Number'], rows });
+  return facts(rows);
 }
 
 function windows({ run, windows: { sums, first } }: RunView): Html {

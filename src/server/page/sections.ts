@@ -15,6 +15,10 @@ export function table({ title, head, rows }: Omit<StatusTable, 'rows'> & { rows:
     <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
+/** Names and values, side by side where there is room. */
+export const facts = (all: readonly (readonly [string, Html | string])[]): Html =>
+  html`<dl class="facts">${all.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+
 export function issues({ issues: found }: View): Html {
   if (found.length === 0) return html`<p class="well">All is well.</p>`;
   return html`<ul class="issues">${found.map(

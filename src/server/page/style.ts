@@ -28,17 +28,17 @@ details ul{margin:0;padding-left:1.2rem}
 header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.5rem 1rem}h1 a{color:inherit;text-decoration:none}
 .search{flex:0 1 30rem;flex-wrap:nowrap;min-width:0}.search label:nth-child(2){flex:1;min-width:0}
 input,select{font:inherit;min-height:2rem;width:100%;padding:.1rem .4rem;border:1px solid var(--soft);border-radius:.3rem;background:var(--bg);color:var(--fg)}
-.charts{display:grid;gap:1.5rem 2.5rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
-figure{margin:0 0 1rem;min-width:0}h3{font-size:1rem;margin:.6rem 0 .1rem}figcaption p{margin:0 0 .4rem;color:var(--soft);font-size:.9rem}
+.charts{display:grid;gap:0 2.5rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
+figure{margin:0 0 1rem;min-width:0}.charts figure{display:grid;grid-row:span 4;grid-template-rows:subgrid;row-gap:0;margin-bottom:1.5rem}.chart>*{min-width:0}h3{font-size:1rem;margin:.6rem 0 .1rem}figcaption p{margin:0 0 .4rem;color:var(--soft);font-size:.9rem}
 .legend{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;margin:.3rem 0;padding:0;font-size:.9rem}.key{vertical-align:-1px;margin-right:.3rem}
 .plot{display:grid;grid-template-columns:3.6rem minmax(0,1fr);gap:.4rem;max-width:44rem}.plot svg{width:100%;display:block;overflow:visible}
 .plot text{font-size:12px;fill:var(--soft)}.ticks text{text-anchor:end}.bars line{stroke:var(--line);shape-rendering:crispEdges}
-.c0{fill:var(--c0)}.c1{fill:var(--c1)}.c2{fill:var(--c2)}.free{fill:transparent}.open{fill:transparent;stroke:var(--bad);stroke-dasharray:3 3}
+.c0{fill:var(--c0)}.c1{fill:var(--c1)}.c2{fill:var(--c2)}.free{fill:transparent}.partial{fill:transparent;stroke:var(--bad);stroke-dasharray:3 3}.unknown{fill:var(--line);opacity:.55;shape-rendering:crispEdges}
 .bars g:hover .free{fill:var(--s0)}
 summary{cursor:pointer;padding:.15rem 0;width:max-content;color:var(--link)}.chart th[scope=row]{font-weight:400;text-align:left;white-space:nowrap}
 .chart td{text-align:right;font-variant-numeric:tabular-nums}.chart td:last-child{text-align:left}
 .chart .scroll{max-height:20rem;overflow:auto}
-.progress{list-style:none;padding:0}progress{width:min(100%,20rem);vertical-align:middle;accent-color:var(--link)}
-.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(12rem,1fr));gap:.5rem 1.5rem;max-width:60rem}.facts div{min-width:0}
+.progress{list-style:none;padding:0}.progress li{margin:.6rem 0}progress{width:min(100%,20rem);vertical-align:middle;accent-color:var(--link)}
+.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.5rem 1.5rem;max-width:60rem}.facts div{min-width:0}
 .facts dt{color:var(--soft);font-size:.9rem}.facts dd{margin:0;overflow-wrap:anywhere}code,h2,.reason{overflow-wrap:anywhere}
 `;

@@ -1,0 +1,160 @@
+import { readFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/app/config.ts';
+import { openLog } from '../../src/base/log.ts';
+import { startServing } from '../../src/cli/commands/serving.ts';
+import { openMeasuredApp } from '../../src/cli/ui/measured-app.ts';
+import { isValid } from '../../src/server/explain.ts';
+import { runCli } from '../harness/cli.ts';
+import { type Rule, startRuleProxy } from '../harness/rule-proxy.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+const token = 'the-token-of-the-search';
+let opened: AsyncDisposableStack;
+let world: World;
+let proxy: Awaited<ReturnType<typeof startRuleProxy>>;
+let url: string;
+async function search(of: string, key: string, headers: Record<string, string> = {}) {
+  const query = new URLSearchParams({ of, key });
+  const response = await fetch(`${url}/explain?${query}`, {
+    headers: { authorization: `Bearer ${token}`, ...headers },
+  });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+/** The code of an order that was pushed with its lines. */
+async function pushed(): Promise<string> {
+  await runCli(['sync', 'reviews'], world.environment);
+  await runCli(['sync', 'orders'], world.environment);
+  const rows = await world.warehouse<{ code: string }>(
+    `select order_code as code from sync.order_links join sync.sub_order_links using (order_code)
+     where sub_order_id is not null order by ordered_at desc limit 1`,
+  );
+  return rows[0]?.code ?? '';
+}
+
+/** Names, phone numbers and e-mail addresses of all customers of the shop. */
+async function customers(): Promise<string[]> {
+  const orders = await readFile('sql/shop/orders.sql', 'utf8');
+  const rows = await world.shop<{ value: string }>(
+    `select distinct value from (${orders}) as o cross join lateral (values (user_name), (user_phone), (user_email)) as v (value)
+     where length(value) > 1`,
+  );
+  return rows.map(({ value }) => value);
+}
+
+describe('with a shop and a service', () => {
+  beforeEach(async () => {
+    opened = new AsyncDisposableStack();
+    world = opened.use(await openWorld({ shop: 'sample' }));
+    proxy = await startRuleProxy(world.serviceUrl);
+    opened.defer(() => proxy.close());
+    const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, STATUS_TOKEN: token, PORT: '0' };
+    const { app, metrics, reports } = await openMeasuredApp(readConfig(environment), openLog('silent'), opened);
+    url = await startServing(app, { metrics, reports }, opened);
+  });
+  afterEach(() => opened.disposeAsync());
+
+  test('an order is explained with keys, dates and numbers, and with no value of any customer', async () => {
+    const code = await pushed();
+    await world.warehouse(
+      `insert into sync.dead_letters (kind, key, order_code, reason, payload)
+     values ('order', $1, $1, 'refused: kim.minji@example.com, 010-1234-5678 <b>', '{}')`,
+      [code],
+    );
+    const { status, text } = await search('order', code);
+    expect(status).toBe(200);
+    for (const words of [code, 'First tried', 'Sub-orders', 'a value', '[e-mail]', '&#60;b&#62;'])
+      expect(text).toContain(words);
+    expect(text).toContain('No difference in what could be compared.');
+    const values = await customers();
+    expect(values.length).toBeGreaterThan(50);
+    for (const value of [...values, 'kim.minji', '1234-5678']) expect(text).not.toContain(value);
+    // One lookup by id.
+    expect(proxy.requests).toHaveLength(1);
+  });
+
+  test('a search needs the token, a key that can be one, and a user: another site starts none', async () => {
+    const odd = [
+      '<script>alert(1)</script>',
+      '"><img src=x onerror=alert(1)>',
+      "' or 1=1 --",
+      '../../x',
+      '🙂 \u202e',
+      '&lt;b&gt; %3Cscript%3E',
+    ];
+    for (const key of odd) {
+      const { status, text } = await search('order', key);
+      expect(status).toBe(200);
+      expect(text).toContain('Nothing is known of this code');
+      expect(text).not.toMatch(/<script>alert|<img/);
+    }
+    const before = proxy.requests.length;
+    expect((await search('review', '0')).status).toBe(422);
+    expect((await search('order', 'a\u0000b')).status).toBe(422);
+    expect((await search('order', 'x'.repeat(5000))).status).toBe(422);
+    expect((await search('order', 'x', { authorization: 'Bearer wrong' })).status).toBe(401);
+    for (const site of ['cross-site', 'same-site']) {
+      const { status, text } = await search('order', 'x', { 'sec-fetch-site': site });
+      expect([status, text.includes('Press Explain')]).toEqual([200, true]);
+    }
+    expect(proxy.requests).toHaveLength(before);
+    // A bookmark is the user's own.
+    expect((await search('order', 'x', { 'sec-fetch-site': 'none' })).text).toContain('Nothing is known');
+    expect(proxy.requests.length).toBeGreaterThan(before);
+
+    const answers = [];
+    for (let n = 0; n < 8; n += 1) answers.push(await search('review', '999999999999999'));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(3);
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused[0]?.text).toContain('Searches are limited');
+  });
+
+  test('one search runs at a time, and a shop or a service that is down leaves out only its own part', async () => {
+    const code = await pushed();
+    const held = Promise.withResolvers<void>();
+    const seen = Promise.withResolvers<void>();
+    const holding: Rule = async () => {
+      seen.resolve();
+      await held.promise;
+      return 'pass' as const;
+    };
+    proxy.use(holding);
+    const first = search('order', code);
+    await seen.promise;
+    expect((await search('order', code)).status).toBe(429);
+    held.resolve();
+    expect((await first).text).toContain('No difference');
+
+    proxy.use(() => ({ status: 503 }));
+    const isOut = await search('order', code);
+    expect(isOut.status).toBe(200);
+    expect(isOut.text).toMatch(/The service<\/h2><p>Not known: /);
+    expect(isOut.text).toContain('First tried');
+    expect(isOut.text).toContain('Total price');
+    const review = await search('review', '1');
+    expect(review.text).toContain('Not known: the service could not be asked.');
+    // Both together, with all further attempts.
+    expect(proxy.requests.length).toBeLessThanOrEqual(20);
+
+    proxy.use(() => 'pass');
+    await world.shop('alter table shop.orders rename to orders_elsewhere');
+    const noShop = await search('order', code);
+    expect(noShop.text).toMatch(/The shop<\/h2><p>Not known: /);
+    expect(noShop.text).toContain('Sub-orders');
+  });
+});
+
+test('a code is whole text without control characters, an id is a number that the warehouse can hold', () => {
+  const order = (key: string) => isValid({ of: 'order', key });
+  expect([order('A-1'), order('주문 1'), order('x'.repeat(200))]).toEqual([true, true, true]);
+  expect([order(''), order('x'.repeat(201)), order('a\nb'), order('\u0000'), order('\ud800')]).toEqual(
+    Array.from({ length: 5 }, () => false),
+  );
+  const review = (key: string) => isValid({ of: 'review', key });
+  expect(['1', '999999999999999'].map(review)).toEqual([true, true]);
+  expect(['0', '-1', '1e3', '01', '1 or 1=1', '9999999999999999'].map(review)).toEqual(
+    Array.from({ length: 6 }, () => false),
+  );
+});
