@@ -141,12 +141,18 @@ async function measure(size: number) {
   }
 
   const idle = [];
+  const kept = [];
   const changed = [];
   await cost(run);
   for (let n = 0; n < runs; n += 1) {
     // Past the instant of the last change, which the run reads again.
     await client.query('select pg_sleep(0.01)');
     idle.push(await cost(run));
+    const two = await cost(async (shop) => {
+      await run(shop);
+      await run(shop);
+    });
+    kept.push({ ms: two.ms - (idle.at(-1)?.ms ?? 0), buffers: two.buffers - (idle.at(-1)?.buffers ?? 0) });
     const touched = await client.query(
       `update shop.order_items set unit_price = unit_price + 1, modified_at = clock_timestamp()
        where order_id in (select 100000000 + 1 + (k * ${Math.floor(size / 100)} + ${n * 7}) % ${size} from generate_series(0, 99) k)`,
@@ -168,9 +174,15 @@ async function measure(size: number) {
     }
   });
   const buffersASlice = Math.round((many.buffers - one.buffers) / runs);
-  const result = { run: median(changed), idle: median(idle), slice: { ms: median(slices).ms, buffers: buffersASlice } };
+  const result = {
+    run: median(changed),
+    idle: median(idle),
+    kept: median(kept),
+    slice: { ms: median(slices).ms, buffers: buffersASlice },
+  };
   say(`  first batch of 50,000 planned in ${shown(firstBatch)}`);
   say(`  idle run:            ${shown(result.idle)}`);
+  say(`    over a connection that the run before left: ${shown(result.kept)}`);
   say(`  100 changed orders:  ${shown(result.run)}`);
   say(`  200 orders by code:  ${shown(result.slice)}`);
   say(
@@ -183,7 +195,7 @@ async function measure(size: number) {
   await client.end();
   return result;
 
-  /** Wall time and buffers of the work with a new connection to the shop, as every run of a worker has one. */
+  /** Wall time and buffers of the work with a new connection to the shop, as a command has one, and a worker that just started. */
   async function cost(work: (shop: Shop) => Promise<unknown>): Promise<Cost> {
     await endConnections(client);
     const before = await buffers(client, url);
@@ -201,7 +213,7 @@ function shown({ ms, buffers }: Cost): string {
   return `${ms.toFixed(1)} ms, ${buffers.toLocaleString('en')} shop buffers`;
 }
 
-/** A worker's pool closes its connection to the shop between two runs. */
+/** So that the next one is new. */
 async function endConnections(client: pg.Client): Promise<void> {
   await client.query(
     `select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'review-sync' and datname = current_database()`,

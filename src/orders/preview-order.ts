@@ -1,4 +1,4 @@
-import type { OrderBody } from '../review-api/index.ts';
+import { type OrderBody, type SubOrderPatch, sentAmount } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { orderLinks } from '../warehouse/order-links.ts';
@@ -119,13 +119,19 @@ function requestsOf({ shop, shown, withheld }: OrderLook): PreviewedRequest[] {
   const diff = diffSubOrders(detail?.sub_orders ?? [], lines, links, untouched);
   const subOrders = `/v1/orders/${detail?.id ?? ':order_id'}/sub_orders`;
   return [
-    { method: 'POST', path: '/v1/orders', body },
+    { method: 'POST', path: '/v1/orders', body: { ...body, total_price: sentAmount(body.total_price, 'total_price') } },
     ...diff.change.map((one): PreviewedRequest => {
-      return { method: 'PUT', path: `${subOrders}/${one.subOrderId}`, body: one.patch };
+      return { method: 'PUT', path: `${subOrders}/${one.subOrderId}`, body: withSentPrice(one.patch) };
     }),
     ...diff.remove.map((one): PreviewedRequest => {
       return { method: 'DELETE', path: `${subOrders}/${one.subOrderId}`, body: undefined };
     }),
-    ...diff.create.map((one): PreviewedRequest => ({ method: 'POST', path: subOrders, body: one.content })),
+    ...diff.create.map(
+      (one): PreviewedRequest => ({ method: 'POST', path: subOrders, body: withSentPrice(one.content) }),
+    ),
   ];
 }
+
+/** The client shortens amounts when it sends them. */
+const withSentPrice = <Body extends SubOrderPatch>(body: Body): Body =>
+  body.price === undefined ? body : { ...body, price: sentAmount(body.price, 'price') };

@@ -38,6 +38,7 @@ export type {
   CategoryListParams,
   CategoryPatch,
 } from './resources/categories.ts';
+export { sentAmount } from './resources/check.ts';
 export type { MoneyAmount, OrderDetail, OrderListItem, SubOrder } from './resources/order-shapes.ts';
 export type { OrderBody, OrderListAllParams, OrderListParams, OrderPatch } from './resources/orders.ts';
 export type { Page } from './resources/pages.ts';

@@ -24,12 +24,16 @@ export function optionalId(id: number | undefined, what: string): number | undef
   return id === undefined ? undefined : requireId(id, what);
 }
 
-/** Amounts are decimal text in whole units of the currency: floating point would lose cents. */
-export function requireAmount(amount: string, what: string): string {
+/**
+ * An amount as it is sent. Amounts are decimal text in whole units of the currency: floating point would lose cents.
+ *
+ * @returns the same amount without zeros beyond the cents: Postgres writes 1234 / 100.0 as `12.3400000000000000`.
+ */
+export function sentAmount(amount: string, what: string): string {
   if (typeof amount !== 'string' || !/^-?\d+(\.\d+)?$/.test(amount)) {
     throw new TypeError(`expected ${what} as decimal text such as "12.50", got ${lengthOf(amount)}`);
   }
-  return amount;
+  return amount.replace(/(\.\d\d\d*?)0+$/, '$1');
 }
 
 /** Ratings go from 1 to 5 (spec, 'Review'). */

@@ -1,6 +1,6 @@
 import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
 import { asObject, ignoreBody, parseJson, requireSameCode, ShapeError } from '../http/response-body.ts';
-import { requireAmount, requireCode, requireDay, requireId, requireLimit, requirePage } from './check.ts';
+import { requireCode, requireDay, requireId, requireLimit, requirePage, sentAmount } from './check.ts';
 import { asOrderDetail, asOrderListItem, type OrderDetail, type OrderListItem } from './order-shapes.ts';
 import { allPages, type Page, readPage } from './pages.ts';
 
@@ -149,9 +149,9 @@ function listQuery({ limit = 100, page = 1, paid_on, usernames }: OrderListParam
 
 function checked<Body extends OrderPatch>(body: Body): Body {
   if (body.code !== undefined) requireCode(body.code);
-  if (body.total_price !== undefined) requireAmount(body.total_price, 'total_price');
   if (body.user_grade_id !== undefined && body.user_grade_id !== null) requireId(body.user_grade_id, 'user_grade_id');
-  return body;
+  if (body.total_price === undefined) return body;
+  return { ...body, total_price: sentAmount(body.total_price, 'total_price') };
 }
 
 const readOrder = (response: HttpResponse) => asOrderDetail(parseJson(response));

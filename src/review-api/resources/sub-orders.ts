@@ -1,7 +1,7 @@
 import type { Call, CallOptions, Send } from '../http/call.ts';
 import { optionPairs } from '../http/encode.ts';
 import { asInteger, asObject, ignoreBody, parseJson } from '../http/response-body.ts';
-import { requireAmount, requireId } from './check.ts';
+import { requireId, sentAmount } from './check.ts';
 
 /** Fields of a new sub-order (spec, 'Sub-orders'). Dates are ISO 8601. */
 export type SubOrderBody = {
@@ -76,7 +76,7 @@ function pathOf(orderId: number, subOrderId?: number): string {
 }
 
 function params({ product_options, ...fields }: SubOrderPatch) {
-  if (fields.price !== undefined) requireAmount(fields.price, 'price');
+  const price = fields.price === undefined ? {} : { price: sentAmount(fields.price, 'price') };
   if (fields.product_id !== undefined) requireId(fields.product_id, 'product id');
-  return { ...fields, product_options: product_options === null ? [''] : optionPairs(product_options) };
+  return { ...fields, ...price, product_options: product_options === null ? [''] : optionPairs(product_options) };
 }

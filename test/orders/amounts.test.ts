@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { desiredOrder } from '../../src/orders/desired-order.ts';
+import { prepareOrder } from '../../src/orders/prepare-order.ts';
+import { sentAmount } from '../../src/review-api/index.ts';
+import { client, json, tinyService } from '../review-api/tiny-service.ts';
+
+test.each([
+  ['12.3400000000000000', '12.34'],
+  ['13900.0000000000000000', '13900.00'],
+  ['12.34500', '12.345'],
+  ['-0.10000', '-0.10'],
+  // As columns of whole units or of two decimals write them: what is sent of these never changes.
+  ['13900', '13900'],
+  ['100', '100'],
+  ['12.50', '12.50'],
+  ['12.5', '12.5'],
+  ['10.00', '10.00'],
+])('the amount %s is sent as %s', (given, sent) => {
+  expect(sentAmount(given, 'price')).toBe(sent);
+  expect(Number(sent)).toBe(Number(given));
+});
+
+test('orders and sub-orders are sent without the zeros that a division leaves', async () => {
+  const service = await tinyService(() => json({ id: 7 }));
+  const api = client(service.url);
+  await api.subOrders.create(5, { product_id: 3, price: '4.5000000000000000' });
+  await api.subOrders.update(5, 7, { price: '4.6000000000000000' });
+  const body = { code: 'A', created_at: '2024-01-01T00:00:00Z', total_price: '12.3400000000000000' };
+  await api.orders.upsert(body).catch(() => {});
+  const sent = service.calls().map(({ params }) => params);
+  expect(sent.flatMap((form) => form.get('price') ?? [])).toEqual(['4.50', '4.60']);
+  expect(sent.flatMap((form) => form.get('total_price') ?? []).slice(0, 1)).toEqual(['12.34']);
+});
+
+test('the fingerprint is of the shop’s own text and stays as it was, so that no unchanged order is pushed again', () => {
+  const order = { code: 'A', created_at: '2024-01-01T00:00:00.000000Z', total_price: '12.3400000000000000' };
+  const line = { order_code: 'A', line_code: '1', product_id: '7', price: '12.3400000000000000' };
+  const prepared = prepareOrder({ order, lines: [line] }, new Map());
+  if ('reason' in prepared) throw new Error(prepared.reason);
+  expect(desiredOrder(prepared, new Map()).fingerprint).toBe('fdZInOcyhYX3Jjxly72-Ep23duEC-bHEtT9lfdD_Yyo');
+});
