@@ -1,0 +1,201 @@
+import type { Rows, Stage } from './stage.ts';
+
+/** What is wrong, in a sentence with the key of the record. */
+export type Finding = string;
+
+export type OrderFacts = {
+  /** Changed without a date since the last complete reconcile: a run of changes does not see them. */
+  unseen: ReadonlySet<string>;
+  /** Whether a complete reconcile has just ended, with all systems up. */
+  isReconciled: boolean;
+  /** First day on which an order of the service was not in the shop, by code; kept from day to day. */
+  absentSince: Map<string, number>;
+  /** The last day on which the service refused a request without a reason. An order that it refused is sent again a day later. */
+  refusedOn: number;
+  day: number;
+};
+
+const seconds = (date: string) => `floor(extract(epoch from ${date}))::bigint`;
+const text = (value: string) => `nullif(${value}::text, '')`;
+
+const shopOrders = `
+  select o.code, jsonb_build_array(${seconds('moment(o.placed_at)')}, trim_scale(o.total), o.member, ${text('o.name')},
+      ${text('o.store')}, ${text('o.device')}, o.points) as state,
+    g.name as grade, nullif(o.email, '') as email, nullif(o.phone, '') as phone, o.removed_at is not null as is_removed,
+    moment(o.placed_at) > clock_timestamp() - interval '29 days' as is_young,
+    o.device is not null and o.device not in ('pc', 'mobile') as is_faulty
+  from orders o left join grades g on g.code = o.grade`;
+const shopLines = `
+  select order_code, line_code, product_code, price is null as is_faulty, jsonb_build_array(product_code, trim_scale(price), status,
+    ${seconds('moment(sent_at)')}, ${seconds('moment(delivered_at)')}, ${text('invoice')}, ${text('carrier')},
+    coalesce(options, '{}'))::text as state
+  from lines order by 1, 2`;
+
+const serviceOrders = `
+  select o.code, jsonb_build_array(${seconds('o.created_at')}, trim_scale(o.total_price), o.user_code, ${text('o.user_name')},
+      ${text('o.store_name')}, ${text('o.order_device')}, o.mileage) as state,
+    g.name as grade, nullif(o.user_email, '') as email, nullif(o.user_phone, '') as phone
+  from reference_service.orders o left join reference_service.user_grades g on g.id = o.user_grade_id`;
+const serviceLines = `
+  select o.code as order_code, reference_service.reviews_of(s) > 0 as has_reviews, jsonb_build_array(p.code, trim_scale(s.price),
+    s.status, ${seconds('s.delivery_started_at')}, ${seconds('s.delivered_at')}, ${text('s.invoice')},
+    ${text('s.delivery_service')}, s.product_options)::text as state
+  from reference_service.sub_orders s join reference_service.orders o on o.id = s.order_id
+  join reference_service.products p on p.id = s.product_id`;
+
+type Sides = {
+  orders: Map<string, Rows>;
+  lines: Map<string, Rows>;
+  serviceOrders: Map<string, Rows>;
+  serviceLines: Map<string, Rows>;
+  /** Open dead letters of orders and lines, by order. */
+  letters: Map<string, Rows>;
+  /** `order/line` of lines that wait for a product id. */
+  waiting: Set<string>;
+  /** Codes of products that some review in the warehouse names. */
+  products: Set<string>;
+};
+
+/** Compares the orders of shop and service, reading the tables of both. */
+export async function judgeOrders(stage: Stage, facts: OrderFacts): Promise<Finding[]> {
+  const sides = await readSides(stage);
+  const findings: Finding[] = [];
+  for (const [code, rows] of sides.orders) {
+    if (facts.unseen.has(code)) continue;
+    for (const problem of judgeOrder(code, rows, sides, facts, stage)) findings.push(`order ${code}: ${problem}`);
+  }
+  if (facts.isReconciled) findings.push(...judgeAbsent(sides, facts, stage));
+  return findings;
+}
+
+async function readSides({ shop, atService, warehouse }: Stage): Promise<Sides> {
+  const by = (rows: Rows, key: string) => Map.groupBy(rows, (row) => String(row[key]));
+  const [orders, lines, atOrders, atLines, letters, waiting, products] = await Promise.all([
+    shop(shopOrders),
+    shop(shopLines),
+    atService(serviceOrders),
+    atService(serviceLines),
+    warehouse(`select order_code, kind, key, reason from sync.dead_letters
+      where resolved_at is null and kind in ('order', 'order_line')`),
+    warehouse(`select order_code || '/' || line_code as key from sync.waiting_lines`),
+    warehouse('select distinct product_code from warehouse.reviews where product_code is not null'),
+  ]);
+  return {
+    orders: by(orders, 'code'),
+    lines: by(lines, 'order_code'),
+    serviceOrders: by(atOrders, 'code'),
+    serviceLines: by(atLines, 'order_code'),
+    letters: by(letters, 'order_code'),
+    waiting: new Set(waiting.map((row) => String(row.key))),
+    products: new Set(products.map((row) => String(row.product_code))),
+  };
+}
+
+function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, { setting }: Stage): Finding[] {
+  const [order] = rows;
+  if (!order) return [];
+  const letters = sides.letters.get(code) ?? [];
+  const reasons = letters.map((letter) => letter.reason).join('; ');
+  const lines = sides.lines.get(code) ?? [];
+  const serviceLines = sides.serviceLines.get(code) ?? [];
+  if (order.is_removed && rows.length === 1) return judgeRemoved(setting.deletes, { code, sides, letters });
+  const isTwice = rows.length > 1;
+  if (isTwice || order.is_faulty) {
+    return letters.some((letter) => letter.kind === 'order') ? [] : ['cannot be synced and is no dead letter'];
+  }
+  const { good, faulty } = usable(lines);
+  // The order was emptied: its sub-orders stay until somebody allows their removal.
+  if (lines.length === 0 && serviceLines.length > 0 && letters.length > 0) return [];
+  if (letters.length > 0 && faulty.length === 0) {
+    const isRetried = facts.day - facts.refusedOn <= 2 && letters.every((letter) => /status 422/.test(String(letter.reason)));
+    return isRetried || /allow-removals/.test(reasons) ? [] : [`is a dead letter though nothing is wrong with it: ${reasons}`];
+  }
+  const findings: Finding[] = [];
+  for (const line of faulty) {
+    if (!letters.some((letter) => String(letter.key).startsWith(`${code}/${line.line_code}`))) {
+      findings.push(`line ${line.line_code} cannot be synced and is no dead letter`);
+    }
+  }
+  const [found] = sides.serviceOrders.get(code) ?? [];
+  if (!found) return [...findings, 'is missing at the service'];
+  if (JSON.stringify(found.state) !== JSON.stringify(order.state)) {
+    findings.push(`is ${JSON.stringify(order.state)} in the shop and ${JSON.stringify(found.state)} at the service`);
+  }
+  if (facts.isReconciled) {
+    if (order.grade !== found.grade) findings.push(`has grade ${order.grade}, at the service ${found.grade}`);
+    findings.push(...judgeContact(order, found));
+  }
+  findings.push(...judgeLines(code, { good, faulty, serviceLines }, sides, facts));
+  return findings;
+}
+
+function judgeRemoved(deletes: 'off' | 'send', { code, sides, letters }: { code: string; sides: Sides; letters: Rows }) {
+  if (deletes === 'off' || !sides.serviceOrders.has(code) || letters.length > 0) return [];
+  const isKept = sides.serviceLines.get(code)?.some((line) => line.has_reviews);
+  return isKept ? [] : ['was removed in the shop and is still at the service'];
+}
+
+/** What is young is complete, what the shop cleared is cleared. Whether anything was disclosed is for contact.ts to say. */
+function judgeContact(order: Rows[number], found: Rows[number]): Finding[] {
+  return (['email', 'phone'] as const).flatMap((field) => {
+    if (order[field] === null && found[field] !== null) return [`has no ${field} in the shop, but one at the service`];
+    if (order.is_young && order[field] !== found[field]) return [`is young, and its ${field} is not at the service`];
+    return [];
+  });
+}
+
+/** Of lines with one code the service can have one. */
+function usable(lines: Rows): { good: Rows; faulty: Rows } {
+  const [good, faulty]: [Rows, Rows] = [[], []];
+  const seen = new Set<unknown>();
+  for (const line of lines) {
+    (line.is_faulty || seen.has(line.line_code) ? faulty : good).push(line);
+    seen.add(line.line_code);
+  }
+  return { good, faulty };
+}
+
+type OrderLines = { good: Rows; faulty: Rows; serviceLines: Rows };
+
+function judgeLines(code: string, { good, faulty, serviceLines }: OrderLines, sides: Sides, facts: OrderFacts): Finding[] {
+  const findings: Finding[] = [];
+  const left = [...serviceLines];
+  let waiting = 0;
+  for (const line of good) {
+    // Of two equal ones, the one without reviews is compared first: the other may be a kept one.
+    const at = left.findIndex((found) => found.state === line.state);
+    if (at >= 0) left.splice(at, 1);
+    else waiting += 1;
+    if (at >= 0) continue;
+    if (!sides.waiting.has(`${code}/${line.line_code}`)) {
+      findings.push(`line ${line.line_code} ${line.state} is not at the service, which has ${states(left)}`);
+    } else if (facts.isReconciled && sides.products.has(String(line.product_code))) {
+      findings.push(`line ${line.line_code} waits although its product ${line.product_code} is known`);
+    }
+  }
+  // The sub-order of a line that cannot be read, or whose new product is not known yet, is not changed.
+  const extra = left.filter((line) => !line.has_reviews).slice(faulty.length + waiting);
+  if (extra.length > 0) findings.push(`the service has sub-orders that the shop does not: ${states(extra)}`);
+  return findings;
+}
+
+const states = (lines: Rows) => lines.map((line) => line.state).join(', ') || 'none';
+
+/** Days that a deletion may take which no query shows: two rescans a day apart, and the days without one. */
+const absentAtMost = 4;
+
+function judgeAbsent(sides: Sides, { absentSince, day }: OrderFacts, { setting }: Stage): Finding[] {
+  const findings: Finding[] = [];
+  for (const code of absentSince.keys()) {
+    if (sides.orders.has(code) || !sides.serviceOrders.has(code)) absentSince.delete(code);
+  }
+  for (const code of sides.serviceOrders.keys()) {
+    if (sides.orders.has(code)) continue;
+    if (!absentSince.has(code)) absentSince.set(code, day);
+    const isKept = sides.serviceLines.get(code)?.some((line) => line.has_reviews);
+    if (setting.deletes === 'off' || isKept) continue;
+    const days = day - (absentSince.get(code) ?? day);
+    if (days > absentAtMost) findings.push(`order ${code}: is gone from the shop for ${days} days and still at the service`);
+  }
+  return findings;
+}

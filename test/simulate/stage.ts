@@ -1,0 +1,130 @@
+import pg from 'pg';
+import { runProgram } from '../../src/cli/program.ts';
+import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
+import { startRuleProxy } from '../harness/rule-proxy.ts';
+import { type ShopDates, type ShopFeed, shopSchema, writeShopQueries } from './shop.ts';
+
+/** What differs between two simulations from the beginning. */
+export type Setting = {
+  zone: string;
+  dates: ShopDates;
+  feed: ShopFeed;
+  deletes: 'off' | 'send';
+  lastPageLink: 'real' | 'capped' | 'absent';
+};
+
+export type Rows = Record<string, unknown>[];
+export type Database = (text: string, values?: unknown[]) => Promise<Rows>;
+
+/** Where a run takes place: the three databases, the service and what stands before it. */
+export type Stage = {
+  setting: Setting;
+  shop: Database;
+  atService: Database;
+  warehouse: Database;
+  urls: { shop: string; service: string; warehouse: string };
+  proxy: Awaited<ReturnType<typeof startRuleProxy>>;
+  environment: Record<string, string>;
+  /** Seconds by which the service's clock is wrong. */
+  setServiceClock(skewSeconds: number): void;
+  expireTokens(): Promise<void>;
+  close(): Promise<void>;
+};
+
+let stages = 0;
+
+/** Makes three empty databases, the schema of the shop and the warehouse, and starts the service. */
+export async function openStage(server: EmbeddedDatabase, setting: Setting): Promise<Stage> {
+  stages += 1;
+  const [shop, service, warehouse] = await Promise.all(
+    ['shop', 'service', 'warehouse'].map((name) => server.createDatabase(`${name}_${process.pid}_${stages}`)),
+  );
+  if (!shop || !service || !warehouse) throw new Error('no database was created');
+  const urls = { shop, service, warehouse };
+  const pools = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, openPool(url)]));
+  let skewSeconds = 0;
+  const reference = await startReferenceService({
+    databaseUrl: service,
+    timeZone: setting.zone,
+    lastPageLink: setting.lastPageLink,
+    now: () => new Date(Date.now() + skewSeconds * 1000),
+  });
+  const proxy = await startRuleProxy(reference.url);
+  const environment = {
+    SHOP_DATABASE_URL: shop,
+    WAREHOUSE_DATABASE_URL: warehouse,
+    SHOP_SQL_DIR: await writeShopQueries(setting.feed),
+    SHOP_TIME_ZONE: setting.zone,
+    REVIEW_API_BASE_URL: proxy.url,
+    REVIEW_API_CLIENT_ID: 'demo',
+    REVIEW_API_CLIENT_SECRET: 'demo',
+    REVIEW_API_TIME_ZONE: setting.zone,
+    ORDER_DELETES: setting.deletes,
+    // A job of a process that was killed is taken over within a second of real time.
+    TAKE_OVER_SECONDS: '1',
+    LOG_LEVEL: 'warn',
+  };
+  const database = (name: string): Database => {
+    return async (text, values) => {
+      const pool = pools[name];
+      if (!pool) throw new Error(`no database ${name}`);
+      const result: pg.QueryResult | pg.QueryResult[] = await pool.query(text, values);
+      return [result].flat().at(-1)?.rows ?? [];
+    };
+  };
+  const stage: Stage = {
+    setting,
+    shop: database('shop'),
+    atService: database('service'),
+    warehouse: database('warehouse'),
+    urls,
+    proxy,
+    environment,
+    setServiceClock: (seconds) => {
+      skewSeconds = seconds;
+    },
+    expireTokens: () => reference.expireTokens(),
+    async close() {
+      await proxy.close();
+      await reference.close();
+      await Promise.all(Object.values(pools).map((pool) => pool.end()));
+    },
+  };
+  await stage.shop(shopSchema(setting.dates, setting.zone));
+  const migrated = await command(stage, ['migrate']);
+  if (migrated.status !== 0) throw new Error(`migrate failed: ${migrated.stderr}`);
+  return stage;
+}
+
+function openPool(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 2, application_name: 'simulation' });
+  pool.on('error', () => {});
+  return pool;
+}
+
+export type End = { args: readonly string[]; status: number; stdout: string; stderr: string };
+
+/** Runs the command line in this process: same arguments, environment, output and exit status. */
+export async function command(
+  { environment }: Stage,
+  args: readonly string[],
+  signal: AbortSignal = new AbortController().signal,
+): Promise<End> {
+  let [stdout, stderr] = ['', ''];
+  const writeError = (text: string) => {
+    stderr += text;
+  };
+  const status = await runProgram({
+    args,
+    environment,
+    signal,
+    writeOut: (text) => {
+      stdout += text;
+    },
+    writeError,
+    isTerminal: false,
+    writeLog: writeError,
+  });
+  return { args, status, stdout, stderr };
+}
