@@ -25,7 +25,9 @@ export function watchContacts() {
         const known = given.get(code) ?? new Set();
         given.set(code, known);
         if (isOld && !known.has(`${field} ${value}`)) {
-          findings.push(`order ${code} of ${form.get('created_at')}: its ${field} was disclosed on ${new Date().toISOString()}`);
+          findings.push(
+            `order ${code} of ${form.get('created_at')}: its ${field} was disclosed on ${new Date().toISOString()}`,
+          );
         }
         known.add(`${field} ${value}`);
       }

@@ -107,8 +107,11 @@ function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, {
   // The order was emptied: its sub-orders stay until somebody allows their removal.
   if (lines.length === 0 && serviceLines.length > 0 && letters.length > 0) return [];
   if (letters.length > 0 && faulty.length === 0) {
-    const isRetried = facts.day - facts.refusedOn <= 2 && letters.every((letter) => /status 422/.test(String(letter.reason)));
-    return isRetried || /allow-removals/.test(reasons) ? [] : [`is a dead letter though nothing is wrong with it: ${reasons}`];
+    const isRetried =
+      facts.day - facts.refusedOn <= 2 && letters.every((letter) => /status 422/.test(String(letter.reason)));
+    return isRetried || /allow-removals/.test(reasons)
+      ? []
+      : [`is a dead letter though nothing is wrong with it: ${reasons}`];
   }
   const findings: Finding[] = [];
   for (const line of faulty) {
@@ -129,7 +132,10 @@ function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, {
   return findings;
 }
 
-function judgeRemoved(deletes: 'off' | 'send', { code, sides, letters }: { code: string; sides: Sides; letters: Rows }) {
+function judgeRemoved(
+  deletes: 'off' | 'send',
+  { code, sides, letters }: { code: string; sides: Sides; letters: Rows },
+) {
   if (deletes === 'off' || !sides.serviceOrders.has(code) || letters.length > 0) return [];
   const isKept = sides.serviceLines.get(code)?.some((line) => line.has_reviews);
   return isKept ? [] : ['was removed in the shop and is still at the service'];
@@ -157,7 +163,12 @@ function usable(lines: Rows): { good: Rows; faulty: Rows } {
 
 type OrderLines = { good: Rows; faulty: Rows; serviceLines: Rows };
 
-function judgeLines(code: string, { good, faulty, serviceLines }: OrderLines, sides: Sides, facts: OrderFacts): Finding[] {
+function judgeLines(
+  code: string,
+  { good, faulty, serviceLines }: OrderLines,
+  sides: Sides,
+  facts: OrderFacts,
+): Finding[] {
   const findings: Finding[] = [];
   const left = [...serviceLines];
   let waiting = 0;
@@ -195,7 +206,8 @@ function judgeAbsent(sides: Sides, { absentSince, day }: OrderFacts, { setting }
     const isKept = sides.serviceLines.get(code)?.some((line) => line.has_reviews);
     if (setting.deletes === 'off' || isKept) continue;
     const days = day - (absentSince.get(code) ?? day);
-    if (days > absentAtMost) findings.push(`order ${code}: is gone from the shop for ${days} days and still at the service`);
+    if (days > absentAtMost)
+      findings.push(`order ${code}: is gone from the shop for ${days} days and still at the service`);
   }
   return findings;
 }

@@ -11,7 +11,9 @@ export type ReviewFacts = {
 };
 
 const milliseconds = (date: string) => `floor(extract(epoch from ${date}) * 1000)`;
-const fields = (product: string) => `jsonb_build_array(r.display, r.message, r.score, r.user_name, r.user_code, r.likes_count, r.order_code,
+const fields = (
+  product: string,
+) => `jsonb_build_array(r.display, r.message, r.score, r.user_name, r.user_code, r.likes_count, r.order_code,
   ${milliseconds('r.created_at')}, ${milliseconds('r.updated_at')}, ${product})::text as state`;
 
 const atServiceSql = `select r.id, r.created_at < '2000-01-01' as is_implausible,
@@ -43,19 +45,29 @@ export async function judgeReviews(stage: Stage, facts: ReviewFacts): Promise<Fi
     if (problem) differences.set(id, { problem, isOld: review.is_old === true && found === undefined });
   }
   for (const [id, row] of facts.isReconciled ? held : []) {
-    if (!row.is_deleted) differences.set(id, { problem: 'is gone from the service and alive in the warehouse', isOld: row.is_old === true });
+    if (!row.is_deleted)
+      differences.set(id, {
+        problem: 'is gone from the service and alive in the warehouse',
+        isOld: row.is_old === true,
+      });
   }
   return findings(differences, facts);
 }
 
-function difference(review: Rows[number], found: Rows[number] | undefined, deadLetter: string | undefined): string | undefined {
+function difference(
+  review: Rows[number],
+  found: Rows[number] | undefined,
+  deadLetter: string | undefined,
+): string | undefined {
   if (deadLetter !== undefined) {
     return review.is_implausible ? undefined : `is a dead letter though nothing is wrong with it: ${deadLetter}`;
   }
   if (review.is_implausible) return 'has an implausible date and is no dead letter';
   if (!found) return 'is missing in the warehouse';
   if (found.is_deleted) return 'is marked as deleted, and the service has it';
-  return found.state === review.state ? undefined : `is ${review.state} at the service and ${found.state} in the warehouse`;
+  return found.state === review.state
+    ? undefined
+    : `is ${review.state} at the service and ${found.state} in the warehouse`;
 }
 
 function findings(differences: Map<string, { problem: string; isOld: boolean }>, facts: ReviewFacts): Finding[] {

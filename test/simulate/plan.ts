@@ -26,7 +26,7 @@ const dayMs = 86_400_000;
 
 /** Draws all that will happen. Pure: the same for the same arguments. */
 export function planSimulation(seed: number, dayCount: number, rates: Rates): Plan {
-  const random = createRandom(seed);
+  const random = createRandom(seed).fork('simulation');
   const setting: Setting = {
     zone: random.pick(zones),
     dates: random.pick(['instants', 'local']),
@@ -47,11 +47,13 @@ export function planSimulation(seed: number, dayCount: number, rates: Rates): Pl
 
 function planMoments(random: Random, rates: Rates): Moment[] {
   // Often at night, where clocks change.
-  const hours = [random.next() * 4, 6 + random.next() * 12].slice(random.chance(0.5) ? 0 : 1);
+  const hours = [random.next() * 4, 6 + random.next() * 12].slice(random.chance(0.4) ? 0 : 1);
   return hours.map((hour) => {
-    const events = Object.entries(rates.events)
-      .filter(([, rate]) => random.chance(rate))
-      .map(([kind]) => ({ kind, seed: random.integer(0, 1e9) }));
+    // Each kind draws from a stream of its own: a new kind leaves the others where they are.
+    const events = Object.entries(rates.events).flatMap(([kind, rate]) => {
+      const ofKind = random.fork(`${kind} at ${hour}`);
+      return ofKind.chance(rate) ? [{ kind, seed: ofKind.integer(0, 1e9) }] : [];
+    });
     const fault = { kind: random.weighted(Object.entries(rates.faults)), seed: random.integer(0, 1e9) };
     const runs = random.weighted<Moment['runs']>([
       [['orders', 'reviews'], 10],

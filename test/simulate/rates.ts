@@ -21,6 +21,8 @@ const rates: Readonly<Record<string, number>> = {
 };
 
 export const usualRates: Rates = {
-  events: Object.fromEntries([...Object.keys(shopEvents), ...Object.keys(serviceEvents)].map((kind) => [kind, rates[kind] ?? usual])),
+  events: Object.fromEntries(
+    [...Object.keys(shopEvents), ...Object.keys(serviceEvents)].map((kind) => [kind, rates[kind] ?? usual]),
+  ),
   faults: Object.fromEntries(faultKinds.map((kind) => [kind, 1])),
 };

@@ -46,7 +46,8 @@ function change(set: string, where = 'true', most = 6): Event {
 
 const now = 'clock_timestamp()';
 /** Not before the service's beginning, and never within the overlap of a run: these are late. */
-const daysAgo = (least: number, most: number) => `${now} - interval '${least} days' - (hashtext(n || $2) & 1023) / 1023.0 * interval '${most - least} days'`;
+const daysAgo = (least: number, most: number) =>
+  `${now} - interval '${least} days' - (hashtext(n || $2) & 1023) / 1023.0 * interval '${most - least} days'`;
 
 export const serviceEvents: Readonly<Record<string, Event>> = {
   newReviews: async (stage, random) => {

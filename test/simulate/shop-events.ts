@@ -13,10 +13,10 @@ const age = (days: number) => `moment(placed_at) > clock_timestamp() - interval 
 
 /** Some codes, the same for the same seed. */
 async function codes({ shop }: Stage, random: Random, where: string, most: number): Promise<string[]> {
-  const rows = await shop(
-    `select code from orders where ${where} group by code order by md5(code || $1) limit $2`,
-    [String(random.integer(0, 1e9)), random.integer(1, most)],
-  );
+  const rows = await shop(`select code from orders where ${where} group by code order by md5(code || $1) limit $2`, [
+    String(random.integer(0, 1e9)),
+    random.integer(1, most),
+  ]);
   return rows.map((row) => String(row.code));
 }
 
@@ -171,9 +171,15 @@ const changeCategories: Event = async ({ shop }, random) => {
   await shop(
     `insert into categories values ($1, $2, $3, $4) on conflict (code) do update
      set name = excluded.name, parent = excluded.parent, status = excluded.status`,
-    [`c${code}`, `분류 ${random.integer(1, 1000)}`, code > 3 ? `c${random.integer(1, 3)}` : null, random.pick(['visible', 'hidden'])],
+    [
+      `c${code}`,
+      `분류 ${random.integer(1, 1000)}`,
+      code > 3 ? `c${random.integer(1, 3)}` : null,
+      random.pick(['visible', 'hidden']),
+    ],
   );
-  if (code > 3) await shop(`insert into categories values ('c1', 'C1', null, 'visible'), ('c2', 'C2', null, 'visible'),
+  if (code > 3)
+    await shop(`insert into categories values ('c1', 'C1', null, 'visible'), ('c2', 'C2', null, 'visible'),
     ('c3', 'C3', null, 'visible') on conflict do nothing`);
   return { touchesCatalog: true };
 };
@@ -207,9 +213,12 @@ export const shopEvents: Readonly<Record<string, Event>> = {
   fieldsAreFilled: change(`name = '이름', store = '서울점', device = 'mobile', points = 3, grade = 'g2'`),
   gradeChanges: change(`grade = 'g' || (hashtext(code) & 3)`),
   contactIsEmptied: change('email = null, phone = null', { where: 'true' }),
-  contactIsFilled: change(`email = coalesce(email, code || '@late.example.com'), phone = coalesce(phone, '011-' || code)`, {
-    where: 'true',
-  }),
+  contactIsFilled: change(
+    `email = coalesce(email, code || '@late.example.com'), phone = coalesce(phone, '011-' || code)`,
+    {
+      where: 'true',
+    },
+  ),
   contactChanges: change(`email = total || '@new.example.com'`, { where: 'true' }),
   orderIsMarkedRemoved: change('removed_at = stamp(clock_timestamp())', { most: 3 }),
   removalIsUndone: change('removed_at = null', { where: 'removed_at is not null', most: 3 }),
@@ -221,18 +230,25 @@ export const shopEvents: Readonly<Record<string, Event>> = {
     await stage.shop(`update orders set ${dated} where code = any($1)`, [some]);
     return {};
   },
-  priceIsMissing: changeLines((ours) => `update lines set price = null where ${ours} and line_code = '1'`, { where: age(35) }),
-  lineComesTwice: changeLines((ours) => `insert into lines select * from lines where ${ours} and line_code = '1'`, { where: age(35) }),
+  priceIsMissing: changeLines((ours) => `update lines set price = null where ${ours} and line_code = '1'`, {
+    where: age(35),
+  }),
+  lineComesTwice: changeLines((ours) => `insert into lines select * from lines where ${ours} and line_code = '1'`, {
+    where: age(35),
+  }),
   lineIsAdded: changeLines(addLine),
   lineIsDeleted: changeLines(keepAndDeleteLine),
   linesReturn: changeLines(returnLines),
   lineIsCancelled: changeLines((ours) => `update lines set status = 'cancelled' where ${ours} and line_code = '1'`),
-  lineGetsAnotherCode: changeLines((ours) => `update lines set line_code = 'Y' || line_code where ${ours} and length(line_code) < 4`),
+  lineGetsAnotherCode: changeLines(
+    (ours) => `update lines set line_code = 'Y' || line_code where ${ours} and length(line_code) < 4`,
+  ),
   lineGetsAnotherProduct: changeLines(
     (ours) => `update lines set product_code = 'P' || (hashtext(product_code || order_code) & 63) where ${ours}`,
   ),
   optionsChange: changeLines((ours) => `update lines set options = '{"사이즈": "M"}' where ${ours}`),
   deliveryIsUndone: changeLines(
-    (ours) => `update lines set sent_at = null, delivered_at = null, invoice = null, carrier = null, status = 'paid' where ${ours}`,
+    (ours) =>
+      `update lines set sent_at = null, delivered_at = null, invoice = null, carrier = null, status = 'paid' where ${ours}`,
   ),
 };

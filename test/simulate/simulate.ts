@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
+import { patienceMs } from '../harness/patience.ts';
 import type { Clock } from './clock.ts';
 import { watchContacts } from './contact.ts';
 import { ruleWith } from './faults.ts';
@@ -19,8 +20,8 @@ export type Simulated = { days: number; runs: number; failure?: Failure };
 export type Hands = {
   server: EmbeddedDatabase;
   clock: Clock;
-  /** Called after each day. */
-  onDay?: (day: Day, line: string) => void;
+  /** Called after each day, with what happened on it. */
+  onDay?: ((day: Day, story: readonly string[]) => void) | undefined;
   /** For tests of the judge: breaks something in secret. */
   sabotage?: (stage: Stage, day: number) => Promise<void>;
 };
@@ -65,7 +66,8 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
     story: [],
   };
   const at = (day: number, hour: number) => {
-    const localMs = plan.start.getTime() + offsetMs(plan.setting.zone, plan.start.getTime()) + (day - 1) * dayMs + hour * 3_600_000;
+    const localMs =
+      plan.start.getTime() + offsetMs(plan.setting.zone, plan.start.getTime()) + (day - 1) * dayMs + hour * 3_600_000;
     return new Date(localMs - offsetMs(plan.setting.zone, localMs - offsetMs(plan.setting.zone, localMs)));
   };
   const failed = (day: number, findings: Finding[]): Simulated => ({
@@ -76,7 +78,6 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
   try {
     await events.takeBackup?.(stage, createRandom(0));
     for (const day of plan.days) {
-      const startedMs = performance.now();
       memory.story = [];
       for (const moment of day.moments) {
         hands.clock.set(at(day.number, moment.hour));
@@ -91,7 +92,7 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
         const findings = [...(await endDay({ stage, watch, memory, day })), ...watch.take()];
         if (findings.length > 0) return failed(day.number, findings);
       }
-      hands.onDay?.(day, `${Math.round(performance.now() - startedMs)} ms`);
+      hands.onDay?.(day, memory.story);
     }
     return { days: plan.days.length, runs: memory.runs };
   } finally {
@@ -102,7 +103,8 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
 async function requireVirtualTime({ shop }: Stage): Promise<void> {
   const [row] = await shop('select extract(epoch from clock_timestamp())::float8 as seconds');
   const apart = Math.abs(Number(row?.seconds) - Date.now() / 1000);
-  if (apart > 60) throw new Error(`the clocks of Postgres and Node are ${apart} s apart: Postgres is not in virtual time`);
+  if (apart > 60)
+    throw new Error(`the clocks of Postgres and Node are ${apart} s apart: Postgres is not in virtual time`);
 }
 
 async function happen(stage: Stage, moment: Moment, memory: Memory): Promise<void> {
@@ -128,8 +130,12 @@ async function runMoment(now: Now, moment: Moment): Promise<Finding[]> {
   now.stage.setServiceClock(0);
   const isDone = (flow: string) => ends.some((end) => end.status === 0 && end.args[1] === flow);
   const judged = await Promise.all([
-    isDone('orders') ? judgeOrders(now.stage, { ...factsOf(now), unseen: now.memory.unseenOrders, isReconciled: false }) : [],
-    isDone('reviews') ? judgeReviews(now.stage, { ...factsOf(now), unseen: now.memory.unseenReviews, isReconciled: false }) : [],
+    isDone('orders')
+      ? judgeOrders(now.stage, { ...factsOf(now), unseen: now.memory.unseenOrders, isReconciled: false })
+      : [],
+    isDone('reviews')
+      ? judgeReviews(now.stage, { ...factsOf(now), unseen: now.memory.unseenReviews, isReconciled: false })
+      : [],
   ]);
   return [...ends.flatMap(judgeEnd), ...judged.flat()];
 }
@@ -151,12 +157,14 @@ async function runCommand({ stage, memory }: Now, args: readonly string[], stop?
   const startedMs = performance.now();
   const end = await bounded(command(stage, args, stop), args);
   const said = `${end.stdout} ${end.stderr}`.replace(/\s+/g, ' ').trim();
-  memory.story.push(`  ${args.join(' ')}: ${end.status} after ${Math.round(performance.now() - startedMs)} ms. ${said}`);
+  memory.story.push(
+    `  ${args.join(' ')}: ${end.status} after ${Math.round(performance.now() - startedMs)} ms. ${said}`,
+  );
   return end;
 }
 
 /** No command may take longer, in real seconds: what waits for ever is a failure, too. */
-const longestRunMs = 150_000;
+const longestRunMs = patienceMs(120);
 
 async function bounded(end: Promise<End>, args: readonly string[]): Promise<End> {
   const ended = new AbortController();
