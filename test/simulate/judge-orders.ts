@@ -10,7 +10,7 @@ export type OrderFacts = {
   isReconciled: boolean;
   /** First day on which an order of the service was not in the shop, by code; kept from day to day. */
   absentSince: Map<string, number>;
-  /** The last day on which the service refused a request without a reason. An order that it refused is sent again a day later. */
+  /** The last day on which the service refused a request without a reason. */
   refusedOn: number;
   day: number;
 };
@@ -104,14 +104,12 @@ function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, {
     return letters.some((letter) => letter.kind === 'order') ? [] : ['cannot be synced and is no dead letter'];
   }
   const { good, faulty } = usable(lines);
+  // What was refused is sent again a day later.
+  if (facts.day - facts.refusedOn <= 2 && /status 422/.test(reasons)) return [];
   // The order was emptied: its sub-orders stay until somebody allows their removal.
   if (lines.length === 0 && serviceLines.length > 0 && letters.length > 0) return [];
   if (letters.length > 0 && faulty.length === 0) {
-    const isRetried =
-      facts.day - facts.refusedOn <= 2 && letters.every((letter) => /status 422/.test(String(letter.reason)));
-    return isRetried || /allow-removals/.test(reasons)
-      ? []
-      : [`is a dead letter though nothing is wrong with it: ${reasons}`];
+    return /allow-removals/.test(reasons) ? [] : [`is a dead letter though nothing is wrong with it: ${reasons}`];
   }
   const findings: Finding[] = [];
   for (const line of faulty) {

@@ -18,7 +18,7 @@ export type Failure = { day: number; at: string; findings: Finding[]; story: str
 export type Simulated = { days: number; runs: number; failure?: Failure };
 
 export type Hands = {
-  server: EmbeddedDatabase;
+  server: Pick<EmbeddedDatabase, 'createDatabase'>;
   clock: Clock;
   /** Called after each day, with what happened on it. */
   onDay?: ((day: Day, story: readonly string[]) => void) | undefined;

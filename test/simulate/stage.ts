@@ -35,7 +35,7 @@ export type Stage = {
 let stages = 0;
 
 /** Makes three empty databases, the schema of the shop and the warehouse, and starts the service. */
-export async function openStage(server: EmbeddedDatabase, setting: Setting): Promise<Stage> {
+export async function openStage(server: Pick<EmbeddedDatabase, 'createDatabase'>, setting: Setting): Promise<Stage> {
   stages += 1;
   const [shop, service, warehouse] = await Promise.all(
     ['shop', 'service', 'warehouse'].map((name) => server.createDatabase(`${name}_${process.pid}_${stages}`)),

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
+import { createDatabase } from '../harness/database.ts';
+import { watchContacts } from './contact.ts';
+import { judgeOrders } from './judge-orders.ts';
+import { judgeReviews } from './judge-reviews.ts';
+import { happenings, type Plan, planSimulation } from './plan.ts';
+import { usualRates } from './rates.ts';
+import { serviceEvents } from './service-events.ts';
+import { shopEvents } from './shop-events.ts';
+import { shrink } from './shrink.ts';
+import { simulate } from './simulate.ts';
+import { command, openStage, type Setting, type Stage } from './stage.ts';
+
+const setting: Setting = { zone: 'Europe/Berlin', dates: 'local', feed: 'feed', deletes: 'send', lastPageLink: 'real' };
+const server = { createDatabase: () => createDatabase() };
+/** These tests live in real time: all days are today. */
+const clock = { set: () => {} };
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage(server, setting);
+  await serviceEvents.reviewsOfOneSecond?.(stage, createRandom(1));
+  await shopEvents.salesDay?.(stage, createRandom(2));
+  for (const flow of ['reviews', 'orders']) expect((await command(stage, ['sync', flow])).stderr).not.toContain('→');
+});
+
+afterAll(() => stage.close());
+
+async function judge(): Promise<string[]> {
+  const facts = { isReconciled: true, absentSince: new Map(), differsSince: new Map(), refusedOn: -9, day: 9 };
+  const none = new Set<never>();
+  const [orders, reviews] = [
+    await judgeOrders(stage, { ...facts, unseen: none }),
+    await judgeReviews(stage, { ...facts, unseen: none }),
+  ];
+  return [...orders, ...reviews];
+}
+
+const one = (table: string) => `(select id from reference_service.${table} order by id limit 1)`;
+
+const defects: [name: string, break_: (stage: Stage) => Promise<unknown>, found: RegExp][] = [
+  [
+    'a sub-order that is there twice',
+    ({ atService }) =>
+      atService(`insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
+        select order_id, product_id, price, now(), now() from reference_service.sub_orders where id = ${one('sub_orders')}`),
+    /order O\d+: the service has sub-orders that the shop does not/,
+  ],
+  [
+    'a sub-order that is missing',
+    ({ atService }) =>
+      atService(
+        `delete from reference_service.sub_orders where id = (select max(id) - 5 from reference_service.sub_orders)`,
+      ),
+    /order O\d+: line \w+ .* is not at the service/,
+  ],
+  [
+    'an order that is missing',
+    ({ atService }) =>
+      atService(`delete from reference_service.orders where id = (select max(id) from reference_service.orders)`),
+    /order O\d+: is missing at the service/,
+  ],
+  [
+    'a total that differs',
+    ({ atService }) =>
+      atService(`update reference_service.orders set total_price = total_price + 1 where id = ${one('orders')}`),
+    /order O\d+: is .* in the shop and .* at the service/,
+  ],
+  [
+    'an e-mail address that the shop cleared',
+    ({ shop }) => shop(`update orders set email = null where code = 'O7'`),
+    /order O7: has no email in the shop, but one at the service/,
+  ],
+  [
+    'a dead letter without a cause',
+    ({ warehouse }) =>
+      warehouse(
+        `insert into sync.dead_letters (kind, key, order_code, reason, payload) values ('order', 'O9', 'O9', 'bad', '{}')`,
+      ),
+    /order O9: is a dead letter though nothing is wrong with it: bad/,
+  ],
+  [
+    'a review that is missing',
+    ({ warehouse }) => warehouse(`delete from warehouse.reviews where id = (select min(id) from warehouse.reviews)`),
+    /review \d+ is missing in the warehouse/,
+  ],
+  [
+    'an older version of a review',
+    ({ warehouse }) =>
+      warehouse(`update warehouse.reviews set message = 'old' where id = (select max(id) from warehouse.reviews)`),
+    /review \d+ is .* at the service and .*old.* in the warehouse/,
+  ],
+  [
+    'a review that is gone and alive',
+    ({ atService }) => atService(`delete from reference_service.reviews where id = ${one('reviews')}`),
+    /review \d+ is gone from the service and alive in the warehouse/,
+  ],
+];
+
+test('the judge finds nothing where both sides agree, and names each defect that is put in by hand', async () => {
+  expect(await judge()).toEqual([]);
+  for (const [name, breakIt, expected] of defects) {
+    const before = await judge();
+    await breakIt(stage);
+    const found = (await judge()).filter((finding) => !before.includes(finding));
+    expect([name, found]).toEqual([name, expect.arrayContaining([expect.stringMatching(expected)])]);
+  }
+});
+
+test('a simulation names the day on which something was broken in secret', async () => {
+  const { days, ...plan } = planSimulation(3, 3, {
+    events: { newOrders: 1, newReviews: 1 },
+    faults: { tokensExpire: 1 },
+  });
+  const quiet = days.map((day) => ({ ...day, isOffline: false, moments: day.moments.slice(0, 1) }));
+  const simulated = await simulate(
+    { ...plan, days: quiet },
+    {
+      server,
+      clock,
+      sabotage: async ({ atService }, day) => {
+        if (day === 2) await atService(`update reference_service.orders set total_price = 12345`);
+      },
+    },
+  );
+  expect(simulated.failure).toMatchObject({
+    day: 2,
+    findings: expect.arrayContaining([expect.stringContaining('12345')]),
+  });
+});
+
+test('of a failing plan the shortest prefix with the fewest happenings is found', async () => {
+  const plan = planSimulation(5, 60, usualRates);
+  const ofDay = (day: number, { days }: Plan) =>
+    happenings({ ...plan, days: days.filter((one) => one.number === day) });
+  const [cause] = ofDay(20, plan).filter(({ kind }) => kind !== 'newOrders');
+  const [earlier] = ofDay(11, plan).filter(({ kind }) => kind === 'newOrders');
+  // Fails on day 23 where both happened.
+  const run = async (tried: Plan) => {
+    const seeds = happenings(tried).map(({ seed }) => seed);
+    const isBroken = [cause, earlier].every((one) => one && seeds.includes(one.seed));
+    return isBroken && tried.days.length >= 23 ? 23 : undefined;
+  };
+  const shrunk = await shrink(plan, 31, run, { tries: 200 });
+  expect(shrunk.plan.days).toHaveLength(23);
+  expect(happenings(shrunk.plan)).toEqual([earlier, cause]);
+  expect(await shrink(plan, 31, async () => undefined, { tries: 200 })).toMatchObject({
+    isRepeatable: false,
+    tries: 1,
+  });
+});
+
+test('a seed always gives the same plan, and another seed another one', () => {
+  const planOf = (seed: number) => planSimulation(seed, 30, usualRates);
+  expect(planOf(1)).toEqual(planOf(1));
+  expect(planOf(1)).not.toEqual(planOf(2));
+});
+
+test('only a value that is new to the service counts as disclosed', () => {
+  const watch = watchContacts();
+  const request = (createdAt: Date, email: string) => ({
+    method: 'POST',
+    path: '/v1/orders',
+    form: new URLSearchParams({ code: 'A', created_at: createdAt.toISOString(), user_email: email }),
+  });
+  const [young, old] = [new Date(), new Date(Date.now() - 31 * 86_400_000)];
+  watch.see(request(young, 'a@example.com'));
+  watch.see(request(old, 'a@example.com'));
+  expect(watch.take()).toEqual([]);
+  watch.see(request(old, 'b@example.com'));
+  expect(watch.take()).toEqual([expect.stringContaining('its user_email was disclosed')]);
+  watch.forget('A');
+  watch.see(request(old, 'a@example.com'));
+  expect(watch.take()).toHaveLength(1);
+});
