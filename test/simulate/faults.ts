@@ -6,7 +6,7 @@ import type { Database, Stage } from './stage.ts';
 
 /** What a fault may do besides to its requests. */
 export type FaultHands = {
-  /** Asks the commands of the moment to end, as SIGTERM does. */
+  /** Ends the commands of the moment: asks them to, as SIGTERM does, or kills them. */
   stop(): void;
 };
 
@@ -45,6 +45,13 @@ const faults: Readonly<Record<string, { requests: number; writesOnly?: boolean; 
     strike: (_request, { stop }) => {
       stop();
       return 'pass';
+    },
+  },
+  isKilled: {
+    requests: 1,
+    strike: (_request, { stop }) => {
+      stop();
+      return 'lose';
     },
   },
   isStoppedBeforeResponse: {

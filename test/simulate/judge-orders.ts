@@ -21,7 +21,7 @@ const text = (value: string) => `nullif(${value}::text, '')`;
 const shopOrders = `
   select o.code, jsonb_build_array(${seconds('moment(o.placed_at)')}, trim_scale(o.total), o.member, ${text('o.name')},
       ${text('o.store')}, ${text('o.device')}, o.points) as state,
-    g.name as grade, nullif(o.email, '') as email, nullif(o.phone, '') as phone, o.removed_at is not null as is_removed,
+    g.name as grade, o.grade is not null and g.code is null as is_grade_unknown, nullif(o.email, '') as email, nullif(o.phone, '') as phone, o.removed_at is not null as is_removed,
     moment(o.placed_at) > clock_timestamp() - interval '29 days' as is_young,
     o.device is not null and o.device not in ('pc', 'mobile') as is_faulty
   from orders o left join grades g on g.code = o.grade`;
@@ -37,7 +37,7 @@ const serviceOrders = `
     g.name as grade, nullif(o.user_email, '') as email, nullif(o.user_phone, '') as phone
   from reference_service.orders o left join reference_service.user_grades g on g.id = o.user_grade_id`;
 const serviceLines = `
-  select o.code as order_code, reference_service.reviews_of(s) > 0 as has_reviews, jsonb_build_array(p.code, trim_scale(s.price),
+  select o.code as order_code, s.id::text as id, reference_service.reviews_of(s) > 0 as has_reviews, jsonb_build_array(p.code, trim_scale(s.price),
     s.status, ${seconds('s.delivery_started_at')}, ${seconds('s.delivered_at')}, ${text('s.invoice')},
     ${text('s.delivery_service')}, s.product_options)::text as state
   from reference_service.sub_orders s join reference_service.orders o on o.id = s.order_id
@@ -52,6 +52,8 @@ type Sides = {
   letters: Map<string, Rows>;
   /** `order/line` of lines that wait for a product id. */
   waiting: Set<string>;
+  /** The sub-orders of lines, by `order/line`: what CONTRACT.md promises of `sync.sub_order_links`. */
+  links: Map<string, string>;
   /** Codes of products that some review in the warehouse names. */
   products: Set<string>;
 };
@@ -70,7 +72,7 @@ export async function judgeOrders(stage: Stage, facts: OrderFacts): Promise<Find
 
 async function readSides({ shop, atService, warehouse }: Stage): Promise<Sides> {
   const by = (rows: Rows, key: string) => Map.groupBy(rows, (row) => String(row[key]));
-  const [orders, lines, atOrders, atLines, letters, waiting, products] = await Promise.all([
+  const [orders, lines, atOrders, atLines, letters, waiting, links, products] = await Promise.all([
     shop(shopOrders),
     shop(shopLines),
     atService(serviceOrders),
@@ -78,6 +80,7 @@ async function readSides({ shop, atService, warehouse }: Stage): Promise<Sides> 
     warehouse(`select order_code, kind, key, reason from sync.dead_letters
       where resolved_at is null and kind in ('order', 'order_line')`),
     warehouse(`select order_code || '/' || line_code as key from sync.waiting_lines`),
+    warehouse(`select order_code || '/' || line_code as key, sub_order_id::text as id from sync.sub_order_links`),
     warehouse('select distinct product_code from warehouse.reviews where product_code is not null'),
   ]);
   return {
@@ -87,6 +90,7 @@ async function readSides({ shop, atService, warehouse }: Stage): Promise<Sides> 
     serviceLines: by(atLines, 'order_code'),
     letters: by(letters, 'order_code'),
     waiting: new Set(waiting.map((row) => String(row.key))),
+    links: new Map(links.map((row) => [String(row.key), String(row.id)])),
     products: new Set(products.map((row) => String(row.product_code))),
   };
 }
@@ -123,7 +127,9 @@ function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, {
     findings.push(`is ${JSON.stringify(order.state)} in the shop and ${JSON.stringify(found.state)} at the service`);
   }
   if (facts.isReconciled) {
-    if (order.grade !== found.grade) findings.push(`has grade ${order.grade}, at the service ${found.grade}`);
+    // A grade that user_grades.sql does not show is not sent, and the one before stays.
+    if (order.grade !== found.grade && !order.is_grade_unknown)
+      findings.push(`has grade ${order.grade}, at the service ${found.grade}`);
     findings.push(...judgeContact(order, found));
   }
   findings.push(...judgeLines(code, { good, faulty, serviceLines }, sides, facts));
@@ -169,12 +175,13 @@ function judgeLines(
 ): Finding[] {
   const findings: Finding[] = [];
   const left = [...serviceLines];
-  let waiting = 0;
+  // The sub-order of a line that cannot be read, or whose new product is not known yet, is not changed.
+  const unchanged = new Set(faulty.map((line) => sides.links.get(`${code}/${line.line_code}`)));
   for (const line of good) {
     // Of two equal ones, the one without reviews is compared first: the other may be a kept one.
     const at = left.findIndex((found) => found.state === line.state);
     if (at >= 0) left.splice(at, 1);
-    else waiting += 1;
+    else unchanged.add(sides.links.get(`${code}/${line.line_code}`));
     if (at >= 0) continue;
     if (!sides.waiting.has(`${code}/${line.line_code}`)) {
       findings.push(`line ${line.line_code} ${line.state} is not at the service, which has ${states(left)}`);
@@ -182,8 +189,7 @@ function judgeLines(
       findings.push(`line ${line.line_code} waits although its product ${line.product_code} is known`);
     }
   }
-  // The sub-order of a line that cannot be read, or whose new product is not known yet, is not changed.
-  const extra = left.filter((line) => !line.has_reviews).slice(faulty.length + waiting);
+  const extra = left.filter((line) => !line.has_reviews && !unchanged.has(String(line.id)));
   if (extra.length > 0) findings.push(`the service has sub-orders that the shop does not: ${states(extra)}`);
   return findings;
 }

@@ -5,8 +5,19 @@ const tablesSql = `select format('%I.%I', n.nspname, c.relname) as name
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('sync', 'bullmq') and c.relkind = 'r' order by 1`;
 
+/**
+ * The most rows of tables whose size follows something else than the number of runs in the last 90 days: the size of the shop, or
+ * a limit of BullMQ's own (about 10,000 events a queue).
+ */
+const bounds: Readonly<Record<string, number>> = {
+  'sync.order_links': Number.POSITIVE_INFINITY,
+  'sync.sub_order_links': Number.POSITIVE_INFINITY,
+  'sync.waiting_lines': Number.POSITIVE_INFINITY,
+  'bullmq.event': 40_000,
+};
+
 /** Rows of each table of review-sync's own. */
-export async function countRows({ warehouse }: Stage): Promise<Map<string, number>> {
+async function countRows({ warehouse }: Stage): Promise<Map<string, number>> {
   const tables = (await warehouse(tablesSql)).map((row) => String(row.name));
   const counts = tables.map((name) => `select '${name}' as name, count(*)::integer as rows from ${name}`);
   const rows = await warehouse(counts.join(' union all '));
@@ -14,7 +25,7 @@ export async function countRows({ warehouse }: Stage): Promise<Map<string, numbe
 }
 
 /** The state that review-sync keeps, and what the last runs of a quiet day said. */
-export async function judgeState(stage: Stage, ends: readonly End[], _day: number): Promise<Finding[]> {
+export async function judgeState(stage: Stage, ends: readonly End[], day: number): Promise<Finding[]> {
   const [open] = await stage.warehouse(`select
     (select count(*)::integer from sync.dead_letters where resolved_at is null) as letters,
     (select count(*)::integer from sync.open_gaps) as gaps,
@@ -23,6 +34,10 @@ export async function judgeState(stage: Stage, ends: readonly End[], _day: numbe
   for (const { args, status, stderr, stdout } of ends) {
     if (status === 0 || Number(open?.letters) > 0) continue;
     findings.push(`${args.join(' ')} is incomplete on a quiet day, without any dead letter: ${stderr}${stdout}`);
+  }
+  for (const [name, rows] of await countRows(stage)) {
+    const most = bounds[name] ?? 400 + 20 * Math.min(day, 100);
+    if (rows > most) findings.push(`${name} has ${rows} rows on day ${day}, expected at most ${most}`);
   }
   if (Number(open?.runs) > 0) findings.push(`${open?.runs} runs have not ended on a quiet day`);
   if (Number(open?.gaps) > 0) findings.push(`${open?.gaps} gaps of reviews are open on a quiet day`);

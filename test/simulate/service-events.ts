@@ -11,7 +11,7 @@ async function writeReviews({ atService }: Stage, random: Random, { count, creat
   const salt = String(random.integer(0, 1e9));
   await atService(
     `insert into reference_service.products (code)
-     select distinct 'P' || (hashtext(n || $2) & 63) from generate_series(1, $1::integer) n on conflict (code) do nothing`,
+     select distinct 'P' || (hashtext(n || $2) & 31) from generate_series(1, $1::integer) n on conflict (code) do nothing`,
     [count, salt],
   );
   const rows = await atService(
@@ -24,7 +24,7 @@ async function writeReviews({ atService }: Stage, random: Random, { count, creat
      select '후기 ' || n || $2, nullif((hashtext(n || $2) & 7) % 6, 0), '손님' || n, k.user_code, ${createdSql}, ${updatedSql ?? createdSql},
        coalesce(case when n % 3 > 0 then k.product_id end, p.id), case when n % 3 = 1 then k.code end, case when n % 3 = 2 then k.id end
      from generate_series(1, $1::integer) n
-     join reference_service.products p on p.code = 'P' || (hashtext(n || $2) & 63)
+     join reference_service.products p on p.code = 'P' || (hashtext(n || $2) & 31)
      left join picked k using (n)
      returning id`,
     [count, salt],

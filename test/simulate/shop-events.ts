@@ -66,7 +66,7 @@ async function makeOrders({ shop }: Stage, random: Random, count: number, ageSql
        returning code, placed_at
      ), made_lines as (
        insert into lines
-       select code, l::text, 'P' || (hashtext(code || l || $3) & 63), (hashtext(code || l) & 255)::numeric / 2, 'paid', null, null,
+       select code, l::text, 'P' || (hashtext(code || l || $3) & 31), (hashtext(code || l) & 255)::numeric / 2, 'paid', null, null,
          null, null, case when l = 2 then '{"색상": "남색"}'::jsonb end, placed_at
        from made, generate_series(1, 1 + (hashtext(code || $3) & 3) % 3) l
      )
@@ -92,7 +92,7 @@ const newOrders: Event = async (stage, random) => {
 };
 
 const addLine = (isOurs: string) => `
-  insert into lines select order_code, 'X' || count(*), 'P' || (hashtext(order_code) & 63), 11, 'paid', null, null, null, null,
+  insert into lines select order_code, 'X' || count(*), 'P' || (hashtext(order_code) & 31), 11, 'paid', null, null, null, null,
     null, null from lines where ${isOurs} group by order_code`;
 const keepAndDeleteLine = (isOurs: string) => `
   with gone as (delete from lines where ${isOurs} and line_code = '2' returning *) insert into gone_lines select * from gone`;
@@ -244,7 +244,7 @@ export const shopEvents: Readonly<Record<string, Event>> = {
     (ours) => `update lines set line_code = 'Y' || line_code where ${ours} and length(line_code) < 4`,
   ),
   lineGetsAnotherProduct: changeLines(
-    (ours) => `update lines set product_code = 'P' || (hashtext(product_code || order_code) & 63) where ${ours}`,
+    (ours) => `update lines set product_code = 'P' || (hashtext(product_code || order_code) & 31) where ${ours}`,
   ),
   optionsChange: changeLines((ours) => `update lines set options = '{"사이즈": "M"}' where ${ours}`),
   deliveryIsUndone: changeLines(

@@ -10,8 +10,9 @@ import { judgeReviews } from './judge-reviews.ts';
 import { judgeState } from './judge-state.ts';
 import { type Day, type Moment, offsetMs, type Plan } from './plan.ts';
 import { serviceEvents } from './service-events.ts';
-import { shopEvents } from './shop-events.ts';
-import { command, type End, openStage, type Stage } from './stage.ts';
+import { type Event, shopEvents } from './shop-events.ts';
+import { command, type End, killableCommand, openStage, type Stage } from './stage.ts';
+import { upgrade } from './upgrade.ts';
 
 /** `story`: what happened on the day, line by line. */
 export type Failure = { day: number; at: string; findings: Finding[]; story: string[] };
@@ -39,7 +40,7 @@ type Memory = {
 };
 
 const dayMs = 86_400_000;
-const events = { ...shopEvents, ...serviceEvents };
+const events: Readonly<Record<string, Event>> = { ...shopEvents, ...serviceEvents, upgrade };
 
 /**
  * Lives through the days of a plan.
@@ -126,7 +127,8 @@ async function runMoment(now: Now, moment: Moment): Promise<Finding[]> {
   const stopping = new AbortController();
   if (moment.fault?.kind === 'recordIsRefused') now.memory.refusedOn = now.day.number;
   now.stage.proxy.use(ruleWith(now.stage, now.watch, moment.fault, { stop: () => stopping.abort() }));
-  const ends = await Promise.all(moment.runs.map((run) => runOne(now, run, stopping.signal)));
+  const isKilled = moment.fault?.kind === 'isKilled';
+  const ends = await Promise.all(moment.runs.map((run) => runOne(now, run, { isKilled, stop: stopping.signal })));
   now.stage.setServiceClock(0);
   const isDone = (flow: string) => ends.some((end) => end.status === 0 && end.args[1] === flow);
   const judged = await Promise.all([
@@ -147,15 +149,27 @@ const factsOf = ({ memory: { absentSince, differsSince, refusedOn }, day }: Now)
   day: day.number,
 });
 
-async function runOne(now: Now, run: Moment['runs'][number], stop: AbortSignal): Promise<End> {
-  if (run !== 'worker') return runCommand(now, ['sync', run], stop);
-  return runCommand(now, ['worker'], AbortSignal.any([stop, AbortSignal.timeout(2500)]));
+type HowToRun = {
+  /** Ends the command: by SIGKILL, or as SIGTERM does. */
+  isKilled: boolean;
+  stop: AbortSignal;
+};
+
+async function runOne(now: Now, run: Moment['runs'][number], { isKilled, stop }: HowToRun): Promise<End> {
+  const isWorker = run === 'worker';
+  const args = isWorker ? ['worker'] : ['sync', run];
+  const signal = isWorker ? AbortSignal.any([stop, AbortSignal.timeout(workerMs)]) : stop;
+  return note(now, args, isKilled ? killableCommand(now.stage, args, signal) : command(now.stage, args, signal));
 }
 
-async function runCommand({ stage, memory }: Now, args: readonly string[], stop?: AbortSignal): Promise<End> {
+/** How long a worker works, in real milliseconds. */
+const workerMs = 2500;
+
+/** Adds the end of a command to the story of the day. */
+async function note({ memory }: Now, args: readonly string[], running: Promise<End>): Promise<End> {
   memory.runs += 1;
   const startedMs = performance.now();
-  const end = await bounded(command(stage, args, stop), args);
+  const end = await bounded(running, args);
   const said = `${end.stdout} ${end.stderr}`.replace(/\s+/g, ' ').trim();
   memory.story.push(
     `  ${args.join(' ')}: ${end.status} after ${Math.round(performance.now() - startedMs)} ms. ${said}`,
@@ -190,7 +204,7 @@ async function endDay(now: Now): Promise<Finding[]> {
   stage.proxy.use(ruleWith(stage, now.watch, undefined, { stop: () => {} }));
   const findings: Finding[] = [];
   const run = async (...args: string[]) => {
-    const end = await runCommand(now, ['sync', ...args]);
+    const end = await note(now, ['sync', ...args], command(stage, ['sync', ...args]));
     findings.push(...judgeEnd(end));
     return end;
   };

@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { runProgram } from '../../src/cli/program.ts';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
@@ -15,7 +19,7 @@ export type Setting = {
 };
 
 export type Rows = Record<string, unknown>[];
-export type Database = (text: string, values?: unknown[]) => Promise<Rows>;
+export type Database = (sql: string, values?: unknown[]) => Promise<Rows>;
 
 /** Where a run takes place: the three databases, the service and what stands before it. */
 export type Stage = {
@@ -66,10 +70,10 @@ export async function openStage(server: Pick<EmbeddedDatabase, 'createDatabase'>
     LOG_LEVEL: 'warn',
   };
   const database = (name: string): Database => {
-    return async (text, values) => {
+    return async (sql, values) => {
       const pool = pools[name];
       if (!pool) throw new Error(`no database ${name}`);
-      const result: pg.QueryResult | pg.QueryResult[] = await pool.query(text, values);
+      const result: pg.QueryResult | pg.QueryResult[] = await pool.query(sql, values);
       return [result].flat().at(-1)?.rows ?? [];
     };
   };
@@ -127,4 +131,23 @@ export async function command(
     writeLog: writeError,
   });
   return { args, status, stdout, stderr };
+}
+
+const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+
+/** Runs the command line in a process of its own, which is killed when the signal comes. Status 1 then. */
+export async function killableCommand(
+  { environment }: Stage,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<End> {
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const kill = () => void child.kill('SIGKILL');
+  signal.addEventListener('abort', kill);
+  const ended = once(child, 'close');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [status] = await ended;
+  signal.removeEventListener('abort', kill);
+  return { args, status: status ?? 1, stdout, stderr };
 }
