@@ -28,7 +28,7 @@ async function countRows({ warehouse }: Stage): Promise<Map<string, number>> {
 export async function judgeState(stage: Stage, ends: readonly End[], day: number): Promise<Finding[]> {
   const [open] = await stage.warehouse(`select
     (select count(*)::integer from sync.dead_letters where resolved_at is null) as letters,
-    (select count(*)::integer from sync.open_gaps) as gaps,
+    (select count(*)::integer from sync.open_gaps where kind <> 'unwritten') as gaps,
     (select count(*)::integer from sync.runs where finished_at is null) as runs`);
   const findings: Finding[] = [];
   for (const { args, status, stderr, stdout } of ends) {
