@@ -38,40 +38,36 @@ async function judge(): Promise<string[]> {
   return [...orders, ...reviews];
 }
 
-const one = (table: string) => `(select id from reference_service.${table} order by id limit 1)`;
+const orderOf = (code: string) => `(select id from reference_service.orders where code = '${code}')`;
 
 const defects: [name: string, break_: (stage: Stage) => Promise<unknown>, found: RegExp][] = [
   [
     'a sub-order that is there twice',
     ({ atService }) =>
       atService(`insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
-        select order_id, product_id, price, now(), now() from reference_service.sub_orders where id = ${one('sub_orders')}`),
+        select order_id, product_id, price, now(), now() from reference_service.sub_orders where order_id = ${orderOf('O1')} limit 1`),
     /order O\d+: the service has sub-orders that the shop does not/,
   ],
   [
     'a sub-order that is missing',
-    ({ atService }) =>
-      atService(
-        `delete from reference_service.sub_orders where id = (select max(id) - 5 from reference_service.sub_orders)`,
-      ),
+    ({ atService }) => atService(`delete from reference_service.sub_orders where order_id = ${orderOf('O2')}`),
     /order O\d+: line \w+ .* is not at the service/,
   ],
   [
     'an order that is missing',
-    ({ atService }) =>
-      atService(`delete from reference_service.orders where id = (select max(id) from reference_service.orders)`),
+    ({ atService }) => atService(`delete from reference_service.orders where id = ${orderOf('O3')}`),
     /order O\d+: is missing at the service/,
   ],
   [
     'a total that differs',
     ({ atService }) =>
-      atService(`update reference_service.orders set total_price = total_price + 1 where id = ${one('orders')}`),
+      atService(`update reference_service.orders set total_price = total_price + 1 where id = ${orderOf('O4')}`),
     /order O\d+: is .* in the shop and .* at the service/,
   ],
   [
     'an e-mail address that the shop cleared',
-    ({ shop }) => shop(`update orders set email = null where code = 'O7'`),
-    /order O7: has no email in the shop, but one at the service/,
+    ({ shop }) => shop(`update orders set email = null where code = 'O5'`),
+    /order O5: has no email in the shop, but one at the service/,
   ],
   [
     'a dead letter without a cause',
