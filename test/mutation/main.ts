@@ -1,7 +1,7 @@
 /**
  * `npm run mutate`: breaks the program on purpose, in a copy, and shows which tests notice.
  *
- *     npm run mutate                       all mutations; an hour or two on two cores
+ *     npm run mutate                       all mutations; within an hour on two cores
  *     npm run mutate watermark "full page" only those whose name holds one of the texts
  *     npm run mutate -- --check            only whether each mutation still fits its file
  *
@@ -102,12 +102,14 @@ type VitestReport = {
   testResults: { message: string; assertionResults: { status: string; fullName: string }[] }[];
 };
 
-/** Runs a test file until its first failure, and gives that test's name; undefined where all pass. */
+/** Runs a test file, or one test of it, until its first failure, and gives that test's name; undefined where all pass. */
 async function firstFailure(copy: string, test: string): Promise<string | undefined> {
   const report = join(copy, 'mutation-report.json');
   await rm(report, { force: true });
   const vitest = join(copy, 'node_modules/vitest/vitest.mjs');
-  const args = [vitest, 'run', test, '--bail=1', '--reporter=json', `--outputFile=${report}`];
+  const [file = test, name] = test.split(' > ');
+  const args = [vitest, 'run', file, '--bail=1', '--reporter=json', `--outputFile=${report}`];
+  if (name !== undefined) args.push('-t', name);
   const run = spawn(process.execPath, args, { cwd: copy, stdio: 'ignore', timeout: longestRunMs });
   const [status] = await once(run, 'exit');
   if (status === 0) return undefined;

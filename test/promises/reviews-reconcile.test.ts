@@ -32,7 +32,7 @@ const gone = (world: World) =>
   world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id');
 const reconcile = (world: World) => runCli(['sync', 'reconcile', '--json'], world.environment);
 
-test('what is gone is marked, what came back is unmarked, and what is only hidden from the lists stays', async () => {
+test('what is gone is marked, and what came back is unmarked', async () => {
   const world = await synced(150);
   await world.atService('create table kept as select * from reference_service.reviews where id = 7');
   await world.atService('delete from reference_service.reviews where id in (7, 90, 150)');
