@@ -1,7 +1,7 @@
 /**
  * `npm run mutate`: breaks the program on purpose, in a copy, and shows which tests notice.
  *
- *     npm run mutate                       all mutations; within an hour on two cores
+ *     npm run mutate                       all mutations; about a minute each
  *     npm run mutate watermark "full page" only those whose name holds one of the texts
  *     npm run mutate -- --check            only whether each mutation still fits its file
  *
