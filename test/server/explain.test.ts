@@ -142,6 +142,8 @@ describe('with a shop and a service', () => {
     expect(isOut.text).toMatch(/The service<\/h2><p>Not known: /);
     expect(isOut.text).toContain('First tried');
     expect(isOut.text).toContain('Total price');
+    // This path has the shop's rows as they are.
+    for (const value of await customers()) expect(isOut.text).not.toContain(value);
     const review = await searched('review', '1');
     expect(review.text).toContain('Not known: the service could not be asked.');
     // Both together, with all further attempts, and once more where the machine was slow.
