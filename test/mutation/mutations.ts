@@ -343,7 +343,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/reviews/reconcile.ts',
     find: "'created', { since, job: options.job }",
     replace: "'created', { since }",
-    tests: [`${reviews('reconcile')} > the newest days are read each time, all else once a month`],
+    tests: [`${reviews('reconcile')} > what a sync has read does not count as read by reconcile`],
   },
   // Runs.
   {

@@ -47,6 +47,14 @@ test('what is gone is marked, and what came back is unmarked', async () => {
   expect(await world.warehouse('select * from sync.absent_reviews')).toEqual([]);
 });
 
+test('what a sync has read does not count as read by reconcile: a review that was deleted since is found', async () => {
+  // No day counts as recent, so that only what is covered decides.
+  const world = await synced(3, { environment: { RECONCILE_DAYS: '0' } });
+  await world.atService('delete from reference_service.reviews where id = 1');
+  expect(await reconcile(world)).toMatchObject({ status: 0 });
+  expect(await gone(world)).toEqual([{ id: 1 }]);
+});
+
 test('a service that suddenly answers with nothing, or with little, deletes nothing, and says so', async () => {
   const world = await synced(150);
   await world.atService('create table kept as select * from reference_service.reviews');
