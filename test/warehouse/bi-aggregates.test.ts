@@ -9,7 +9,7 @@ import { openWorld } from '../harness/world.ts';
 
 let warehouse: Warehouse;
 beforeEach(async () => {
-  warehouse = await openWarehouse({ url: await createDatabase(), connections: 3 });
+  warehouse = await openWarehouse({ url: await createDatabase(), connections: 5 });
 });
 afterEach(() => warehouse.close());
 
@@ -117,9 +117,9 @@ test('writers and folds at the same time leave exact counts', async () => {
   await migrateWarehouse(warehouse.db);
   await run(orders(1));
   let isWriting = true;
-  const folding = (async () => {
+  const folding = [1, 2].map(async () => {
     while (isWriting) await foldChanges(warehouse.db);
-  })();
+  });
   // Both writers change the same orders: one their reviews, the other their deliveries.
   const landing = (async () => {
     for (let at = 0; at < 600; at += 30) await run(reviews(`generate_series(${at}, ${at + 60})`, at));
@@ -129,7 +129,7 @@ test('writers and folds at the same time leave exact counts', async () => {
   })();
   await Promise.all([landing, pushing]);
   isWriting = false;
-  await folding;
+  await Promise.all(folding);
   expect(await wrongCounts(warehouse.db)).toEqual([]);
   await foldChanges(warehouse.db);
   expect(await wrongCounts(warehouse.db)).toEqual([]);
