@@ -16,14 +16,15 @@ test('a life of orders in Vendure on Postgres arrives at the service as the shop
 test.skipIf(!hasMariadb)(
   'a life of orders in Vendure on MariaDB arrives at the service as the shop has it',
   async () => {
-    const database = await createMysqlDatabase();
+    // Vendure's process writes UTC, and MariaDB's own clock is that of New York.
+    const database = await createMysqlDatabase('mariadb', { timeZone: 'America/New_York' });
     const run = (sql: string) => database.query(`set sql_mode = 'ANSI_QUOTES'; ${sql}`);
     const shop = await openPresetWorld('vendure-mysql', {
       timeZone: 'UTC',
       products: ['10', '20'],
       database: { url: database.url, run, drop: database.drop },
     });
-    await lifeInVendure(shop, ':now');
+    await lifeInVendure(shop, `convert_tz(:now, '+00:00', @@global.time_zone)`);
   },
 );
 

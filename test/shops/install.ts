@@ -18,7 +18,8 @@ export async function installShop(folder: string): Promise<void> {
   const installed = join(folder, 'node_modules', '.installed-lock.json');
   if (existsSync(installed) && (await readFile(installed, 'utf8')) === (await readFile(lock, 'utf8'))) return;
   console.log(`installing ${folder} (once; some minutes)`);
-  const npm = spawn('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--omit=optional'], {
+  // Not `npm ci`: it refuses a lock file that lacks optional packages of other platforms, which not every registry has.
+  const npm = spawn('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--omit=optional'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -27,7 +28,7 @@ export async function installShop(folder: string): Promise<void> {
   const [status] = await once(npm, 'close');
   if (status !== 0) {
     throw new ShopUnavailable(
-      `npm ci ended with status ${status} in ${folder}:\n${output.slice(-1500)}\n` +
+      `npm install ended with status ${status} in ${folder}:\n${output.slice(-1500)}\n` +
         'The packages come from the npm registry: check the network and the registry that npm uses (npm config get registry), then run the command again.',
     );
   }

@@ -1,4 +1,4 @@
-import { openShop } from '../../src/shop/index.ts';
+import type { Shop as ShopReader } from '../../src/shop/index.ts';
 import { datesOf, differences } from './compare.ts';
 import type { ReviewSync } from './review-sync.ts';
 import type { Shop, Step } from './shop.ts';
@@ -36,19 +36,20 @@ export async function live(shop: Shop, sync: ReviewSync, [first, ...steps]: read
   note(`${first?.name}: backfill orders`, await compare());
   await sync.run('sync', 'orders');
 
-  const feed = openFeed(sync);
+  const reader = await sync.openShop();
   try {
     for (const { name, act, isInFeed = true } of steps) {
-      const since = await feed.now();
+      // In whole seconds, as some databases date their rows. The sync before took longer than that.
+      const since = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
       await act();
       const changed = await changedOrders(shop, sync);
-      const shown = await feed.codesSince(since);
+      const shown = await codesSince(reader, since);
       const texts = isInFeed ? missing(changed, shown) : unexpected(changed, shown);
       await sync.run('sync', isInFeed ? 'orders' : 'reconcile');
       note(name, [...texts, ...(await compare())]);
     }
   } finally {
-    await feed.close();
+    await reader.close();
   }
 
   const writes = sync.writes();
@@ -64,7 +65,9 @@ async function setUp(shop: Shop, sync: ReviewSync): Promise<string[]> {
   const output = await sync.run('init');
   await sync.run('migrate');
   await sync.knowProducts(await shop.products());
-  const doctor = await sync.run('doctor');
+  // On a busy machine a system may not respond within the 8 s that the doctor gives it.
+  const first = await sync.tryRun('doctor');
+  const doctor = first.status === 0 ? first.output : await sync.run('doctor');
   console.log(doctor.slice(doctor.indexOf('shop\n'), doctor.indexOf('service\n')));
   return output.includes(`(preset ${shop.preset})`) ? [] : [`it says: ${output}`];
 }
@@ -102,15 +105,8 @@ function unexpected(changed: readonly string[], shown: ReadonlySet<string>): str
   return changed.every((code) => shown.has(code)) ? ['the feed shows it, although the step says that it cannot'] : [];
 }
 
-/** The change feed of the preset, as `sync orders` reads it. */
-function openFeed({ environment: { SHOP_DATABASE_URL = '', SHOP_SQL_DIR = '', SHOP_TIME_ZONE } }: ReviewSync) {
-  const shop = openShop({ url: SHOP_DATABASE_URL, sqlDir: SHOP_SQL_DIR, connections: 1, timeZone: SHOP_TIME_ZONE });
-  return {
-    now: async () => new Date().toISOString(),
-    async codesSince(at: string): Promise<Set<string>> {
-      const { keys } = await shop.changedSince({ at, code: '' }, 1000);
-      return new Set(keys.map(({ code }) => code));
-    },
-    close: () => shop.close(),
-  };
+/** Orders that the change feed of the preset shows since then, as `sync orders` reads it. */
+async function codesSince(shop: ShopReader, at: string): Promise<Set<string>> {
+  const { keys } = await shop.changedSince({ at, code: '' }, 1000);
+  return new Set(keys.map(({ code }) => code));
 }

@@ -10,6 +10,9 @@
 import { ShopUnavailable } from './install.ts';
 import { shops } from './shops.ts';
 
+// `exit` ends the shops, see processes.ts.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
+
 const texts = process.argv.slice(2);
 const chosen = shops.filter(({ name }) => texts.length === 0 || texts.some((text) => name.includes(text)));
 if (chosen.length === 0) {

@@ -1,9 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import pg from 'pg';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
+import { openShop, type Shop as ShopReader } from '../../src/shop/index.ts';
 import { type Ended, runProgram } from './processes.ts';
 import type { Shop } from './shop.ts';
 
@@ -43,7 +45,8 @@ export type ReviewSync = {
   catalog(): Promise<{ categories: Record<string, string>; grades: string[] }>;
   /** Requests that wrote something at the service until now. */
   writes(): number;
-  environment: Record<string, string>;
+  /** The shop as review-sync reads it, once `init` has written its queries and .env. */
+  openShop(): Promise<ShopReader>;
   close(): Promise<void>;
 };
 
@@ -79,7 +82,6 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
   const tryRun = (...args: string[]) => runProgram([main, ...args], { cwd, environment });
   const all = opened.move();
   return {
-    environment: { ...environment, SHOP_SQL_DIR: join(cwd, 'shop-sql') },
     tryRun,
     async run(...args) {
       const { status, output } = await tryRun(...args);
@@ -114,6 +116,11 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
       Object.entries(service.requests())
         .filter(([route]) => !route.startsWith('GET') && !route.endsWith('/oauth/token'))
         .reduce((sum, [, count]) => sum + count, 0),
+    async openShop() {
+      const { SHOP_TIME_ZONE } = { ...parseEnv(await readFile(join(cwd, '.env'), 'utf8')), ...environment };
+      const options = { sqlDir: join(cwd, 'shop-sql'), connections: 1, timeZone: SHOP_TIME_ZONE };
+      return openShop({ url: shop.databaseUrl, ...options });
+    },
     close: () => all.disposeAsync(),
   };
 }

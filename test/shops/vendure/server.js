@@ -15,7 +15,7 @@ const config = {
     requireVerification: false,
     superadminCredentials: { identifier: 'superadmin', password: 'superadmin' },
   },
-  dbConnectionOptions: { type: isPostgres ? 'postgres' : 'mysql', url: DATABASE_URL, synchronize: true },
+  dbConnectionOptions: { type: isPostgres ? 'postgres' : 'mariadb', url: DATABASE_URL, synchronize: true },
   logger: new DefaultLogger({ level: LogLevel.Warn }),
   paymentOptions: { paymentMethodHandlers: [dummyPaymentHandler] },
   shippingOptions: { fulfillmentHandlers: [manualFulfillmentHandler] },

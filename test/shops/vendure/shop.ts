@@ -12,6 +12,8 @@ export type VendureDatabase = {
   readerUrl(): Promise<string>;
   /** Zone of Vendure's process. */
   timeZone: string;
+  /** SHOP_TIME_ZONE, where `init` cannot know it. */
+  shopTimeZone?: string;
   port: number;
 };
 
@@ -24,11 +26,11 @@ export type Vendure = Shop & {
 
 /** Installs and starts the real Vendure in a process of its own. */
 export async function startVendure(database: VendureDatabase): Promise<Vendure> {
-  const { preset, url, timeZone, port } = database;
+  const { preset, url, timeZone, shopTimeZone, port } = database;
   await installShop(import.meta.dirname);
   const close = await startServer([join(import.meta.dirname, 'server.js')], {
     cwd: import.meta.dirname,
-    environment: { DATABASE_URL: url, PORT: String(port), TZ: timeZone },
+    environment: { DATABASE_URL: url, PORT: String(port), TZ: timeZone, VENDURE_DISABLE_TELEMETRY: 'true' },
     ready: 'ready',
     seconds: 300,
   });
@@ -38,7 +40,7 @@ export async function startVendure(database: VendureDatabase): Promise<Vendure> 
   return {
     preset,
     databaseUrl: await database.readerUrl(),
-    timeZone,
+    ...(shopTimeZone && { timeZone: shopTimeZone }),
     admin,
     visitor: () => openApi(`${address}/shop-api`),
     products: async () =>

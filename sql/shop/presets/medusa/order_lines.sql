@@ -5,11 +5,11 @@ select
   li.id as line_code,
   -- The product, not its variant: reviews are about products. For the article number select li.variant_sku instead.
   coalesce(li.product_id, li.variant_sku) as product_code,
-  -- All pieces, after discounts, with tax.
+  -- All pieces, after discounts, with tax. Medusa keeps fractions of a cent.
   round(
     (coalesce(oi.unit_price, li.unit_price) * oi.quantity - a.discount)
       * case when li.is_tax_inclusive then 1 else 1 + x.tax_rate / 100 end,
-    4
+    2
   ) as price,
   case
     when o.canceled_at is not null then 'cancelled'

@@ -3,12 +3,16 @@ select
   -- The number that customers see (#1001).
   o.display_id as code,
   o.created_at,
-  -- Major unit. An edit or a return changes the total of the order's version; what is paid back shows in the transactions only.
-  case
-    when o.canceled_at is not null then greatest(0, t.paid + t.refunded)
-    when t.refunded < 0 then greatest(0, least(s.total, t.paid + t.refunded))
-    else s.total
-  end as total_price,
+  -- Major unit; Medusa keeps fractions of a cent. An edit or a return changes the total of the order's version; what is paid back shows
+  -- in the transactions only.
+  round(
+    case
+      when o.canceled_at is not null then greatest(0, t.paid + t.refunded)
+      when t.refunded < 0 then greatest(0, least(s.total, t.paid + t.refunded))
+      else s.total
+    end,
+    2
+  ) as total_price,
   o.customer_id as user_code,
   nullif(btrim(concat_ws(' ', coalesce(b.first_name, d.first_name), coalesce(b.last_name, d.last_name))), '') as user_name,
   coalesce(nullif(b.phone, ''), nullif(d.phone, '')) as user_phone,

@@ -1,51 +1,52 @@
 -- Vendure on MySQL or MariaDB: which orders changed. The date of the order does not move for parcels, refunds and notes, so the feed
 -- also reads history, lines, payments, refunds and parcels, and the customer of the order. None of these dates has an index: see
 -- README.md.
-select o.code, o.updatedAt as changed_at
+-- The database writes all these dates by its own clock, in its own zone: they become UTC here.
+select o.code, convert_tz(o.updatedAt, @@global.time_zone, '+00:00') as changed_at
 from `order` o
-where o.updatedAt >= :since and o.orderPlacedAt is not null
+where o.updatedAt >= convert_tz(:since, '+00:00', @@global.time_zone) and o.orderPlacedAt is not null
 
 union all
-select o.code, h.updatedAt
+select o.code, convert_tz(h.updatedAt, @@global.time_zone, '+00:00')
 from history_entry h
 join `order` o on o.id = h.orderId
-where h.updatedAt >= :since and o.orderPlacedAt is not null
+where h.updatedAt >= convert_tz(:since, '+00:00', @@global.time_zone) and o.orderPlacedAt is not null
 
 union all
-select o.code, h.updatedAt
+select o.code, convert_tz(h.updatedAt, @@global.time_zone, '+00:00')
 from history_entry h
 join `order` o on o.customerId = h.customerId
-where h.updatedAt >= :since and o.orderPlacedAt is not null
+where h.updatedAt >= convert_tz(:since, '+00:00', @@global.time_zone) and o.orderPlacedAt is not null
 
 union all
-select o.code, l.updatedAt
+select o.code, convert_tz(l.updatedAt, @@global.time_zone, '+00:00')
 from order_line l
 join `order` o on o.id = l.orderId
-where l.updatedAt >= :since and o.orderPlacedAt is not null
+where l.updatedAt >= convert_tz(:since, '+00:00', @@global.time_zone) and o.orderPlacedAt is not null
 
 union all
-select o.code, p.updatedAt
+select o.code, convert_tz(p.updatedAt, @@global.time_zone, '+00:00')
 from payment p
 join `order` o on o.id = p.orderId
-where p.updatedAt >= :since and o.orderPlacedAt is not null
+where p.updatedAt >= convert_tz(:since, '+00:00', @@global.time_zone) and o.orderPlacedAt is not null
 
 union all
-select o.code, r.updatedAt
+select o.code, convert_tz(r.updatedAt, @@global.time_zone, '+00:00')
 from refund r
 join payment p on p.id = r.paymentId
 join `order` o on o.id = p.orderId
-where r.updatedAt >= :since and o.orderPlacedAt is not null
+where r.updatedAt >= convert_tz(:since, '+00:00', @@global.time_zone) and o.orderPlacedAt is not null
 
 union all
-select o.code, f.updatedAt
+select o.code, convert_tz(f.updatedAt, @@global.time_zone, '+00:00')
 from fulfillment f
 join order_line_reference fl on fl.fulfillmentId = f.id
 join order_line l on l.id = fl.orderLineId
 join `order` o on o.id = l.orderId
-where f.updatedAt >= :since and o.orderPlacedAt is not null
+where f.updatedAt >= convert_tz(:since, '+00:00', @@global.time_zone) and o.orderPlacedAt is not null
 
 union all
-select o.code, c.updatedAt
+select o.code, convert_tz(c.updatedAt, @@global.time_zone, '+00:00')
 from customer c
 join `order` o on o.customerId = c.id
-where c.updatedAt >= :since and o.orderPlacedAt is not null
+where c.updatedAt >= convert_tz(:since, '+00:00', @@global.time_zone) and o.orderPlacedAt is not null

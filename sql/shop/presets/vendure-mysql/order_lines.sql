@@ -15,8 +15,9 @@ select
     when d.pending > 0 then 'delivery_preparing'
     else 'paid'
   end as status,
-  d.delivery_started_at,
-  case when d.arrived >= d.pieces then d.delivered_at end as delivered_at,
+  -- The database writes these dates in its own zone.
+  convert_tz(d.delivery_started_at, @@global.time_zone, '+00:00') as delivery_started_at,
+  case when d.arrived >= d.pieces then convert_tz(d.delivered_at, @@global.time_zone, '+00:00') end as delivered_at,
   d.invoice,
   d.delivery_service,
   d.product_options

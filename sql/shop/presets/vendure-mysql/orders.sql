@@ -13,6 +13,7 @@ select
 from (
   select
     o.code,
+    -- Vendure's process writes this date in UTC, whatever its own zone and that of the database are.
     o.orderPlacedAt as created_at,
     o.subTotalWithTax + o.shippingWithTax as total,
     (
