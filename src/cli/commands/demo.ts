@@ -135,14 +135,14 @@ function isSame(ends: readonly End[]): boolean {
 const afterwards =
   'Everything ran on this machine, in temporary folders that are deleted now. Keep it running with: npm run demo -- --keep';
 
-function addresses({ urls, database }: Stage, page: string): string {
+function addresses({ urls, database, config }: Stage, page: string): string {
   return [
     'Everything keeps running: the worker runs its schedules, and webhooks of the service report changes within seconds.',
     'Ctrl-C ends and deletes it.',
     table(
       ['what', 'address'],
       [
-        ['the status page', `${page}  (any user, password: demo)`],
+        ['the status page', `${page}  (any user, password: ${config.statusToken})`],
         ['the warehouse, for psql and BI tools', urls.warehouse],
         ['the shop’s database', urls.shop],
         ['the review service', `${urls.service}  (client id and secret: demo)`],
