@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/global-setup.ts'],
-    setupFiles: ['test/harness/fixed-seed.ts'],
+    setupFiles: ['test/harness/fixed-seed.ts', 'test/harness/drop-databases.ts'],
     sequence: { sequencer: LongFirst },
     // What a test waits for fails within 20 s (test/harness/patience.ts). This ends what hangs elsewhere, on a slow machine too.
     testTimeout: 180_000,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject, onTestFinished } from 'vitest';
+import { inject } from 'vitest';
 
 /**
  * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `shop`, sixty orders of the sample shop;
@@ -29,24 +29,26 @@ async function copyDatabase(from: string): Promise<string> {
   await queryAgain(admin, `create database ${name} template ${from} strategy file_copy`);
   const url = new URL(admin);
   url.pathname = `/${name}`;
-  dropAtTheEnd(url.href, name);
+  created.add(url.href);
   return url.href;
 }
 
-/** A thousand databases would take 9 GB of memory. One that somebody is still connected to stays, so that no test is disturbed. */
-function dropAtTheEnd(url: string, name: string): void {
-  const drop = async () => {
+/** Databases that the tests of this file have created. */
+const created = new Set<string>();
+
+/**
+ * Drops the databases of a file when all its tests have ended: a thousand would take 9 GB of memory. Not at the end of each test:
+ * Vitest cannot tell whose end it is where tests of a file run at the same time. One that somebody is still connected to stays.
+ */
+export async function dropDatabases(): Promise<void> {
+  const admin = inject('postgresUrl');
+  for (const url of created) {
     await forgetDatabase(url);
-    const admin = inject('postgresUrl');
-    const connected = await queryAgain(admin, 'select from pg_stat_activity where datname = $1', [name]);
-    if (connected.length === 0) await queryAgain(admin, `drop database ${name}`);
-  };
-  try {
-    // No test waits for it, or fails with it: what is left goes with the server.
-    onTestFinished(() => void drop().catch(() => {}));
-  } catch {
-    // Created outside of a test, for all of a file.
+    const name = new URL(url).pathname.slice(1);
+    // What cannot be dropped goes with the server.
+    await queryAgain(admin, `drop database ${name}`).catch(() => {});
   }
+  created.clear();
 }
 
 /** Runs one statement on a connection of its own. */
