@@ -211,15 +211,15 @@ async function endDay(now: Now): Promise<Finding[]> {
   if (memory.touchesCatalog) await run('catalog');
   memory.touchesCatalog = false;
   const reviews = await run('reviews');
-  const orders = await run('orders');
+  let orders = await run('orders');
   findings.push(...(await judgeOrders(stage, { ...factsOf(now), unseen: memory.unseenOrders, isReconciled: false })));
   findings.push(...(await judgeReviews(stage, { ...factsOf(now), unseen: memory.unseenReviews, isReconciled: false })));
   if (findings.length > 0) return findings;
-  const reconcile = await run('reconcile');
+  let reconcile = await run('reconcile');
   const said = `${orders.stderr}${orders.stdout}${reconcile.stderr}${reconcile.stdout}`;
-  // Somebody reads what the runs say.
-  if (said.includes('sync orders --allow-removals')) await run('orders', '--allow-removals');
-  if (said.includes('sync reconcile --allow-removals')) await run('reconcile', '--allow-removals');
+  // Somebody reads what the runs say, and does it: then the second run must be complete.
+  if (said.includes('sync orders --allow-removals')) orders = await run('orders', '--allow-removals');
+  if (said.includes('sync reconcile --allow-removals')) reconcile = await run('reconcile', '--allow-removals');
   memory.unseenOrders.clear();
   memory.unseenReviews.clear();
   const facts = { ...factsOf(now), isReconciled: true };
