@@ -175,11 +175,16 @@ function judgeLines(
 ): Finding[] {
   const findings: Finding[] = [];
   const left = [...serviceLines];
+  // Which of several lines with one code is sent is not promised.
+  const copies = new Map<unknown, unknown[]>();
+  for (const { line_code, state } of faulty) copies.set(line_code, [...(copies.get(line_code) ?? []), state]);
   // The sub-order of a line that cannot be read, or whose new product is not known yet, is not changed.
   const unchanged = new Set(faulty.map((line) => sides.links.get(`${code}/${line.line_code}`)));
   for (const line of good) {
     // Of two equal ones, the one without reviews is compared first: the other may be a kept one.
-    const at = left.findIndex((found) => found.state === line.state);
+    const at = left.findIndex(
+      (found) => found.state === line.state || copies.get(line.line_code)?.includes(found.state),
+    );
     if (at >= 0) left.splice(at, 1);
     else unchanged.add(sides.links.get(`${code}/${line.line_code}`));
     if (at >= 0) continue;
