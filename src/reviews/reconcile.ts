@@ -25,7 +25,7 @@ export async function planReconcile(
   const older = covered
     .map(({ start, end }) => ({ start, end: Math.min(end, recently) }))
     .filter((s) => s.end > s.start);
-  const spans = await allSpans(deps.db, overview, deps.plausible);
+  const spans = await allSpans(deps.db, overview, { plausible: deps.plausible, lateSince: recently });
   const windows = spans.flatMap((span) => planWindows(span, older)).map((span): Window => ({ axis: 'created', span }));
   const open = await dueGaps(deps.db, undefined);
   const updated = open.filter((gap) => gap.axis === 'updated').flatMap((gap) => planWindows(gap.span));

@@ -143,15 +143,20 @@ export function reviewSpans({ bounds, outliers }: Pick<Overview, 'bounds' | 'out
 
 /**
  * The same, and where the warehouse has reviews beyond: those that are gone from the service lie there, too. Where the first
- * date is hidden, the first review of the warehouse counts.
+ * date is hidden, the first review of the warehouse counts, or `lateSince` if that is earlier: a review that is listed late may be
+ * older than all that the warehouse has.
  */
-export async function allSpans(db: Db, overview: Overview, plausible: Span): Promise<Span[]> {
+export async function allSpans(
+  db: Db,
+  overview: Overview,
+  { plausible, lateSince }: { plausible: Span; lateSince?: Second },
+): Promise<Span[]> {
   const held = await heldBounds(db);
   const { bounds, isFirstHidden } = overview;
   const span = held && intersection({ start: secondOf(held.first), end: secondOf(held.last) + 1 }, plausible);
   if (!span) return reviewSpans(overview);
   const [first, last] = [span.start, span.end - 1];
-  const named = isFirstHidden ? first : (bounds?.first ?? first);
+  const named = isFirstHidden ? (lateSince ?? first) : (bounds?.first ?? first);
   return reviewSpans({
     ...overview,
     bounds: { first: Math.min(first, named), last: Math.max(last, bounds?.last ?? last) },

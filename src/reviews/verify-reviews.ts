@@ -63,7 +63,9 @@ export async function verifyReviews(
   const captured = await captureOverview({ ...deps, db: warehouse.db });
   const overview = range.from === undefined ? await findFirst(deps, captured) : captured;
   const isOpen = range.from === undefined && range.to === undefined;
-  const spans = isOpen ? await allSpans(warehouse.db, overview, deps.plausible) : spansOf(range, deps, overview);
+  const spans = isOpen
+    ? await allSpans(warehouse.db, overview, { plausible: deps.plausible })
+    : spansOf(range, deps, overview);
   const windows = spans.flatMap((span) => planWindows(span));
   const since = await databaseNow(warehouse.db);
   const work: Work = {

@@ -32,6 +32,20 @@ const gone = (world: World) =>
   world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id');
 const reconcile = (world: World) => runCli(['sync', 'reconcile', '--json'], world.environment);
 
+test('a review that is listed late is found although it is older than all others and one of 1993 hides the first date', async () => {
+  const world = await synced(5);
+  const review = (at: Date): SeedReview => ({ product_code: 'P1', message: 'late', created_at: at, updated_at: at });
+  await seedReviews(world.serviceDatabaseUrl, [
+    review(new Date('1993-05-05')),
+    review(new Date(Date.now() - 10 * day)),
+  ]);
+  // The one of 1993 is a dead letter.
+  expect(await reconcile(world)).toMatchObject({ status: 1 });
+  expect(
+    await world.warehouse(`select count(*)::integer as late from warehouse.reviews where message = 'late'`),
+  ).toEqual([{ late: 1 }]);
+});
+
 test('what is gone is marked, and what came back is unmarked', async () => {
   const world = await synced(150);
   await world.atService('create table kept as select * from reference_service.reviews where id = 7');
