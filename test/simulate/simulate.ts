@@ -177,8 +177,11 @@ async function note({ memory }: Now, args: readonly string[], running: Promise<E
   return end;
 }
 
-/** No command may take longer, in real seconds: what waits for ever is a failure, too. */
-const longestRunMs = patienceMs(120);
+/**
+ * No command may take longer, in real time: what waits for ever is a failure, too. A run waits up to 180 s for the lease of an order to
+ * which the service may still be doing something.
+ */
+const longestRunMs = patienceMs(300);
 
 async function bounded(end: Promise<End>, args: readonly string[]): Promise<End> {
   const ended = new AbortController();
