@@ -57,7 +57,8 @@ export async function landInTurn(urls: readonly string[], plan: LandingPlan, pag
       const startedMs = performance.now();
       const landed = await Promise.all(raw.map((page) => landPage(warehouse, page)));
       result.seconds += (performance.now() - startedMs) / 1000;
-      result.cpuSeconds += (await cpuOf(pids)) - before;
+      const after = await cpuOf(pids);
+      result.cpuSeconds += after - before;
       for (const { inserted, updated } of landed) result.reviews += inserted + updated;
     }
   }

@@ -4,7 +4,7 @@ import { prepareOrder } from '../../src/orders/prepare-order.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { expectExplained } from '../models/explain.ts';
 import { judgeOrder, type OrderRecording, type RecordedEvent, type RecordedRow } from '../models/order-trace.ts';
-import { type Link, letterOf, type Version } from '../models/orders.ts';
+import { formatContent, type Link, type Version } from '../models/orders.ts';
 import { queryAgain } from './database.ts';
 import { type Logged, type LoggedRequest, openTrace, type RowChange, transactionsOf } from './trace.ts';
 
@@ -69,7 +69,7 @@ export async function recordOrderTrace(urls: Urls): Promise<OrderTrace> {
         if (!('order' in prepared)) return [];
         const { code, deletedAt } = prepared.order;
         const { fingerprint } = desiredOrder(prepared, new Map());
-        const lines = prepared.lines.map(({ lineCode, content }) => [lineCode, letterOf(content)]);
+        const lines = prepared.lines.map(({ lineCode, content }) => [lineCode, formatContent(content)]);
         const version = deletedAt ? ('deleted' as const) : Object.fromEntries(lines);
         const waits = prepared.waiting.length > 0;
         return [[code, { version, fingerprint, waits, updatedAt: dates.get(code) ?? '' } satisfies ShopOrder]];
@@ -135,7 +135,7 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
   const subs = begin.subs.filter((sub) => sub.code === code && sub.id !== null);
   const recordedSubs = subs.map(({ id, content }, index) => {
     numbers.set(id as number, index + 1);
-    return { id: index + 1, content: letterOf(content) };
+    return { id: index + 1, content: formatContent(content) };
   });
   let created = subs.length;
   const orderIds = new Set(begin.subs.filter((sub) => sub.code === code).map((sub) => sub.order_id));
@@ -143,7 +143,7 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
   const linkOf = ({ line_code, sub_order_id, content, ids_before, was_sent_again }: LinkRow): Link => ({
     line: line_code,
     id: sub_order_id === null ? null : numberOf(Number(sub_order_id)),
-    content: letterOf(content),
+    content: formatContent(content),
     before: ids_before?.map(Number).map(numberOf) ?? null,
     wasSentAgain: was_sent_again,
   });

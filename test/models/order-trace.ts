@@ -4,11 +4,11 @@
  */
 import { type Explanation, explain } from './explain.ts';
 import {
-  type Letter,
   type Link,
   type OrderEvent,
   type OrderState,
   orderModel,
+  parseContent,
   type Sub,
   type Version,
   type WorkerName,
@@ -128,12 +128,9 @@ function isRequest(
     return false;
   if (recorded.kind !== 'create' || operation.kind !== 'create')
     return 'id' in operation && 'id' in recorded && operation.id === recorded.id;
-  const content = contentOf(operation.content);
+  const content = parseContent(operation.content);
   return content.product_id === recorded.product && Number(content.price) === Number(recorded.price);
 }
-
-const contentOf = (letter: Letter): { product_id: number; price: string } =>
-  letter.startsWith('{') ? JSON.parse(letter) : { product_id: 1, price: '10' };
 
 const isRow = ({ row }: OrderState, recorded: RecordedRow | undefined): boolean =>
   recorded === undefined

@@ -64,16 +64,16 @@ export const orderDesign = {
 };
 export type OrderDesign = typeof orderDesign;
 
-/** Lines by code; the letter stands for the options of the one product. */
-export type Version = Readonly<Record<string, Letter>> | 'deleted';
-/** `S` or `M`; in the trace of real code the JSON of the line's content. */
-export type Letter = string;
+/** Lines by code. */
+export type Version = Readonly<Record<string, Content>> | 'deleted';
+/** `S` or `M`: that size of product 1 for 10. Anything else, as in what real code did, as JSON. */
+export type Content = string;
 
 export type OrderScenario = {
   /** The shop's versions of the order, in the order in which they follow each other. */
   versions: readonly Version[];
   /** Sub-orders that another integration has created. */
-  unmanaged?: readonly Letter[];
+  unmanaged?: readonly Content[];
   /** A change of the shop may commit after the cursor has passed its date. */
   commitsLate?: true;
   faults: number;
@@ -89,19 +89,19 @@ export type OrderScenario = {
 };
 
 export type WorkerName = 'A' | 'B';
-export type Sub = { id: number; content: Letter };
+export type Sub = { id: number; content: Content };
 /** `wasSentAgain`: its creation was perhaps sent twice. */
 export type Link = {
   line: string;
   id: number | null;
-  content: Letter;
+  content: Content;
   before: number[] | null;
   wasSentAgain: boolean;
 };
 export type Operation =
-  | { kind: 'change'; line: string; id: number; content: Letter; before: number[] | null; wasSentAgain: boolean }
+  | { kind: 'change'; line: string; id: number; content: Content; before: number[] | null; wasSentAgain: boolean }
   | { kind: 'remove'; line: string; id: number; isDouble: boolean }
-  | { kind: 'create'; line: string; content: Letter };
+  | { kind: 'create'; line: string; content: Content };
 
 /** What a run reads. `upTo`: where the cursor goes once it has ended. `isAlone`: it began while the other worker was idle. */
 type Copy = {
@@ -175,27 +175,35 @@ export type OrderState = {
   faultsLeft: number;
 };
 
-const contentOf = (letter: Letter): SubOrderContent =>
-  letter.startsWith('{') ? JSON.parse(letter) : { product_id: 1, price: '10', product_options: { size: letter } };
-export const letterOf = (content: SubOrderContent): Letter =>
-  content.product_options.size ??
-  JSON.stringify(content, [...Object.keys(content), ...Object.keys(content.product_options)].sort());
+export const parseContent = (content: Content): SubOrderContent =>
+  content.startsWith('{') ? JSON.parse(content) : { product_id: 1, price: '10', product_options: { size: content } };
+export function formatContent(content: SubOrderContent): Content {
+  const { size } = content.product_options;
+  const keys = [...Object.keys(content), ...Object.keys(content.product_options)].sort();
+  const text = JSON.stringify(content, keys);
+  return size !== undefined && text === JSON.stringify(parseContent(size), keys) ? size : text;
+}
 /** As the service shows it. */
-function subOrderOf({ id, content: letter }: Sub): SubOrder {
-  const { price, ...content } = contentOf(letter);
-  return { ...content, id, price: { cents: Math.round(Number(price) * 100) }, reviews_count: 0 } as unknown as SubOrder;
+function subOrderOf(sub: Sub): SubOrder {
+  const { price, ...content } = parseContent(sub.content);
+  return {
+    ...content,
+    id: sub.id,
+    price: { cents: Math.round(Number(price) * 100) },
+    reviews_count: 0,
+  } as unknown as SubOrder;
 }
 const lineLinkOf = ({ line, id, content, before, wasSentAgain }: Link): LineLink => ({
   lineCode: line,
   subOrderId: id,
-  content: contentOf(content),
+  content: parseContent(content),
   idsBefore: before,
   wasSentAgain,
 });
 const linesOf = (version: Version): Line[] =>
-  Object.entries(version === 'deleted' ? {} : version).map(([lineCode, letter]) => ({
+  Object.entries(version === 'deleted' ? {} : version).map(([lineCode, content]) => ({
     lineCode,
-    content: contentOf(letter),
+    content: parseContent(content),
   }));
 
 export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign> = {}): Model<OrderState, OrderEvent> {
@@ -230,7 +238,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
 
   /** The real difference between what a worker has seen at the service and what it wants there. */
   function difference({ version, links, failed, isUnsure, isRemoving }: Attempt, seen: readonly Sub[], noted: number) {
-    const blank = <T extends { content: object }>(one: T): T => ({ ...one, content: contentOf('S') });
+    const blank = <T extends { content: object }>(one: T): T => ({ ...one, content: parseContent('S') });
     const isBlank = !design.matchesByContent;
     const lines = linesOf(versionAt(version)).filter((line) => !failed.includes(line.lineCode));
     const known = links.map(lineLinkOf);
@@ -242,12 +250,12 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       new Set(failed),
       { areLinesUnsure: isUnsure },
     );
-    const wanted = new Map(lines.map((line) => [line.lineCode, letterOf(line.content)]));
-    const letter = (line: string, content: Letter) => (isBlank ? (wanted.get(line) ?? content) : content);
+    const wanted = new Map(lines.map((line) => [line.lineCode, formatContent(line.content)]));
+    const meant = (line: string, content: Content) => (isBlank ? (wanted.get(line) ?? content) : content);
     const toLink = (link: LineLink): Link => ({
       line: link.lineCode,
       id: link.subOrderId,
-      content: letter(link.lineCode, letterOf(link.content)),
+      content: meant(link.lineCode, formatContent(link.content)),
       before: link.idsBefore && [...link.idsBefore],
       wasSentAgain: link.wasSentAgain,
     });
@@ -256,7 +264,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     const mayRemove = mayRemoveNow({ isRemoving }, noted, diff.remove.length);
     const operations: Operation[] = [
       ...diff.change.map((one) => {
-        const content = letter(one.lineCode, letterOf(one.content));
+        const content = meant(one.lineCode, formatContent(one.content));
         return {
           kind: 'change' as const,
           line: one.lineCode,
@@ -271,7 +279,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       ...diff.create.map((one) => ({
         kind: 'create' as const,
         line: one.lineCode,
-        content: letter(one.lineCode, letterOf(one.content)),
+        content: meant(one.lineCode, formatContent(one.content)),
       })),
     ];
     const removalsWanted = mayRemove ? 0 : diff.remove.length;
@@ -632,15 +640,15 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
 
   /** Of each content at the service never more than any version of the shop has lines of it. */
   function isNeverTwice({ service }: OrderState): boolean {
-    const letters = new Set(service.subs.map((sub) => sub.content));
-    return [...letters].every((letter) => {
+    const contents = new Set(service.subs.map((sub) => sub.content));
+    return [...contents].every((content) => {
       const most = Math.max(
         ...scenario.versions.map(
-          (version) => Object.values(version === 'deleted' ? {} : version).filter((one) => one === letter).length,
+          (version) => Object.values(version === 'deleted' ? {} : version).filter((one) => one === content).length,
         ),
       );
-      const shown = service.subs.filter((sub) => sub.content === letter).length;
-      return shown <= Math.max(most, initial.service.subs.filter((sub) => sub.content === letter).length);
+      const shown = service.subs.filter((sub) => sub.content === content).length;
+      return shown <= Math.max(most, initial.service.subs.filter((sub) => sub.content === content).length);
     });
   }
 

@@ -9,7 +9,7 @@ const usual = 0.06;
 const rates: Readonly<Record<string, number>> = {
   newOrders: 1,
   newReviews: 1,
-  mend: 0.25,
+  correctFaults: 0.25,
   returnOrders: 0.15,
   takeBackup: 0.15,
   restoreBackup: 0.015,

@@ -124,7 +124,7 @@ const returnOrders: Event = async (stage) => {
   return { unseenOrders: rows.map((row) => String(row.code)) };
 };
 
-const mend: Event = async ({ shop }) => {
+const correctFaults: Event = async ({ shop }) => {
   await shop(`update orders set device = 'pc', ${dated} where device not in ('pc', 'mobile')`);
   await shop(`delete from orders a using orders b where a.code = b.code and a.ctid > b.ctid`);
   const rows = await shop(`
@@ -190,7 +190,7 @@ export const shopEvents: Readonly<Record<string, Event>> = {
   restoreBackup,
   deleteOrders,
   returnOrders,
-  mend,
+  correctFaults,
   changeGrades,
   changeCategories,
   salesDay: async (stage, random) => {

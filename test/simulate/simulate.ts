@@ -178,7 +178,7 @@ async function note({ memory }: Now, args: readonly string[], running: Promise<E
 }
 
 /**
- * No command may take longer, in real time: what waits for ever is a failure, too. A run waits up to 180 s for the lease of an order to
+ * No command may take longer, in real time: what never ends is a failure, too. A run waits up to 180 s for the lease of an order to
  * which the service may still be doing something.
  */
 const longestRunMs = patienceMs(300);

@@ -136,6 +136,27 @@ test('writers and folds at the same time leave exact counts', async () => {
   expect((await run('select sum(reviews)::integer as n from sync.delivery_counts'))[0].n).toBeGreaterThan(10);
 });
 
+test('of two folds at the same time the second does nothing, and what is logged meanwhile is folded by the next', async () => {
+  await migrateWarehouse(warehouse.db);
+  await run(orders(1));
+  await run(reviews('generate_series(1, 60)', 1));
+  const first = await warehouse.pool.connect();
+  try {
+    await first.query('begin; select sync.fold_changes()');
+    await run(orders(2));
+    const results = (await warehouse.pool.query(
+      `begin; set local lock_timeout = '5s'; select sync.fold_changes() as folded; commit`,
+    )) as unknown as { rows: unknown[] }[];
+    expect(results[2]?.rows).toEqual([{ folded: null }]);
+    await first.query('commit');
+  } finally {
+    first.release();
+  }
+  await foldChanges(warehouse.db);
+  expect(await run('select * from sync.order_changes')).toEqual([]);
+  expect(await wrongCounts(warehouse.db)).toEqual([]);
+});
+
 test.each([
   [
     'update sync.review_day_counts set reviews = reviews + 1 where day = (select min(day) from sync.review_day_counts)',
