@@ -17,7 +17,9 @@ export async function prepareBi({ db, statements }: Warehouse, { timeZone }: BiO
       hint: 'Set REVIEW_API_TIME_ZONE to one of: select name from pg_timezone_names',
     });
   }
-  await sql`update sync.settings set time_zone = ${timeZone} where time_zone <> ${timeZone}`.execute(db);
+  // Asked first: an UPDATE of no row still fires the statement triggers, which count every review and order again.
+  const zone = await sql`select from sync.settings where time_zone <> ${timeZone}`.execute(db);
+  if (zone.rows.length > 0) await sql`update sync.settings set time_zone = ${timeZone}`.execute(db);
   await sql.raw(statements.openBiToReaders).execute(db);
   const { rows } = await sql<{ open: boolean }>`
     select exists (

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { foldChanges, rebuildAggregates, wrongCounts } from '../../src/warehouse/aggregates.ts';
+import { prepareBi } from '../../src/warehouse/bi.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli } from '../harness/cli.ts';
@@ -209,4 +210,19 @@ test('runs fold what they changed; verify compares the counts with the rows, exi
   await spoil();
   expect(await runCli(['migrate', '--rebuild'], world.environment)).toMatchObject({ status: 0 });
   expect(await runCli(['verify', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+});
+
+test('migrate counts nothing again and marks no month as changed while the time zone stays', async () => {
+  await migrateWarehouse(warehouse.db);
+  await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
+  await run(reviews('generate_series(1, 60)', 3));
+  await foldChanges(warehouse.db);
+  await run('update sync.review_day_counts set reviews = reviews + 1');
+  const versions = () => run('select * from sync.month_changes order by id');
+  const before = await versions();
+  await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
+  expect(await versions()).toEqual(before);
+  expect((await wrongCounts(warehouse.db)).map(({ name }) => name)).toEqual(['reviews by day']);
+  await prepareBi(warehouse, { timeZone: 'UTC' });
+  expect(await wrongCounts(warehouse.db)).toEqual([]);
 });
