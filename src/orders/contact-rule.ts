@@ -34,7 +34,7 @@ export type ContactFacts = {
  *
  * - `send`: the order is young and this value was not withheld before, or `--with-email` was given.
  * - `repeat`: the order is old, but the service was sent the same value before. It may be sent again only if the service still
- *   has the order: to an order that was deleted there the value would be new.
+ *   has it: where the order was deleted there, or the service has erased old addresses, the value would be new.
  * - `withhold`: the order is old, or this is a backfill, and the value would be new to the service. What a backfill withheld
  *   stays withheld when the order changes later, until this value itself is replaced by another.
  */

@@ -58,8 +58,8 @@ export function diffSubOrders(
     if (match) keepInLine(diff, line, match, !areLinesUnsure);
     else {
       diff.create.push(line);
-      // A link without sub-order: the creation was sent before, or was about to be.
-      const wasSentAgain = linkOf.get(line.lineCode)?.subOrderId === null;
+      // Its creation was sent before, or was about to be. Where the service does not show what it created, it may do so later.
+      const wasSentAgain = linkOf.has(line.lineCode);
       diff.links.push({ ...line, subOrderId: null, idsBefore, wasSentAgain });
     }
   }

@@ -13,6 +13,7 @@ import { compareOrder, type OrderComparison } from './compare-order.ts';
 import { type ContactField, type ContactPolicy, contactFields } from './contact-rule.ts';
 import { contactDecisions, type DesiredOrder, desiredOrder } from './desired-order.ts';
 import type { LineLink } from './match-sub-orders.ts';
+import { isContactThere } from './post-order.ts';
 import { prepareAll } from './push-slice.ts';
 import { isSameCode } from './same-content.ts';
 import { openServiceHealth } from './service-health.ts';
@@ -135,6 +136,7 @@ function withheldFrom(deps: LookDeps, { desired, link }: ShopOrder, shown: Shown
   if (!desired) return [...contactFields];
   const decisions = contactDecisions(deps, desired, link, policy);
   return contactFields.filter((field) => {
-    return decisions[field] === 'withhold' || (decisions[field] === 'repeat' && shown.kind !== 'found');
+    if (decisions[field] !== 'repeat') return decisions[field] === 'withhold';
+    return shown.kind !== 'found' || !isContactThere(shown.detail, field, desired.body);
   });
 }

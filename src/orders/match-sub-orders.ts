@@ -35,7 +35,8 @@ export type Matches = {
  * 2. a line whose creation brought no response: among the sub-orders that were not there before it was sent;
  * 3. a line without a sub-order: among the sub-orders of lines that the shop has removed (shops give lines new codes), then
  *    among those that somebody else created;
- * 4. for a line whose creation was sent twice: an equal sub-order that no line has, which the first request created.
+ * 4. for a line whose creation was sent twice: an equal sub-order that no line has, which the first request created. The service
+ *    brought no response to that, or did not show its sub-order for a while.
  *
  * In steps 2 and 3 all exact matches are made before any weaker one, so that no line takes what is exactly another's.
  *

@@ -86,15 +86,35 @@ export const mayBeUnderWay = ({ status }: UnknownOutcomeError): boolean => statu
 async function contactToSend(deps: OrderDeps, desired: DesiredOrder, link: OrderLink): Promise<ContactField[]> {
   const decisions = contactDecisions(deps, desired, link, deps.policy.contact);
   const isRepeated = contactFields.some((field) => decisions[field] === 'repeat');
-  const mayRepeat = isRepeated && (await isAtService(deps, link));
-  return contactFields.filter((field) => decisions[field] === 'send' || (decisions[field] === 'repeat' && mayRepeat));
+  const there = isRepeated ? await linkedOrder(deps, link) : undefined;
+  const mayRepeat = (field: ContactField) => there !== undefined && isContactThere(there, field, desired.body);
+  return contactFields.filter(
+    (field) => decisions[field] === 'send' || (decisions[field] === 'repeat' && mayRepeat(field)),
+  );
 }
 
-async function isAtService(deps: OrderDeps, link: OrderLink): Promise<boolean> {
-  if (link.orderId === null) return false;
-  const there = await orderAtService(deps, link.orderId);
-  return 'value' in there && there.value !== undefined && isSameCode(there.value.code, link.orderCode);
+/** The linked order as the service shows it; undefined where it does not have it, or cannot be asked. */
+async function linkedOrder(deps: OrderDeps, link: OrderLink): Promise<OrderDetail | undefined> {
+  const there = link.orderId === null ? undefined : await orderAtService(deps, link.orderId);
+  const detail = there && 'value' in there ? there.value : undefined;
+  return detail && isSameCode(detail.code, link.orderCode) ? detail : undefined;
 }
+
+/**
+ * Whether the service still has the contact that it was sent. It may have erased the addresses of old orders, or somebody has
+ * corrected one there: sent again, the value would be new to it. A service that does not show the field is believed to have it.
+ */
+export function isContactThere(
+  detail: Pick<OrderDetail, 'user_email' | 'phone'>,
+  field: ContactField,
+  body: Pick<OrderBody, ContactField>,
+): boolean {
+  const shown = field === 'user_email' ? detail.user_email : detail.phone;
+  return shown === undefined || plainContact(shown) === plainContact(body[field]);
+}
+
+/** A service may change the case of an address, and the spaces and dashes of a number. */
+const plainContact = (value: string | null | undefined) => value?.toLowerCase().replace(/[^\p{L}\p{N}@]/gu, '');
 
 /** The order, or undefined where the service has none of this id; `failed` where the service fails on this order alone. */
 export async function orderAtService(

@@ -86,6 +86,8 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
 
   const push: PushDeps = {
     ...deps,
+    // A clock of this machine that was set back must not make old orders young (promise 7).
+    now: () => new Date(Math.max(deps.now().getTime(), readAt.getTime())),
     gradeIds,
     policy,
     service: openServiceHealth(deps.api, deps.patience),

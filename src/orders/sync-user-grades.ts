@@ -1,6 +1,7 @@
 import type { Counts } from '../base/counts.ts';
 import {
   type CallOptions,
+  NotFoundError,
   type ReviewApi,
   type UserGrade as TheirGrade,
   UnknownOutcomeError,
@@ -30,8 +31,8 @@ export type UserGradeDeps = {
  * Brings the service's member grades in line with the shop's (spec, "User grades"). The service gives a
  * grade no code, so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
  *
- * 1. List the grades at the service. A grade that was deleted there is created again, with a new id; the next run of the
- *    orders pushes the orders with the old id again.
+ * 1. List the grades at the service. A grade that was deleted there (404 by its id) is created again, with a new id; the next
+ *    run of the orders pushes the orders with the old id again.
  * 2. Create or change what is new or changed.
  * 3. Clear the icon of a grade that has none in the shop any more.
  * 4. Record what cannot be brought in line: grades deleted in the shop (the service keeps them), and icons that the
@@ -60,9 +61,11 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
       const link = links.get(code);
       let current = theirs.find((one) => one.id === link?.id);
       if (!current || link?.fingerprint !== hash) {
-        const synced = await attempt(code, (options) =>
-          bringInLine(deps, grade, { current, theirs, taken: taken(links, shopCodes), options, lease }),
-        );
+        const synced = await attempt(code, async (options) => {
+          const linked = current ?? (link && (await gradeOf(deps, link.id, options)));
+          const at = { current: linked, theirs, taken: taken(links, shopCodes), options, lease };
+          return bringInLine(deps, grade, at);
+        });
         if ('failed' in synced) {
           deadLetters.push({ kind: 'user_grade', key: code, reason: synced.failed, payload: grade });
           continue;
@@ -103,6 +106,19 @@ async function allGrades(deps: UserGradeDeps): Promise<TheirGrade[]> {
   const all: TheirGrade[] = [];
   for await (const { items } of deps.api.userGrades.listAll()) all.push(...items);
   return all;
+}
+
+/**
+ * A linked grade that the list does not show; undefined where the service does not have it any more. A list may be empty for a
+ * moment, and each grade would be created a second time.
+ */
+async function gradeOf(deps: UserGradeDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> {
+  try {
+    return await deps.api.userGrades.get(id, options);
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
 }
 
 type AtService = {

@@ -35,7 +35,7 @@ export type LineLink<Content = unknown> = Readonly<{
   content: Content;
   /** The order's sub-orders just before ours was created; null: we did not create it (an unmanaged sub-order). */
   idsBefore: readonly number[] | null;
-  /** The creation was sent twice, because the first brought no response: the service may hold two equal sub-orders. */
+  /** The creation was sent twice, because the first brought no response or was not shown: the service may hold two equal sub-orders. */
   wasSentAgain: boolean;
 }>;
 

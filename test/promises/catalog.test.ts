@@ -164,6 +164,23 @@ test('a category or grade that was deleted at the service is made again, and its
   expect(writes()).toEqual(sent);
 });
 
+test('grades that the service does not list for a moment are not created a second time', async () => {
+  let isEmpty = false;
+  await catalogWorld({
+    answer(answer, { method, path }) {
+      if (isEmpty && method === 'GET' && path === '/v1/user_grades') answer.body = [];
+    },
+  });
+  await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold')`);
+  expect((await syncCatalog()).status).toBe(0);
+  isEmpty = true;
+  expect((await syncCatalog()).status).toBe(0);
+  expect(await world.atService('select name from reference_service.user_grades order by name')).toEqual([
+    { name: 'Gold' },
+    { name: 'Silver' },
+  ]);
+});
+
 test('a parent and an icon that become null in the shop are cleared at the service', async () => {
   await catalogWorld();
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');

@@ -91,6 +91,38 @@ test('an old order goes with the contact that the service has already, unless so
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }, { user_email: null }]);
 });
 
+test('addresses that the service has erased, or that were corrected there, are not sent again for an old order', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, user_email, user_phone) values
+    ('A', 'a@example.com', '010-1234-5678'), ('B', 'b@example.com', '010-2'), ('C', 'c@example.com', '010-3')`);
+  await world.sync();
+  await world.atService(`update reference_service.orders set user_email = null, user_phone = null where code = 'A'`);
+  await world.atService(`update reference_service.orders set user_email = 'right@example.com' where code = 'B'`);
+  await world.shop(`update o set created_at = now() - interval '90 days', total_price = 7, updated_at = now()`);
+  const backfill = await runCli(['backfill', 'orders'], world.environment);
+  expect(backfill).toMatchObject({ status: 0 });
+  const corrected = [
+    { code: 'A', user_email: null, user_phone: null },
+    { code: 'B', user_email: 'right@example.com', user_phone: '010-2' },
+    { code: 'C', user_email: 'c@example.com', user_phone: '010-3' },
+  ];
+  expect(await world.atService(contacts)).toEqual(corrected);
+  await world.shop(touchAll);
+  await world.sync();
+  expect(await world.atService(contacts)).toEqual(corrected);
+  const verified = await runCli(['verify', 'orders', '--repair'], world.environment);
+  expect(verified).toMatchObject({ status: 0 });
+  expect(await world.atService(contacts)).toEqual(corrected);
+});
+
+test('an old order does not become young by a clock of this machine that was set back', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, created_at, user_email) values
+    ('OLD', now() - interval '60 days', 'old@example.com'), ('YOUNG', now() - interval '2 days', 'young@example.com')`);
+  await world.sync({ now: () => new Date(Date.now() - 50 * 86_400_000) });
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: null }, { user_email: 'young@example.com' }]);
+});
+
 test('what the shop clears is cleared at the service, whatever the age of the order', async () => {
   const world = await orderWorld();
   await world.shop(`alter table o add column user_name text, add column store_name text, add column mileage integer;

@@ -9,9 +9,9 @@ afterEach(async () => {
   for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
 });
 
-async function orderWorld(): Promise<OrderWorld> {
+async function orderWorld(environment: Record<string, string> = {}): Promise<OrderWorld> {
   // After a response was lost the next run waits until the lease has run out.
-  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
+  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4', ...environment } });
   open.push(world);
   return world;
 }
@@ -250,4 +250,77 @@ test('a line that waits for its product still waits after its order was gone for
   await world.shop(`update o set deleted_at = null`);
   await world.sync();
   expect(await world.warehouse(waiting)).toHaveLength(1);
+});
+
+test('a sub-order that the service does not show for a moment does not stand there twice for longer than an hour', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  await world.sync();
+  await world.shop(`update l set status = 'delivery_started'; update o set updated_at = now()`);
+  const [shown] = await world.atService(`select o.id::integer, o.code, jsonb_build_array() as sub_orders
+    from reference_service.orders o`);
+  let isStale = false;
+  world.serviceRule(({ method, path }) => {
+    if (isStale || method !== 'POST' || path !== '/v1/orders') return 'pass';
+    isStale = true;
+    return { status: 201, body: JSON.stringify(shown) };
+  });
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
+  expect(await world.atService(subOrders)).toHaveLength(4);
+  await world.timePasses('61 minutes');
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual(both.map((one) => ({ ...one, status: 'delivery_started' })));
+});
+
+test('a web page in response to a write is a failure of that write, and the next run makes it', async () => {
+  const world = await orderWorld({ ORDER_DELETES: 'send' });
+  await world.shop(`insert into o (code) values ('changed'), ('cleared'), ('deleted'), ('emptied');
+    insert into l (order_code, line_code, product_id, invoice) values
+      ('changed', '1', 7, null), ('cleared', '1', 7, 'I1'), ('deleted', '1', 7, null), ('emptied', '1', 7, null), ('emptied', '2', 8, null)`);
+  await world.sync();
+  await world.shop(`update l set status = 'delivery_finished', invoice = null where order_code in ('changed', 'cleared');
+    update o set updated_at = now(), deleted_at = case when code = 'deleted' then now() end;
+    delete from l where order_code = 'emptied' and line_code = '2'`);
+  const page = { status: 200, body: '<!DOCTYPE html><html><body>We will be back soon.</body></html>' };
+  world.serviceRule(({ method }) => (method === 'PUT' || method === 'DELETE' ? page : 'pass'));
+  expect(await world.sync()).toMatchObject({ lines_failed: 3, orders_failed: 1 });
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(
+    await world.atService(`select o.code, s.product_id::integer as product, s.status, s.invoice from reference_service.orders o
+      left join reference_service.sub_orders s on s.order_id = o.id order by o.code`),
+  ).toEqual([
+    { code: 'changed', product: 7, status: 'delivery_finished', invoice: null },
+    { code: 'cleared', product: 7, status: 'delivery_finished', invoice: null },
+    { code: 'emptied', product: 7, status: 'paid', invoice: null },
+  ]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('a response that shows another order does not lead the lines of this order into the other one', async () => {
+  const world = await orderWorld();
+  await world.shop(
+    `insert into o (code) values ('other'); insert into l (order_code, line_code, product_id) values ('other', '1', 7)`,
+  );
+  await world.sync();
+  const [other] = await world.atService<{ id: number }>('select id::integer from reference_service.orders');
+  await world.shop(`insert into o (code) values ('A'); insert into l (order_code, line_code, product_id, status) values
+    ('A', '1', 7, 'delivery_finished'), ('A', '2', 8, 'paid')`);
+  const detail = JSON.stringify({ id: other?.id, code: 'other', sub_orders: [] });
+  world.serviceRule(({ method, path, form }) =>
+    method === 'POST' && path === '/v1/orders' && form.get('code') === 'A' ? { status: 201, body: detail } : 'pass',
+  );
+  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'A', reason: expect.stringContaining('another one') }]);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(
+    await world.atService(`select o.code, s.product_id::integer as product, s.status from reference_service.orders o
+      join reference_service.sub_orders s on s.order_id = o.id order by o.code collate "C", product`),
+  ).toEqual([
+    { code: 'A', product: 7, status: 'delivery_finished' },
+    { code: 'A', product: 8, status: 'paid' },
+    { code: 'other', product: 7, status: 'paid' },
+  ]);
 });

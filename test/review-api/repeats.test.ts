@@ -39,7 +39,9 @@ test('a sub-order is sent again where the service cannot have seen it or said th
 });
 
 test('an order is sent again after a lost answer, since its code makes it the same order', async () => {
-  const service = await tinyService((_seen, nth) => (nth === 1 ? 'lost' : { status: 201, body: order(4) }));
+  const service = await tinyService((_seen, nth) =>
+    nth === 1 ? 'lost' : { status: 201, body: order(4, { code: 'A-1' }) },
+  );
   expect((await client(service.url).orders.upsert(orderBody)).id).toBe(4);
   expect(service.calls()).toHaveLength(2);
 });
@@ -64,6 +66,37 @@ test('HTML, an object or nothing with status 200 is no data', async () => {
       .catch((reason) => reason);
     expect(error).toBeInstanceOf(MalformedResponseError);
     expect(service.calls()).toHaveLength(4);
+  }
+});
+
+test('a web page with status 200 is no success of an update or a deletion, and with 404 it is one of a deletion', async () => {
+  const page = '<html><body>Maintenance</body></html>';
+  const calls = [
+    (api: ReturnType<typeof client>) => api.subOrders.update(5, 6, { status: 'paid' }),
+    (api: ReturnType<typeof client>) => api.subOrders.remove(5, 6),
+    (api: ReturnType<typeof client>) => api.orders.remove(5),
+    (api: ReturnType<typeof client>) => api.categories.update(5, { name: 'Shoes' }),
+    (api: ReturnType<typeof client>) => api.userGrades.update(5, { name: 'Gold' }),
+  ];
+  for (const call of calls) {
+    const service = await tinyService(() => ({ body: page }));
+    await expect(call(client(service.url))).rejects.toThrow(MalformedResponseError);
+  }
+  const gone = await tinyService(() => ({ status: 404, body: page }));
+  await client(gone.url).orders.remove(5);
+});
+
+test('a response that shows another record is malformed', async () => {
+  const service = await tinyService(() => ({ body: { ...order, id: 6, code: 'B', name: 'Gold' } }));
+  const api = client(service.url);
+  for (const call of [
+    () => api.orders.get(5),
+    () => api.orders.upsert(orderBody),
+    () => api.categories.get(5),
+    () => api.categories.upsert({ code: 'A-1', name: 'Shoes' }),
+    () => api.userGrades.get(5),
+  ]) {
+    await expect(call()).rejects.toThrow(MalformedResponseError);
   }
 });
 

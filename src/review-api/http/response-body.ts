@@ -39,14 +39,29 @@ export function parseAnyJson(response: HttpResponse): unknown {
   }
 }
 
-/** Reads nothing: the body of an update or delete has no meaning. */
-export const ignoreBody = (): void => undefined;
+/**
+ * Reads nothing: the body of an update or delete has no meaning. A web page with a success status does not come from the service but
+ * from a proxy or a log-in (FACTS, 'errors'), so nothing was carried out. A 404 may have one: web frameworks send it for any address.
+ *
+ * @throws ShapeError for a web page.
+ */
+export function ignoreBody({ status, bytes }: HttpResponse): void {
+  if (status !== 404 && textOf(bytes).trimStart().startsWith('<')) {
+    throw new ShapeError(`expected no web page, got HTML with status ${status}`);
+  }
+}
 
-/** Checks that a record requested by code has that code. A service may trim codes and ignore their case. */
+/** Checks that a record requested or written by code has that code. A service may trim codes and ignore their case. */
 export function requireSameCode(theirs: unknown, ours: string): void {
   if (asText(theirs, 'code').trim().toLowerCase() !== ours.trim().toLowerCase()) {
     throw new ShapeError('expected the record with this code, got another one');
   }
+}
+
+/** The record, which was requested by its id. A proxy that mixes up responses must not pass another record off as this one. */
+export function withSameId<Item extends { id: number }>(item: Item, ours: number): Item {
+  if (item.id !== ours) throw new ShapeError(`expected the record with this id, got another one (${item.id})`);
+  return item;
 }
 
 export function asObject(value: unknown, what: string): JsonObject {

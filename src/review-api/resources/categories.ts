@@ -8,6 +8,7 @@ import {
   parseJson,
   requireSameCode,
   textsOf,
+  withSameId,
 } from '../http/response-body.ts';
 import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
 import { allPages, type Page, readPage } from './pages.ts';
@@ -76,22 +77,20 @@ export function categories(send: Send) {
 
     /** A category by the service's id (spec, 'Categories', Get by id). @throws NotFoundError */
     async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<Category> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, readCategory);
+      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
+        withSameId(readCategory(response), id),
+      );
     },
 
     /** A category by the shop's code (spec, 'Categories', Get by code). @throws NotFoundError */
     async getByCode(code: string): Promise<Category> {
-      return send({ method: 'GET', path, params: { code: requireCode(code) } }, (response) => {
-        const category = readCategory(response);
-        requireSameCode(category.code, code);
-        return category;
-      });
+      return send({ method: 'GET', path, params: { code: requireCode(code) } }, (response) => withCode(response, code));
     },
 
     /** Creates the category, or updates the category with this code (spec, 'Categories', Create or update). Safe to repeat. */
     async upsert(body: CategoryBody, { giveUpAfterMs }: CallOptions = {}): Promise<Category> {
       requireCode(body.code);
-      return send({ method: 'POST', path, params: body, giveUpAfterMs }, readCategory);
+      return send({ method: 'POST', path, params: body, giveUpAfterMs }, (response) => withCode(response, body.code));
     },
 
     /** Changes these fields, the code included (spec, 'Categories', Update by id). @throws NotFoundError */
@@ -129,6 +128,13 @@ function checked(patch: CategoryPatch): CategoryPatch {
 }
 
 const readCategory = (response: HttpResponse) => asCategory(parseJson(response));
+
+/** The category, which was requested or written by its code. */
+function withCode(response: HttpResponse, code: string): Category {
+  const category = readCategory(response);
+  requireSameCode(category.code, code);
+  return category;
+}
 
 function asCategory(value: unknown): Category {
   const category = asObject(value, 'a category');

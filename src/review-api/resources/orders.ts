@@ -1,5 +1,5 @@
 import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
-import { asObject, ignoreBody, parseJson, requireSameCode, ShapeError } from '../http/response-body.ts';
+import { asObject, ignoreBody, parseJson, requireSameCode, ShapeError, withSameId } from '../http/response-body.ts';
 import { requireCode, requireDay, requireId, requireLimit, requirePage, sentAmount } from './check.ts';
 import { asOrderDetail, asOrderListItem, type OrderDetail, type OrderListItem } from './order-shapes.ts';
 import { allPages, type Page, readPage } from './pages.ts';
@@ -64,7 +64,9 @@ export function orders(send: Send) {
 
     /** An order by the service's id (spec, 'Get order by id'). @throws NotFoundError */
     async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<OrderDetail> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, readOrder);
+      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
+        withSameId(asOrderDetail(parseJson(response)), id),
+      );
     },
 
     /**
@@ -83,12 +85,15 @@ export function orders(send: Send) {
      * Creates the order, or updates the order with this code (spec, 'Create or update an order'). Safe to repeat.
      *
      * @throws RefusedError where the service does not accept a field.
+     * @throws MalformedResponseError where the response shows an order of another code.
      * @example
      * await api.orders.upsert({ code: 'A-1', created_at: '2026-01-31T09:00:00+09:00', total_price: '12.50' });
      */
     async upsert(body: OrderBody, options: CallOptions = {}): Promise<OrderDetail> {
       requireCode(body.code);
-      return send({ method: 'POST', path, params: checked(body), ...options }, readOrder);
+      return send({ method: 'POST', path, params: checked(body), ...options }, (response) =>
+        withCode(parseJson(response), body.code),
+      );
     },
 
     /** Changes these fields, the code included (spec, 'Update an order by id'). @throws NotFoundError */
@@ -154,8 +159,6 @@ function checked<Body extends OrderPatch>(body: Body): Body {
   return { ...body, total_price: sentAmount(body.total_price, 'total_price') };
 }
 
-const readOrder = (response: HttpResponse) => asOrderDetail(parseJson(response));
-
 /** The order, or its id where the service responds with a list. */
 function byCode(response: HttpResponse, code: string): OrderDetail | number {
   const body = parseJson(response);
@@ -164,6 +167,11 @@ function byCode(response: HttpResponse, code: string): OrderDetail | number {
     if (item) return item.id;
     throw new ShapeError('expected the order with this code, got a list without it');
   }
+  return withCode(body, code);
+}
+
+/** The order, which was requested or written by its code. */
+function withCode(body: unknown, code: string): OrderDetail {
   requireSameCode(asObject(body, 'an order').code, code);
   return asOrderDetail(body);
 }

@@ -12,6 +12,7 @@ import {
   requireSameCode,
   ShapeError,
   withoutByteOrderMark,
+  withSameId,
 } from '../http/response-body.ts';
 import { allReviews } from './all-reviews.ts';
 import { requireCode, requireId } from './check.ts';
@@ -182,9 +183,8 @@ const readReview = (response: HttpResponse) => asReview(parseJson(response));
 
 function readRaw(response: HttpResponse, id: number): RawReview {
   const item = asObject(parseAnyJson(response), 'a review');
-  const theirs = asInteger(item.id, 'id');
-  if (theirs !== id) throw new ShapeError(`expected the review with this id, got another one (${theirs})`);
-  return { rawBody: withoutByteOrderMark(response.bytes), item: { ...item, id }, requestedAt: response.requestedAt };
+  const checked = withSameId({ ...item, id: asInteger(item.id, 'id') }, id);
+  return { rawBody: withoutByteOrderMark(response.bytes), item: checked, requestedAt: response.requestedAt };
 }
 
 function readOverview(response: HttpResponse): ReviewOverview {

@@ -1,5 +1,5 @@
 import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
-import { asInteger, asObject, asText, ignoreBody, parseJson, textsOf } from '../http/response-body.ts';
+import { asInteger, asObject, asText, ignoreBody, parseJson, textsOf, withSameId } from '../http/response-body.ts';
 import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
 import { allPages, type Page, readPage } from './pages.ts';
 
@@ -47,7 +47,9 @@ export function userGrades(send: Send) {
 
     /** A grade (spec, 'User grades', Get). @throws NotFoundError */
     async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<UserGrade> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, readUserGrade);
+      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
+        withSameId(readUserGrade(response), id),
+      );
     },
 
     /**
