@@ -46,6 +46,4 @@ select 'run-1', 'created', day, day + interval '1 day', 7, 700, 7, now(), now()
 from warehouse.review_overview
 cross join generate_series(first_review_created_at, last_review_created_at, interval '1 day') as day;
 
-insert into sync.review_day_changes
-select (created_at at time zone (select time_zone from sync.settings))::date, count(*) from warehouse.reviews group by 1;
 reset session_replication_role;

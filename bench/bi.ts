@@ -27,7 +27,7 @@ if (!Number.isInteger(size) || size < 1000)
   throw new Error(`--reviews must be a number above 1000, not ${given.reviews}`);
 const products = 5000;
 const beforeCounts = '0023_comments';
-/** Takes the counts out of a warehouse, and what serves them when reviews land. */
+/** Takes the log out of a warehouse, and the indexes that serve the counts. */
 const withoutCounts = `
   drop trigger review_changes_insert on warehouse.reviews;
   drop trigger review_changes_update on warehouse.reviews;

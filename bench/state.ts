@@ -48,7 +48,6 @@ const tables = [
   { name: 'sync.missed_orders', ids: ['run_id'], fixed: [] },
   { name: 'sync.dead_letters', ids: ['key'], fixed: [] },
   { name: 'sync.webhook_inbox', ids: [], fixed: [] },
-  { name: 'sync.review_day_changes', ids: [], fixed: [] },
   { name: 'warehouse.review_overview', ids: [], fixed: ['first_review_created_at'] },
 ] as const;
 

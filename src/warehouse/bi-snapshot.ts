@@ -80,11 +80,9 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
     `select order_salt as salt, ${isoText('now()')} as "takenAt" from sync.settings`,
   );
   const months = await client.query<BiMonth & { relation: string }>(
-    `select relation, month::text as first,
-      (sum(change) + (select coalesce(sum(change), 0) from sync.month_changes where relation = '*'))::text as version
-    from sync.month_changes
-    where relation <> '*' and (month is null or isfinite(month))
-    group by relation, month
+    `select relation, month::text as first, version::text
+    from sync.month_versions
+    where month is null or isfinite(month)
     order by relation, month`,
   );
   const views = await readViews(client);

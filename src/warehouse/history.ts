@@ -34,7 +34,7 @@ export async function reviewsByDay(db: Db, days: Days): Promise<ReviewDay[]> {
   const { timeZone } = days;
   const { rows } = await sql<ReviewDay>`
     with held as (
-      select day, sum(reviews) as n from sync.review_day_changes where day >= ${days.first}::date group by day
+      select day, sum(reviews) as n from sync.review_days where day >= ${days.first}::date group by day
     ),
     late as (
       select (r.created_at at time zone ${timeZone})::date as day, count(distinct r.id) as n

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { joinOldSpans } from './export-windows.ts';
 import { type Db, inTransaction } from './index.ts';
 import { compactMonthChanges } from './month-changes.ts';
-import { compactReviewDays } from './review-days.ts';
 
 /** Days for which runs, late reviews and all captures of the overview are kept. */
 const keptDays = 90;
@@ -11,7 +10,7 @@ const dayMs = 86_400_000;
 /**
  * Compacts the history, so that its size follows the shop and not the years of runs:
  *
- * 1. Counts of reviews by day become one row a day.
+ * 1. The versions of a month become one row a month.
  * 2. Old neighbouring spans of the coverage ledger become one row.
  * 3. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job.
  * 4. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of each month.
@@ -21,7 +20,6 @@ const dayMs = 86_400_000;
  */
 export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Promise<void> {
   const before = (days: number) => new Date(now.getTime() - days * dayMs);
-  await compactReviewDays(db);
   await compactMonthChanges(db);
   await inTransaction(db, async (trx) => {
     await joinOldSpans(trx, 'created', before(Math.min(readAgainDays, 365) + 8));
