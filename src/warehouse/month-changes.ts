@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from './index.ts';
 
 /**
- * Joins the rows of `sync.month_changes`: triggers add some for each statement that changes orders, and each fold does for changed
- * reviews. The version of a month is their sum, so it stays the same. Safe at any time, beside writers and beside itself.
+ * Joins the rows of `sync.month_changes`: each fold adds some for changed reviews and orders, and triggers do for changed
+ * codes of products. The version of a month is their sum, so it stays the same. Safe at any time, beside writers and beside itself.
  */
 export async function compactMonthChanges(db: Db): Promise<void> {
   await sql`

@@ -13,10 +13,11 @@ afterEach(() => warehouse.close());
 
 const run = async (text: string) => (await warehouse.pool.query(text)).rows;
 
-/** The versions of the months with reviews, by `yyyy-mm`. */
-async function versions(): Promise<Map<string, string>> {
+/** The versions of the months with reviews or sub-orders, by `yyyy-mm`; `none`: orders without a date. */
+async function versions(relation: 'reviews' | 'sub_orders' = 'reviews'): Promise<Map<string, string>> {
   const rows = await run(
-    `select to_char(month, 'YYYY-MM') as month, version::text from sync.month_versions where relation = 'reviews'`,
+    `select coalesce(to_char(month, 'YYYY-MM'), 'none') as month, version::text
+    from sync.month_versions where relation = '${relation}'`,
   );
   return new Map(rows.map(({ month, version }) => [month, version]));
 }
@@ -62,6 +63,87 @@ test.each(changes)(
   },
 );
 
+const orders = `
+  insert into sync.order_links (order_code, ordered_at) values
+    ('jan', '2026-01-05'), ('feb', '2026-02-05'), ('mar', '2026-03-05'), ('old', null);
+  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at) values
+    ('jan', '1', 1, '{"price": "10"}', 7, 'paid', null), ('jan', '2', null, '{"price": "10"}', 8, 'paid', null),
+    ('feb', '1', 2, '{"price": "20"}', 8, 'delivered', '2026-02-09'), ('mar', '1', 3, '{"price": "30"}', 7, 'paid', null),
+    ('old', '1', 4, '{"price": "30"}', 9, 'paid', null)`;
+
+/** A statement, the months of sub-orders whose versions it changes, and the orders that are to be counted again. */
+const orderChanges: readonly [name: string, statement: string, months: string[], counted?: string[]][] = [
+  [
+    'a status',
+    `update sync.sub_order_links set status = 'returned' where order_code in ('jan', 'feb')`,
+    ['2026-01', '2026-02'],
+  ],
+  ['a price', `update sync.sub_order_links set content = '{"price": "11"}' where order_code = 'mar'`, ['2026-03']],
+  [
+    'a delivery',
+    `update sync.sub_order_links set delivered_at = '2026-03-09' where order_code = 'mar'`,
+    ['2026-03'],
+    ['mar'],
+  ],
+  ['a product', 'update sync.sub_order_links set product_id = 9 where sub_order_id = 2', ['2026-02'], ['feb']],
+  ['a line that is sent', 'update sync.sub_order_links set sub_order_id = 9 where sub_order_id is null', ['2026-01']],
+  ['a line that is not sent', `update sync.sub_order_links set status = 'x' where sub_order_id is null`, []],
+  ['lines written again', 'update sync.sub_order_links set content = content, was_sent_again = true', []],
+  ['a deleted line', `delete from sync.sub_order_links where order_code = 'feb'`, ['2026-02'], ['feb']],
+  [
+    'two lines of one order in one statement',
+    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, delivered_at)
+    values ('jan', '8', 8, '{}', null), ('jan', '9', 9, '{}', now())`,
+    ['2026-01'],
+    ['jan'],
+  ],
+  ['a date', `update sync.order_links set ordered_at = '2026-02-06' where order_code = 'jan'`, ['2026-01', '2026-02']],
+  [
+    'a date that becomes known',
+    `update sync.order_links set ordered_at = '2026-02-06' where order_code = 'old'`,
+    ['2026-02', 'none'],
+  ],
+  [
+    'two orders that swap dates',
+    `update sync.order_links set ordered_at =
+    case order_code when 'jan' then timestamptz '2026-02-05' else '2026-01-05' end where order_code in ('jan', 'feb')`,
+    ['2026-01', '2026-02'],
+  ],
+  ['a lease', `update sync.order_links set lease_owner = 'me'`, []],
+  [
+    'an order that is forgotten',
+    `with gone as (delete from sync.order_links where order_code = 'feb')
+    delete from sync.sub_order_links where order_code = 'feb'`,
+    ['2026-02', 'none'],
+    ['feb'],
+  ],
+  [
+    'the code of a product',
+    `insert into sync.product_links (product_code, product_id) values ('P7', 7)`,
+    ['2026-01', '2026-03'],
+  ],
+];
+
+test.each(orderChanges)(
+  'a statement changes the versions of its months of orders, and nothing else does: %s',
+  async (_, statement, months, counted = []) => {
+    await run(orders);
+    await foldChanges(warehouse.db);
+    const before = await versions('sub_orders');
+    expect([...before.keys()].sort()).toEqual(['2026-01', '2026-02', '2026-03', 'none']);
+    await run(statement);
+    const after = await versions('sub_orders');
+    expect([...after.keys()].filter((month) => after.get(month) !== before.get(month)).sort()).toEqual(months);
+    expect((await run('table sync.changed_orders')).map((row) => row.order_code)).toEqual(counted);
+    for (const housekeeping of [compactMonthChanges, foldChanges, compactMonthChanges, rebuildAggregates]) {
+      await housekeeping(warehouse.db);
+      expect(await versions('sub_orders')).toEqual(after);
+    }
+    expect(await run('table sync.order_changes')).toEqual([]);
+    expect(await wrongCounts(warehouse.db)).toEqual([]);
+  },
+);
+
 test('an edit that changes no count gives one row of the log for each month, and no order to count again', async () => {
   await run(reviews);
   await foldChanges(warehouse.db);
@@ -77,12 +159,16 @@ test('an edit that changes no count gives one row of the log for each month, and
 
 test('a rebuild keeps the versions of changes that are not folded yet', async () => {
   await run(reviews);
-  const before = await versions();
+  await run(orders);
+  const both = async () => [await versions('reviews'), await versions('sub_orders')];
+  const before = await both();
   await run('update warehouse.reviews set likes_count = 9 where id = 1');
-  const changed = await versions();
-  expect(changed.get('2026-01')).not.toBe(before.get('2026-01'));
+  await run(`update sync.sub_order_links set status = 'returned' where order_code = 'mar'`);
+  const changed = await both();
+  expect(changed[0]?.get('2026-01')).not.toBe(before[0]?.get('2026-01'));
+  expect(changed[1]?.get('2026-03')).not.toBe(before[1]?.get('2026-03'));
   await rebuildAggregates(warehouse.db);
-  expect(await versions()).toEqual(changed);
+  expect(await both()).toEqual(changed);
 });
 
 test('another time zone makes months that were none before', async () => {
@@ -163,6 +249,7 @@ test('two transactions that change reviews of one day, product and order, and a 
 
 test('what lands while a fold is under way is neither lost nor counted twice', async () => {
   await run(reviews);
+  await run(orders);
   // The fold waits where it enters the months.
   await run(`
     create function public.wait_for_test() returns trigger language plpgsql as $$
@@ -177,11 +264,12 @@ test('what lands while a fold is under way is neither lost nor counted twice', a
     await holder.query('select pg_advisory_lock(1)');
     const folding = foldChanges(warehouse.db);
     await until(async () => (await run(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0);
-    await run('update warehouse.reviews set likes_count = 9 where id = 1');
-    const before = await versions();
+    await run('update warehouse.reviews set likes_count = 9, score = 5 where id = 1');
+    await run(`update sync.sub_order_links set delivered_at = '2026-03-09' where order_code = 'mar'`);
+    const before = [await versions('reviews'), await versions('sub_orders')];
     await holder.query('select pg_advisory_unlock(1)');
     await folding;
-    expect(await versions()).toEqual(before);
+    expect([await versions('reviews'), await versions('sub_orders')]).toEqual(before);
   } finally {
     holder.release();
   }
