@@ -1,4 +1,5 @@
 import type { App } from '../src/app/app.ts';
+import { requireSameService } from '../src/app/require-same-service.ts';
 import { addCounts, type Counts } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
@@ -32,6 +33,10 @@ export function defineRun<Payload, State, StepPayload>(
   return {
     ...definition,
     begin: (app, run, isAlive) => begin(app, definition.name, run, isAlive),
+    async plan(app, payload, run, signal) {
+      await requireSameService(app.warehouse.db, app.config.api);
+      return definition.plan(app, payload, run, signal);
+    },
     async conclude(app, _payload, run, end) {
       const { counts: more, problem } =
         end.failures.length === 0 || definition.completesAlways

@@ -3,11 +3,19 @@ import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { isRedis } from '../queue/connection.ts';
 import { openQueues, type Queues } from '../queue/index.ts';
-import { openRateLimit, openReviewApi, type RequestFacts, type ReviewApi, type Wait } from '../review-api/index.ts';
+import {
+  openRateLimit,
+  openReviewApi,
+  type RequestFacts,
+  type ReviewApi,
+  ReviewApiError,
+  type Wait,
+} from '../review-api/index.ts';
 import { openShop, type Shop } from '../shop/index.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { type OrderStore, openOrderStore } from '../warehouse/order-store.ts';
 import type { Config } from './config.ts';
+import { requireSameService } from './require-same-service.ts';
 import { requireMigrated } from './status-source.ts';
 
 /** All systems that a process uses, opened from one Config. */
@@ -43,7 +51,7 @@ export const stepsAtATime = 4;
 /**
  * Opens the warehouse, the queue, the shop and the service. `close` closes them in reverse order.
  *
- * @throws ReviewSyncError when warehouse or queue do not respond, or the warehouse is not migrated.
+ * @throws ReviewSyncError when warehouse or queue do not respond, the warehouse is not migrated, or it belongs to another service.
  */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { log, now = () => new Date() } = options;
@@ -53,6 +61,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections });
   opened.defer(() => warehouse.close());
   await requireMigrated(warehouse);
+  // Ignore a service that cannot be asked: each run asks it before it begins.
+  await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
+    if (!(error instanceof ReviewApiError)) throw error;
+  });
   const queues = await openQueues(config.queueUrl);
   opened.defer(() => queues.close());
   const shop = openShop({

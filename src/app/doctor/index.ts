@@ -5,7 +5,9 @@ import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
 import { openShop } from '../../shop/index.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
+import { shortLimits } from '../client-limits.ts';
 import type { Config } from '../config.ts';
+import { otherServiceProblem } from '../require-same-service.ts';
 import { checkEnvFile } from './check-env-file.ts';
 import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
@@ -17,12 +19,6 @@ import { closeQuietly, withTimeoutDiagnosis } from './reachable.ts';
 
 export type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
 export type Diagnosis = (Finding & { area: Area })[];
-
-/** Shorter than for jobs: a person waits for `doctor`. */
-const clientLimits = {
-  timeouts: { connectMs: 5000, headersMs: 20_000, bodyMs: 20_000 },
-  retry: { attempts: 3, malformedAttempts: 2, baseDelayMs: 200, maxRetryAfterMs: 1000, totalWaitMs: 5000 },
-} as const;
 
 /**
  * Checks each system that a run needs, independently of the others, so that one call finds all faults. Changes nothing: the
@@ -106,15 +102,28 @@ async function shop(config: Config): Promise<Finding[]> {
   }
 }
 
-async function service({ api }: Config, now: () => Date): Promise<Finding[]> {
-  const { baseUrl, clientId, clientSecret, timeZone } = api;
+async function service(config: Config, now: () => Date): Promise<Finding[]> {
+  const { baseUrl, clientId, clientSecret, timeZone } = config.api;
   const abort = new AbortController();
-  const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...clientLimits, signal: abort.signal });
+  const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits, signal: abort.signal });
   try {
-    return await checkService({ api: opened, baseUrl, timeZone, now });
+    const findings = await checkService({ api: opened, baseUrl, timeZone, now });
+    return [...findings, ...(await checkSameService(config))];
   } finally {
     abort.abort(new Error('doctor ended'));
     await opened.close();
+  }
+}
+
+/** What is wrong with the warehouse itself is reported there. */
+async function checkSameService(config: Config): Promise<Finding[]> {
+  const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 }).catch(() => undefined);
+  if (!opened) return [];
+  try {
+    const problem = await otherServiceProblem(opened.db, config.api).catch(() => undefined);
+    return problem ? [asFault(problem)] : [];
+  } finally {
+    await closeQuietly(opened.close());
   }
 }
 

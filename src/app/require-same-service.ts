@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { ReviewSyncError } from '../base/errors.ts';
+import { NotFoundError, openReviewApi } from '../review-api/index.ts';
+import {
+  type ConnectedService,
+  connectedService,
+  type KnownRecords,
+  recordConnectedService,
+  youngestRecords,
+} from '../warehouse/connected-service.ts';
+import type { Db } from '../warehouse/index.ts';
+import { shortLimits } from './client-limits.ts';
+import type { Config } from './config.ts';
+
+/**
+ * Checks that the configured service is the one to which the warehouse belongs. With another one, such as the real service after
+ * the reference service, every order would count as pushed and every older review as read.
+ *
+ * 1. The address and the client id are those of the last command: no request is sent.
+ * 2. Otherwise the service is asked for the youngest orders and reviews of the warehouse. It may have moved, or have a new client.
+ * 3. It is recorded where it knows one of them, or where the warehouse has none.
+ *
+ * @throws ReviewSyncError where it knows none of them, and the client's errors where it cannot be asked.
+ */
+export async function requireSameService(db: Db, config: Config['api']): Promise<void> {
+  const problem = await otherServiceProblem(db, config);
+  if (problem) throw problem;
+  const [before, now] = [await connectedService(db), serviceOf(config)];
+  if (!isSame(before, now)) await recordConnectedService(db, now);
+}
+
+/** What is wrong where the warehouse belongs to another service; undefined where it does not. Changes nothing. */
+export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
+  const [before, now] = [await connectedService(db), serviceOf(config)];
+  if (before === undefined || isSame(before, now)) return undefined;
+  if (!(await isUnknown(config, await youngestRecords(db)))) return undefined;
+  const other = before.address === now.address ? 'another client id' : before.address;
+  return new ReviewSyncError(
+    'other-service',
+    `The warehouse belongs to another review service or account (${other}): the one of REVIEW_API_BASE_URL, ${now.address}, knows none of the newest orders and reviews in it`,
+    {
+      hint: 'Give each service a warehouse of its own: set WAREHOUSE_DATABASE_URL to an empty database and run npx review-sync migrate.',
+    },
+  );
+}
+
+const isSame = (before: ConnectedService | undefined, now: ConnectedService): boolean =>
+  before?.address === now.address && before.client === now.client;
+
+const serviceOf = ({ baseUrl, clientId }: Config['api']) => ({
+  address: baseUrl,
+  client: createHash('sha256').update(clientId).digest('hex').slice(0, 12),
+});
+
+/** With short waits: a command must not wait for minutes where the service is down. */
+async function isUnknown(config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
+  if (orders.length + reviews.length === 0) return false;
+  const { baseUrl, clientId, clientSecret } = config;
+  const api = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits });
+  try {
+    for (const { id, code } of orders) {
+      const order = await unlessAbsent(api.orders.get(id));
+      if (order?.code.trim().toLowerCase() === code.trim().toLowerCase()) return false;
+    }
+    for (const { id, createdAt } of reviews) {
+      const review = await unlessAbsent(api.reviews.getRaw(id));
+      const date = review?.item.created_at;
+      if (typeof date === 'string' && Date.parse(date) === createdAt.getTime()) return false;
+    }
+    return true;
+  } finally {
+    await api.close();
+  }
+}
+
+async function unlessAbsent<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+import { afterEach, expect, test } from 'vitest';
+import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
+import { runCli } from '../harness/cli.ts';
+import { createDatabase, query } from '../harness/database.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+
+let world: OrderWorld;
+afterEach(() => world[Symbol.asyncDispose]());
+
+const commands = [
+  ['sync', 'orders'],
+  ['sync', 'reviews'],
+  ['backfill', 'orders'],
+  ['verify', 'orders', '--repair'],
+];
+
+async function pushedWorld(): Promise<void> {
+  world = await openOrderWorld();
+  await world.shop(`insert into o (code) values ('A'), ('B')`);
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+}
+
+test('a warehouse that was used with one service does not count its orders as pushed to another one', async () => {
+  await pushedWorld();
+  const databaseUrl = await createDatabase('service');
+  // It has other orders with the same ids.
+  await query(
+    databaseUrl,
+    `insert into reference_service.orders (code, total_price, created_at, updated_at)
+    select 'other ' || n, 1, now(), now() from generate_series(1, 5) n`,
+  );
+  const other = await startReferenceService({ databaseUrl });
+  try {
+    const environment = { ...world.environment, REVIEW_API_BASE_URL: other.url };
+    for (const command of commands) {
+      const end = await runCli(command, environment);
+      expect(end.status).toBe(1);
+      expect(end.stderr).toContain('belongs to another review service');
+      expect(end.stderr).toContain('npx review-sync migrate');
+    }
+    expect((await runCli(['doctor'], environment)).stdout).toContain('belongs to another review service');
+  } finally {
+    await other.close();
+  }
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+});
+
+test('a service that moved to another address is the same one', async () => {
+  await pushedWorld();
+  // Until now through a proxy at another port.
+  const environment = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
+  expect(await runCli(['sync', 'orders'], environment)).toMatchObject({ status: 0 });
+});
