@@ -14,6 +14,6 @@ export const pushOrders: StepJob<App, OrderStep> = {
     return { codes: texts(step, 'codes'), ...optionalText(step, 'plannedAt'), contact, removals };
   },
   async run(app, step, { runId, signal }) {
-    return pushStep({ ...pushDeps(app, signal), runId }, step);
+    return app.sliceSlots(() => pushStep({ ...pushDeps(app, signal), runId }, step));
   },
 };

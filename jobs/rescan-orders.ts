@@ -1,5 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { pushDeps } from '../src/app/push-deps.ts';
+import type { Counts } from '../src/base/counts.ts';
 import type { Second } from '../src/base/time/span.ts';
 import type { PushPolicy } from '../src/orders/desired-order.ts';
 import { keepKeylessOrders } from '../src/orders/keyless-orders.ts';
@@ -35,16 +36,23 @@ const rescanStep: StepJob<App, Step> = {
     const end = step.end === undefined ? {} : { end: number(step, 'end') };
     return { kind, start: number(step, 'start'), ...end, removals };
   },
-  async run(app, step, { runId, signal }) {
-    const { removals } = step;
-    const deps = { ...pushDeps(app, signal), runId, removals, lookbackMinutes: app.config.orderOverlapMinutes };
-    if (step.kind === 'push') return pushStep(deps, { ...step, contact: 'young' });
-    if (step.kind === 'created') return rescanSpan(deps, { start: step.start, end: step.end });
-    if (step.kind === 'absent') return rescanAbsent(deps, step.before);
-    const { found, problem } = await keepKeylessOrders({ shop: app.shop, db: app.warehouse.db });
-    return { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
-  },
+  run: (app, step, run) => app.sliceSlots(() => runRescanStep(app, step, run)),
 };
+
+async function runRescanStep(app: App, step: Step, at: { runId: string; signal: AbortSignal }): Promise<Counts> {
+  const { removals } = step;
+  const deps = {
+    ...pushDeps(app, at.signal),
+    runId: at.runId,
+    removals,
+    lookbackMinutes: app.config.orderOverlapMinutes,
+  };
+  if (step.kind === 'push') return pushStep(deps, { ...step, contact: 'young' });
+  if (step.kind === 'created') return rescanSpan(deps, { start: step.start, end: step.end });
+  if (step.kind === 'absent') return rescanAbsent(deps, step.before);
+  const { found, problem } = await keepKeylessOrders({ shop: app.shop, db: app.warehouse.db });
+  return { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
+}
 
 /** Scheduled with the reconcile: reads the young orders again, for changes that were missed and orders that are gone. */
 export const rescanOrders = defineRun({
