@@ -7,12 +7,12 @@ import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 
 /**
- * Orders O1, O2 … with a line each, pushed by the command line, so that there is a cursor. All are younger than ten days: each
- * day that a rescan reads costs ten statements.
+ * Orders O1, O2 … with a line each, an hour old, pushed by the command line, so that there is a cursor. A rescan reads two days,
+ * unless a test has older orders: each day costs ten statements.
  */
 async function pushedWorld(orders: number, environment: Record<string, string> = {}): Promise<OrderWorld> {
   const world = await openOrderWorld({
-    environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_RESCAN_DAYS: '10', ...environment },
+    environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_RESCAN_DAYS: '2', ...environment },
   });
   onTestFinished(() => world[Symbol.asyncDispose]());
   await world.shop(`
@@ -214,7 +214,7 @@ test('a truncated table of a shop of few orders deletes nothing either', async (
 });
 
 test('one lost day deletes nothing, although it is a small part of all orders', async () => {
-  const world = await pushedWorld(30, { ORDER_DELETES: 'send' });
+  const world = await pushedWorld(30, { ORDER_DELETES: 'send', ORDER_RESCAN_DAYS: '6' });
   await world.shop(`
     insert into o (code, created_at) select 'D' || n, now() - interval '5 days' from generate_series(1, 300) n;
     insert into l (order_code, line_code, product_id) select code, '1', 7 from o where code like 'D%'`);
