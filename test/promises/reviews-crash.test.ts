@@ -5,7 +5,7 @@ import type { Window } from '../../src/reviews/read/window.ts';
 import { concludeSyncReviews, planSyncReviews, type SyncPlan } from '../../src/reviews/sync-reviews.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls } from '../harness/deadly-pool.ts';
 import { type ExportProcess, inExportProcess } from '../harness/export-process.ts';
 import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
@@ -83,12 +83,12 @@ const synced = () =>
     const place = { warehouse, service: first.url, timeZone };
     await inExportProcess(place, (deps) => sync(deps, { id: 'first', since: new Date(0) }));
     await first.close();
-    await query(serviceDatabase, edits);
+    await queryAgain(serviceDatabase, edits);
   });
 /** Where a page does not land as a whole. */
 const refusing = () =>
   openWorld(now, reviews.slice(0, 4), (_, warehouse) =>
-    query(warehouse, `alter table warehouse.reviews add check (message <> 'review 2')`),
+    queryAgain(warehouse, `alter table warehouse.reviews add check (message <> 'review 2')`),
   );
 
 async function openWorld(
@@ -96,11 +96,11 @@ async function openWorld(
   seed: readonly SeedReview[],
   prepare?: (serviceDatabase: string, warehouse: string) => Promise<unknown>,
 ): Promise<World> {
-  const [databaseUrl, warehouse] = [await createDatabase(), await createDatabase('migrated')];
+  const [databaseUrl, warehouse] = [await createDatabase('service'), await createDatabase('migrated')];
   await seedReviews(databaseUrl, seed);
   await prepare?.(databaseUrl, warehouse);
-  for (const table of tables) await query(warehouse, `create table ${keptAs(table)} as table ${table}`);
-  const [held] = await query<{ all: string }>(
+  for (const table of tables) await queryAgain(warehouse, `create table ${keptAs(table)} as table ${table}`);
+  const [held] = await queryAgain<{ all: string }>(
     databaseUrl,
     `select json_agg(json_build_object('id', id, 'created', created_at, 'updated', updated_at))::text as all
      from reference_service.reviews`,
@@ -190,8 +190,8 @@ async function strikeAndRecover(
 ): Promise<Recovered> {
   const { warehouse, trace } = world;
   const run: Run = { id: 'run', since: new Date() };
-  const look = async () => (await query<State>(warehouse, stateSql, [world.reviews, run.id]))[0] as State;
-  await query(warehouse, reset);
+  const look = async () => (await queryAgain<State>(warehouse, stateSql, [world.reviews, run.id]))[0] as State;
+  await queryAgain(warehouse, reset);
   await trace.begin();
   const work = (deps: ExportProcess) => flow(deps, run);
   await strike((serviceUrl, calls) => inExportProcess({ warehouse, service: serviceUrl, timeZone, calls }, work));

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type Span, secondOf } from '../../src/base/time/span.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import type { Axis } from '../../src/warehouse/schema.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { cloneDatabase, createDatabase, forgetDatabase, queryAgain } from '../harness/database.ts';
 import { inExportProcess } from '../harness/export-process.ts';
 import { startFaultProxy } from '../harness/fault-proxy.ts';
 import { sampled } from '../harness/sampled.ts';
@@ -55,6 +55,15 @@ const reset = `
   delete from reference_service.reviews;
   insert into reference_service.reviews overriding system value table public.before`;
 
+/** The service with the reviews, which each test clones. */
+let seeded: string;
+beforeAll(async () => {
+  seeded = await createDatabase('service');
+  await seedReviews(seeded, reviews);
+  await queryAgain(seeded, 'create table public.before as table reference_service.reviews');
+  await forgetDatabase(seeded);
+});
+
 // Side by side, each in a world of its own: they wait for Postgres most of the time.
 test.concurrent.each(cases)(
   'on the %s axis, when %s just before any request, what stood throughout is read',
@@ -62,9 +71,7 @@ test.concurrent.each(cases)(
     timeout: 900_000,
   },
   async (axis, _, change) => {
-    const [databaseUrl, warehouse] = [await createDatabase(), await createDatabase('migrated')];
-    await seedReviews(databaseUrl, reviews);
-    await query(databaseUrl, 'create table public.before as table reference_service.reviews');
+    const [databaseUrl, warehouse] = [await cloneDatabase(seeded), await createDatabase('migrated')];
     const service = await startReferenceService({ databaseUrl, timeZone, now: () => now });
     const between = await startFaultProxy(service.url);
     const read = (runId: string, window: Span) =>
@@ -72,7 +79,7 @@ test.concurrent.each(cases)(
         await exportWindow(deps, { runId, window: { axis, span: window } });
       });
     const held = async () => {
-      const rows = await query<{ id: string; at: Date }>(
+      const rows = await queryAgain<{ id: string; at: Date }>(
         warehouse,
         'select id, updated_at as at from warehouse.reviews',
       );
@@ -80,8 +87,8 @@ test.concurrent.each(cases)(
     };
 
     const begin = async (requests: number, then: () => Promise<unknown>) => {
-      await query(databaseUrl, reset);
-      await query(warehouse, 'truncate warehouse.reviews, sync.export_windows, sync.open_gaps');
+      await queryAgain(databaseUrl, reset);
+      await queryAgain(warehouse, 'truncate warehouse.reviews, sync.export_windows, sync.open_gaps');
       between.changeBefore(requests, then);
       await read('first', span);
     };
@@ -95,20 +102,20 @@ test.concurrent.each(cases)(
       let hasChanged = false;
       await begin(requests, async () => {
         hasChanged = true;
-        await query(databaseUrl, change);
+        await queryAgain(databaseUrl, change);
       });
       expect({ requests, hasChanged }).toEqual({ requests, hasChanged: true });
       expect(between.asked()).toContainEqual(
         expect.stringMatching(/start_datetime=2026-06-11%2000%3A00%3A00.*&page=2/),
       );
       const after = await held();
-      const standing = await query<{ id: string; at: Date; moved: boolean }>(
+      const standing = await queryAgain<{ id: string; at: Date; moved: boolean }>(
         databaseUrl,
         `select id, r.updated_at as at, r.${axis}_at <> b.${axis}_at as moved
        from reference_service.reviews r join public.before b using (id)`,
       );
       const lost = standing.filter(({ id, moved }) => !moved && !after.has(id));
-      const covered = await query(
+      const covered = await queryAgain(
         warehouse,
         `select extract(epoch from lower(s))::float as start, extract(epoch from upper(s))::float as end
        from (select unnest(range_agg(tstzrange(start_at, end_at))) as s from sync.export_windows) spans`,
