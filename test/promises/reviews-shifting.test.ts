@@ -88,7 +88,10 @@ test.concurrent.each(cases)(
 
     const begin = async (requests: number, then: () => Promise<unknown>) => {
       await queryAgain(databaseUrl, reset);
-      await queryAgain(warehouse, 'truncate warehouse.reviews; delete from sync.export_windows; delete from sync.open_gaps');
+      await queryAgain(
+        warehouse,
+        'truncate warehouse.reviews; delete from sync.export_windows; delete from sync.open_gaps',
+      );
       between.changeBefore(requests, then);
       await read('first', span);
     };
