@@ -4,6 +4,7 @@ import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import {
   absentOrders,
+  countKnownOrdersByDay,
   forgetAbsentOrders,
   type KnownOrder,
   knownOrders,
@@ -43,7 +44,13 @@ export type RescanPlan = { start: Second | undefined; steps: RescanStep[] };
 const daySeconds = 86_400;
 
 /**
- * The steps of a rescan: one for each day of creation (UTC) of the last `days` days, then what was absent before, then
+ * Known orders that a step of several days reads at most. A step costs 3 ms of processor time without any order, so 60 steps of
+ * a small shop cost as much as the rest of a reconcile (docs/benchmarks.md).
+ */
+const ordersOfStep = 500;
+
+/**
+ * The steps of a rescan: each for one or more days of creation (UTC) of the last `days` days, then what was absent before, then
  * the check for rows without key. None before the first `sync orders` has ended: nothing was missed yet, and where orders
  * are not synced on purpose, no rescan may push them.
  *
@@ -58,12 +65,24 @@ export async function planRescan({ shop, db }: { shop: Shop; db: Db }, days: num
   const start = today - Math.ceil(days) * daySeconds;
   const first = await shop.orderCodes({ axis: 'created', after: { at: isoOf(start), code: '' }, size: 1 });
   // Where the database cannot compute some date, each span costs a walk over all orders.
-  const spans = first.isByDate ? Math.ceil(days) : 0;
-  const created = Array.from({ length: spans }, (_, day): RescanStep => {
-    return { kind: 'created', start: start + day * daySeconds, end: start + (day + 1) * daySeconds };
-  });
-  const last: RescanStep = { kind: 'created', start: start + spans * daySeconds };
+  const end = first.isByDate ? today : start;
+  const created = groupDays(await countKnownOrdersByDay(db, start), start, end);
+  const last: RescanStep = { kind: 'created', start: end };
   return { start, steps: [...created, last, { kind: 'absent', before: start }, keyless] };
+}
+
+/** Steps for the days of `[start, end)`. Days that follow each other share a step while they hold few known orders. */
+function groupDays(ordersOn: ReadonlyMap<Second, number>, start: Second, end: Second): RescanStep[] {
+  const groups: { start: Second; end: Second; orders: number }[] = [];
+  for (let day = start; day < end; day += daySeconds) {
+    const orders = ordersOn.get(day) ?? 0;
+    const group = groups.at(-1);
+    if (group && group.orders + orders <= ordersOfStep) {
+      group.end = day + daySeconds;
+      group.orders += orders;
+    } else groups.push({ start: day, end: day + daySeconds, orders });
+  }
+  return groups.map((group): RescanStep => ({ kind: 'created', start: group.start, end: group.end }));
 }
 
 export type RescanDeps = SliceDeps & {

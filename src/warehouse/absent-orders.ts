@@ -35,6 +35,14 @@ export async function countKnownOrders(db: Db, since: Second): Promise<number> {
   return rows[0]?.orders ?? 0;
 }
 
+/** How many pushed orders were created on each day (UTC) since the moment, by the day's first second. Days without any are left out. */
+export async function countKnownOrdersByDay(db: Db, since: Second): Promise<Map<Second, number>> {
+  const { rows } = await sql<{ day: Second; orders: number }>`
+    select floor(extract(epoch from ordered_at) / 86400)::bigint * 86400 as day, count(*) as orders
+    from sync.order_links where ordered_at >= ${isoOf(since)} and ordered_at < 'infinity' group by 1`.execute(db);
+  return new Map(rows.map(({ day, orders }) => [day, orders]));
+}
+
 /**
  * Takes note of orders that the shop does not show. An order that was pushed since it was first missed has returned in
  * between: its absence starts again.

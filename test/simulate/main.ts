@@ -6,13 +6,11 @@
  *     --tries N      simulations for finding the shortest failing prefix, default 40; 0: only the failure is shown
  *     --verbose      what happened on each day
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { rmSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
-import { openClock, virtualTimeEnvironment } from './clock.ts';
+import { cheapestFolder, makeConnectionsCheap } from '../harness/cheap-postgres.ts';
+import { openClock } from './clock.ts';
+import { describeExplored, describeSizes, sum } from './explored.ts';
 import { happenings, type Plan, planSimulation } from './plan.ts';
 import { usualRates } from './rates.ts';
 import { shrink } from './shrink.ts';
@@ -27,47 +25,40 @@ const { values } = parseArgs({
   },
 });
 
-if (process.env.FAKETIME_TIMESTAMP_FILE === undefined) process.exitCode = await startInVirtualTime();
-else process.exitCode = await main();
-
-/** Starts this file once more. `--seed today` is worked out here, where the clock is still the real one. */
-async function startInVirtualTime(): Promise<number> {
-  const seed = values.seed === 'today' ? new Date().toISOString().slice(0, 10).replaceAll('-', '') : values.seed;
-  const environment = virtualTimeEnvironment();
-  const args = [...process.argv.slice(2), '--seed', seed];
-  const child = spawn(process.execPath, [import.meta.filename, ...args], {
-    env: { ...process.env, ...environment },
-    stdio: 'inherit',
-  });
-  const [status] = await once(child, 'exit');
-  rmSync(dirname(environment.FAKETIME_TIMESTAMP_FILE ?? ''), { recursive: true, force: true });
-  return Number(status ?? 1);
-}
+process.exitCode = await main();
 
 async function main(): Promise<number> {
+  const seed =
+    values.seed === 'today' ? Number(new Date().toISOString().slice(0, 10).replaceAll('-', '')) : whole('seed');
+  const plan = planSimulation(seed, whole('days'), usualRates);
   const clock = openClock();
-  const plan = planSimulation(whole('seed'), whole('days'), usualRates);
   const setting = Object.entries(plan.setting).map(([name, value]) => `${name} ${value}`);
   console.log(`seed ${plan.seed}: ${plan.days.length} days from ${plan.start.toISOString()}; ${setting.join(', ')}`);
   clock.set(plan.start);
-  const server = await startEmbeddedDatabase();
+  const temporaryIn = await cheapestFolder();
+  const server = await clock.startInVirtualTime(() => startEmbeddedDatabase({ temporaryIn }));
   const startedMs = performance.now();
-  const onDay: Hands['onDay'] = (day, story) => {
+  let lastMs = startedMs;
+  const onDay: Hands['onDay'] = async (day, story, stage, { ends }) => {
     if (values.verbose) console.log([`day ${day.number}`, ...story].join('\n'));
-    else if (day.number % 30 === 0) console.log(`day ${day.number}`);
+    if (day.number % 30 !== 0) return;
+    const perDay = (performance.now() - lastMs) / 30_000;
+    lastMs = performance.now();
+    console.log(`day ${day.number}: ${perDay.toFixed(2)} s a day, ${sum(ends)} runs; ${await describeSizes(stage)}`);
   };
   try {
-    const { days, runs, failure } = await simulate(plan, { server, clock, onDay });
-    const seconds = Math.round((performance.now() - startedMs) / 1000);
-    const kinds = Map.groupBy(happenings(plan), ({ kind }) => kind);
-    const counts = [...kinds].map(([kind, all]) => `${kind} ${all.length}`).sort();
-    console.log(`${days} days, ${runs} runs, ${seconds} s. What happened: ${counts.join(', ')}`);
+    await makeConnectionsCheap(server.url('postgres'));
+    const simulated = await simulate(plan, { server, clock, onDay });
+    const { failure } = simulated;
+    console.log(describeExplored(plan, simulated));
+    console.log(`${simulated.days} days took ${Math.round((performance.now() - startedMs) / 1000)} s`);
     if (!failure) return 0;
     console.log(describe(plan, failure));
     await findShortest(plan, failure, { server, clock });
     return 1;
   } finally {
     await server.close();
+    clock.close();
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { createDatabase } from '../harness/database.ts';
+import { realClock } from './clock.ts';
 import { watchContacts } from './contact.ts';
 import { judgeOrders } from './judge-orders.ts';
 import { judgeReviews } from './judge-reviews.ts';
@@ -15,7 +16,7 @@ import { command, openStage, type Setting, type Stage } from './stage.ts';
 const setting: Setting = { zone: 'Europe/Berlin', dates: 'local', feed: 'feed', deletes: 'send', lastPageLink: 'real' };
 const server = { createDatabase: () => createDatabase() };
 /** These tests live in real time: all days are today. */
-const clock = { set: () => {} };
+const clock = realClock;
 
 let stage: Stage;
 

@@ -16,13 +16,23 @@ import { upgrade } from './upgrade.ts';
 
 /** `story`: what happened on the day, line by line. */
 export type Failure = { day: number; at: string; findings: Finding[]; story: string[] };
-export type Simulated = { days: number; runs: number; failure?: Failure };
+export type Simulated = { days: number; tally: Tally; failure?: Failure };
+
+/** What was done so far. */
+export type Tally = {
+  /** How often commands ended, by name and exit status: `sync orders 0`. */
+  ends: Map<string, number>;
+  /** How often the sides were compared, by what: `orders`. */
+  comparisons: Map<string, number>;
+  /** Real milliseconds, by what they were spent on. */
+  spentMs: Map<string, number>;
+};
 
 export type Hands = {
   server: Pick<EmbeddedDatabase, 'createDatabase'>;
   clock: Clock;
   /** Called after each day, with what happened on it. */
-  onDay?: ((day: Day, story: readonly string[]) => void) | undefined;
+  onDay?: ((day: Day, story: readonly string[], stage: Stage, tally: Tally) => Promise<void>) | undefined;
   /** For tests of the judge: breaks something in secret. */
   sabotage?: (stage: Stage, day: number) => Promise<void>;
 };
@@ -35,7 +45,7 @@ type Memory = {
   differsSince: Map<string, number>;
   refusedOn: number;
   touchesCatalog: boolean;
-  runs: number;
+  tally: Tally;
   story: string[];
 };
 
@@ -47,7 +57,8 @@ const events: Readonly<Record<string, Event>> = { ...shopEvents, ...serviceEvent
  *
  * 1. Each moment of a day: set the clock, let the events happen, then run commands while a fault strikes. A run of orders or
  *    reviews that ends `done` is judged at once: what it can have seen is at the other side.
- * 2. At the end of the day, without faults: reviews, orders, catalog, reconcile. Then everything is compared.
+ * 2. At the end of the day, without faults: reviews and orders side by side, catalog if it was touched, reconcile. Then
+ *    everything is compared.
  *
  * @returns the findings of the first moment that has any.
  */
@@ -63,7 +74,7 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
     differsSince: new Map(),
     refusedOn: Number.NEGATIVE_INFINITY,
     touchesCatalog: true,
-    runs: 0,
+    tally: { ends: new Map(), comparisons: new Map(), spentMs: new Map() },
     story: [],
   };
   const at = (day: number, hour: number) => {
@@ -71,9 +82,10 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
       plan.start.getTime() + offsetMs(plan.setting.zone, plan.start.getTime()) + (day - 1) * dayMs + hour * 3_600_000;
     return new Date(localMs - offsetMs(plan.setting.zone, localMs - offsetMs(plan.setting.zone, localMs)));
   };
+  const { tally } = memory;
   const failed = (day: number, findings: Finding[]): Simulated => ({
     days: day,
-    runs: memory.runs,
+    tally,
     failure: { day, at: new Date().toISOString(), findings, story: memory.story },
   });
   try {
@@ -82,22 +94,36 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
       memory.story = [];
       for (const moment of day.moments) {
         hands.clock.set(at(day.number, moment.hour));
-        await happen(stage, moment, memory);
+        await timed(tally, 'happenings', () => happen(stage, moment, memory));
         await hands.sabotage?.(stage, day.number);
         if (day.isOffline) continue;
-        const findings = [...(await runMoment({ stage, watch, memory, day }, moment)), ...watch.take()];
+        const now = { stage, clock: hands.clock, watch, memory, day };
+        const findings = [...(await runMoment(now, moment)), ...watch.take()];
         if (findings.length > 0) return failed(day.number, findings);
       }
       if (!day.isOffline) {
         hands.clock.set(at(day.number, 20));
-        const findings = [...(await endDay({ stage, watch, memory, day })), ...watch.take()];
+        const now = { stage, clock: hands.clock, watch, memory, day };
+        const findings = [...(await endDay(now)), ...watch.take()];
         if (findings.length > 0) return failed(day.number, findings);
       }
-      hands.onDay?.(day, memory.story);
+      await hands.onDay?.(day, memory.story, stage, tally);
     }
-    return { days: plan.days.length, runs: memory.runs };
+    return { days: plan.days.length, tally };
   } finally {
     await stage.close();
+  }
+}
+
+const add = (counts: Map<string, number>, name: string, more = 1) => counts.set(name, (counts.get(name) ?? 0) + more);
+
+/** Awaits the work and adds its real time to what was spent on it. */
+async function timed<T>({ spentMs }: Tally, name: string, work: () => Promise<T>): Promise<T> {
+  const startedMs = performance.now();
+  try {
+    return await work();
+  } finally {
+    add(spentMs, name, performance.now() - startedMs);
   }
 }
 
@@ -121,33 +147,39 @@ async function happen(stage: Stage, moment: Moment, memory: Memory): Promise<voi
   }
 }
 
-type Now = { stage: Stage; watch: ReturnType<typeof watchContacts>; memory: Memory; day: Day };
+type Now = { stage: Stage; clock: Clock; watch: ReturnType<typeof watchContacts>; memory: Memory; day: Day };
 
 async function runMoment(now: Now, moment: Moment): Promise<Finding[]> {
   const stopping = new AbortController();
   if (moment.fault?.kind === 'recordIsRefused') now.memory.refusedOn = now.day.number;
   now.stage.proxy.use(ruleWith(now.stage, now.watch, moment.fault, { stop: () => stopping.abort() }));
   const isKilled = moment.fault?.kind === 'isKilled';
-  const ends = await Promise.all(moment.runs.map((run) => runOne(now, run, { isKilled, stop: stopping.signal })));
+  const ends = await timed(now.memory.tally, 'runs of the moments', () =>
+    Promise.all(moment.runs.map((run) => runOne(now, run, { isKilled, stop: stopping.signal }))),
+  );
   now.stage.setServiceClock(0);
   const isDone = (flow: string) => ends.some((end) => end.status === 0 && end.args[1] === flow);
-  const judged = await Promise.all([
-    isDone('orders')
-      ? judgeOrders(now.stage, { ...factsOf(now), unseen: now.memory.unseenOrders, isReconciled: false })
-      : [],
-    isDone('reviews')
-      ? judgeReviews(now.stage, { ...factsOf(now), unseen: now.memory.unseenReviews, isReconciled: false })
-      : [],
-  ]);
-  return [...ends.flatMap(judgeEnd), ...judged.flat()];
+  const flows = (['orders', 'reviews'] as const).filter(isDone);
+  const judged = await judge(now, { flows, isReconciled: false });
+  return [...ends.flatMap(judgeEnd), ...judged];
 }
 
-const factsOf = ({ memory: { absentSince, differsSince, refusedOn }, day }: Now) => ({
-  absentSince,
-  differsSince,
-  refusedOn,
-  day: day.number,
-});
+/** Compares both sides. `isReconciled`: the runs must have found also what no query of changes shows. */
+async function judge(
+  { stage, memory, day }: Now,
+  { flows, isReconciled }: { flows: readonly ('orders' | 'reviews')[]; isReconciled: boolean },
+): Promise<Finding[]> {
+  const { absentSince, differsSince, refusedOn, tally } = memory;
+  for (const flow of flows) add(tally.comparisons, flow);
+  const facts = { absentSince, differsSince, refusedOn, day: day.number, isReconciled };
+  const findings = await timed(tally, 'comparing', () =>
+    Promise.all([
+      flows.includes('orders') ? judgeOrders(stage, { ...facts, unseen: memory.unseenOrders }) : [],
+      flows.includes('reviews') ? judgeReviews(stage, { ...facts, unseen: memory.unseenReviews }) : [],
+    ]),
+  );
+  return findings.flat();
+}
 
 type HowToRun = {
   /** Ends the command: by SIGKILL, or as SIGTERM does. */
@@ -159,7 +191,11 @@ async function runOne(now: Now, run: Moment['runs'][number], { isKilled, stop }:
   const isWorker = run === 'worker';
   const args = isWorker ? ['worker'] : ['sync', run];
   const signal = isWorker ? AbortSignal.any([stop, AbortSignal.timeout(workerMs)]) : stop;
-  return note(now, args, isKilled ? killableCommand(now.stage, args, signal) : command(now.stage, args, signal));
+  return note(
+    now,
+    args,
+    isKilled ? killableCommand(now.stage, args, signal, now.clock.environment()) : command(now.stage, args, signal),
+  );
 }
 
 /** How long a worker works, in real milliseconds. */
@@ -167,9 +203,9 @@ const workerMs = 2500;
 
 /** Adds the end of a command to the story of the day. */
 async function note({ memory }: Now, args: readonly string[], running: Promise<End>): Promise<End> {
-  memory.runs += 1;
   const startedMs = performance.now();
   const end = await bounded(running, args);
+  add(memory.tally.ends, `${args.join(' ')} ${end.status}`);
   const said = `${end.stdout} ${end.stderr}`.replace(/\s+/g, ' ').trim();
   memory.story.push(
     `  ${args.join(' ')}: ${end.status} after ${Math.round(performance.now() - startedMs)} ms. ${said}`,
@@ -211,23 +247,32 @@ async function endDay(now: Now): Promise<Finding[]> {
     findings.push(...judgeEnd(end));
     return end;
   };
-  if (memory.touchesCatalog) await run('catalog');
+  const quietly = <T>(work: () => Promise<T>) => timed(memory.tally, 'runs of the evenings', work);
+  const needsCatalog = memory.touchesCatalog;
   memory.touchesCatalog = false;
-  const reviews = await run('reviews');
-  let orders = await run('orders');
-  findings.push(...(await judgeOrders(stage, { ...factsOf(now), unseen: memory.unseenOrders, isReconciled: false })));
-  findings.push(...(await judgeReviews(stage, { ...factsOf(now), unseen: memory.unseenReviews, isReconciled: false })));
+  // Side by side, as schedules do. Orders that wait for a grade or for a product are pushed when it is known.
+  const [reviews, other] = await quietly(() => Promise.all([run('reviews'), run(needsCatalog ? 'catalog' : 'orders')]));
+  const mayKnowMore = needsCatalog || (await areLinesWaiting(stage));
+  let orders = mayKnowMore ? await quietly(() => run('orders')) : other;
+  const both = ['orders', 'reviews'] as const;
+  findings.push(...(await judge(now, { flows: both, isReconciled: false })));
   if (findings.length > 0) return findings;
-  let reconcile = await run('reconcile');
+  let reconcile = await quietly(() => run('reconcile'));
   const said = `${orders.stderr}${orders.stdout}${reconcile.stderr}${reconcile.stdout}`;
   // Somebody reads what the runs say, and does it: then the second run must be complete.
-  if (said.includes('sync orders --allow-removals')) orders = await run('orders', '--allow-removals');
-  if (said.includes('sync reconcile --allow-removals')) reconcile = await run('reconcile', '--allow-removals');
+  if (said.includes('sync orders --allow-removals')) {
+    orders = await quietly(() => run('orders', '--allow-removals'));
+  }
+  if (said.includes('sync reconcile --allow-removals')) {
+    reconcile = await quietly(() => run('reconcile', '--allow-removals'));
+  }
   memory.unseenOrders.clear();
   memory.unseenReviews.clear();
-  const facts = { ...factsOf(now), isReconciled: true };
-  findings.push(...(await judgeOrders(stage, { ...facts, unseen: memory.unseenOrders })));
-  findings.push(...(await judgeReviews(stage, { ...facts, unseen: memory.unseenReviews })));
+  findings.push(...(await judge(now, { flows: both, isReconciled: true })));
   findings.push(...(await judgeState(stage, [reviews, orders, reconcile], now.day.number)));
   return findings;
+}
+
+async function areLinesWaiting({ warehouse }: Stage): Promise<boolean> {
+  return (await warehouse('select from sync.waiting_lines limit 1')).length > 0;
 }

@@ -135,13 +135,18 @@ export async function command(
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
-/** Runs the command line in a process of its own, which is killed when the signal comes. Status 1 then. */
+/**
+ * Runs the command line in a process of its own, which is killed when the signal comes. Status 1 then.
+ *
+ * @param inTime the variables of `Clock`.
+ */
 export async function killableCommand(
   { environment }: Stage,
   args: readonly string[],
   signal: AbortSignal,
+  inTime: Record<string, string>,
 ): Promise<End> {
-  const env = { ...process.env, ...environment };
+  const env = { ...process.env, ...environment, ...inTime };
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const kill = () => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill);

@@ -26,7 +26,7 @@ export const syncReconcileCommand: Command['define'] = (commander, run) => {
 
 const runs = [
   { name: 'reviews', job: reconcileReviews, unit: 'windows' },
-  { name: 'orders', job: rescanOrders, unit: 'days of orders' },
+  { name: 'orders', job: rescanOrders, unit: 'spans of orders' },
 ] as const satisfies readonly { name: string; job: AnyRunJob<App>; unit: string }[];
 
 /** Two runs, one after the other. What stops one does not stop the other. */
