@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { jobs } from '../../../jobs/index.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
 import { countsText } from '../../app/status-view.ts';
+import { type Alarm, openAlarm } from '../../base/alarm.ts';
 import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../../base/errors.ts';
 import { explainError } from '../../base/hints.ts';
 import type { QueueName } from '../../queue/index.ts';
@@ -11,6 +11,7 @@ import { findRun } from '../../warehouse/runs.ts';
 import type { Report } from '../command.ts';
 import type { Progress } from './progress.ts';
 
+/** How often a command looks whether its run has ended in another process. */
 const pollMs = 200;
 
 /** Starts a worker in this process. Commands leave the scheduled runs to `worker`. */
@@ -39,13 +40,20 @@ export type Following = {
   signal: AbortSignal;
   /** Called once with the id of the run. */
   onRun?: (runId: string) => void;
+  /** Rings when a run has ended in this process. */
+  alarm?: Alarm;
 };
 
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueTimeoutMs = 120_000;
 
 /** Waits for a run to end and shows its progress. Any worker may do the work. */
-export async function follow(app: App, runId: string, { progress, signal }: Following): Promise<RunReport> {
+export async function follow(
+  app: Pick<App, 'queues' | 'warehouse'>,
+  runId: string,
+  { progress, signal, alarm = openAlarm() }: Following,
+  everyMs = pollMs,
+): Promise<RunReport> {
   const onQueueError = showQueueError(progress);
   let respondedAtMs = performance.now();
   for (;;) {
@@ -67,7 +75,7 @@ export async function follow(app: App, runId: string, { progress, signal }: Foll
         hint: 'Run the same command again to continue; running workers continue by themselves.',
       });
     }
-    await delay(pollMs);
+    await alarm.wait(everyMs);
   }
 }
 
@@ -78,7 +86,11 @@ export async function follow(app: App, runId: string, { progress, signal }: Foll
  * @param failure why the job failed; undefined where it was removed.
  * @throws ReviewSyncError where the run failed, or had not ended.
  */
-async function recordedReport(app: App, runId: string, failure: string | undefined): Promise<RunReport> {
+async function recordedReport(
+  app: Pick<App, 'warehouse'>,
+  runId: string,
+  failure: string | undefined,
+): Promise<RunReport> {
   const run = await findRun(app.warehouse.db, runId);
   if (run?.outcome !== 'done' && run?.outcome !== 'incomplete') {
     throw new ReviewSyncError('run', failure ?? run?.error ?? 'the run is no longer in the queue', {
@@ -119,12 +131,14 @@ export async function runToEnd(
   following.onRun?.(id);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
   const { progress } = following;
+  const alarm = openAlarm();
   const worker = await workerOf(app, ['runs', 'steps'], {
+    onRun: alarm.ring,
     onQueueError: showQueueError(progress),
     onRetry: showRetry(progress),
   });
   try {
-    return await follow(app, id, following);
+    return await follow(app, id, { ...following, alarm });
   } finally {
     progress.stop();
     await worker.close();

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { openAlarm } from '../../src/base/alarm.ts';
+import { follow } from '../../src/cli/ui/run-to-end.ts';
+import type { RunProgress } from '../../src/queue/index.ts';
+
+const hourMs = 3_600_000;
+const progress = { update: () => {}, wait: () => {}, stop: () => {} };
+const report = { outcome: 'done', counts: {} } as const;
+
+/** A queue whose run is running when it is first asked, and has ended afterwards. */
+function queueOf(onFirst: () => void) {
+  let asked = 0;
+  return {
+    async progress(): Promise<RunProgress> {
+      asked += 1;
+      if (asked > 1) return { state: 'ended', planned: 0, ended: 0, report };
+      onFirst();
+      return { state: 'running', planned: 0, ended: 0 };
+    },
+  };
+}
+
+test('a command looks at its run at once when the run has ended in its own process', async () => {
+  for (const when of ['while it asks', 'while it waits']) {
+    const alarm = openAlarm();
+    const queues = queueOf(() => (when === 'while it asks' ? alarm.ring() : setImmediate(alarm.ring)));
+    const following = { progress, signal: new AbortController().signal, alarm };
+    expect([when, await follow({ queues } as never, 'run', following, hourMs)]).toEqual([when, report]);
+  }
+});
+
+test('an alarm that has rung ends one wait, not the waits after it', async () => {
+  const alarm = openAlarm();
+  alarm.ring();
+  await alarm.wait(hourMs);
+  let isOver = false;
+  const second = alarm.wait(hourMs).then(() => {
+    isOver = true;
+  });
+  await new Promise(setImmediate);
+  expect(isOver).toBe(false);
+  alarm.ring();
+  await second;
+});
