@@ -1,3 +1,4 @@
+import { countRows } from './judge-state.ts';
 import { happenings, offsetMs, type Plan } from './plan.ts';
 import type { Simulated } from './simulate.ts';
 import type { Stage } from './stage.ts';
@@ -35,8 +36,10 @@ function clockChanges({ start, days, setting: { zone } }: Plan): number {
 }
 
 /** What the sides hold, and what review-sync keeps: a year must not make it grow for ever. */
-export async function describeSizes({ shop, atService, warehouse }: Stage): Promise<string> {
-  const [[inShop], [inService], [state]] = await Promise.all([
+export async function describeSizes(stage: Stage): Promise<string> {
+  const { shop, atService, warehouse } = stage;
+  const [rows, [inShop], [inService], [state]] = await Promise.all([
+    countRows(stage),
     shop('select (select count(*) from orders) as orders, (select count(*) from lines) as lines'),
     atService('select count(*) as reviews from reference_service.reviews'),
     warehouse(`select count(*) filter (where resolved_at is null) as open, count(*) as letters,
@@ -44,8 +47,10 @@ export async function describeSizes({ shop, atService, warehouse }: Stage): Prom
         where n.nspname in ('sync', 'bullmq') and c.relkind = 'r') as megabytes
       from sync.dead_letters`),
   ]);
+  const largest = [...rows].sort(([, a], [, b]) => b - a).slice(0, 5);
   return [
     `${inShop?.orders} orders with ${inShop?.lines} lines, ${inService?.reviews} reviews`,
     `${state?.letters} dead letters (${state?.open} open), ${state?.megabytes} MB of state`,
+    `most rows in ${largest.map(([name, count]) => `${name} ${count}`).join(', ')}`,
   ].join(', ');
 }

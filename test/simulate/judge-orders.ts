@@ -10,6 +10,8 @@ export type OrderFacts = {
   isReconciled: boolean;
   /** First day on which an order of the service was not in the shop, by code; kept from day to day. */
   absentSince: Map<string, number>;
+  /** E-mail address and phone number that the shop had when a backfill sent the order, by code: they stay withheld. */
+  withheld: ReadonlyMap<string, { email: unknown; phone: unknown }>;
   /** The last day on which the service refused a request without a reason. */
   refusedOn: number;
   day: number;
@@ -130,7 +132,7 @@ function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, {
     // A grade that user_grades.sql does not show is not sent, and the one before stays.
     if (order.grade !== found.grade && !order.is_grade_unknown)
       findings.push(`has grade ${order.grade}, at the service ${found.grade}`);
-    findings.push(...judgeContact(order, found));
+    findings.push(...judgeContact(order, found, facts.withheld.get(code)));
   }
   findings.push(...judgeLines(code, { good, faulty, serviceLines }, sides, facts));
   return findings;
@@ -146,9 +148,14 @@ function judgeRemoved(
 }
 
 /** What is young is complete, what the shop cleared is cleared. Whether anything was disclosed is for contact.ts to say. */
-function judgeContact(order: Rows[number], found: Rows[number]): Finding[] {
+function judgeContact(
+  order: Rows[number],
+  found: Rows[number],
+  withheld: { email: unknown; phone: unknown } | undefined,
+): Finding[] {
   return (['email', 'phone'] as const).flatMap((field) => {
     if (order[field] === null && found[field] !== null) return [`has no ${field} in the shop, but one at the service`];
+    if (withheld?.[field] === order[field]) return [];
     if (order.is_young && order[field] !== found[field]) return [`is young, and its ${field} is not at the service`];
     return [];
   });

@@ -4,6 +4,8 @@ import type { Rows, Stage } from './stage.ts';
 export type ReviewFacts = {
   /** Ids that were listed late, since the last complete reconcile. */
   unseen: ReadonlySet<number>;
+  /** Only these reviews must be in the warehouse. Default: all. */
+  only?: ReadonlySet<number>;
   isReconciled: boolean;
   /** First day on which a review differed, by id: old ones are read again within a month. Kept from day to day. */
   differsSince: Map<string, number>;
@@ -39,7 +41,7 @@ export async function judgeReviews(stage: Stage, facts: ReviewFacts): Promise<Fi
     const id = String(review.id);
     const found = held.get(id);
     held.delete(id);
-    if (facts.unseen.has(Number(id))) continue;
+    if (facts.only ? !facts.only.has(Number(id)) : facts.unseen.has(Number(id))) continue;
     const problem = difference(review, found, deadLetters.get(id));
     // What was edited a moment ago is read by its date of change, however old it is.
     if (problem) differences.set(id, { problem, isOld: review.is_old === true && found === undefined });

@@ -11,8 +11,19 @@ export type Moment = {
   events: Happening[];
   fault?: Happening;
   /** Commands that run at the same time. */
-  runs: ('orders' | 'reviews' | 'catalog' | 'reconcile' | 'worker')[];
+  runs: Run[];
 };
+
+/** `serve` receives webhooks meanwhile. */
+export type Run =
+  | 'orders'
+  | 'reviews'
+  | 'catalog'
+  | 'reconcile'
+  | 'worker'
+  | 'serve'
+  | 'backfill orders'
+  | 'backfill reviews';
 
 export type Day = { number: number; moments: Moment[]; isOffline: boolean };
 
@@ -63,6 +74,11 @@ function planMoments(random: Random, rates: Rates): Moment[] {
       [['orders', 'reconcile'], 0.5],
       [['catalog', 'orders'], 1],
       [['worker'], 0.5],
+      [['serve'], 1],
+      [['serve', 'reviews'], 0.7],
+      [['backfill orders'], 0.5],
+      [['backfill reviews'], 0.3],
+      [['backfill orders', 'orders'], 0.2],
       [[], 2],
     ]);
     return { hour, events, runs, ...(random.chance(0.4) && { fault }) };

@@ -30,7 +30,14 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 async function judge(): Promise<string[]> {
-  const facts = { isReconciled: true, absentSince: new Map(), differsSince: new Map(), refusedOn: -9, day: 9 };
+  const facts = {
+    isReconciled: true,
+    absentSince: new Map(),
+    differsSince: new Map(),
+    withheld: new Map(),
+    refusedOn: -9,
+    day: 9,
+  };
   const none = new Set<never>();
   const [orders, reviews] = [
     await judgeOrders(stage, { ...facts, unseen: none }),
@@ -172,4 +179,19 @@ test('only a value that is new to the service counts as disclosed', () => {
   watch.forget('A');
   watch.see(request(old, 'a@example.com'));
   expect(watch.take()).toHaveLength(1);
+});
+
+test('a backfill may disclose nothing of a young order either', () => {
+  const watch = watchContacts();
+  const post = (code: string) => {
+    const fields = { code, created_at: new Date().toISOString(), user_email: `${code}@example.com` };
+    watch.see({ method: 'POST', path: '/v1/orders', form: new URLSearchParams(fields) });
+  };
+  post('A');
+  watch.expectBackfill('only');
+  post('A');
+  expect(watch.take()).toEqual([]);
+  post('B');
+  expect(watch.take()).toEqual([expect.stringContaining('order B')]);
+  expect(watch.takeBackfilled()).toEqual(['A', 'B']);
 });

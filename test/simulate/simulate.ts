@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
-import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
+import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';
 import { patienceMs } from '../harness/patience.ts';
 import type { Clock } from './clock.ts';
 import { watchContacts } from './contact.ts';
@@ -8,11 +8,12 @@ import { ruleWith } from './faults.ts';
 import { type Finding, judgeOrders } from './judge-orders.ts';
 import { judgeReviews } from './judge-reviews.ts';
 import { judgeState } from './judge-state.ts';
-import { type Day, type Moment, offsetMs, type Plan } from './plan.ts';
+import { type Day, type Moment, offsetMs, type Plan, type Run } from './plan.ts';
 import { serviceEvents } from './service-events.ts';
 import { type Event, shopEvents } from './shop-events.ts';
 import { command, type End, killableCommand, openStage, type Stage } from './stage.ts';
 import { upgrade } from './upgrade.ts';
+import { areApplied, receiver, sendWebhooks } from './webhooks.ts';
 
 /** `story`: what happened on the day, line by line. */
 export type Failure = { day: number; at: string; findings: Finding[]; story: string[] };
@@ -45,6 +46,10 @@ type Memory = {
   differsSince: Map<string, number>;
   refusedOn: number;
   touchesCatalog: boolean;
+  /** As in OrderFacts. */
+  withheld: Map<string, { email: unknown; phone: unknown }>;
+  /** Backfills that did not end by themselves: somebody repeats them in the evening. */
+  interrupted: Set<Run>;
   tally: Tally;
   story: string[];
 };
@@ -74,6 +79,8 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
     differsSince: new Map(),
     refusedOn: Number.NEGATIVE_INFINITY,
     touchesCatalog: true,
+    withheld: new Map(),
+    interrupted: new Set(),
     tally: { ends: new Map(), comparisons: new Map(), spentMs: new Map() },
     story: [],
   };
@@ -153,15 +160,22 @@ async function runMoment(now: Now, moment: Moment): Promise<Finding[]> {
   const stopping = new AbortController();
   if (moment.fault?.kind === 'recordIsRefused') now.memory.refusedOn = now.day.number;
   now.stage.proxy.use(ruleWith(now.stage, now.watch, moment.fault, { stop: () => stopping.abort() }));
-  const isKilled = moment.fault?.kind === 'isKilled';
-  const ends = await timed(now.memory.tally, 'runs of the moments', () =>
-    Promise.all(moment.runs.map((run) => runOne(now, run, { isKilled, stop: stopping.signal }))),
+  const how = {
+    isKilled: moment.fault?.kind === 'isKilled',
+    stop: stopping.signal,
+    seed: Math.floor(moment.hour * 1e6),
+  };
+  await expectBackfill(now, moment.runs);
+  const ended = await timed(now.memory.tally, 'runs of the moments', () =>
+    Promise.all(moment.runs.map((run) => runOne(now, run, how))),
   );
+  await noteWithheld(now);
+  const ends = ended.map(({ end }) => end);
   now.stage.setServiceClock(0);
   const isDone = (flow: string) => ends.some((end) => end.status === 0 && end.args[1] === flow);
   const flows = (['orders', 'reviews'] as const).filter(isDone);
   const judged = await judge(now, { flows, isReconciled: false });
-  return [...ends.flatMap(judgeEnd), ...judged];
+  return [...ends.flatMap(judgeEnd), ...ended.flatMap(({ findings = [] }) => findings), ...judged];
 }
 
 /** Compares both sides. `isReconciled`: the runs must have found also what no query of changes shows. */
@@ -169,9 +183,9 @@ async function judge(
   { stage, memory, day }: Now,
   { flows, isReconciled }: { flows: readonly ('orders' | 'reviews')[]; isReconciled: boolean },
 ): Promise<Finding[]> {
-  const { absentSince, differsSince, refusedOn, tally } = memory;
+  const { absentSince, differsSince, withheld, refusedOn, tally } = memory;
   for (const flow of flows) add(tally.comparisons, flow);
-  const facts = { absentSince, differsSince, refusedOn, day: day.number, isReconciled };
+  const facts = { absentSince, differsSince, withheld, refusedOn, day: day.number, isReconciled };
   const findings = await timed(tally, 'comparing', () =>
     Promise.all([
       flows.includes('orders') ? judgeOrders(stage, { ...facts, unseen: memory.unseenOrders }) : [],
@@ -182,20 +196,70 @@ async function judge(
 }
 
 type HowToRun = {
+  /** For the choices of `serve`. */
+  seed: number;
   /** Ends the command: by SIGKILL, or as SIGTERM does. */
   isKilled: boolean;
   stop: AbortSignal;
 };
 
-async function runOne(now: Now, run: Moment['runs'][number], { isKilled, stop }: HowToRun): Promise<End> {
-  const isWorker = run === 'worker';
-  const args = isWorker ? ['worker'] : ['sync', run];
-  const signal = isWorker ? AbortSignal.any([stop, AbortSignal.timeout(workerMs)]) : stop;
-  return note(
-    now,
-    args,
-    isKilled ? killableCommand(now.stage, args, signal, now.clock.environment()) : command(now.stage, args, signal),
+async function runOne(
+  now: Now,
+  run: Run,
+  { isKilled, stop, seed }: HowToRun,
+): Promise<{ end: End; findings?: Finding[] }> {
+  const start = (args: readonly string[], signal: AbortSignal, environment: Record<string, string> = {}) => {
+    const stage = { ...now.stage, environment: { ...now.stage.environment, ...environment } };
+    const inTime = now.clock.environment();
+    const end = isKilled ? killableCommand(stage, args, signal, inTime) : command(stage, args, signal);
+    return note(now, args, end);
+  };
+  if (run === 'serve') return serveWebhooks(now, start, { stop, random: createRandom(seed) });
+  if (run === 'worker') return { end: await start(['worker'], AbortSignal.any([stop, AbortSignal.timeout(workerMs)])) };
+  if (!run.startsWith('backfill')) return { end: await start(['sync', run], stop) };
+  const end = await start(run.split(' '), stop);
+  if (end.status !== 0) now.memory.interrupted.add(run);
+  return { end };
+}
+
+/** Says to the watch what may be disclosed. A command also finishes runs that others left, which may disclose more than a backfill. */
+async function expectBackfill({ stage, watch, memory }: Now, runs: readonly Run[]): Promise<void> {
+  if (!runs.includes('backfill orders') && !memory.interrupted.has('backfill orders')) return;
+  const [left] = await stage.warehouse(`select 1 from sync.runs where finished_at is null limit 1`);
+  watch.expectBackfill(left || runs.some((run) => run !== 'backfill orders') ? 'also' : 'only');
+}
+
+/** Takes note of what a backfill withheld. */
+async function noteWithheld({ stage, watch, memory }: Now): Promise<void> {
+  watch.expectBackfill('nothing');
+  const codes = watch.takeBackfilled();
+  if (codes.length === 0) return;
+  const rows = await stage.shop(
+    `select code, nullif(email, '') as email, nullif(phone, '') as phone from orders where code = any($1)`,
+    [codes],
   );
+  for (const { code, email, phone } of rows) memory.withheld.set(String(code), { email, phone });
+}
+
+type Start = (args: readonly string[], signal: AbortSignal, environment: Record<string, string>) => Promise<End>;
+
+/** `serve` while the service sends webhooks. What was accepted and applied must be in the warehouse in its newest version. */
+async function serveWebhooks(
+  { stage, memory, day }: Now,
+  start: Start,
+  { stop, random }: { stop: AbortSignal; random: Random },
+): Promise<{ end: End; findings: Finding[] }> {
+  const { address, environment } = await receiver();
+  const served = new AbortController();
+  const running = start(['serve'], AbortSignal.any([stop, served.signal]), environment);
+  const only = await sendWebhooks(stage, random, { address, running });
+  const isApplied = await areApplied(stage, running);
+  served.abort();
+  const end = await running;
+  if (!isApplied) return { end, findings: [] };
+  add(memory.tally.comparisons, 'reviews of webhooks');
+  const facts = { unseen: memory.unseenReviews, only, isReconciled: false, differsSince: new Map(), day: day.number };
+  return { end, findings: await judgeReviews(stage, facts) };
 }
 
 /** How long a worker works, in real milliseconds. */
@@ -243,28 +307,36 @@ async function endDay(now: Now): Promise<Finding[]> {
   stage.proxy.use(ruleWith(stage, now.watch, undefined, { stop: () => {} }));
   const findings: Finding[] = [];
   const run = async (...args: string[]) => {
-    const end = await note(now, ['sync', ...args], command(stage, ['sync', ...args]));
+    const end = await note(now, args, command(stage, args));
     findings.push(...judgeEnd(end));
     return end;
   };
   const quietly = <T>(work: () => Promise<T>) => timed(memory.tally, 'runs of the evenings', work);
+  for (const backfill of memory.interrupted) {
+    memory.interrupted.delete(backfill);
+    await expectBackfill(now, [backfill, 'orders']);
+    await quietly(() => run(...backfill.split(' ')));
+  }
+  await noteWithheld(now);
   const needsCatalog = memory.touchesCatalog;
   memory.touchesCatalog = false;
   // Side by side, as schedules do. Orders that wait for a grade or for a product are pushed when it is known.
-  const [reviews, other] = await quietly(() => Promise.all([run('reviews'), run(needsCatalog ? 'catalog' : 'orders')]));
+  const [reviews, other] = await quietly(() =>
+    Promise.all([run('sync', 'reviews'), run('sync', needsCatalog ? 'catalog' : 'orders')]),
+  );
   const mayKnowMore = needsCatalog || (await areLinesWaiting(stage));
-  let orders = mayKnowMore ? await quietly(() => run('orders')) : other;
+  let orders = mayKnowMore ? await quietly(() => run('sync', 'orders')) : other;
   const both = ['orders', 'reviews'] as const;
   findings.push(...(await judge(now, { flows: both, isReconciled: false })));
   if (findings.length > 0) return findings;
-  let reconcile = await quietly(() => run('reconcile'));
+  let reconcile = await quietly(() => run('sync', 'reconcile'));
   const said = `${orders.stderr}${orders.stdout}${reconcile.stderr}${reconcile.stdout}`;
   // Somebody reads what the runs say, and does it: then the second run must be complete.
   if (said.includes('sync orders --allow-removals')) {
-    orders = await quietly(() => run('orders', '--allow-removals'));
+    orders = await quietly(() => run('sync', 'orders', '--allow-removals'));
   }
   if (said.includes('sync reconcile --allow-removals')) {
-    reconcile = await quietly(() => run('reconcile', '--allow-removals'));
+    reconcile = await quietly(() => run('sync', 'reconcile', '--allow-removals'));
   }
   memory.unseenOrders.clear();
   memory.unseenReviews.clear();
