@@ -5,7 +5,7 @@ import { realClock } from './clock.ts';
 import { watchContacts } from './contact.ts';
 import { judgeOrders } from './judge-orders.ts';
 import { judgeReviews } from './judge-reviews.ts';
-import { happenings, type Plan, planSimulation } from './plan.ts';
+import { happenings, type Moment, type Plan, planSimulation } from './plan.ts';
 import { usualRates } from './rates.ts';
 import { serviceEvents } from './service-events.ts';
 import { shopEvents } from './shop-events.ts';
@@ -134,6 +134,28 @@ test('a simulation names the day on which something was broken in secret', async
     day: 2,
     findings: expect.arrayContaining([expect.stringContaining('12345')]),
   });
+});
+
+test('what webhooks announced is compared at once, and what they did not bring is found', async () => {
+  const { days: _, ...plan } = planSimulation(3, 1, usualRates);
+  const moment: Moment = { hour: 9, events: [{ kind: 'reviewsOfOneSecond', seed: 1 }], runs: ['serve'] };
+  const days = [{ number: 1, isOffline: false, moments: [moment] }];
+  const lived = await simulate({ ...plan, days }, { server, clock });
+  expect(lived.failure?.findings).toBeUndefined();
+  expect(lived.tally.comparisons.get('reviews of webhooks')).toBe(1);
+  const broken = await simulate(
+    { ...plan, days },
+    {
+      server,
+      clock,
+      sabotage: async ({ warehouse }) => {
+        await warehouse(`create function forget() returns trigger language plpgsql as 'begin return null; end';
+          create trigger forget before insert on warehouse.reviews for each row execute function forget()`);
+      },
+    },
+  );
+  expect(broken.failure?.story.at(-1)).toContain('serve: 0');
+  expect(broken.failure?.findings).toContainEqual(expect.stringMatching(/review \d+ is missing in the warehouse/));
 });
 
 test('of a failing plan the shortest prefix with the fewest happenings is found', async () => {
