@@ -1,8 +1,9 @@
 import type { App } from '../../src/app/app.ts';
 import { addCounts, type Counts } from '../../src/base/counts.ts';
 import type { ContactPolicy } from '../../src/orders/contact-rule.ts';
+import { planRescan } from '../../src/orders/plan-rescan.ts';
 import { pushStep, type SliceDeps } from '../../src/orders/push-slice.ts';
-import { planRescan, rescanSpan } from '../../src/orders/rescan-orders.ts';
+import { rescanSpan } from '../../src/orders/rescan-orders.ts';
 import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders.ts';
 
 export type SyncRun = Partial<SliceDeps> & { removals?: 'usual' | 'all'; contact?: ContactPolicy };

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { planRescan } from '../../src/orders/rescan-orders.ts';
+import { planRescan } from '../../src/orders/plan-rescan.ts';
 import { runCli } from '../harness/cli.ts';
 import { serviceState } from '../harness/order-shop.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
