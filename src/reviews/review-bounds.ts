@@ -25,7 +25,7 @@ export type BoundsDeps = PageDeps & {
 };
 
 export type Overview = {
-  /** Creation of the oldest and the newest review, within the plausible dates; undefined while there is none. */
+  /** No review was created before `first` or after `last`, within the plausible dates; undefined while there is none. */
   bounds: { first: Second; last: Second } | undefined;
   /** Whether the overview names an implausible first date: `bounds.first` is then the first plausible second. */
   isFirstHidden: boolean;
@@ -45,7 +45,8 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
  * Requests the overview (spec, "Review overview") and keeps its bounds in the warehouse, within the plausible dates.
  *
  * The overview may be hours old. So the newest review that the list shows counts too: otherwise a reading up to the
- * overview's end would miss what was written since.
+ * overview's end would miss what was written since. It may also be a day off, where the service computes it in another zone: the
+ * bounds to read are wider by `overviewErrorSeconds` where no newest review of the list says better.
  *
  * @throws ReviewSyncError where the overview names no review, but the list shows one.
  */
@@ -70,13 +71,20 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
   }
   const iso = (second: Second | undefined) => (second === undefined ? null : isoOf(second));
   await recordOverview(deps.db, { capturedAt, first: iso(bounds?.first), last: iso(bounds?.last) });
+  const toRead = bounds && {
+    first: clamp(bounds.first - overviewErrorSeconds),
+    last: newest === undefined ? clamp(bounds.last + overviewErrorSeconds) : bounds.last,
+  };
   return {
-    bounds,
+    bounds: toRead,
     isFirstHidden: first !== undefined && first < start,
     outliers: named.filter((second) => second !== undefined && clamp(second) !== second) as Second[],
     serviceNow: secondOf(overview.serviceNow ?? capturedAt),
   };
 }
+
+/** No two zones differ by more than 26 hours. A window has 44 days, so the margin seldom costs a request. */
+const overviewErrorSeconds = 26 * 3600;
 
 /** Windows that `findFirst` asks for at a time. */
 const searchedAtATime = 8;

@@ -254,7 +254,7 @@ test('a day that was not read completely is alerted once, after everything had b
 
   const hole = await world.warehouse<{ id: string; day: string }>(`
     delete from sync.export_windows where axis = 'created' and start_at = (select min(start_at) from sync.export_windows)
-    returning id, to_char(start_at at time zone 'Asia/Seoul', 'YYYY-MM-DD') as day`);
+    returning id, to_char((select min(created_at) from warehouse.reviews) at time zone 'Asia/Seoul', 'YYYY-MM-DD') as day`);
   await world.warehouse(`insert into sync.runs (id, job, trigger, started_at)
     values ('another-run', 'backfill-reviews', 'command', now())`);
   expect(await look()).toMatchObject([{ isUrgent: false }]);

@@ -250,6 +250,19 @@ test('an overview that is hours old hides the newest reviews neither from a back
   expect(JSON.parse(verified.stdout).differences).toMatchObject([{ id: 60, kind: 'missing' }]);
 });
 
+test('an overview that is a day off at both ends hides no review of a service that has had none for months', async () => {
+  const { world, twist, cli } = await hourly(0);
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
+    select at, at, 'old' from (select now() - interval '100 days' - n * interval '1 hour' as at from generate_series(0, 59) n) d`);
+  twist.change = (answer, { path }) => {
+    if (path !== '/v1/reviews/overview') return;
+    const at = (hours: number) => new Date(Date.now() - 100 * 24 * hour - hours * hour).toISOString();
+    Object.assign(answer.body as object, { first_review_created_at: at(35), last_review_created_at: at(24) });
+  };
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
+  expect(await held(world)).toBe(60);
+});
+
 test('the last day of --to belongs to the range, to its last millisecond', async () => {
   const { world, cli } = await hourly(0);
   const dates = ['2026-03-01T00:00:00+09:00', '2026-03-31T23:59:59.999+09:00', '2026-04-02T00:00:00+09:00'];
