@@ -110,8 +110,8 @@ function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, {
     return letters.some((letter) => letter.kind === 'order') ? [] : ['cannot be synced and is no dead letter'];
   }
   const { good, faulty } = usable(lines);
-  // What was refused is sent again a day later.
-  if (facts.day - facts.refusedOn <= 2 && /status 422/.test(reasons)) return [];
+  // What was refused is sent again a day later: the whole order, or its empty values, without which the rest was accepted.
+  if (facts.day - facts.refusedOn <= 2 && /status 422|an empty value was sent/.test(reasons)) return [];
   // The order was emptied: its sub-orders stay until somebody allows their removal.
   if (lines.length === 0 && serviceLines.length > 0 && letters.length > 0) return [];
   if (letters.length > 0 && faulty.length === 0) {
