@@ -4,7 +4,7 @@ import { planBackfillOrders } from '../src/orders/backfill-orders.ts';
 import type { PushPolicy } from '../src/orders/desired-order.ts';
 import { planRemovals, stepsOf } from '../src/orders/plan-steps.ts';
 import type { OrderPosition } from '../src/shop/orders.ts';
-import { waitingLines } from '../src/warehouse/order-revisits.ts';
+import { waitingCounts } from '../src/warehouse/order-revisits.ts';
 import { recordShopQueries, settleShopQueries } from '../src/warehouse/shop-queries.ts';
 import { defineRun } from './define-run.ts';
 import { object, optionalText } from './payload.ts';
@@ -43,7 +43,7 @@ export const backfillOrders = defineRun({
   async complete(app, { isAll, lastQueryChange }) {
     const { db } = app.warehouse;
     if (isAll) await settleShopQueries(db, lastQueryChange);
-    return { lines_waiting: (await waitingLines(db)).lines };
+    return waitingCounts(db);
   },
 });
 

@@ -1,6 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { concludeSyncOrders, continueSyncOrders, planSyncOrders, type SyncOptions } from '../src/orders/sync-orders.ts';
-import { waitingLines } from '../src/warehouse/order-revisits.ts';
+import { waitingCounts } from '../src/warehouse/order-revisits.ts';
 import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
 import { defineRun } from './define-run.ts';
 import { object } from './payload.ts';
@@ -29,7 +29,7 @@ export const syncOrders = defineRun({
   },
   async complete(app, { runId: _, ...state }) {
     await concludeSyncOrders(app.warehouse.db, state);
-    return { lines_waiting: (await waitingLines(app.warehouse.db)).lines };
+    return waitingCounts(app.warehouse.db);
   },
 });
 

@@ -1,7 +1,7 @@
 import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/backfill-key.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
-import { absentOrders, keylessUnknown } from './order-issues.ts';
+import { absentOrders, keylessUnknown, ordersWaitingForGrade } from './order-issues.ts';
 import type { StatusReport } from './status-report.ts';
 
 /** Something that needs a person's attention, and the next step. */
@@ -36,6 +36,7 @@ export function issuesOf(
     ...deadLetters(report, limits),
     ...catalogDifferences(report),
     ...waitingForProducts(report),
+    ...ordersWaitingForGrade(report),
     ...changedQueries(report),
     ...absentOrders(report),
     ...keylessUnknown(report),

@@ -12,7 +12,12 @@ import { type DeadLetterGroup, groupDeadLetters } from '../warehouse/dead-letter
 import { type Lateness, lateness } from '../warehouse/lateness.ts';
 import { type MissedChanges, missedChanges } from '../warehouse/missed-orders.ts';
 import { type OpenGap, openGaps } from '../warehouse/open-gaps.ts';
-import { type WaitingLines, waitingLines } from '../warehouse/order-revisits.ts';
+import {
+  type WaitingForGrades,
+  type WaitingLines,
+  waitingForGrades,
+  waitingLines,
+} from '../warehouse/order-revisits.ts';
 import { lastRuns, newestEnded, type Run } from '../warehouse/runs.ts';
 import { type ChangedQuery, changedShopQueries } from '../warehouse/shop-queries.ts';
 import { type InboxState, inboxState } from '../warehouse/webhook-inbox.ts';
@@ -52,6 +57,8 @@ export type StatusReport = {
   orderDeletes: 'off' | 'send';
   /** Order lines that wait until the service is known to have their product. */
   waiting: WaitingLines;
+  /** Orders whose member grade the service is not known to have. */
+  waitingForGrades: WaitingForGrades;
   /** Lines that wait longer than this are worth an alert. */
   alertWaitingDays: number;
   /** Spans of reviews that could not be read or proven, the oldest date first. */
@@ -96,6 +103,7 @@ export async function statusReport({ warehouse, config, now, queues }: StatusSou
     absentOrders: await absenceSummary(db),
     orderDeletes: config.orderDeletes,
     waiting: await waitingLines(db),
+    waitingForGrades: await waitingForGrades(db),
     alertWaitingDays: config.alerts.waitingDays,
     openGaps: await openGaps(db),
     late: await lateness(db, new Date(at.getTime() - 30 * 86_400_000)),

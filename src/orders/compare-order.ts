@@ -97,7 +97,11 @@ const personal: readonly string[] = ['user_name', ...contactFields];
 
 const isChangeable = ({ outcome, isLeftByRule }: FieldComparison) => outcome === 'different' && !isLeftByRule;
 
-function orderFields({ body, prepared }: DesiredOrder, detail: OrderDetail, facts: ComparisonFacts): FieldComparison[] {
+function orderFields(
+  { body, unlinkedGrade }: DesiredOrder,
+  detail: OrderDetail,
+  facts: ComparisonFacts,
+): FieldComparison[] {
   const shown = detail as OrderDetail & Record<string, unknown>;
   // Some services show the account where there is no name.
   const isAccountAsName =
@@ -106,7 +110,6 @@ function orderFields({ body, prepared }: DesiredOrder, detail: OrderDetail, fact
     text('user_email', body.user_email, detail.user_email),
     text('user_phone', body.user_phone, detail.phone),
   ];
-  const waitsForGrade = prepared.order.userGradeCode !== undefined && body.user_grade_id === undefined;
   return [
     codeField(body.code, detail.code),
     dateField('created_at', body.created_at, detail.created_at ?? undefined),
@@ -117,8 +120,8 @@ function orderFields({ body, prepared }: DesiredOrder, detail: OrderDetail, fact
     facts.withheld.includes('user_phone') ? withheld(phone) : phone,
     ...rarelyShown.map((field): FieldComparison => {
       const ours = stringOf(body[field]);
-      if (field === 'user_grade_id' && waitsForGrade) {
-        const note = `the grade ${prepared.order.userGradeCode} is not linked to a grade of the service yet`;
+      if (field === 'user_grade_id' && unlinkedGrade !== undefined) {
+        const note = `the grade ${unlinkedGrade} is not at the service yet; until sync catalog has made it, the order keeps the grade that was sent before`;
         return { field, outcome: 'not comparable', shop: null, service: null, note };
       }
       return text(field, ours, shown[field] === undefined ? undefined : stringOf(shown[field]));

@@ -25,13 +25,17 @@ export type DesiredOrder = {
   contactHash: string | null;
   /** Hash of all that is wanted. It does not depend on what the contact rule lets through today. */
   fingerprint: string;
+  /** The shop's member grade, where the service is not known to have it: it is no part of the body or the fingerprint. */
+  unlinkedGrade: string | undefined;
 };
 
 /** @param gradeIds the service's ids of the shop's member grades. */
 export function desiredOrder(prepared: PreparedOrder, gradeIds: ReadonlyMap<string, number>): DesiredOrder {
   const { order, lines, waiting, faulty } = prepared;
   const body = orderBody(order, order.userGradeCode === undefined ? undefined : gradeIds.get(order.userGradeCode));
+  const unlinkedGrade = body.user_grade_id === undefined ? order.userGradeCode : undefined;
   return {
+    unlinkedGrade,
     prepared,
     body,
     contactHash: contactHash(body),
@@ -50,11 +54,13 @@ export function desiredOrder(prepared: PreparedOrder, gradeIds: ReadonlyMap<stri
  * try again has not come. Then it costs no request.
  */
 export function isUnchanged(
-  desired: Pick<DesiredOrder, 'fingerprint' | 'contactHash'>,
+  desired: Pick<DesiredOrder, 'fingerprint' | 'contactHash' | 'unlinkedGrade'>,
   link: OrderLink | undefined,
   policy: PushPolicy,
 ): boolean {
   if (!link || link.fingerprint !== desired.fingerprint || link.isRetryDue) return false;
+  // A push records the code: once the grade is linked, ordersToRevisit finds the order by it.
+  if (desired.unlinkedGrade !== undefined && desired.unlinkedGrade !== link.userGradeCode) return false;
   if (policy.contact === 'always' && !isContactSent(desired.contactHash, link)) return false;
   if (policy.removals === 'approved') return link.removalsWanted === 0;
   return policy.removals === 'usual' || link.failures === 0;
@@ -88,9 +94,9 @@ export function requestBody(
 }
 
 /** Fields that were sent with a value before and have none in the shop any more. */
-export function fieldsToClear({ body, prepared }: DesiredOrder, sentFields: readonly string[]): string[] {
+export function fieldsToClear({ body, unlinkedGrade }: DesiredOrder, sentFields: readonly string[]): string[] {
   // A grade that is not linked yet has no id, but the shop has one.
-  const isWaitingForGrade = prepared.order.userGradeCode !== undefined;
+  const isWaitingForGrade = unlinkedGrade !== undefined;
   return optionalFields.filter(
     (field) =>
       sentFields.includes(field) && body[field] === undefined && !(field === 'user_grade_id' && isWaitingForGrade),

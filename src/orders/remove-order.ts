@@ -45,7 +45,7 @@ export async function noteDeletion(deps: PushDeps, leased: LeasedOrder, desired:
   const attempt = newAttempt(desired, leased);
   attempt.removalsWanted = 1;
   const record = recordOf(deps, attempt, leased, { kind: 'failed', reason: '', failure: 'permanent' });
-  const noted = { ...record, fingerprint: null, waiting: [], deadLetters: [] };
+  const noted = { ...record, fingerprint: null, userGradeCode: undefined, waiting: [], deadLetters: [] };
   if (!(await deps.store.record(leased, noted))) return lost(deps, leased);
   return { kind: 'ended', counts: {} };
 }
@@ -80,7 +80,8 @@ async function keepAtService(
     reason: why,
     failure: 'permanent',
   });
-  if (!(await deps.store.record(leased, { ...record, waiting: [], deadLetters: [] }))) return lost(deps, leased);
+  const kept = { ...record, userGradeCode: undefined, waiting: [], deadLetters: [] };
+  if (!(await deps.store.record(leased, kept))) return lost(deps, leased);
   return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
 }
 

@@ -23,6 +23,8 @@ export type OrderLink = {
   contactHash: string | null;
   contactSent: boolean;
   sentFields: readonly string[] | null;
+  /** The shop's member grade at the last push, whether or not the service had it. */
+  userGradeCode: string | null;
   pushedAt: Date | null;
   firstPushedAt: Date;
 };
@@ -49,7 +51,7 @@ export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<
     .select(['contact_hash as contactHash', 'contact_sent as contactSent', 'sent_fields as sentFields'])
     .select(['pushed_at as pushedAt', 'first_pushed_at as firstPushedAt'])
     .select(['failed_pushes as failedPushes', 'removals_held as removalsHeld', 'removals_wanted as removalsWanted'])
-    .select('lines_unsure as areLinesUnsure')
+    .select(['lines_unsure as areLinesUnsure', 'user_grade_code as userGradeCode'])
     // While a push is under way, or after one that died, the order may differ from what was last recorded.
     .select(sql<string | null>`case when lease_owner is null then fingerprint end`.as('fingerprint'))
     .select(sql<boolean>`coalesce(retry_at <= clock_timestamp(), false)`.as('isRetryDue'))

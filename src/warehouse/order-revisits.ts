@@ -81,6 +81,38 @@ export async function waitingLines(db: Db): Promise<WaitingLines> {
   return { ...counted, oldest };
 }
 
+export type WaitingForGrades = {
+  /** Orders, at most 100,000: a shop may name a grade in each of its orders and have no user_grades.sql. */
+  orders: number;
+  isCut: boolean;
+  /** The grades that most of them wait for, at most 5, and how many grades there are. */
+  examples: string[];
+  grades: number;
+};
+
+const mostWaitingForGrades = 100_000;
+
+/** Orders whose member grade in the shop the service is not known to have. They keep the grade that was sent before. */
+export async function waitingForGrades(db: Db): Promise<WaitingForGrades> {
+  const { rows } = await sql<{ code: string; orders: number }>`
+    select user_grade_code as code, count(*) as orders from (
+      select user_grade_code from sync.order_links
+      where user_grade_code is not null and user_grade_id is null limit ${mostWaitingForGrades + 1}
+    ) as waiting
+    group by 1 order by 2 desc, 1`.execute(db);
+  const orders = rows.reduce((sum, row) => sum + row.orders, 0);
+  const isCut = orders > mostWaitingForGrades;
+  const examples = rows.slice(0, 5).map(({ code }) => code);
+  return { orders: Math.min(orders, mostWaitingForGrades), isCut, examples, grades: rows.length };
+}
+
+/** What waits at the end of a run, as counts of it. */
+export async function waitingCounts(db: Db): Promise<Record<string, number>> {
+  const { lines } = await waitingLines(db);
+  const { orders } = await waitingForGrades(db);
+  return { lines_waiting: lines, ...(orders > 0 && { orders_waiting_for_grade: orders }) };
+}
+
 /**
  * For orders that the shop has deleted: nothing of them waits for a product, a grade or another attempt any more. An order that
  * comes back, even unchanged, is pushed again: its lines may have to wait again.

@@ -1,7 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { areDays, checkDays } from '../../src/app/doctor/check-shop-changes.ts';
 import { checkPooler } from '../../src/app/doctor/check-shop-queries.ts';
-import { checkGrades } from '../../src/app/doctor/check-shop-values.ts';
+import { checkGrades, statuses } from '../../src/app/doctor/check-shop-values.ts';
 import { openShop } from '../../src/shop/index.ts';
 import type { ShopFacts } from '../../src/shop/session.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -45,6 +47,28 @@ test('member grades that user_grades.sql does not have are named', () => {
     { what: expect.stringContaining('there is no user_grades.sql') },
   ]);
   expect(checkGrades([{ order: { code: 'A' }, lines: [] }], undefined)).toEqual([]);
+});
+
+test('doctor expects each status that a preset or the template sends, and names any other', async () => {
+  const shopSql = join(import.meta.dirname, '..', '..', 'sql', 'shop');
+  const files = (await readdir(shopSql, { recursive: true })).filter((file) => file.endsWith('order_lines.sql'));
+  expect(files.length).toBeGreaterThan(10);
+  const withStatus = (status: string) => [
+    { order: { code: 'A' }, lines: [{ order_code: 'A', line_code: '1', status }] },
+  ];
+  for (const file of files) {
+    const [, expression] =
+      /\n {2}(case(?:(?!\n {2}case)[\s\S])*?) as status/.exec(await readFile(join(shopSql, file), 'utf8')) ?? [];
+    const sent = [...(expression ?? '').matchAll(/(?:then|else) '([^']*)'/g)].map(([, status = '']) => status);
+    expect([file, sent.length]).toEqual([file, expect.toSatisfy((count: number) => count > 3)]);
+    for (const status of sent) expect([file, statuses(withStatus(status))]).toEqual([file, []]);
+  }
+  expect(statuses(withStatus('angekommen'))).toMatchObject([
+    {
+      what: expect.stringContaining('nor a preset uses, in 1 lines: "angekommen" 1 times'),
+      hint: expect.stringMatching(/shows paid,.* send unpaid,/),
+    },
+  ]);
 });
 
 const facts: ShopFacts = {

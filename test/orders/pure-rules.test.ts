@@ -111,6 +111,7 @@ describe('desiredOrder', () => {
     removalsWanted: 0,
     removalsHeld: false,
     areLinesUnsure: false,
+    userGradeCode: null,
     ...more,
   });
 
@@ -128,6 +129,22 @@ describe('desiredOrder', () => {
     const pushed = link({ fingerprint: desired.fingerprint, failures: 1, failedPushes: 1 });
     expect(isUnchanged(desired, pushed, { contact: 'young', removals: 'usual' })).toBe(true);
     expect(isUnchanged(desired, { ...pushed, isRetryDue: true }, { contact: 'young', removals: 'usual' })).toBe(false);
+  });
+
+  test('an order whose unlinked member grade changes is pushed once, so that it is known what it waits for', () => {
+    const desired = desiredOrder(prepared({ user_grade_code: 'gold' }), new Map([['silver', 1]]));
+    const pushed = link({
+      fingerprint: desired.fingerprint,
+      contactHash: desired.contactHash,
+      userGradeCode: 'silver',
+    });
+    expect(isUnchanged(desired, pushed, { contact: 'young', removals: 'usual' })).toBe(false);
+    expect(isUnchanged(desired, { ...pushed, userGradeCode: null }, { contact: 'young', removals: 'usual' })).toBe(
+      false,
+    );
+    expect(isUnchanged(desired, { ...pushed, userGradeCode: 'gold' }, { contact: 'young', removals: 'usual' })).toBe(
+      true,
+    );
   });
 
   test('an order that the shop deleted is not the one that was pushed', () => {

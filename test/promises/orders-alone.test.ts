@@ -247,6 +247,53 @@ test('an order gets its member grade once the grade is linked, and again when th
   }
 });
 
+test('an order that gets another grade, of which the service has no id yet, says so and is pushed once the grade is linked', async () => {
+  const world = await orderWorld();
+  await world.shop(`alter table o add column user_grade_code text; insert into o (code, user_grade_code, updated_at) values
+    ('CHANGED', 'gold', now() - interval '1 year'), ('FIRST', null, now() - interval '1 year'),
+    ('AGAIN', 'soon', now() - interval '1 year'), ('NEW', null, now())`);
+  const link = async (code: string) => {
+    const [grade] = await world.atService<{ id: number }>(
+      `insert into reference_service.user_grades (name, created_at, updated_at) values ($1, now(), now()) returning id::integer`,
+      [code],
+    );
+    await world.warehouse(
+      `insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ($1, $2, '')`,
+      [code, grade?.id],
+    );
+  };
+  const grades = async () => {
+    const rows = await world.atService<{ code: string; name: string | null }>(`select o.code, g.name
+      from reference_service.orders o left join reference_service.user_grades g on g.id = o.user_grade_id
+      where o.code <> 'NEW' order by o.code`);
+    return Object.fromEntries(rows.map(({ code, name }) => [code, name]));
+  };
+  await link('gold');
+  await world.sync();
+  expect(await grades()).toEqual({ CHANGED: 'gold', FIRST: null, AGAIN: null });
+
+  // The change is read in this run and by no later one.
+  await world.shop(`update o set user_grade_code = 'platinum', updated_at = now() where code <> 'NEW'`);
+  const end = await runCli(['sync', 'orders', '--json'], world.environment);
+  expect(end).toMatchObject({ status: 0 });
+  expect(JSON.parse(end.stdout)).toMatchObject({ outcome: 'done', counts: { orders_waiting_for_grade: 3 } });
+  await world.shop(`update o set updated_at = now() - interval '1 year' where code <> 'NEW'`);
+  const status = await runCli(['status'], world.environment);
+  expect(status.stdout).toContain('3 orders have a member grade that is not at the service yet (platinum)');
+  expect(status.stdout).toContain('npx review-sync sync catalog');
+  const explained = (await runCli(['explain', 'order', 'CHANGED'], world.environment)).stdout;
+  expect(explained).toContain('user_grade_id: the grade platinum is not at the service yet');
+  expect(explained).toContain('keeps the grade that was sent before');
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(world.requests()).toEqual([]);
+
+  await link('platinum');
+  await world.sync();
+  expect(await grades()).toEqual({ CHANGED: 'platinum', FIRST: 'platinum', AGAIN: 'platinum' });
+  expect((await runCli(['status'], world.environment)).stdout).not.toContain('member grade');
+});
+
 test.each([
   ['orders.sql', `select code, created_at, updated_at, total_price from o where user_code::int is distinct from -1`],
   ['order_lines.sql', `select order_code, line_code, product_id, price from l where invoice::int is distinct from -1`],

@@ -85,7 +85,7 @@ test('prices in minor units, unknown statuses and dates in a wrong zone are name
       /^warning: order_lines\.sql: lines cost \d\d+ times their order's total: minor units\? → .*100\.0/,
     ),
   ]);
-  expect(about(found, 'not known to use')).toEqual([
+  expect(about(found, 'nor a preset uses')).toEqual([
     expect.stringMatching(/"angekommen" \d+ times → map them .*delivery_finished/),
   ]);
   expect(about(found, 'a day without a time')).toEqual([
