@@ -6,7 +6,7 @@ import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/que
 import { foldChanges } from '../src/warehouse/aggregates.ts';
 import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
 import { heldRemovalsProblem, removalsHeld } from '../src/warehouse/order-removals.ts';
-import { abandonRun, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
+import { abandonRun, addWaits, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
 type Definition<Payload, State, StepPayload> = Omit<
@@ -30,8 +30,14 @@ type Definition<Payload, State, StepPayload> = Omit<
 export function defineRun<Payload, State, StepPayload>(
   definition: Definition<Payload, State, StepPayload>,
 ): RunJob<App, Payload, State, StepPayload> {
+  const { plan, step } = definition;
   return {
     ...definition,
+    step: {
+      ...step,
+      run: (app, payload, at) => measured(app, at.runId, () => step.run(app, payload, at)),
+    },
+    plan: (app, payload, run, signal) => measured(app, run.id, () => plan(app, payload, run, signal)),
     begin: (app, run, isAlive) => begin(app, definition.name, run, isAlive),
     async plan(app, payload, run, signal) {
       await requireSameService(app.warehouse.db, app.config.api);
@@ -40,7 +46,7 @@ export function defineRun<Payload, State, StepPayload>(
     async conclude(app, _payload, run, end) {
       const { counts: more, problem } =
         end.failures.length === 0 || definition.completesAlways
-          ? await completed(() => definition.complete(app, end.state, run, end.failures))
+          ? await completed(() => measured(app, run.id, () => definition.complete(app, end.state, run, end.failures)))
           : {};
       const counts = addCounts([...end.results, more ?? {}]);
       const report = await reportOf(app, { kinds: definition.deadLetters, problem }, counts, end);
@@ -57,6 +63,10 @@ export function defineRun<Payload, State, StepPayload>(
     },
   };
 }
+
+/** Adds what a part of the run has waited to the row of the run. */
+const measured = <T>(app: App, runId: string, work: () => Promise<T>): Promise<T> =>
+  app.waits.measure(runId, work, (waits) => addWaits(app.warehouse.db, runId, waits));
 
 async function begin(
   app: App,

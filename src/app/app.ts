@@ -1,6 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { openWaitMeters, type WaitMeters } from '../base/waits.ts';
 import { isRedis } from '../queue/connection.ts';
 import { openQueues, type Queues } from '../queue/index.ts';
 import {
@@ -33,6 +34,8 @@ export type App = {
   readonly spanSlots: LimitFunction;
   /** Slots for the slices of orders that this process pushes or compares at the same time. */
   readonly sliceSlots: LimitFunction;
+  /** Measures how long runs wait. */
+  readonly waits: WaitMeters;
   /** Called for each wait with its reason. */
   readonly onWait: ((wait: Wait) => void) | undefined;
   /** Ends all work in flight; unfinished jobs return to the queue. */
@@ -102,7 +105,23 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const sliceSlots = pLimit(slicesAtATime);
   const close = () => all.disposeAsync();
   const { onWait } = options;
-  return { config, log, now, onWait, warehouse, shop, api, queues, orderStore, spanSlots, sliceSlots, abort, close };
+  const waits = openWaitMeters();
+  return {
+    config,
+    log,
+    now,
+    waits,
+    onWait,
+    warehouse,
+    shop,
+    api,
+    queues,
+    orderStore,
+    spanSlots,
+    sliceSlots,
+    abort,
+    close,
+  };
 }
 
 /** The ceiling of requests per second, counted on the queue's server for all workers. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Counts } from '../base/counts.ts';
+import { waitingFor } from '../base/waits.ts';
 import type { OtherLease } from '../warehouse/order-links.ts';
 import type { PreparedOrder } from './prepare-order.ts';
 import { type PushDeps, pushOrder } from './push-order.ts';
@@ -44,7 +45,7 @@ export async function pushOrders(deps: PushDeps, orders: readonly PreparedOrder[
     if (first) {
       if (first.lease.leasedBy !== waitsFor) sayWaiting(deps, first.lease, elsewhere.length);
       waitsFor = first.lease.leasedBy;
-      await delay(lookAgainMs);
+      await waitingFor('lease', () => delay(lookAgainMs));
     }
   }
   return counts;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeError } from '../base/errors.ts';
+import { waitingFor } from '../base/waits.ts';
 import {
   type CallOptions,
   MalformedResponseError,
@@ -74,7 +75,7 @@ export function openServiceHealth(api: Pick<ReviewApi, 'orders'>, patience: Pati
         /** Waits, at the expense of the order's patience. */
         async wait(delayMs: number): Promise<void> {
           leftMs -= delayMs;
-          await delay(delayMs);
+          await waitingFor('outage', () => delay(delayMs));
         },
 
         /**
@@ -106,7 +107,7 @@ export function openServiceHealth(api: Pick<ReviewApi, 'orders'>, patience: Pati
           // Waits for as long as the client's own limits allow, and throws where the service stays away.
           await api.orders.list({ limit: 1 });
           if (maySendAgain) {
-            await delay(patience.pauseMs);
+            await waitingFor('outage', () => delay(patience.pauseMs));
             try {
               return await sendFor(patience.secondMs);
             } catch (error) {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { waitingFor } from '../base/waits.ts';
 import type { Db } from './index.ts';
 
 /** Work under a lease checks it before each step that must not be done by two at once. */
@@ -41,7 +42,7 @@ export async function withLease<T>(
       options.onWait?.(holder);
       hasWaited = true;
     }
-    await delay(lookAgainMs);
+    await waitingFor('lease', () => delay(lookAgainMs));
   }
   const renew = async () => {
     if (!(await extend(db, key, owner, leaseMs))) throw new LeaseLostError(`another process took the lease of ${key}`);

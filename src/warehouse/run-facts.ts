@@ -62,8 +62,8 @@ export async function deadLettersBetween(
   const { rows } = await sql<DeadLettersOfRun>`
     select kind, reason, count(*) as count, count(*) filter (where resolved_at is null) as open
     from sync.dead_letters
-    where kind = any(${kinds}) and last_failed_at >= ${from} and first_failed_at <= ${to}
-      and (last_failed_at <= ${to} or first_failed_at >= ${from})
+    where kind = any(${kinds})
+      and (last_failed_at between ${from} and ${to} or first_failed_at between ${from} and ${to})
     group by kind, reason
     order by count(*) desc
     limit ${limit}`.execute(db);

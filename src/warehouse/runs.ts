@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { WaitSeconds } from '../base/waits.ts';
 import type { Db } from './index.ts';
 import type { RunOutcome, RunReason } from './schema.ts';
 
@@ -15,6 +16,8 @@ export type Run = {
   reason: RunReason | null;
   counts: Record<string, number>;
   error: string | null;
+  /** How long it has waited, see WaitKind; what steps that are going wait is added when they end. Null: recorded by an earlier version. */
+  waits: WaitSeconds | null;
 };
 
 type NewRun = Pick<Run, 'id' | 'job' | 'trigger' | 'startedAt'> & { key?: string | undefined };
@@ -27,9 +30,9 @@ type NewRun = Pick<Run, 'id' | 'job' | 'trigger' | 'startedAt'> & { key?: string
 export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
   try {
     await sql`
-      insert into sync.runs as known (id, job, key, trigger, started_at)
-      values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt})
-      on conflict (id) do update set finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
+      insert into sync.runs as known (id, job, key, trigger, started_at, waits)
+      values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt}, '{}')
+      on conflict (id) do update set finished_at = null, outcome = null, reason = null, error = null, counts = '{}', waits = '{}'
       where known.finished_at is not null
     `.execute(db);
     return true;
@@ -61,6 +64,21 @@ export async function finishRun(db: Db, id: string, end: RunEnd): Promise<void> 
     })
     .where('id', '=', id)
     .execute();
+}
+
+/** Adds seconds to what a run has waited. */
+export async function addWaits(db: Db, id: string, waits: WaitSeconds): Promise<void> {
+  await sql`
+    update sync.runs set waits = (
+      select jsonb_object_agg(kind, seconds) from (
+        select kind, sum(seconds::numeric) as seconds
+        from (
+          select * from jsonb_each_text(coalesce(waits, '{}')) union all select * from jsonb_each_text(${JSON.stringify(waits)}::jsonb)
+        ) as all_of_them (kind, seconds)
+        group by kind
+      ) as sums
+    )
+    where id = ${id}`.execute(db);
 }
 
 /** A run continues an unfinished run of the same key up to this age: older reads may be outdated. */
@@ -157,4 +175,4 @@ const runs = (db: Db) =>
   db
     .selectFrom('sync.runs')
     .select(['id', 'job', 'key', 'trigger', 'started_at as startedAt', 'finished_at as finishedAt'])
-    .select(['outcome', 'reason', 'counts', 'error']);
+    .select(['outcome', 'reason', 'counts', 'error', 'waits']);

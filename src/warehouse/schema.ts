@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { WaitSeconds } from '../base/waits.ts';
 
 /** The tables as Kysely sees them; sql/warehouse/ explains each column. Only what TypeScript touches is listed. */
 export type Database = {
@@ -38,6 +39,7 @@ type Runs = {
   reason: ColumnType<RunReason | null, undefined, RunReason | null>;
   counts: ColumnType<Record<string, number>, undefined, string>;
   error: ColumnType<string | null, undefined, string | null>;
+  waits: ColumnType<WaitSeconds | null, undefined, never>;
 };
 
 export type Axis = 'created' | 'updated';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { worstLag } from '../../src/server/page/charts.ts';
 import { readHistory } from '../../src/server/status-history.ts';
 import { withStatementTimeout } from '../../src/warehouse/history.ts';
@@ -141,4 +141,29 @@ test('a run has its windows, the time in which one was being read, and the dead 
   expect(await deadLettersBetween(warehouse.db, ['review'], start, end, 10)).toEqual([
     { kind: 'review', reason: 'x', count: 2, open: 1 },
   ]);
+});
+
+test('the page of a run reads only the dead letters of its time, however many there are', async () => {
+  // One connection, so that its counters are complete.
+  const one = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+  onTestFinished(() => one.close());
+  await one.pool.query(`insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at)
+    select 'review', n::text, 'x', jsonb_build_object('message', repeat('m', 500)),
+      timestamptz '2026-01-01' + n * interval '1 minute', timestamptz '2026-01-02' + n * interval '1 minute'
+    from generate_series(1, 100000) n`);
+  await one.pool.query('vacuum analyze sync.dead_letters');
+  const pages = async () => {
+    await one.pool.query('select pg_stat_force_next_flush()');
+    const { rows } = await one.pool.query(
+      'select pg_stat_get_db_blocks_fetched(oid)::integer as pages from pg_database where datname = current_database()',
+    );
+    return rows[0].pages as number;
+  };
+  const times = [new Date('2026-02-01T00:00:00Z'), new Date('2026-02-01T00:10:00Z')] as const;
+  const read = () => deadLettersBetween(one.db, ['review'], ...times, 10);
+  await read();
+  const before = await pages();
+  expect(await read()).toMatchObject([{ count: 22 }]);
+  // Reading the table as a whole is 9,000.
+  expect((await pages()) - before).toBeLessThan(300);
 });

@@ -1,4 +1,5 @@
 import { sleep } from '../../base/timeout.ts';
+import { waitingFor } from '../../base/waits.ts';
 
 /** A wait that stops requests. `untilMs` is milliseconds since 1970. */
 export type Wait = { untilMs: number; reason: string };
@@ -25,7 +26,7 @@ export function openGate(options: { now: () => number; onHold: (wait: Wait) => v
     isHeld: () => openAt > clock(),
     async pass(signal) {
       signal.throwIfAborted();
-      while (openAt > clock()) await sleep(Math.ceil(openAt - clock()), signal);
+      while (openAt > clock()) await waitingFor('retry_after', () => sleep(Math.ceil(openAt - clock()), signal));
     },
   };
 }

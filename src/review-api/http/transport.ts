@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { explainError } from '../../base/hints.ts';
 import { sleep } from '../../base/timeout.ts';
+import { waitingFor } from '../../base/waits.ts';
 import {
   AuthenticationError,
   LimitedError,
@@ -105,7 +106,8 @@ export function openTransport(options: TransportOptions): Transport {
       if (step.action === 'give-up') throw failureError(outcome.failure, { ...context, hint: outcome.hint });
       const reason = `${call.method} ${call.path}: ${outcome.detail ?? outcome.failure.kind}`;
       options.onRetry({ untilMs: now() + step.delayMs, reason }, step.delayMs);
-      await sleep(step.delayMs, options.stopped);
+      const kind = step.holdMs > 0 ? 'retry_after' : 'outage';
+      await waitingFor(kind, () => sleep(step.delayMs, options.stopped));
       waitedMs += step.delayMs;
       if (countsAsSpent) spentMs += step.delayMs;
       number += 1;

@@ -1,5 +1,6 @@
 import { count, utc } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
+import type { WaitKind } from '../../base/waits.ts';
 import type { DeadLettersOfRun, RunWindow, RunWindows } from '../../warehouse/run-facts.ts';
 import type { Run } from '../../warehouse/runs.ts';
 import { type Html, html } from './html.ts';
@@ -84,7 +85,28 @@ function waits({ run, windows: { sums } }: RunView, seconds: number): Html {
   const idle = sums.readingSeconds === null ? undefined : Math.max(0, seconds - sums.readingSeconds);
   return html`${idle !== undefined && html`<p>For ${durationText(idle)} of ${durationText(seconds)} no window was being read: the run was planned, waited in the queue, or read what could not be proven.</p>`}
     ${waiting !== undefined && html`<p>${count(waiting)} order lines waited for a product id when it ended.</p>`}
-    <p>Waits for the service (its limits, retries) are not stored with a run: the log of the worker has them, with this id as <code>run</code>.</p>`;
+    ${waitsText(run)}`;
+}
+
+const waitReasons: Readonly<Record<WaitKind, string>> = {
+  ceiling: 'for the ceiling of requests per second (REVIEW_API_REQUESTS_PER_SECOND)',
+  retry_after: 'because the service asked for fewer requests (429, Retry-After)',
+  outage: 'before another attempt, because the service failed or could not be reached',
+  lease: 'for another process that had the lease of a record',
+};
+
+function waitsText({ waits: all, finishedAt }: Run): Html {
+  const log = html`The worker’s log has each wait, with this id as <code>run</code>.`;
+  if (all === null) return html`<p>An earlier version recorded this run, without what it waited for. ${log}</p>`;
+  const rows = (Object.keys(waitReasons) as WaitKind[]).flatMap((kind) => {
+    const seconds = all[kind] ?? 0;
+    return seconds > 0 ? [[durationText(seconds), waitReasons[kind]]] : [];
+  });
+  if (rows.length === 0) {
+    return html`<p>${finishedAt ? 'It' : 'What has ended of it'} waited neither for the service nor for another process.</p>`;
+  }
+  return html`${table({ title: 'Waits', head: ['Waited', 'For what'], rows })}
+    <p>A time in which several requests of one process waited counts once. ${finishedAt === null && 'What goes on is added when its step ends.'} ${log}</p>`;
 }
 
 function deadLetters({ deadLetters: found }: RunView): Html {
