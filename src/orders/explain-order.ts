@@ -4,9 +4,11 @@ import type { RawOrder } from '../shop/orders.ts';
 import { deadLettersOfOrder } from '../warehouse/dead-letters.ts';
 import { type LineLink, type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
 import { type OrderComparison, withoutPersonalData } from './compare-order.ts';
+import { findInShop } from './find-in-shop.ts';
 import { type LookDeps, openLookup, rememberedOf } from './look-at-order.ts';
 
 export type OrderExplanation = {
+  /** As the shop stores it. */
   code: string;
   /** The shop's rows; undefined where the shop does not have the order. Name, e-mail and phone are only said to be there. */
   shop: RawOrder | undefined;
@@ -23,9 +25,13 @@ export type OrderExplanation = {
 
 export type ExplainDeps = LookDeps & { shop: Pick<Shop, 'orders'> };
 
-/** The life of one order: what the shop has, what was pushed, what the service has, and how they compare. Changes nothing. */
-export async function explainOrder(deps: ExplainDeps, code: string): Promise<OrderExplanation> {
-  const [raw] = await deps.shop.orders([code]);
+/**
+ * The life of one order: what the shop has, what was pushed, what the service has, and how they compare. Changes nothing.
+ *
+ * @param asked the order's code; the shop's own spelling is found by itself, see findInShop.
+ */
+export async function explainOrder(deps: ExplainDeps, asked: string): Promise<OrderExplanation> {
+  const { code, raw } = await findInShop(deps, asked);
   const link = (await orderLinks(deps.db, [code])).get(code);
   const lookup = openLookup(deps);
   const [ours] = raw ? await rememberedOf(deps.db, [raw]) : [];

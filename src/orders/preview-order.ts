@@ -6,6 +6,7 @@ import type { OrderComparison } from './compare-order.ts';
 import { contactFields } from './contact-rule.ts';
 import { fieldsToClear, isUnchanged, type PushPolicy, requestBody } from './desired-order.ts';
 import { diffSubOrders } from './diff-sub-orders.ts';
+import { findInShop } from './find-in-shop.ts';
 import { type LookDeps, type OrderLook, openLookup, rememberedOf } from './look-at-order.ts';
 import { shownWithoutShop } from './post-order.ts';
 import type { PreparedOrder } from './prepare-order.ts';
@@ -17,6 +18,7 @@ export type PreviewedRequest = { method: 'POST' | 'PUT' | 'DELETE'; path: string
 export type NothingToSend = 'unchanged' | 'deleted in the shop' | 'cannot be read' | 'not in the shop';
 
 export type OrderPreview = {
+  /** As the shop stores it. */
   code: string;
   /** With the customer's data. */
   shop: RawOrder | undefined;
@@ -39,8 +41,8 @@ export type OrderPreview = {
 export type PreviewDeps = LookDeps & { shop: Pick<Shop, 'orders'>; deletes: 'off' | 'send' };
 
 /** What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET. */
-export async function previewOrder(deps: PreviewDeps, code: string): Promise<OrderPreview> {
-  const [raw] = await deps.shop.orders([code]);
+export async function previewOrder(deps: PreviewDeps, asked: string): Promise<OrderPreview> {
+  const { code, raw } = await findInShop(deps, asked);
   const lookup = openLookup(deps);
   const [ours] = raw ? await rememberedOf(deps.db, [raw]) : [];
   if (!ours) {

@@ -3,6 +3,7 @@ import { describeError } from '../base/errors.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import { withTimeout } from '../base/timeout.ts';
 import { explainOrder, type OrderExplanation } from '../orders/explain-order.ts';
+import { findInShop } from '../orders/find-in-shop.ts';
 import type { ReviewApi } from '../review-api/index.ts';
 import { explainReview, type ReviewExplanation } from '../reviews/explain-review.ts';
 import type { Shop } from '../shop/index.ts';
@@ -78,21 +79,22 @@ export function isValid({ of, key }: Search): boolean {
 }
 
 /** As `explain order`, except that a side which does not respond leaves out only what it would have said. */
-async function orderFacts(deps: ExplainDeps, warehouse: Warehouse, code: string): Promise<Explained> {
+async function orderFacts(deps: ExplainDeps, warehouse: Warehouse, asked: string): Promise<Explained> {
   const { db } = warehouse;
-  const shop = await attempt(() => deps.shop.orders([code]));
+  const shop = await attempt(() => deps.shop.orders([asked]));
   const rows = 'value' in shop ? shop.value : [];
   const look = { ...deps, db, api: { orders: limited(deps.api.orders) }, shop: { orders: async () => rows } };
-  const explained = await attempt(() => explainOrder(look, code));
+  const explained = await attempt(() => explainOrder(look, asked));
   const hide = (text: string | undefined) => text && mask(text, privateTextsOf(rows));
   const shopFault = 'fault' in shop ? hide(shop.fault) : undefined;
   if ('value' in explained) {
     const { value: order } = explained;
     return { of: 'order', order, shopFault, serviceFault: hide(order.lookupFault) };
   }
+  const { code, raw } = await findInShop(look, asked);
   const [link, lines] = [(await orderLinks(db, [code])).get(code), (await orderLines(db, [code])).get(code) ?? []];
   const deadLetters = await deadLettersOfOrder(db, code);
-  const order = { code, shop: rows[0], link, lines, deadLetters };
+  const order = { code, shop: raw, link, lines, deadLetters };
   return { of: 'order', order, shopFault, serviceFault: hide(explained.fault) };
 }
 

@@ -213,3 +213,29 @@ test('explain compares with the same function, and shows nobody’s address', as
   expect(end.stdout).not.toContain('@example.com');
   expect(writes(world)).toEqual([]);
 });
+
+test('where the shop ignores case, explain and preview show the shop’s own code and what is known of it', async () => {
+  const world = await orderWorld();
+  await world.shop(`create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+    alter table o alter column code type text collate nocase;
+    insert into o (code) values ('a1'), ('B1')`);
+  await world.sync();
+  for (const command of ['explain', 'preview']) {
+    const end = await cli(world, command, 'order', 'A1');
+    expect(end.stdout).toContain('The shop’s code of A1 is a1.');
+    expect(end.stdout).not.toContain('Never pushed');
+    expect(JSON.parse((await cli(world, command, 'order', 'A1', '--json')).stdout)).toMatchObject({
+      code: 'a1',
+      shop: { order: { code: 'a1' } },
+    });
+    expect((await cli(world, command, 'order', 'a1')).stdout).not.toContain('The shop’s code of');
+  }
+  expect(JSON.parse((await cli(world, 'explain', 'order', 'A1', '--json')).stdout).link).toMatchObject({
+    orderCode: 'a1',
+  });
+  // An order that was pushed under the other spelling is one that the shop has no more.
+  await world.shop(`delete from o where code = 'B1'; insert into o (code) values ('b1')`);
+  for (const command of ['explain', 'preview']) {
+    expect((await cli(world, command, 'order', 'B1')).stdout).toContain('The shop has no order B1');
+  }
+});

@@ -3,7 +3,7 @@ import { isDifferent } from '../../orders/compare-order.ts';
 import { explainOrder, type OrderExplanation } from '../../orders/explain-order.ts';
 import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
 import type { Command } from '../command.ts';
-import { comparisonLines, shopRows } from '../ui/order-comparison.ts';
+import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
 import { table } from '../ui/table.ts';
 import { lookDeps, withApp } from '../ui/with-app.ts';
 
@@ -17,7 +17,11 @@ export const explain: Command = {
         run((context) =>
           withApp(context, undefined, async (app) => {
             const explanation = await explainOrder({ ...lookDeps(app), shop: app.shop }, code);
-            return { text: draw(explanation), json: explanation, incomplete: isUnknown(explanation) };
+            return {
+              text: `${otherSpelling(code, explanation)}${draw(explanation)}`,
+              json: explanation,
+              incomplete: isUnknown(explanation),
+            };
           }),
         ),
       );

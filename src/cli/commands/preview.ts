@@ -1,7 +1,7 @@
 import { isDifferent } from '../../orders/compare-order.ts';
 import { type OrderPreview, type PreviewedRequest, previewOrder } from '../../orders/preview-order.ts';
 import type { Command } from '../command.ts';
-import { comparisonLines, shopRows } from '../ui/order-comparison.ts';
+import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
 import { lookDeps, withApp } from '../ui/with-app.ts';
 
 export const preview: Command = {
@@ -17,7 +17,11 @@ export const preview: Command = {
             const deps = { ...lookDeps(app), shop: app.shop, deletes: app.config.orderDeletes };
             const previewed = await previewOrder(deps, code);
             const isUnknown = previewed.shop === undefined && previewed.atService === 'absent';
-            return { text: draw(previewed), json: previewed, incomplete: isUnknown };
+            return {
+              text: `${otherSpelling(code, previewed)}${draw(previewed)}`,
+              json: previewed,
+              incomplete: isUnknown,
+            };
           }),
         ),
       );

@@ -66,3 +66,7 @@ export function shopRows({ order, lines }: RawOrder): string {
   const rows = lines.map((line) => columns.map((name) => line[name] ?? ''));
   return [table(['field', 'value'], fields), rows.length > 0 ? table(columns, rows) : 'no lines'].join('\n');
 }
+
+/** Says so where the shop's own code of an order is not the one that was asked for. */
+export const otherSpelling = (asked: string, { code }: { code: string }): string =>
+  code === asked ? '' : `The shop’s code of ${asked} is ${code}.\n\n`;
