@@ -10,3 +10,6 @@ comment on index sync.dead_letters_by_first_failure is 'Dead letters that a run 
 create index order_links_without_grade on sync.order_links (user_grade_code)
   where user_grade_code is not null and user_grade_id is null;
 comment on index sync.order_links_without_grade is 'Orders whose member grade is not at the service yet.';
+
+create index order_links_held on sync.order_links (order_code) where removals_held;
+comment on index sync.order_links_held is 'Orders of which removals are held back.';

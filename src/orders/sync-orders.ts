@@ -4,6 +4,7 @@ import type { OrderKey, OrderPage, OrderPosition } from '../shop/orders.ts';
 import { advanceCursor, readCursor } from '../warehouse/cursors.ts';
 import type { Db } from '../warehouse/index.ts';
 import { warehouseNow } from '../warehouse/links.ts';
+import { heldOrders } from '../warehouse/order-removals.ts';
 import { ordersToRevisit } from '../warehouse/order-revisits.ts';
 import {
   advanceOrderWalk,
@@ -50,6 +51,8 @@ export type SyncState = {
   batches: number;
   /** Orders that the run has read, this batch included. */
   read: number;
+  /** The batch is one of orders whose removals were held back and are allowed now. It ends with this code. */
+  heldUpTo?: string;
   /** This is the last batch: it removes what the batches before took note of. */
   isRemoving?: true;
   /** Batches in a row that began beyond the shop's clock as it was when the run was planned. */
@@ -66,7 +69,8 @@ export type SyncBatch = { steps: OrderStep[]; state: SyncState };
  * 1. Without a cursor, in a shop with a change feed: all orders, by code. A walk that was interrupted goes on where it stopped.
  * 2. Everything that changed since the cursor minus the lookback; without a cursor, from the beginning.
  * 3. With the first batch: orders to read again for other reasons, such as dead letters.
- * 4. At the end: orders of which something is to be removed at the service, see planRemovals.
+ * 4. With `--allow-removals`: all orders whose removals were held back. The first batch has only 2,000 of them.
+ * 5. At the end: orders of which something is to be removed at the service, see planRemovals.
  */
 export async function planSyncOrders(deps: SyncDeps, options: SyncOptions): Promise<SyncBatch> {
   const now = await warehouseNow(deps.db);
@@ -105,10 +109,22 @@ export async function continueSyncOrders(
   const now: SyncState = { ...state, isHeld: state.isHeld || batch.failed };
   if (batch.isLost || state.isRemoving) return undefined;
   if (!now.isHeld) await save(deps.db, now);
-  const next = await planNext(deps, now, options);
+  const isReading = now.heldUpTo === undefined;
+  const next = (isReading && (await planNext(deps, now, options))) || (await planHeld(deps, now, options));
   if (next !== undefined) return next;
   const steps = await planRemovals(deps.db, { ...options, read: now.read });
   return steps.length === 0 ? undefined : { steps, state: { ...now, isRemoving: true } };
+}
+
+/** The next orders whose removals were held back; undefined where there are none, or they are not allowed. */
+async function planHeld({ db }: SyncDeps, now: SyncState, options: SyncOptions): Promise<SyncBatch | undefined> {
+  if (options.removals !== 'all') return undefined;
+  const codes = await heldOrders(db, now.heldUpTo ?? '', options.batchSize);
+  const heldUpTo = codes.at(-1);
+  if (heldUpTo === undefined) return undefined;
+  // What the cursor goes to was saved before.
+  const state = { ...withoutPlace(now), read: now.read + codes.length, heldUpTo };
+  return { state, steps: stepsOf(codes, options, now.readTo) };
 }
 
 /** The next batch of orders to read. */

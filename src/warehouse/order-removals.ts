@@ -19,6 +19,16 @@ export async function wantedRemovals(db: Db, runId: string | undefined): Promise
   return rows;
 }
 
+/** Orders with removals that are held back, by code, at most so many. */
+export async function heldOrders(db: Db, afterCode: string, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ code: string }>`
+    select order_code as code from sync.order_links
+    where removals_held and removals_wanted > 0 and order_code > ${afterCode} order by order_code limit ${limit}`.execute(
+    db,
+  );
+  return rows.map((row) => row.code);
+}
+
 /** Holds removals back until somebody allows them: the orders become dead letters with this reason. */
 export async function holdRemovals(
   db: Db,

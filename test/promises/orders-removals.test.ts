@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { isUnusual } from '../../src/orders/removal-guard.ts';
+import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/sync-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 
@@ -173,4 +174,34 @@ test('removals that were held back stay so when one of the orders changes alone,
   await world.sync({ removals: 'all' });
   expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('one run with --allow-removals reads all orders whose removals were held back, a batch at a time', async () => {
+  const world = await orderWorld(1);
+  await world.warehouse(`insert into sync.order_links (order_code, order_id, pushed_at, removals_held, removals_wanted, failures)
+    select 'H' || n, 1000 + n, now() - interval '1 hour', true, 1, 1 from generate_series(1, 2500) n;
+    insert into sync.dead_letters (kind, key, order_code, reason, payload)
+    select 'order', 'H' || n, 'H' || n, 'held', '{}' from generate_series(1, 2500) n`);
+  const { shop, warehouse } = await world.openApp();
+  const deps = { shop, db: warehouse.db };
+  const read = async (removals: 'usual' | 'all') => {
+    const options = { lookbackMinutes: 10, batchSize: 200, removals };
+    const [codes, sizes]: [Set<string>, number[]] = [new Set(), []];
+    let batch: SyncBatch | undefined = await planSyncOrders(deps, options);
+    while (batch !== undefined) {
+      const held = batch.steps.flatMap((step) => step.codes).filter((code) => code.startsWith('H'));
+      for (const code of held) codes.add(code);
+      sizes.push(held.length);
+      // The pushes remove what was held back.
+      await world.warehouse(
+        'update sync.order_links set removals_held = false, removals_wanted = 0 where order_code = any($1)',
+        [held],
+      );
+      batch = await continueSyncOrders(deps, batch.state, { failed: false, isLost: false }, options);
+    }
+    return { codes: codes.size, most: Math.max(...sizes) };
+  };
+  expect(await read('all')).toEqual({ codes: 2500, most: 2000 });
+  await world.warehouse('update sync.order_links set removals_held = true, removals_wanted = 1');
+  expect(await read('usual')).toEqual({ codes: 2000, most: 2000 });
 });
