@@ -119,12 +119,11 @@ function orderFields(
     facts.withheld.includes('user_email') ? withheld(email) : email,
     facts.withheld.includes('user_phone') ? withheld(phone) : phone,
     ...rarelyShown.map((field): FieldComparison => {
-      const ours = stringOf(body[field]);
       if (field === 'user_grade_id' && unlinkedGrade !== undefined) {
         const note = `the grade ${unlinkedGrade} is not at the service yet; until sync catalog has made it, the order keeps the grade that was sent before`;
         return { field, outcome: 'not comparable', shop: null, service: null, note };
       }
-      return text(field, ours, shown[field] === undefined ? undefined : stringOf(shown[field]));
+      return text(field, stringOf(body[field]), shown[field] === undefined ? undefined : stringOf(shown[field]));
     }),
   ];
 }

@@ -1,6 +1,6 @@
 import { expectExplained } from '../models/explain.ts';
 import { judgeReview, type RecordedEvent, type ReviewRecording } from '../models/review-trace.ts';
-import type { Axis, OfAxis } from '../models/reviews.ts';
+import type { Axis, Kind, OfAxis } from '../models/reviews.ts';
 import { queryAgain } from './database.ts';
 import { type Logged, type LoggedRequest, openTrace, type RowChange, transactionsOf } from './trace.ts';
 
@@ -18,7 +18,7 @@ export type ReviewTrace = AsyncDisposable & {
 type Urls = { warehouse: string; serviceDatabase: string; service: string };
 type ReviewDates = { id: number; created_at: string; updated_at: string };
 type Span = { axis: Axis; start_at: string; end_at: string };
-type Window = Span & { started_at: string };
+type Window = Span & { started_at: string; run_id: string };
 type Cursor = { flow: string; position: { at: string } };
 type Begin = {
   service: ReviewDates[];
@@ -29,8 +29,9 @@ type Begin = {
 };
 
 const tables = {
-  'warehouse.reviews': ['id', 'updated_at'],
-  'sync.export_windows': ['axis', 'start_at', 'end_at', 'started_at'],
+  'warehouse.reviews': ['id', 'updated_at', 'deleted_at'],
+  'sync.absent_reviews': ['review_id'],
+  'sync.export_windows': ['axis', 'start_at', 'end_at', 'started_at', 'run_id'],
   'sync.open_gaps': ['axis', 'start_at', 'end_at'],
   'sync.cursors': ['flow', 'position'],
 };
@@ -39,8 +40,12 @@ const overlapMs = 3_600_000;
 /** What was written so shortly before a reading began does not count as covered. */
 const justNowMs = 60_000;
 
-/** Records what is done about reviews, by syncs and backfills, from now on. */
-export async function recordReviewTrace(urls: Urls): Promise<ReviewTrace> {
+/**
+ * Records what is done about reviews from now on.
+ *
+ * @param kinds the runs that will be at work; syncs and backfills unless given.
+ */
+export async function recordReviewTrace(urls: Urls, kinds?: readonly Kind[]): Promise<ReviewTrace> {
   const idsOnly = (request: LoggedRequest) => ({ ...request, body: datesOf(request.body) });
   const trace = await openTrace({ warehouseUrl: urls.warehouse, serviceUrl: urls.service }, tables, idsOnly);
   let atBegin = await snapshot(urls);
@@ -53,7 +58,10 @@ export async function recordReviewTrace(urls: Urls): Promise<ReviewTrace> {
     serviceChanged: async () => trace.note('service', await reviewsAtService(urls)),
     async judge() {
       let judged = 0;
-      for (const [id, recording] of recordingsOf(atBegin, await trace.logged())) judged += judgeOnce(id, recording);
+      const runs = await queryAgain<{ id: string; job: string }>(urls.warehouse, 'select id, job from sync.runs');
+      const jobs = new Map(runs.map(({ id, job }) => [id, kindOf(job)]));
+      for (const [id, recording] of recordingsOf(atBegin, await trace.logged(), jobs))
+        judged += judgeOnce(id, { ...recording, ...(kinds && { kinds }) });
       return judged;
     },
     [Symbol.asyncDispose]: () => trace[Symbol.asyncDispose](),
@@ -69,6 +77,9 @@ function judgeOnce(id: number, recording: ReviewRecording): number {
   explained.add(key);
   return recording.events.length;
 }
+
+const kindOf = (job: string): Kind =>
+  job === 'reconcile-reviews' ? 'reconcile' : job === 'sync-reviews' ? 'sync' : 'backfill';
 
 const datesOf = (body: unknown): ReviewDates[] =>
   Array.isArray(body) ? body.map(({ id, created_at, updated_at }) => ({ id, created_at, updated_at })) : [];
@@ -98,10 +109,15 @@ type Followed = {
   events: RecordedEvent[];
   gaps: OfAxis;
   cursor: number | null;
+  isSuspect: boolean;
 };
 
 /** What the log holds of each review, in the words of the model: its dates are numbered. */
-function recordingsOf(begin: Begin, log: readonly Logged[]): Map<number, ReviewRecording> {
+function recordingsOf(
+  begin: Begin,
+  log: readonly Logged[],
+  jobs: ReadonlyMap<string, Kind>,
+): Map<number, ReviewRecording> {
   const followed = new Map<number, Followed>();
   const openGaps = new Map(begin.gaps.map((gap) => [JSON.stringify(gap), gap]));
   const later = log.filter(({ kind }) => kind === 'service').flatMap(({ data }) => data as ReviewDates[]);
@@ -114,9 +130,16 @@ function recordingsOf(begin: Begin, log: readonly Logged[]): Map<number, ReviewR
     const [first] = committed;
     if (first?.kind === 'request') {
       addListed(first.data as LoggedRequest, followed);
+      addAsked(first.data as LoggedRequest, followed);
       continue;
     }
     if (first?.kind === 'service') {
+      const there = new Set((first.data as ReviewDates[]).map(({ id }) => Number(id)));
+      for (const [id, one] of followed) {
+        if (there.has(id) || one.listedMs === undefined) continue;
+        one.listedMs = undefined;
+        one.events.push({ kind: 'service', version: null });
+      }
       for (const { id, updated_at } of first.data as ReviewDates[]) {
         const one = followed.get(Number(id));
         if (!one || one.listedMs === msOf(updated_at)) continue;
@@ -125,13 +148,30 @@ function recordingsOf(begin: Begin, log: readonly Logged[]): Map<number, ReviewR
       }
       continue;
     }
+    const changed = new Set<Followed>();
     for (const { kind, data } of committed) {
       if (kind !== 'warehouse.reviews') continue;
-      const { new: now } = data as RowChange<{ id: number; updated_at: string }>;
+      const { old, new: now } = data as RowChange<{ id: number; updated_at: string; deleted_at: string | null }>;
       const one = now && followed.get(Number(now.id));
-      if (one) one.events.push({ kind: 'landed', version: one.dates.indexOf(msOf(now.updated_at)) });
+      if (!one) continue;
+      changed.add(one);
+      const isMarked = now.deleted_at !== null && (old?.deleted_at ?? null) === null;
+      if (isMarked) one.events.push({ kind: 'marked' });
+      else one.events.push({ kind: 'landed', version: one.dates.indexOf(msOf(now.updated_at)) });
     }
-    addState(committed, followed, openGaps);
+    const suspicions = new Map<Followed, 'suspected' | 'cleared'>();
+    for (const { kind, data } of committed) {
+      if (kind !== 'sync.absent_reviews') continue;
+      const { old, new: now } = data as RowChange<{ review_id: number }>;
+      const one = followed.get(Number((now ?? old)?.review_id));
+      // With the row itself it is one event.
+      if (!one || changed.has(one)) continue;
+      one.isSuspect = now !== null;
+      suspicions.set(one, now === null ? 'cleared' : 'suspected');
+    }
+    for (const one of changed) one.isSuspect = false;
+    addState(committed, followed, openGaps, { jobs, suspicions });
+    for (const [one, kind] of suspicions) one.events.push({ kind });
   }
   return new Map([...followed].map(([id, { recording, events }]) => [id, { ...recording, events }]));
 }
@@ -168,6 +208,7 @@ function follow(
     events: [],
     gaps,
     cursor,
+    isSuspect: false,
   };
 }
 
@@ -182,11 +223,19 @@ function addListed({ path, query, status, body }: LoggedRequest, followed: Reado
   }
 }
 
+/** A review that was asked for by its id. */
+function addAsked({ method, path, status }: LoggedRequest, followed: ReadonlyMap<number, Followed>): void {
+  const [, id] = /^\/v1\/reviews\/(\d+)$/.exec(path) ?? [];
+  const one = method === 'GET' && id !== undefined ? followed.get(Number(id)) : undefined;
+  if (one && (status === 200 || status === 404)) one.events.push({ kind: 'asked', isFound: status === 200 });
+}
+
 /** Coverage, gaps and the cursor concern all reviews. */
 function addState(
   committed: readonly Logged[],
   followed: ReadonlyMap<number, Followed>,
   openGaps: Map<string, Span>,
+  { jobs, suspicions }: { jobs: ReadonlyMap<string, Kind>; suspicions: Map<Followed, 'suspected' | 'cleared'> },
 ): void {
   const windows: Window[] = [];
   let cursor: Cursor['position'] | undefined;
@@ -208,7 +257,9 @@ function addState(
     const gaps = haveGapsChanged ? gapsOf(one, openGaps) : one.gaps;
     if (window && covers !== 0) {
       const past = one.dates.filter((ms) => ms < msOf(window.started_at) - justNowMs).length;
-      one.events.push({ kind: 'entered', axis: window.axis, covers, past });
+      const { axis, run_id: runId } = window;
+      one.events.push({ kind: 'entered', axis, covers, past, by: jobs.get(runId), isSuspect: one.isSuspect });
+      if (suspicions.get(one) === 'suspected') suspicions.delete(one);
     } else if (JSON.stringify(gaps) !== JSON.stringify(one.gaps)) one.events.push({ kind: 'gaps', gaps });
     one.gaps = gaps;
     const at = cursor === undefined ? one.cursor : readFrom(one, cursor);

@@ -5,6 +5,7 @@
 import { type Explanation, explain } from './explain.ts';
 import {
   type Axis,
+  type Kind,
   type OfAxis,
   type ReviewEvent,
   type ReviewState,
@@ -13,17 +14,27 @@ import {
   type Ticks,
 } from './reviews.ts';
 
-/** A version is the tick of its date. `past`: ticks that were over, as far as may count as covered, when the reading began. */
+/**
+ * A version is the tick of its date; null: the review is gone from the service. `asked`: its response to a request for the review by
+ * its id. `isSuspect`: whether the review is suspected gone after the commit, `by` the kind of the run. `past`: ticks that were over, as far as may count as covered, when the
+ * reading began.
+ */
 export type RecordedEvent =
   | { kind: 'listed'; axis: Axis; version: Tick }
   | { kind: 'landed'; version: Tick }
-  | { kind: 'entered'; axis: Axis; covers: Ticks; past: Tick }
+  | { kind: 'entered'; axis: Axis; covers: Ticks; past: Tick; by?: Kind | undefined; isSuspect?: boolean }
+  | { kind: 'asked'; isFound: boolean }
+  /** It is suspected, and no coverage was entered with that. */
+  | { kind: 'suspected' }
+  | { kind: 'cleared' | 'marked' }
   | { kind: 'gaps'; gaps: OfAxis }
   /** The first tick that the next run reads. */
   | { kind: 'cursor'; at: Tick }
-  | { kind: 'service'; version: Tick };
+  | { kind: 'service'; version: Tick | null };
 
 export type ReviewRecording = {
+  /** The runs that may have been at work; syncs and backfills unless given. */
+  kinds?: readonly Kind[] | undefined;
   /** How many ticks there are: the dates at which the review was written and changed. */
   ticks: number;
   created: Tick;
@@ -38,12 +49,14 @@ export type ReviewRecording = {
 export function judgeReview(recording: ReviewRecording): Explanation<ReviewState, RecordedEvent> {
   const { ticks, created, listed, version, begin, events } = recording;
   const { row, cursor, gaps, now } = begin;
-  const left = { writes: 0, edits: 0, deletions: 0, faults: Number.MAX_SAFE_INTEGER };
+  const { kinds = ['sync', 'backfill'] } = recording;
+  const deletions = kinds.includes('reconcile') ? Number.MAX_SAFE_INTEGER : 0;
+  const left = { writes: 0, edits: 0, deletions, faults: Number.MAX_SAFE_INTEGER };
   const updated = (listed === null ? 0 : 1 << listed) | (1 << version);
   const model = reviewModel({
-    kinds: ['sync', 'backfill'],
+    kinds,
     existing: [created],
-    faults: ['crash', 'window', 'short list', 'lost run'],
+    faults: ['crash', 'window', 'short list', 'lost run', 'no response'],
     lastTick: ticks,
     // The cursor is given as the tick from which the next run reads.
     overlap: 0,
@@ -61,7 +74,8 @@ export function judgeReview(recording: ReviewRecording): Explanation<ReviewState
   });
   // How many faults have happened would make two states of what is one.
   const next = (state: ReviewState) => model.next(state).map((step) => ({ ...step, state: { ...step.state, left } }));
-  const mayBeIdle = ({ kind }: RecordedEvent) => kind === 'listed';
+  // A reconcile asks by id also for reviews that are there, to see whether the service knows any.
+  const mayBeIdle = ({ kind }: RecordedEvent) => kind === 'listed' || kind === 'asked';
   return explain({ ...model, next }, { events, known: {}, matches, mayBeIdle });
 }
 
@@ -80,8 +94,10 @@ function isMatch(observed: ReviewEvent, state: ReviewState, recorded: RecordedEv
     case 'landed':
       return observed.kind === 'landed' && observed.version === recorded.version;
     case 'entered': {
-      const { axis, covers, past } = recorded;
-      return observed.kind === 'entered' && observed.axis === axis && observed.covers === covers && state.now <= past;
+      const { axis, covers, past, by = observed.kind === 'entered' && observed.by, isSuspect } = recorded;
+      const isSame = observed.kind === 'entered' && observed.axis === axis && observed.covers === covers;
+      const isSuspected = state.suspects[0] === true;
+      return isSame && observed.by === by && (isSuspect ?? isSuspected) === isSuspected && state.now <= past;
     }
     case 'gaps': {
       const { created, updated } = recorded.gaps;
@@ -89,8 +105,18 @@ function isMatch(observed: ReviewEvent, state: ReviewState, recorded: RecordedEv
     }
     case 'cursor':
       return observed.kind === 'cursor' && state.cursor === recorded.at;
-    case 'service':
-      return observed.kind === 'service' && state.reviews[0]?.listed === recorded.version;
+    case 'service': {
+      const [review] = state.reviews;
+      if (observed.kind !== 'service') return false;
+      return recorded.version === null ? review?.version === null : review?.listed === recorded.version;
+    }
+    case 'asked':
+      return observed.kind === 'asked' && observed.isFound === recorded.isFound;
+    case 'suspected':
+      return false;
+    case 'cleared':
+    case 'marked':
+      return observed.kind === recorded.kind;
     default:
       return recorded satisfies never;
   }

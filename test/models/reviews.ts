@@ -40,6 +40,10 @@ export const reviewDesign = {
   keepsUnansweredSuspects: true,
   /** Deleted is what the service does not know by its id. */
   asksById: true,
+  /** Nothing is marked deleted before the service was asked for it. */
+  asksBeforeMarking: true,
+  /** What is marked deleted is suspected no longer, in one transaction. */
+  marksWithSuspicion: true,
   /** An older version never overwrites a newer one. */
   newestVersionWins: true,
   /** The queue's finished steps of an earlier run do not count for a later one. */
@@ -65,7 +69,7 @@ const has = (ticks: Ticks, tick: Tick): boolean => (ticks & (1 << tick)) !== 0;
 const between = (start: Tick, end: Tick): Ticks =>
   end <= start ? 0 : ((1 << end) - 1) & ~((1 << Math.max(0, start)) - 1);
 
-type Kind = 'sync' | 'reconcile' | 'backfill';
+export type Kind = 'sync' | 'reconcile' | 'backfill';
 export type Axis = 'created' | 'updated';
 export type OfAxis = Record<Axis, Ticks>;
 
@@ -98,12 +102,16 @@ export type ReviewScenario = {
   traced?: { relevant: OfAxis };
 };
 
-/** What an observer records of an action on a review. `covers`: what enters the ledger. */
+/**
+ * What an observer records of an action on a review. `covers`: what enters the ledger; `by`: the run. `asked`: the service was
+ * asked for the review by its id. `cleared`: it is suspected no longer. `marked`: it is marked deleted.
+ */
 export type ReviewEvent =
   | { kind: 'listed'; axis: Axis; version: Tick }
   | { kind: 'landed'; version: Tick }
-  | { kind: 'entered'; axis: Axis; covers: Ticks }
-  | { kind: 'gaps' | 'cursor' | 'service' };
+  | { kind: 'entered'; axis: Axis; covers: Ticks; by: Kind }
+  | { kind: 'asked'; isFound: boolean }
+  | { kind: 'gaps' | 'cursor' | 'service' | 'cleared' | 'marked' };
 
 type Fault =
   | 'late'
@@ -142,6 +150,8 @@ type Run = {
   readTo: Tick;
   /** What was not proven is an open gap. */
   areGapsOpen: boolean;
+  /** Of a reconcile: what the service said about a suspected review, which is not written yet. */
+  asked: { review: number; isGone: boolean; isForgotten: boolean } | null;
 };
 
 export type ReviewState = {
@@ -215,10 +225,10 @@ export function reviewModel(
     const steps: Step<ReviewState, ReviewEvent>[] = [];
     const add: Add = (action, change, observed) =>
       steps.push({ action, state: { ...state, ...change }, ...(observed && { observed }) });
-    const change = (action: string, kind: 'writes' | 'edits' | 'deletions', to: Partial<ReviewState>) => {
+    const change: AddChange = (action, kind, to, observed) => {
       if (state.left[kind] === 0) return;
       const left = { ...state.left, [kind]: state.left[kind] - 1 };
-      steps.push({ action, state: { ...state, left, ...to }, isFault: true });
+      steps.push({ action, state: { ...state, left, ...to }, isFault: true, ...(observed && { observed }) });
     };
     const fault: AddFault = (kind, action, to, observed) => {
       if (state.left.faults === 0 || !scenario.faults?.includes(kind)) return;
@@ -234,7 +244,12 @@ export function reviewModel(
     return steps;
   }
 
-  type AddChange = (action: string, kind: 'writes' | 'edits' | 'deletions', to: Partial<ReviewState>) => void;
+  type AddChange = (
+    action: string,
+    kind: 'writes' | 'edits' | 'deletions',
+    to: Partial<ReviewState>,
+    observed?: ReviewEvent | undefined,
+  ) => void;
   type AddFault = (kind: Fault, action: string, to: Partial<ReviewState>, observed?: ReviewEvent | undefined) => void;
 
   function serviceSteps(state: ReviewState, add: Add, change: AddChange, fault: AddFault): void {
@@ -280,9 +295,10 @@ export function reviewModel(
         const shown = put({ listed: review.version, isLate });
         add(`the list shows the newest version of review ${index}`, shown, { kind: 'service' });
       }
-      if (now === lastTick) continue;
+      if (now === lastTick && !scenario.traced) continue;
       const owed = state.owed.with(index, null);
-      change(`review ${index} is deleted`, 'deletions', { ...put({ version: null, listed: null }), owed });
+      const deleted = { ...put({ version: null, listed: null }), owed };
+      change(`review ${index} is deleted`, 'deletions', deleted, { kind: 'service' });
       if (!review.isHidden)
         fault('hidden', `review ${index} is hidden from the lists`, { ...put({ listed: null, isHidden: true }), owed });
     }
@@ -305,6 +321,7 @@ export function reviewModel(
         nextWatermark: 0,
         readTo: 0,
         areGapsOpen: false,
+        asked: null,
         ...plan,
         todo,
       };
@@ -343,9 +360,11 @@ export function reviewModel(
         const held = reviews
           .filter((_, index) => state.rows[index]?.isDeleted === false)
           .map((review) => review.created);
-        const spans = boundsOf(reviews, held);
+        // The dates of other reviews widen what a real one reads.
+        const spans = scenario.traced ? between(0, lastTick + 1) : boundsOf(reviews, held);
         const older = state.reconciled & between(0, now - 1);
         begin('reconcile begins', { todo: { created: (spans & ~older) | gaps.created, updated: gaps.updated } });
+        if (scenario.traced) begin('reconcile begins; the gaps are not due', { todo: { created: spans, updated: 0 } });
         return;
       }
       case 'backfill': {
@@ -385,11 +404,14 @@ export function reviewModel(
       fault('crash', `the worker of ${kind} dies, and its step is done again`, become({ reading: null, todo: again }));
       if (!reading.hasLanded) {
         const after = landed(state, reading);
-        const newest = after.rows.find((row, index) => row?.version !== state.rows[index]?.version)?.version;
+        const isChanged = (row: Row | null, index: number) => JSON.stringify(row) !== JSON.stringify(state.rows[index]);
+        const newest = after.rows.find(isChanged)?.version;
+        const isCleared = state.suspects.some((one, index) => one && !after.suspects[index]);
+        const unchanged: ReviewEvent | undefined = isCleared ? { kind: 'cleared' } : undefined;
         add(
           `${kind} lands what it has seen`,
           { ...after, ...become({ reading: { ...reading, hasLanded: true } }) },
-          newest === undefined ? undefined : { kind: 'landed', version: newest },
+          newest === undefined ? unchanged : { kind: 'landed', version: newest },
         );
       } else enterSteps(state, kind, run, reading, add);
       return;
@@ -489,7 +511,8 @@ export function reviewModel(
       wasMissed: state.rows.map((row, index) => state.wasMissed[index] === true || isMissed(row, index)),
       broken: isWhole ? state.broken : 'covered',
     };
-    add(`${kind} enters ${show(span)}`, entered, span === 0 ? undefined : { kind: 'entered', axis, covers: span });
+    const observed: ReviewEvent = { kind: 'entered', axis, covers: span, by: kind };
+    add(`${kind} enters ${show(span)}`, entered, span === 0 ? undefined : observed);
   }
 
   function concludingSteps(state: ReviewState, kind: Kind, run: Run, add: Add, fault: AddFault): void {
@@ -516,6 +539,10 @@ export function reviewModel(
         return;
       }
       case 'reconcile': {
+        if (run.asked !== null) {
+          settlingSteps(state, run, run.asked, add, fault);
+          return;
+        }
         const suspect = state.suspects.indexOf(true);
         const isAsked = design.failureDelaysNothingElse || !run.hasFailed;
         if (suspect < 0 || !isAsked) {
@@ -523,19 +550,16 @@ export function reviewModel(
           return;
         }
         const review = state.reviews[suspect] as Review;
-        const row = state.rows[suspect] as Row;
-        const cleared = {
-          suspects: state.suspects.with(suspect, false),
-          wasMissed: state.wasMissed.with(suspect, false),
-        };
+        const asking = (isGone: boolean): Partial<ReviewState> => ({
+          runs: { ...state.runs, [kind]: { ...run, asked: { review: suspect, isGone, isForgotten: false } } },
+        });
         const isGone = design.asksById ? review.version === null : review.listed === null;
-        if (!isGone) add(`reconcile finds review ${suspect} at the service`, cleared);
+        if (!design.asksBeforeMarking) add('reconcile asks about nothing', { ...asking(true), broken: 'unasked' });
         else {
-          const broken = review.version === null ? state.broken : 'deleted';
-          const rows = state.rows.with(suspect, { ...row, isDeleted: true });
-          add(`reconcile gets 404 for review ${suspect} and marks it deleted`, { ...cleared, rows, broken });
+          const says = isGone ? 'gets 404 for' : 'is shown';
+          add(`reconcile ${says} review ${suspect}`, asking(isGone), { kind: 'asked', isFound: !isGone });
         }
-        const unanswered = design.keepsUnansweredSuspects ? {} : { suspects: cleared.suspects };
+        const unanswered = design.keepsUnansweredSuspects ? {} : { suspects: state.suspects.with(suspect, false) };
         fault('no response', `the service does not respond about review ${suspect}; reconcile ends`, {
           ...unanswered,
           runs,
@@ -566,6 +590,35 @@ export function reviewModel(
     }
   }
 
+  /** Writes what the service said about a suspected review. */
+  function settlingSteps(
+    state: ReviewState,
+    run: Run,
+    asked: NonNullable<Run['asked']>,
+    add: Add,
+    fault: AddFault,
+  ): void {
+    const { review: index, isGone, isForgotten } = asked;
+    const become = (to: Run['asked']): Pick<ReviewState, 'runs'> => ({
+      runs: { ...state.runs, reconcile: { ...run, asked: to } },
+    });
+    fault('crash', 'the worker of reconcile dies, and asks again', become(null));
+    const cleared = { suspects: state.suspects.with(index, false), wasMissed: state.wasMissed.with(index, false) };
+    const isSuspected = state.suspects[index] === true;
+    if (!isGone) {
+      const observed: ReviewEvent | undefined = isSuspected ? { kind: 'cleared' } : undefined;
+      add(`reconcile suspects review ${index} no longer`, { ...become(null), ...cleared }, observed);
+    } else if (!design.marksWithSuspicion && !isForgotten) {
+      const forgotten = become({ ...asked, isForgotten: true });
+      add(`reconcile suspects review ${index} no longer`, { ...forgotten, suspects: cleared.suspects });
+    } else {
+      const row = state.rows[index] as Row;
+      const broken = state.reviews[index]?.version === null ? state.broken : 'deleted';
+      const rows = state.rows.with(index, { ...row, isDeleted: true });
+      add(`reconcile marks review ${index} deleted`, { ...become(null), ...cleared, rows, broken }, { kind: 'marked' });
+    }
+  }
+
   /** No sync will read it, reconcile has no reason to, and nobody knows that it is missing. */
   function isForgotten({ cursor, gaps, rows }: ReviewState, review: Review, index: number): boolean {
     if (cursor === null || review.listed === null || review.isLate) return false;
@@ -589,9 +642,10 @@ export function reviewModel(
         !state.reviews.some((review, index) => isForgotten(state, review, index)),
       'a span is covered only when all of it is in the warehouse': ({ broken }) => broken !== 'covered',
       'a review is marked deleted only when the service does not know it': ({ broken }) => broken !== 'deleted',
+      'a review is marked deleted only after the service was asked for it': ({ broken }) => broken !== 'unasked',
       'an older version never overwrites a newer one': ({ broken }) => broken !== 'older',
       'a backfill is done only when it has brought all that was there': ({ broken }) => broken !== 'done',
-      'what a covered span did not show is suspected until the service was asked': ({ wasMissed, suspects }) =>
+      'what a covered span did not show is suspected until it is found or marked': ({ wasMissed, suspects }) =>
         wasMissed.every((missed, index) => !missed || suspects[index] === true),
       'no gap lies in the future': ({ gaps, now }) => (gaps.updated & ~between(0, now + 1)) === 0,
       'the watermark is never beyond our own clock': ({ cursor, now }) => cursor === null || cursor <= now,
@@ -620,6 +674,8 @@ export function reviewModel(
         state.reviews.some(
           (review, index) => has(state.keptByQueue, review.created) && review.listed !== state.rows[index]?.version,
         ),
+      'the service has said 404, and the review is not marked yet': ({ runs }) =>
+        runs.reconcile?.asked?.isGone === true,
       'two runs have read one review in different versions': ({ runs: { sync, reconcile } }) =>
         (sync?.reading?.seen ?? []).some(
           (version, index) => version !== null && version !== (reconcile?.reading?.seen[index] ?? version),

@@ -123,6 +123,50 @@ describe('the review model judges recordings', () => {
   });
 });
 
+describe('the review model judges recordings of a reconcile', () => {
+  const gone: RecordedReviewEvent = { kind: 'service', version: null };
+  const missed: RecordedReviewEvent = {
+    ...{ kind: 'entered', axis: 'created', covers: 0b1, past: 1 },
+    ...{ by: 'reconcile', isSuspect: true },
+  };
+  const [found, notFound] = [true, false].map((isFound): RecordedReviewEvent => ({ kind: 'asked', isFound }));
+  const [marked, cleared, suspected] = (['marked', 'cleared', 'suspected'] as const).map(
+    (kind): RecordedReviewEvent => ({ kind }),
+  );
+  const judge = (listed: number | null, events: (RecordedReviewEvent | undefined)[]) =>
+    judgeReview({
+      ...{ kinds: ['reconcile'], ticks: 1, created: 0, version: 0, listed },
+      begin: { row: 0, cursor: null, gaps: { created: 0, updated: 0 }, now: 1 },
+      events: events.filter((event) => event !== undefined),
+    });
+
+  test.each<[string, number | null, (RecordedReviewEvent | undefined)[]]>([
+    ['a review that is gone', 0, [gone, missed, notFound, marked]],
+    ['a review that is in no list, and that the service knows by its id', null, [missed, found, cleared]],
+    ['a process that dies after the 404, and asks again', 0, [gone, missed, notFound, notFound, marked]],
+    ['a suspect that could not be asked about', 0, [gone, missed]],
+  ])('%s is explained', (_, listed, events) => {
+    expect(judge(listed, events).rejected).toBeUndefined();
+  });
+
+  test.each<[string, number | null, (RecordedReviewEvent | undefined)[], rejected: number]>([
+    ['a mark without a request for the review', 0, [gone, missed, marked], 2],
+    ['a mark although the service knows the review', null, [missed, found, marked], 2],
+    [
+      'coverage that does not suspect a review that was not shown',
+      0,
+      [gone, { ...missed, isSuspect: false } as const],
+      1,
+    ],
+    ['a suspicion without coverage', 0, [gone, suspected], 1],
+    ['a suspicion that ends without a request', 0, [gone, missed, cleared], 2],
+    ['a suspicion of a review that was shown', 0, [{ kind: 'listed', axis: 'created', version: 0 }, missed], 1],
+  ])('%s is rejected', (_, listed, events, index) => {
+    const { accepted, rejected } = judge(listed, events);
+    expect({ accepted, rejected }).toEqual({ accepted: index, rejected: events[index] });
+  });
+});
+
 describe('a rejection', () => {
   test('shows the longest part that is explained, the event that is not, and what the model allows instead', () => {
     const counter: Model<number> = {

@@ -8,7 +8,10 @@ import { checkFixtureFolder } from './doctor-fixtures.ts';
 export const doctor: Command = {
   define(commander, run) {
     commander
-      .option('--fixtures <folder>', 'only run the shop queries over the rows of a folder, and compare what they make')
+      .option(
+        '--fixtures <folder>',
+        'only run the shop queries over the rows of a folder, and compare what they make (shops on Postgres)',
+      )
       .option('--json', 'report as JSON')
       .action(({ fixtures }: { fixtures?: string }) =>
         run(async (context) => {
