@@ -30,18 +30,17 @@ type Definition<Payload, State, StepPayload> = Omit<
 export function defineRun<Payload, State, StepPayload>(
   definition: Definition<Payload, State, StepPayload>,
 ): RunJob<App, Payload, State, StepPayload> {
-  const { plan, step } = definition;
+  const { step } = definition;
   return {
     ...definition,
     step: {
       ...step,
       run: (app, payload, at) => measured(app, at.runId, () => step.run(app, payload, at)),
     },
-    plan: (app, payload, run, signal) => measured(app, run.id, () => plan(app, payload, run, signal)),
     begin: (app, run, isAlive) => begin(app, definition.name, run, isAlive),
     async plan(app, payload, run, signal) {
       await requireSameService(app.warehouse.db, app.config.api);
-      return definition.plan(app, payload, run, signal);
+      return measured(app, run.id, () => definition.plan(app, payload, run, signal));
     },
     async conclude(app, _payload, run, end) {
       const { counts: more, problem } =
