@@ -3,7 +3,7 @@ import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
-import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
+import { cloneDatabase, createDatabase, forgetDatabase, queryAgain } from './database.ts';
 
 export type World = AsyncDisposable & {
   shopUrl: string;
@@ -23,6 +23,8 @@ export type World = AsyncDisposable & {
 export type WorldOptions = {
   /** `sample`: sixty orders of the sample shop, with the reviews of their products at the service. */
   shop?: 'sample' | 'empty';
+  /** A world that is closed: this one begins with what its databases hold. */
+  copyOf?: Pick<World, 'shopUrl' | 'warehouseUrl' | 'serviceDatabaseUrl'> | undefined;
   service?: Partial<ReferenceServiceOptions>;
   environment?: Record<string, string>;
 };
@@ -30,11 +32,12 @@ export type WorldOptions = {
 /** A shop, a review service over real HTTP and a migrated warehouse, for one test; all gone afterwards. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   await using opened = new AsyncDisposableStack();
+  const { copyOf } = options;
   const isSample = options.shop !== 'empty';
   const [shopUrl, warehouseUrl, serviceDatabase] = await Promise.all([
-    createDatabase(isSample ? 'shop' : 'empty'),
-    createDatabase('migrated'),
-    createDatabase(isSample ? 'reviews' : 'service'),
+    copyOf ? cloneDatabase(copyOf.shopUrl) : createDatabase(isSample ? 'shop' : 'empty'),
+    copyOf ? cloneDatabase(copyOf.warehouseUrl) : createDatabase('migrated'),
+    copyOf ? cloneDatabase(copyOf.serviceDatabaseUrl) : createDatabase(isSample ? 'reviews' : 'service'),
   ]);
   opened.defer(async () => void (await Promise.all([shopUrl, warehouseUrl, serviceDatabase].map(forgetDatabase))));
   const service = await startReferenceService({ databaseUrl: serviceDatabase, ...options.service });

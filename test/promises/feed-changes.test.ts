@@ -1,19 +1,31 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** What changed comes from changed_orders.sql, whatever the order's own date says. */
 
-/** The sample shop with its reviews read, so that every product is known, and every order pushed. */
-async function pushedWorld(environment: Record<string, string> = {}): Promise<World> {
-  const world = await openWorld({ environment });
-  onTestFinished(() => world[Symbol.asyncDispose]());
+/** The world that most tests begin with. */
+let pushed: World;
+beforeAll(async () => {
+  pushed = await openWorld();
+  await push(pushed);
+  await pushed[Symbol.asyncDispose]();
+});
+
+async function push(world: World): Promise<void> {
   expect((await runCli(['sync', 'reviews'], world.environment)).status).toBe(0);
   expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+}
+
+/** The sample shop with its reviews read, so that every product is known, and every order pushed, by the queries of the environment. */
+async function pushedWorld(environment?: Record<string, string>): Promise<World> {
+  const world = await openWorld(environment ? { environment } : { copyOf: pushed });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  if (environment) await push(world);
   return world;
 }
 
