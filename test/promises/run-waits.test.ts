@@ -20,16 +20,21 @@ test('a run says how long it waited for the service, for its ceiling and for lea
     REVIEW_API_REQUESTS_PER_SECOND: '40',
   };
   const refused = new Map<string, number>();
-  proxy.use(({ method, form }) => {
+  proxy.use(async ({ method, form }) => {
     const code = form.get('code') ?? '';
     const sent = refused.get(code) ?? 0;
     const status = { O3: 429, O7: 503 }[code];
     if (method !== 'POST' || status === undefined || sent > 1) return 'pass';
     refused.set(code, sent + 1);
+    // By its second attempt the run has found that another process has the lease of O9.
+    if (code === 'O7' && sent === 1)
+      await world.warehouse(
+        `update sync.order_links set lease_owner = null, lease_expires_at = null where lease_owner = 'another'`,
+      );
     return { status };
   });
   await world.warehouse(`insert into sync.order_links (order_code, lease_owner, lease_expires_at)
-    values ('O9', 'another', clock_timestamp() + interval '1 second')`);
+    values ('O9', 'another', clock_timestamp() + interval '1 hour')`);
   expect(await runCli(['sync', 'orders'], environment)).toMatchObject({ status: 0 });
 
   const [run] = JSON.parse((await runCli(['status', '--json'], environment)).stdout).runs;
