@@ -1,13 +1,14 @@
 /**
- * How fast orders are pushed, next to a bare undici loop that sends the same requests to the same stub in the same run,
- * and whether memory stays flat. Prints its table and puts it into docs/benchmarks.md.
+ * How fast `sync orders` pushes, next to a bare undici loop that sends the same requests to the same stub in the same run,
+ * and whether its memory stays flat. The command is run as a user runs it; its seconds are those of the run in sync.runs.
+ * Prints its table and puts it into docs/benchmarks.md.
  *
  *   npm run bench:orders                    50,000 orders, three times; 5,000 and 20,000 with 5 ms a request
- *   npm run bench:orders -- --memory        only memory: 5,000 and 200,000 orders, a table of its own
+ *   npm run bench:orders -- --memory        only memory: 5,000 to 200,000 orders, a table of its own
  */
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -71,6 +72,8 @@ async function pushAll(
   await askStub({ kind: 'settings', ...stubOptions });
   const environment = {
     ...process.env,
+    LOG_LEVEL: 'error',
+    PEAK_MEMORY_FILE: join(folder, 'peak-memory'),
     SHOP_DATABASE_URL: shop,
     SHOP_SQL_DIR: folder,
     WAREHOUSE_DATABASE_URL: warehouseUrl,
@@ -78,9 +81,22 @@ async function pushAll(
     REVIEW_API_CLIENT_ID: 'bench',
     REVIEW_API_CLIENT_SECRET: 'bench',
   };
-  const { stdout } = await run(process.execPath, [here('push-all.ts')], { env: environment, maxBuffer: 1 << 26 });
+  const command = ['--import', here('report-memory.ts'), here('../src/cli/main.ts'), 'sync', 'orders'];
+  await run(process.execPath, command, { env: environment });
+  const maxRssMb = Number(await readFile(environment.PEAK_MEMORY_FILE, 'utf8'));
   const reply = await askStub({ kind: 'take' });
-  return { ...(JSON.parse(stdout) as Omit<Run, 'requests'>), ...reply };
+  return { seconds: await secondsOfRun(warehouseUrl), maxRssMb, ...reply };
+}
+
+async function secondsOfRun(warehouseUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: warehouseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ seconds: number }>(
+    `select extract(epoch from finished_at - started_at)::float8 as seconds from sync.runs where outcome = 'done'`,
+  );
+  await client.end();
+  if (rows.length !== 1) throw new Error(`${rows.length} runs ended with done, expected one`);
+  return rows[0]?.seconds ?? Number.NaN;
 }
 
 async function bareLoop(requests: readonly Recorded[]): Promise<number> {
@@ -114,7 +130,7 @@ async function measureRate(): Promise<void> {
 
 async function measureMemory(): Promise<void> {
   const rows: string[][] = [];
-  for (const orders of [5000, 200_000]) {
+  for (const orders of [5000, 20_000, 50_000, 200_000]) {
     const ours = await pushAll(orders, { latencyMs: 0, isRecording: false });
     rows.push([`${orders.toLocaleString('en')} orders`, perSecond(ours.requests, ours.seconds), megabytes(ours)]);
   }

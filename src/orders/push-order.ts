@@ -7,10 +7,9 @@ import { LeaseLostError } from '../warehouse/leases.ts';
 import type { OtherLease } from '../warehouse/order-links.ts';
 import type { LeasedOrder, OrderStore } from '../warehouse/order-store.ts';
 import { applySubOrders } from './apply-sub-orders.ts';
-import { type DesiredOrder, desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { type DesiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { diffSubOrders, type SubOrderDiff } from './diff-sub-orders.ts';
 import { type Posted, postOrder } from './post-order.ts';
-import type { PreparedOrder } from './prepare-order.ts';
 import {
   count,
   failedPushesAfter,
@@ -33,8 +32,6 @@ export type PushDeps = {
   log: Logger;
   signal: AbortSignal;
   now: () => Date;
-  /** The service's ids of the shop's member grades. */
-  gradeIds: ReadonlyMap<string, number>;
   contactMaxAgeDays: number;
   policy: PushPolicy;
   /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
@@ -46,7 +43,7 @@ export type PushDeps = {
   /** Called when orders wait for another process. */
   onWait?: ((wait: Wait) => void) | undefined;
   /** The order as it is in the shop at this moment; undefined where the shop does not have it, or it cannot be read. */
-  readAgain(code: string): Promise<PreparedOrder | undefined>;
+  readAgain(code: string): Promise<DesiredOrder | undefined>;
 };
 
 /** What the functions that push one order need: also the requests of this push. */
@@ -75,16 +72,16 @@ export type PushOutcome =
  * @throws when a system fails: the client's errors, the database's. A failure of this order is a dead letter: what the
  *   service refuses or fails on, a value that the warehouse refuses, and an unexpected error of this program.
  */
-export async function pushOrder(deps: PushDeps, given: PreparedOrder, readAt: Date): Promise<PushOutcome> {
-  const leased = await deps.store.lease(given.order.code);
+export async function pushOrder(deps: PushDeps, given: DesiredOrder, readAt: Date): Promise<PushOutcome> {
+  const { code } = given.prepared.order;
+  const leased = await deps.store.lease(code);
   if ('leasedBy' in leased) return { kind: 'leased-elsewhere', lease: leased };
   using _heartbeat = keepLease(deps, leased);
   let wasSent = false;
   let desired: DesiredOrder | undefined;
   try {
     const isStale = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
-    const prepared = isStale ? await deps.readAgain(given.order.code) : given;
-    desired = prepared && desiredOrder(prepared, deps.gradeIds);
+    desired = isStale ? await deps.readAgain(code) : given;
     if (!desired || isUnchanged(desired, leased.link, deps.policy)) {
       await deps.store.release(leased, { wasSent });
       return { kind: 'ended', counts: desired ? { orders_unchanged: 1 } : {} };

@@ -3,11 +3,11 @@ import pLimit from 'p-limit';
 import type { Counts } from '../base/counts.ts';
 import { waitingFor } from '../base/waits.ts';
 import type { OtherLease } from '../warehouse/order-links.ts';
-import type { PreparedOrder } from './prepare-order.ts';
+import type { DesiredOrder } from './desired-order.ts';
 import { type PushDeps, pushOrder } from './push-order.ts';
 
 /** Orders of one slice that are pushed at the same time. Eight requests stay in flight while other orders wait for a batch. */
-const ordersAtOnce = 48;
+const ordersAtOnce = 96;
 /** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
 const lookAgainMs = 500;
 
@@ -16,14 +16,14 @@ const lookAgainMs = 500;
  *
  * @throws the first failure of a system. It stops the orders that have not begun.
  */
-export async function pushOrders(deps: PushDeps, orders: readonly PreparedOrder[], readAt: Date): Promise<Counts[]> {
+export async function pushOrders(deps: PushDeps, orders: readonly DesiredOrder[], readAt: Date): Promise<Counts[]> {
   const limit = pLimit(ordersAtOnce);
   const counts: Counts[] = [];
   const failures: unknown[] = [];
   let waiting = [...orders];
   let waitsFor: string | undefined;
   while (waiting.length > 0) {
-    const elsewhere: { order: PreparedOrder; lease: OtherLease }[] = [];
+    const elsewhere: { order: DesiredOrder; lease: OtherLease }[] = [];
     await Promise.all(
       waiting.map((order) =>
         limit(async () => {

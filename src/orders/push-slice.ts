@@ -12,7 +12,7 @@ import type { Db } from '../warehouse/index.ts';
 import { productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
 import { type OrderLink, orderLinks } from '../warehouse/order-links.ts';
 import { forgetWaiting, resolveUnchanged } from '../warehouse/order-revisits.ts';
-import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { type DesiredOrder, desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { type PreparedOrder, prepareOrder } from './prepare-order.ts';
 import type { PushDeps } from './push-order.ts';
 import { pushOrders } from './push-orders.ts';
@@ -27,7 +27,7 @@ export type OrderStep = { codes: string[]; plannedAt?: string } & PushPolicy;
 /** Orders read and compared at a time. */
 const ordersPerSlice = 200;
 
-export type SliceDeps = Omit<PushDeps, 'gradeIds' | 'policy' | 'readAgain' | 'service'> & {
+export type SliceDeps = Omit<PushDeps, 'policy' | 'readAgain' | 'service'> & {
   shop: Shop;
   db: Db;
   /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
@@ -82,16 +82,18 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
   const isRevisit = plannedAt !== undefined;
   const due = isRevisit ? notPushedSince(new Date(plannedAt), orders, links) : orders;
   const sorted = sort(deps, due, links, { gradeIds, policy });
-  await closeUnchanged(db, sorted, gradeIds);
+  await closeUnchanged(db, sorted);
 
   const push: PushDeps = {
     ...deps,
     // A clock of this machine that was set back must not make old orders young (promise 7).
     now: () => new Date(Math.max(deps.now().getTime(), readAt.getTime())),
-    gradeIds,
     policy,
     service: openServiceHealth(deps.api, deps.patience),
-    readAgain: async (code) => (await prepareAll(db, await shop.orders([code]))).orders[0],
+    async readAgain(code) {
+      const [order] = (await prepareAll(db, await shop.orders([code]))).orders;
+      return order && desiredOrder(order, gradeIds);
+    },
   };
   const pushed = addCounts(await pushOrders(push, sorted.changed, readAt));
   if (policy.removals === 'approved') {
@@ -136,8 +138,8 @@ function notPushedSince(
 
 type Sorted = {
   /** To be pushed, or deleted at the service. */
-  changed: PreparedOrder[];
-  unchanged: PreparedOrder[];
+  changed: DesiredOrder[];
+  unchanged: DesiredOrder[];
   /** Deleted in the shop; they stay at the service, or were never there. */
   ignored: PreparedOrder[];
 };
@@ -151,8 +153,12 @@ function sort(
   const sorted: Sorted = { changed: [], unchanged: [], ignored: [] };
   for (const one of orders) {
     const link = links.get(one.order.code);
-    if (isIgnored(one, link, deletes)) sorted.ignored.push(one);
-    else sorted[isUnchanged(desiredOrder(one, gradeIds), link, policy) ? 'unchanged' : 'changed'].push(one);
+    if (isIgnored(one, link, deletes)) {
+      sorted.ignored.push(one);
+      continue;
+    }
+    const desired = desiredOrder(one, gradeIds);
+    sorted[isUnchanged(desired, link, policy) ? 'unchanged' : 'changed'].push(desired);
   }
   return sorted;
 }
@@ -162,17 +168,10 @@ export const isIgnored = (one: PreparedOrder, link: OrderLink | undefined, delet
   one.order.deletedAt !== undefined && (deletes === 'off' || link === undefined);
 
 /** Unchanged orders, and those that are deleted in the shop and stay at the service, have nothing left to correct. */
-async function closeUnchanged(
-  db: Db,
-  { unchanged, ignored }: Sorted,
-  gradeIds: ReadonlyMap<string, number>,
-): Promise<void> {
+async function closeUnchanged(db: Db, { unchanged, ignored }: Sorted): Promise<void> {
   await resolveUnchanged(
     db,
-    unchanged.map((one) => ({
-      order_code: one.order.code,
-      fingerprint: desiredOrder(one, gradeIds).fingerprint,
-    })),
+    unchanged.map(({ prepared, fingerprint }) => ({ order_code: prepared.order.code, fingerprint })),
   );
   const deleted = ignored.map(({ order }) => order.code);
   await resolveOrderDeadLetters(db, deleted);

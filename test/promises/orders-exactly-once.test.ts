@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { type PreparedOrder, prepareOrder } from '../../src/orders/prepare-order.ts';
+import { type DesiredOrder, desiredOrder } from '../../src/orders/desired-order.ts';
+import { prepareOrder } from '../../src/orders/prepare-order.ts';
 import { pushOrder } from '../../src/orders/push-order.ts';
 import { openServiceHealth } from '../../src/orders/service-health.ts';
 import { warehouseNow } from '../../src/warehouse/links.ts';
@@ -46,7 +47,9 @@ test('a worker that read an order before another pushed a newer version does not
   const app = await world.openApp();
   const { db } = app.warehouse;
   const prepared = async (codes: readonly string[]) =>
-    (await app.shop.orders(codes)).map((raw) => prepareOrder(raw, new Map())).filter((one) => 'order' in one);
+    (await app.shop.orders(codes))
+      .map((raw) => prepareOrder(raw, new Map()))
+      .flatMap((one) => ('order' in one ? desiredOrder(one, new Map()) : []));
   // Read by one worker, then changed in the shop on the same day, and pushed by another.
   const readAt = await warehouseNow(db);
   const [old] = await prepared(['R']);
@@ -62,12 +65,11 @@ test('a worker that read an order before another pushed a newer version does not
       settleMs: 1,
       service: openServiceHealth(app.api),
       readAgain: async (code) => (await prepared([code]))[0],
-      gradeIds: new Map(),
       contactMaxAgeDays: 30,
       deletes: 'off',
       policy: { contact: 'young', removals: 'usual' },
     },
-    old as PreparedOrder,
+    old as DesiredOrder,
     readAt,
   );
   expect(outcome).toEqual({ kind: 'ended', counts: { orders_unchanged: 1 } });

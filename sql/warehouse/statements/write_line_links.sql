@@ -1,7 +1,8 @@
 -- Part of save_order_lines.sql and record_orders.sql: writes and deletes the line links of the orders in `leased`
 -- (order_code, lines: [{line_code, sub_order_id, content, ids_before, was_sent_again}], drop_links: [line code]).
 deleted_links as (
-  delete from sync.sub_order_links s using leased o where s.order_code = o.order_code and o.drop_links ? s.line_code
+  delete from sync.sub_order_links s using leased o
+  where s.order_code = o.order_code and o.drop_links <> '[]' and o.drop_links ? s.line_code
 ),
 written_links as (
   insert into sync.sub_order_links
