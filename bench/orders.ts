@@ -4,7 +4,7 @@
  * Prints its table and puts it into docs/benchmarks.md.
  *
  *   npm run bench:orders                    50,000 orders, three times; 5,000 and 20,000 with 5 ms a request
- *   npm run bench:orders -- --memory        only memory: 5,000 to 200,000 orders, a table of its own
+ *   npm run bench:orders -- --memory [N …]  only memory, with N orders: a table of its own
  */
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -130,7 +130,8 @@ async function measureRate(): Promise<void> {
 
 async function measureMemory(): Promise<void> {
   const rows: string[][] = [];
-  for (const orders of [5000, 20_000, 50_000, 200_000]) {
+  const sizes = process.argv.map(Number).filter((size) => size > 0);
+  for (const orders of sizes.length > 0 ? sizes : [5000, 20_000, 50_000, 200_000]) {
     const ours = await pushAll(orders, { latencyMs: 0, isRecording: false });
     rows.push([`${orders.toLocaleString('en')} orders`, perSecond(ours.requests, ours.seconds), megabytes(ours)]);
   }
