@@ -35,9 +35,10 @@ select 'counted deliveries', count(*)::integer
 from (
   select from (
     select c.*, 1 as sign from sync.counted_deliveries c
-    where order_code not in (select order_code from sync.changed_orders)
+    where not exists (select from sync.changed_orders o where o.order_code = c.order_code)
     union all
-    select d.*, -1 from sync.deliveries d where order_code not in (select order_code from sync.changed_orders)
+    select d.*, -1 from sync.deliveries d
+    where not exists (select from sync.changed_orders o where o.order_code = d.order_code)
   ) as found
   group by order_code, product_id, month, delivered_sub_orders, reviews, reviewed_sub_orders, rated_reviews, stars,
     seconds_to_review
