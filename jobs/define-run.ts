@@ -67,6 +67,9 @@ export function defineRun<Payload, State, StepPayload>(
 const measured = <T>(app: App, runId: string, work: () => Promise<T>): Promise<T> =>
   app.waits.measure(runId, work, (waits) => addWaits(app.warehouse.db, runId, waits));
 
+/** Clocks of two machines differ by less than this; a run that began later than that by our clock has a wrong date. */
+const clockErrorMs = 3_600_000;
+
 async function begin(
   app: App,
   job: string,
@@ -76,7 +79,9 @@ async function begin(
   const { db } = app.warehouse;
   for (const other of await openRuns(db)) {
     if (other.id === run.id) continue;
-    if (!(await isAlive(other.id))) {
+    // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until then.
+    const isOfTheFuture = other.startedAt.getTime() > app.now().getTime() + clockErrorMs;
+    if (isOfTheFuture || !(await isAlive(other.id))) {
       await abandonRun(db, other.id, app.now());
     } else if (other.job === job && run.trigger === 'schedule') {
       app.log.warn({ job, running: other.id, since: other.startedAt }, 'not started: the run before it has not ended');
