@@ -30,16 +30,14 @@ export function keylessUnknown({ newest }: StatusReport): Issue[] {
 }
 
 /** Orders that wait for a member grade are no failure: they are sent again once the grade is at the service. */
-export function ordersWaitingForGrade({
-  waitingForGrades: { orders, isCut, examples, grades },
-}: StatusReport): Issue[] {
+export function ordersWaitingForGrade({ waitingForGrades: { orders, isCut, grades } }: StatusReport): Issue[] {
   if (orders === 0) return [];
-  const codes = `${examples.join(', ')}${grades > examples.length ? ' …' : ''}`;
+  const missing = grades === 1 ? 'one grade' : `${grades.toLocaleString('en')} grades`;
   const which = orders === 1 ? '1 order has' : `${isCut ? 'more than ' : ''}${orders.toLocaleString('en')} orders have`;
   return [
     {
       key: 'waiting for grades',
-      what: `${which} a member grade that is not at the service yet (${codes}); each keeps the grade that was sent before, if any`,
+      what: `${which} a member grade that is not at the service yet (${missing}); each keeps the grade that was sent before, if any`,
       hint: 'npx review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; npx review-sync doctor names grades that user_grades.sql does not have',
       isUrgent: false,
     },

@@ -85,8 +85,7 @@ export type WaitingForGrades = {
   /** Orders, at most 100,000: a shop may name a grade in each of its orders and have no user_grades.sql. */
   orders: number;
   isCut: boolean;
-  /** The grades that most of them wait for, at most 5, and how many grades there are. */
-  examples: string[];
+  /** How many grades they wait for. Their codes are the shop's own texts, which may name a customer. */
   grades: number;
 };
 
@@ -94,16 +93,13 @@ const mostWaitingForGrades = 100_000;
 
 /** Orders whose member grade in the shop the service is not known to have. They keep the grade that was sent before. */
 export async function waitingForGrades(db: Db): Promise<WaitingForGrades> {
-  const { rows } = await sql<{ code: string; orders: number }>`
-    select user_grade_code as code, count(*) as orders from (
+  const { rows } = await sql<{ orders: number; grades: number }>`
+    select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades from (
       select user_grade_code from sync.order_links
       where user_grade_code is not null and user_grade_id is null limit ${mostWaitingForGrades + 1}
-    ) as waiting
-    group by 1 order by 2 desc, 1`.execute(db);
-  const orders = rows.reduce((sum, row) => sum + row.orders, 0);
-  const isCut = orders > mostWaitingForGrades;
-  const examples = rows.slice(0, 5).map(({ code }) => code);
-  return { orders: Math.min(orders, mostWaitingForGrades), isCut, examples, grades: rows.length };
+    ) as waiting`.execute(db);
+  const { orders, grades } = rows[0] ?? { orders: 0, grades: 0 };
+  return { orders: Math.min(orders, mostWaitingForGrades), isCut: orders > mostWaitingForGrades, grades };
 }
 
 /** What waits at the end of a run, as counts of it. */

@@ -76,11 +76,12 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await each('sync', 'catalog');
     await each('sync', 'reviews');
     await each('backfill', 'orders');
-    expect((await same()).length).toBe(60);
-
+    // The sample shop's dates follow the calendar; on some days one of its orders is deleted.
     const codes = await both.postgres.shop<{ code: string }>(
-      'select order_no as code from shop.orders order by 1 limit 3',
+      'select order_no as code from shop.orders where removed_at is null order by 1',
     );
+    expect(codes.length).toBeGreaterThan(50);
+    expect((await same()).length).toBe(codes.length);
     const [first, second, third] = codes.map(({ code }) => code);
     await both.change(`update $orders set paid_amount = 4321, modified_at = NOW where order_no = '${first}'`);
     await both.change(`update $order_items set item_status = 'R40', modified_at = NOW

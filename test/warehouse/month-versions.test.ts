@@ -264,7 +264,9 @@ test('what lands while a fold is under way is neither lost nor counted twice', a
   try {
     await holder.query('select pg_advisory_lock(1)');
     const folding = foldChanges(warehouse.db);
-    await until(async () => (await run(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0);
+    const waiting = `select from pg_locks l join pg_database d on d.oid = l.database
+      where locktype = 'advisory' and not granted and datname = current_database()`;
+    await until(async () => (await run(waiting)).length > 0);
     await run('update warehouse.reviews set likes_count = 9, score = 5 where id = 1');
     await run(`update sync.sub_order_links set delivered_at = '2026-03-09' where order_code = 'mar'`);
     const before = [await versions('reviews'), await versions('sub_orders')];
