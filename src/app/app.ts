@@ -57,7 +57,7 @@ export type AppOptions = {
  */
 export const stepsAtATime = 8;
 
-/** Slices of orders at the same time: each reads from the shop, and keeps 48 orders in progress. */
+/** Slices of orders at the same time: each reads from the shop, and keeps 96 orders in progress. */
 const slicesAtATime = 4;
 
 /**

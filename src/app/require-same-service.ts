@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ReviewSyncError } from '../base/errors.ts';
+import { isSameCode } from '../orders/same-content.ts';
 import { NotFoundError, openReviewApi } from '../review-api/index.ts';
 import {
   type ConnectedService,
@@ -23,10 +24,11 @@ import type { Config } from './config.ts';
  * @throws ReviewSyncError where it knows none of them, and the client's errors where it cannot be asked.
  */
 export async function requireSameService(db: Db, config: Config['api']): Promise<void> {
+  const now = serviceOf(config);
+  if (isSame(await connectedService(db), now)) return;
   const problem = await otherServiceProblem(db, config);
   if (problem) throw problem;
-  const [before, now] = [await connectedService(db), serviceOf(config)];
-  if (!isSame(before, now)) await recordConnectedService(db, now);
+  await recordConnectedService(db, now);
 }
 
 /** What is wrong where the warehouse belongs to another service; undefined where it does not. Changes nothing. */
@@ -60,7 +62,7 @@ async function isUnknown(config: Config['api'], { orders, reviews }: KnownRecord
   try {
     for (const { id, code } of orders) {
       const order = await unlessAbsent(api.orders.get(id));
-      if (order?.code.trim().toLowerCase() === code.trim().toLowerCase()) return false;
+      if (order && isSameCode(order.code, code)) return false;
     }
     for (const { id, createdAt } of reviews) {
       const review = await unlessAbsent(api.reviews.getRaw(id));

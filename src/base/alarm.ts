@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Ends a wait early. */
 export type Alarm = {
-  /** Ends the wait that is under way or, if there is none, the next one. */
+  /** Ends the wait that is under way, or the next one if nothing waits. */
   ring(): void;
   /** Waits until it rings, at most this long. */
   wait(ms: number): Promise<void>;

@@ -126,8 +126,12 @@ describe('the review model judges recordings', () => {
 describe('the review model judges recordings of a reconcile', () => {
   const gone: RecordedReviewEvent = { kind: 'service', version: null };
   const missed: RecordedReviewEvent = {
-    ...{ kind: 'entered', axis: 'created', covers: 0b1, past: 1 },
-    ...{ by: 'reconcile', isSuspect: true },
+    kind: 'entered',
+    axis: 'created',
+    covers: 0b1,
+    past: 1,
+    by: 'reconcile',
+    isSuspect: true,
   };
   const [found, notFound] = [true, false].map((isFound): RecordedReviewEvent => ({ kind: 'asked', isFound }));
   const [marked, cleared, suspected] = (['marked', 'cleared', 'suspected'] as const).map(
@@ -135,7 +139,11 @@ describe('the review model judges recordings of a reconcile', () => {
   );
   const judge = (listed: number | null, events: (RecordedReviewEvent | undefined)[]) =>
     judgeReview({
-      ...{ kinds: ['reconcile'], ticks: 1, created: 0, version: 0, listed },
+      kinds: ['reconcile'],
+      ticks: 1,
+      created: 0,
+      version: 0,
+      listed,
       begin: { row: 0, cursor: null, gaps: { created: 0, updated: 0 }, now: 1 },
       events: events.filter((event) => event !== undefined),
     });

@@ -35,14 +35,14 @@ function clockChanges({ start, days, setting: { zone } }: Plan): number {
   return offsets.filter((offset, day) => day > 0 && offset !== offsets[day - 1]).length;
 }
 
-/** What the sides hold, and what review-sync keeps: a year must not make it grow for ever. */
+/** What the sides hold, and what review-sync keeps: a year must not make it grow without bound. */
 export async function describeSizes(stage: Stage): Promise<string> {
   const { shop, atService, warehouse } = stage;
   const [rows, [inShop], [inService], [state]] = await Promise.all([
     countRows(stage),
     shop('select (select count(*) from orders) as orders, (select count(*) from lines) as lines'),
     atService('select count(*) as reviews from reference_service.reviews'),
-    warehouse(`select count(*) filter (where resolved_at is null) as open, count(*) as letters,
+    warehouse(`select count(*) filter (where resolved_at is null) as open, count(*) as dead_letters,
       (select round(sum(pg_total_relation_size(c.oid)) / 1e6) from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where n.nspname in ('sync', 'bullmq') and c.relkind = 'r') as megabytes
       from sync.dead_letters`),
@@ -50,7 +50,7 @@ export async function describeSizes(stage: Stage): Promise<string> {
   const largest = [...rows].sort(([, a], [, b]) => b - a).slice(0, 5);
   return [
     `${inShop?.orders} orders with ${inShop?.lines} lines, ${inService?.reviews} reviews`,
-    `${state?.letters} dead letters (${state?.open} open), ${state?.megabytes} MB of state`,
+    `${state?.dead_letters} dead letters (${state?.open} open), ${state?.megabytes} MB of state`,
     `most rows in ${largest.map(([name, count]) => `${name} ${count}`).join(', ')}`,
   ].join(', ');
 }
