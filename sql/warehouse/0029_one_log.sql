@@ -1,9 +1,12 @@
--- One log of changed reviews, in place of three: counts by day (0012), the log behind bi (0025) and versions of months (0027).
+-- One log of changed reviews, in place of three (counts by day of 0012, the log behind bi of 0025, versions of months of 0027), and one
+-- of changed orders and lines, in place of two (0025, 0027).
 --
 -- 1. One trigger for each kind of statement enters what changed into sync.review_changes, with a random number.
 -- 2. `status` and the calendar read sync.review_days: the counts by day, with the changes that are not folded yet.
--- 3. The version of a month is the sum of the numbers of its changes. sync.fold_changes() moves that sum to sync.month_changes,
---    so a fold changes no version.
+-- 3. Triggers on sync.sub_order_links and sync.order_links enter the same of orders into sync.order_changes.
+-- 4. sync.fold_changes() adds the changes to the counts, and counts the orders again that a row names.
+-- 5. The version of a month is the sum of the numbers of its changes. A fold moves that sum to sync.month_changes, so it changes no
+--    version.
 
 drop trigger review_days_insert on warehouse.reviews;
 drop trigger review_days_update on warehouse.reviews;
@@ -54,7 +57,7 @@ select created_at, product_id, reviews, 0, score, has_photo, has_video, is_displ
 from sync.review_changes_before;
 
 create or replace view sync.changed_orders as
-select order_code from sync.order_changes
+select order_code from sync.order_changes where order_code is not null
 union all
 select order_code from sync.review_changes where order_code is not null;
 
@@ -89,20 +92,6 @@ select
 from sync.review_changes
 where reviews <> 0;
 
-create view sync.month_versions as
-select relation, month, sum(change) + (select coalesce(sum(change), 0) from sync.month_changes where relation = '*') as version
-from (
-  select relation, month, change from sync.month_changes where relation <> '*'
-  union all
-  select 'reviews', date_trunc('month', created_at at time zone (select time_zone from sync.settings))::date, change
-  from sync.review_changes
-) as changes
-group by relation, month;
-comment on view sync.month_versions is 'Versions of the months of bi.reviews and bi.sub_orders: `export parquet` writes a month again when its version is another one. Months that had rows once stay.';
-comment on column sync.month_versions.relation is 'reviews or sub_orders: the view of bi.';
-comment on column sync.month_versions.month is 'First day of the month, in the time zone of sync.settings. Null: orders without a date.';
-comment on column sync.month_versions.version is 'Sum of the numbers of all changes.';
-comment on table sync.month_changes is 'Changes of bi.reviews and bi.sub_orders, by month. Each statement that changes orders or lines adds a row for each month, sync.fold_changes() adds one for each month of changed reviews; review-sync joins the rows of a month from time to time.';
 comment on column sync.month_changes.change is 'A random number, or the sum of several.';
 
 drop table sync.review_changes_before;
@@ -161,6 +150,146 @@ begin
 end
 $$;
 
+comment on function sync.log_review_changes() is 'Enters what a statement changed in warehouse.reviews into sync.review_changes. A review that is and stays marked deleted is left out.';
+comment on function sync.fold_changes() is 'Adds the logged changes to the counts behind bi and to the versions of months. Returns the number of log rows, or null while another session does this.';
+
+-- Orders and lines.
+drop trigger line_months_insert on sync.sub_order_links;
+drop trigger line_months_update on sync.sub_order_links;
+drop trigger line_months_delete on sync.sub_order_links;
+drop function sync.note_month_of_lines();
+drop trigger order_months_insert on sync.order_links;
+drop trigger order_months_update on sync.order_links;
+drop trigger order_months_delete on sync.order_links;
+drop function sync.note_month_of_orders();
+
+-- The months of the changes that are there are in sync.month_changes already.
+alter table sync.order_changes
+  alter column order_code drop not null,
+  add column ordered_at timestamptz,
+  add column change integer not null default 0;
+comment on table sync.order_changes is 'Changes of orders and their lines that are not in the counts behind bi and in sync.month_changes yet. An order may be here several times.';
+comment on column sync.order_changes.order_code is 'The shop''s code of an order whose delivered lines or reviews changed: it is to be counted again. Null: lines of the month changed, but no count.';
+comment on column sync.order_changes.ordered_at is 'When the order was made, or one order of the same month; null: orders without a date.';
+comment on column sync.order_changes.change is 'A random number above 0, the same for all rows of a statement: what the change adds to the version of its month of bi.sub_orders. 0: nothing.';
+comment on table sync.month_changes is 'Changes of bi.reviews and bi.sub_orders, by month. sync.fold_changes() adds a row for each month in which reviews or lines changed, and each change of a product''s code does; review-sync joins the rows of a month from time to time.';
+
+create view sync.month_versions as
+select relation, month, sum(change) + (select coalesce(sum(change), 0) from sync.month_changes where relation = '*') as version
+from (
+  select relation, month, change from sync.month_changes where relation <> '*'
+  union all
+  select 'reviews', date_trunc('month', created_at at time zone (select time_zone from sync.settings))::date, change
+  from sync.review_changes
+  union all
+  select 'sub_orders', date_trunc('month', ordered_at at time zone (select time_zone from sync.settings))::date, change
+  from sync.order_changes
+  where change <> 0
+) as changes
+group by relation, month;
+comment on view sync.month_versions is 'Versions of the months of bi.reviews and bi.sub_orders: `export parquet` writes a month again when its version is another one. Months that had rows once stay.';
+comment on column sync.month_versions.relation is 'reviews or sub_orders: the view of bi.';
+comment on column sync.month_versions.month is 'First day of the month, in the time zone of sync.settings. Null: orders without a date.';
+comment on column sync.month_versions.version is 'Sum of the numbers of all changes.';
+
+create or replace function sync.log_order_changes() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  new_change constant integer := 1 + floor(random() * 2147483647);
+begin
+  if tg_op = 'INSERT' then
+    insert into sync.order_changes (order_code, ordered_at, change)
+    select case when is_counted then line.order_code end as counted_code, min(o.ordered_at), new_change
+    from (
+      select order_code, bool_or(delivered_at is not null) as is_counted
+      from added where sub_order_id is not null group by order_code
+    ) as line
+    left join sync.order_links o on o.order_code = line.order_code
+    group by counted_code, date_trunc('month', o.ordered_at at time zone (select time_zone from sync.settings));
+  elsif tg_op = 'DELETE' then
+    insert into sync.order_changes (order_code, ordered_at, change)
+    select case when is_counted then line.order_code end as counted_code, min(o.ordered_at), new_change
+    from (
+      select order_code, bool_or(delivered_at is not null) as is_counted
+      from removed where sub_order_id is not null group by order_code
+    ) as line
+    left join sync.order_links o on o.order_code = line.order_code
+    group by counted_code, date_trunc('month', o.ordered_at at time zone (select time_zone from sync.settings));
+  elsif exists (select from added) then
+    -- Only what bi.sub_orders shows: a push writes each line again. An order is counted again where its deliveries changed.
+    insert into sync.order_changes (order_code, ordered_at, change)
+    select case when is_counted then line.order_code end as counted_code, min(o.ordered_at), new_change
+    from (
+      select order_code, bool_or(delivered_at is not null and lines <> 0) as is_counted
+      from (
+        select order_code, product_id, delivered_at, sum(lines) as lines
+        from (
+          select order_code, product_id, delivered_at, status, price, sum(one) as lines
+          from (
+            select 1 as one, order_code, product_id, delivered_at, status, content ->> 'price' as price
+            from added where sub_order_id is not null
+            union all
+            select -1, order_code, product_id, delivered_at, status, content ->> 'price'
+            from removed where sub_order_id is not null
+          ) as version
+          group by order_code, product_id, delivered_at, status, price
+          having sum(one) <> 0
+        ) as shown
+        group by order_code, product_id, delivered_at
+      ) as delivered
+      group by order_code
+    ) as line
+    left join sync.order_links o on o.order_code = line.order_code
+    group by counted_code, date_trunc('month', o.ordered_at at time zone (select time_zone from sync.settings));
+  end if;
+  return null;
+end
+$$;
+comment on function sync.log_order_changes() is 'Enters orders of which a statement changed lines in sync.sub_order_links into sync.order_changes.';
+
+create function sync.log_order_dates() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  new_change constant integer := 1 + floor(random() * 2147483647);
+begin
+  if tg_op = 'INSERT' then
+    insert into sync.order_changes (ordered_at, change)
+    select min(ordered_at), new_change
+    from added where ordered_at is not null
+    group by date_trunc('month', ordered_at at time zone (select time_zone from sync.settings));
+  elsif tg_op = 'DELETE' then
+    insert into sync.order_changes (ordered_at, change)
+    select min(ordered_at), new_change
+    from removed
+    group by date_trunc('month', ordered_at at time zone (select time_zone from sync.settings));
+  elsif exists (select from added) then
+    -- Grouped, not joined: a plan that is kept from a statement of one order would compare each order with each other.
+    insert into sync.order_changes (ordered_at, change)
+    select min(ordered_at), new_change
+    from (
+      select ordered_at
+      from (
+        select 1 as one, order_code, ordered_at from added
+        union all
+        select -1, order_code, ordered_at from removed
+      ) as version
+      group by order_code, ordered_at
+      having sum(one) <> 0
+    ) as moved
+    group by date_trunc('month', ordered_at at time zone (select time_zone from sync.settings));
+  end if;
+  return null;
+end
+$$;
+comment on function sync.log_order_dates() is 'Enters the months that orders come to or leave into sync.order_changes.';
+
+create trigger order_dates_insert after insert on sync.order_links
+  referencing new table as added for each statement execute function sync.log_order_dates();
+create trigger order_dates_update after update on sync.order_links
+  referencing new table as added old table as removed for each statement execute function sync.log_order_dates();
+create trigger order_dates_delete after delete on sync.order_links
+  referencing old table as removed for each statement execute function sync.log_order_dates();
+
 create or replace function sync.fold_changes() returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -180,7 +309,7 @@ begin
     select 'reviews', date_trunc('month', created_at at time zone zone)::date as month, sum(change) from taken group by month
   ),
   orders as (
-    insert into sync.order_changes select distinct order_code from taken where order_code is not null
+    insert into sync.order_changes (order_code) select distinct order_code from taken where order_code is not null
   ),
   days as (
     insert into sync.review_day_counts as kept (day, source, score, has_photo, has_video, is_displayed, reviews)
@@ -231,15 +360,22 @@ begin
     with changed as (
       delete from sync.order_changes
       where ctid = any (array(select ctid from sync.order_changes limit 20000))
-      returning order_code
+      returning *
+    ),
+    months as (
+      insert into sync.month_changes (relation, month, change)
+      select 'sub_orders', date_trunc('month', ordered_at at time zone zone)::date as month, sum(change)
+      from changed
+      where change <> 0
+      group by month
     ),
     gone as (
-      delete from sync.counted_deliveries where order_code = any (array(select distinct order_code from changed))
+      delete from sync.counted_deliveries where order_code = any (array(select distinct order_code from changed where order_code is not null))
       returning *
     ),
     come as (
       insert into sync.counted_deliveries
-      select * from sync.deliveries where order_code = any (array(select distinct order_code from changed))
+      select * from sync.deliveries where order_code = any (array(select distinct order_code from changed where order_code is not null))
       returning *
     ),
     moved as (
@@ -289,7 +425,14 @@ begin
   select 'reviews', date_trunc('month', created_at at time zone (select time_zone from sync.settings))::date as month, sum(change)
   from gone
   group by month;
-  delete from sync.order_changes;
+  with gone as (
+    delete from sync.order_changes returning ordered_at, change
+  )
+  insert into sync.month_changes (relation, month, change)
+  select 'sub_orders', date_trunc('month', ordered_at at time zone (select time_zone from sync.settings))::date as month, sum(change)
+  from gone
+  where change <> 0
+  group by month;
   delete from sync.review_day_counts;
   insert into sync.review_day_counts
   select created_on, source, score, has_photo, has_video, is_displayed, count(*)
@@ -338,5 +481,3 @@ begin
     sync.delivery_delays;
 end
 $$;
-comment on function sync.log_review_changes() is 'Enters what a statement changed in warehouse.reviews into sync.review_changes. A review that is and stays marked deleted is left out.';
-comment on function sync.fold_changes() is 'Adds the logged changes to the counts behind bi and to the versions of months. Returns the number of log rows, or null while another session does this.';
