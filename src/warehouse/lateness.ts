@@ -47,10 +47,11 @@ export async function ledgerNow(db: Db): Promise<{ at: Date; isEmpty: boolean }>
   return row;
 }
 
-/** The version (`updated_at`) in which the warehouse holds each of the reviews; one that it lacks is left out. */
+/** The version (`updated_at`) in which the warehouse holds each of the reviews, without those that it lacks or that are marked deleted. */
 export async function heldVersions(db: Db, ids: readonly number[]): Promise<Map<number, Date>> {
   const { rows } = await sql<{ id: number; at: Date }>`
-    select id, updated_at as at from warehouse.reviews where id = any(${ids}::bigint[])`.execute(db);
+    select id, updated_at as at from warehouse.reviews
+    where id = any(${ids}::bigint[]) and deleted_at is null`.execute(db);
   return new Map(rows.map(({ id, at }) => [id, at]));
 }
 

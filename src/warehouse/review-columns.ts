@@ -38,7 +38,7 @@ export const reviewColumns = {
 /**
  * Fields that only lists show (`user_id`, `comments_count`) or only a review alone (`tag_name`; spec, "Review"). A response in
  * which no record has such a field does not erase it. Any other field that is absent is none (`third_party_name`, for example).
- * In `extra` the same holds for each field.
+ * In `extra` the same holds for each field. An id that is used again for another review, of another creation date, keeps nothing.
  */
 export const partialFields: readonly string[] = ['user_id', 'comments_count', 'tag_name'];
 
@@ -49,15 +49,15 @@ export const alwaysKnownFields = names.filter((name) => !partialFields.includes(
 
 const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
 
-/** The value of a column after a version that is as new as the kept one, or newer. `$2` are the names of the fields that are shown. */
-function newest(name: string): string {
-  if (name === 'extra') return '(kept.extra - $2::text[]) || excluded.extra';
-  if (!partialFields.includes(name)) return `excluded.${name}`;
-  return `case when '${name}' = any ($2::text[]) then excluded.${name} else kept.${name} end`;
-}
+/** The id names another review now: nothing of what the table has is known of this one. */
+const isAnother = 'kept.created_at <> excluded.created_at';
 
-const assignment = (name: string) =>
-  `${name} = case when excluded.updated_at >= kept.updated_at then ${newest(name)} else kept.${name} end`;
+/** The value of a column after a version that replaces the kept one. `$2` are the names of the fields that are shown. */
+function newest(name: string): string {
+  if (name === 'extra') return `case when ${isAnother} then '{}' else kept.extra - $2::text[] end || excluded.extra`;
+  if (!partialFields.includes(name)) return `excluded.${name}`;
+  return `case when ${isAnother} or '${name}' = any ($2::text[]) then excluded.${name} else kept.${name} end`;
+}
 
 /** What land_reviews.sql may name as `@name`; its head explains them. */
 const lists: Readonly<Record<string, string>> = {
@@ -66,9 +66,10 @@ const lists: Readonly<Record<string, string>> = {
     .map(([name, type]) => `${name} ${type}`)
     .join(', '),
   column_names: `'{${names.join(',')}}'::text[]`,
-  assignments: changeable.map(assignment).join(', '),
+  assignments: changeable.map((name) => `${name} = ${newest(name)}`).join(', '),
   kept_values: changeable.map((name) => `kept.${name}`).join(', '),
   newest_values: changeable.map(newest).join(', '),
+  is_another: isAnother,
 };
 
 /** Replaces `@columns` and the other lists, and leaves out the comments, which explain them. */

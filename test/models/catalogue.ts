@@ -123,6 +123,15 @@ const reviewScenarios = {
     faults: ['no response', 'hidden', 'crash', 'lost run', 'short list'],
     faultsAtMost: 2,
   },
+  'a deleted review is restored in an older version': {
+    kinds: ['reconcile'],
+    existing: [0],
+    isSynced: true,
+    mayBeEdited: 1,
+    mayBeDeleted: 1,
+    faults: ['restored'],
+    faultsAtMost: 1,
+  },
   'sync and reconcile read at once': {
     kinds: ['sync', 'reconcile'],
     lastTick: 2,
@@ -177,6 +186,7 @@ const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: s
   ['asksBeforeMarking', 'reviews are deleted or hidden', '12, tests that did not bite'],
   ['marksWithSuspicion', 'reviews are deleted or hidden', '12, 5'],
   ['newestVersionWins', 'sync and reconcile read at once', '12, the design'],
+  ['deletedRowsAreReplaced', 'a deleted review is restored in an older version', 'found beside this model'],
   ['watermarkFollowsData', 'the clock that dates reviews is behind', '12, the design'],
   ['readsOverlap', 'a review is listed late', '12, the design'],
   ['closesOnlyGapsReadSince', 'a gap has opened since a backfill was interrupted', 'found beside this model'],

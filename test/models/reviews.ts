@@ -44,8 +44,10 @@ export const reviewDesign = {
   asksBeforeMarking: true,
   /** What is marked deleted is suspected no longer, in one transaction. */
   marksWithSuspicion: true,
-  /** An older version never overwrites a newer one. */
+  /** An older version never overwrites a newer one, unless that is marked deleted. */
   newestVersionWins: true,
+  /** Any version replaces a row that is marked deleted. */
+  deletedRowsAreReplaced: true,
   /** The queue's finished steps of an earlier run do not count for a later one. */
   stepsBelongToOneRun: true,
   /** A backfill goes on where an unfinished one stopped, and otherwise reads everything again. */
@@ -121,6 +123,7 @@ type Fault =
   | 'crash'
   | 'lost run'
   | 'hidden'
+  | 'restored'
   | 'no response'
   | 'old overview';
 
@@ -281,8 +284,13 @@ export function reviewModel(
       }
     }
     for (const [index, review] of reviews.entries()) {
-      if (review.version === null) continue;
       const put = (to: Partial<Review>) => ({ reviews: reviews.with(index, { ...review, ...to }) });
+      if (review.version === null) {
+        const first = put({ version: review.created, listed: review.created });
+        // Restored before it is marked, it is a version whose date went back: `verify` shows that, and a person decides.
+        if (state.rows[index]?.isDeleted) fault('restored', `review ${index} is restored as it was written`, first);
+        continue;
+      }
       if (!isOver && review.version < date && review.listed === review.version) {
         change(`review ${index} is edited`, 'edits', put({ version: date, listed: date, isLate: false }));
         if (left.edits > 0) {
@@ -467,11 +475,14 @@ export function reviewModel(
     const rows = state.rows.map((row, index): Row | null => {
       const version = seen[index] ?? null;
       if (version === null) return row;
-      const newest = design.newestVersionWins ? Math.max(version, row?.version ?? 0) : version;
-      return { version: newest, isDeleted: false };
+      const isReplaced = !design.newestVersionWins || (design.deletedRowsAreReplaced && row?.isDeleted);
+      return { version: isReplaced ? version : Math.max(version, row?.version ?? 0), isDeleted: false };
     });
     const isSeen = (index: number) => (seen[index] ?? null) !== null;
-    const isOlder = rows.some((row, index) => (row?.version ?? 0) < (state.rows[index]?.version ?? 0));
+    const isOlder = rows.some((row, index) => {
+      const before = state.rows[index];
+      return before?.isDeleted === false && (row?.version ?? 0) < before.version;
+    });
     return {
       rows,
       broken: isOlder ? 'older' : state.broken,
@@ -643,7 +654,7 @@ export function reviewModel(
       'a span is covered only when all of it is in the warehouse': ({ broken }) => broken !== 'covered',
       'a review is marked deleted only when the service does not know it': ({ broken }) => broken !== 'deleted',
       'a review is marked deleted only after the service was asked for it': ({ broken }) => broken !== 'unasked',
-      'an older version never overwrites a newer one': ({ broken }) => broken !== 'older',
+      'an older version never overwrites a newer one that is not marked deleted': ({ broken }) => broken !== 'older',
       'a backfill is done only when it has brought all that was there': ({ broken }) => broken !== 'done',
       'what a covered span did not show is suspected until it is found or marked': ({ wasMissed, suspects }) =>
         wasMissed.every((missed, index) => !missed || suspects[index] === true),

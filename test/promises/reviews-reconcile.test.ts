@@ -69,6 +69,24 @@ test('what is gone is marked, and what came back is unmarked', async () => {
   expect(await world.warehouse('select * from sync.absent_reviews')).toEqual([]);
 });
 
+test('an id that the service uses again brings the other review with it, also one with older dates', async () => {
+  const world = await synced(30);
+  await world.atService('create table kept as select * from reference_service.reviews where id = 7');
+  await world.atService('delete from reference_service.reviews where id = 7');
+  expect(await reconcile(world)).toMatchObject({ status: 0 });
+  expect(await gone(world)).toEqual([{ id: 7 }]);
+  await world.atService(`update kept set message = 'another', created_at = created_at - interval '2 hours',
+    updated_at = updated_at - interval '2 hours'`);
+  await world.atService('insert into reference_service.reviews overriding system value select * from kept');
+  // Its own dates were read before, so it came late.
+  const again = await reconcile(world);
+  expect(JSON.parse(again.stdout)).toMatchObject({ counts: { updated: 1, late: 1 } });
+  expect(await world.warehouse('select message, deleted_at from warehouse.reviews where id = 7')).toEqual([
+    { message: 'another', deleted_at: null },
+  ]);
+  expect(await runCli(['verify', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+});
+
 test('what a sync has read does not count as read by reconcile: a review that was deleted since is found', async () => {
   // No day counts as recent, so that only what is covered decides.
   const world = await synced(3, { environment: { RECONCILE_DAYS: '0' } });

@@ -5,12 +5,12 @@
 -- $4 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no difference.
 --    Null: every difference counts.
 -- Gives a row for each review that differs: id, kind, and the fields that differ.
--- kind: missing; stale; reverted: the service shows an older version than the one that the warehouse holds.
+-- kind: missing; stale; reverted: the service shows an older version than the one that the warehouse holds, not marked deleted.
 select
   (item.value ->> 'id')::bigint as id,
   case
     when kept.id is null then 'missing'
-    when kept.updated_at > (item.value ->> 'updated_at')::timestamptz then 'reverted'
+    when kept.deleted_at is null and kept.updated_at > (item.value ->> 'updated_at')::timestamptz then 'reverted'
     else 'stale'
   end as kind,
   case when kept.id is null then '{}'::text[] else differing.fields end as fields

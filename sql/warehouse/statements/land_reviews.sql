@@ -4,13 +4,14 @@
 --
 -- The lists of columns come from src/warehouse/review-columns.ts:
 -- @columns: names. @typed_columns: names and types. @column_names: names as an array.
--- @newest_values: for each column but id, and for extra: the value after the newer of both versions.
+-- @newest_values: for each column but id, and for extra: the value after a version that replaces the kept one.
 -- @assignments: the same as assignments. @kept_values: the values in the table.
+-- @is_another: whether the id stands for another review than before.
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
--- 2. A review that was marked deleted is there again, whatever version the service shows.
+-- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
 -- 3. Some fields are shown by lists only, others by a review alone (spec, "Review"): what the response does not name, it
---    does not erase.
+--    does not erase, unless the id stands for another review.
 -- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
 -- Gives one row: inserted, and updated.
 with written as (
@@ -20,7 +21,8 @@ with written as (
   cross join lateral jsonb_to_record(item.value) as r (@typed_columns)
   -- So that two pages with the same reviews do not lock each other out.
   order by r.id
-  on conflict (id) do update set @assignments, deleted_at = null, synced_at = now()
+  on conflict (id) do update set @assignments, deleted_at = null, synced_at = now(),
+    first_seen_at = case when @is_another then now() else kept.first_seen_at end
   where kept.deleted_at is not null
     or (excluded.updated_at >= kept.updated_at and (@kept_values) is distinct from (@newest_values))
   returning (xmax = 0) as inserted
