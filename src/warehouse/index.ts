@@ -1,19 +1,17 @@
 import { readFile } from 'node:fs/promises';
-import { Kysely, PostgresDialect } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
 import { packagePath } from '../base/package-path.ts';
 import { withSearchPath } from '../base/search-path.ts';
 import { withReviewColumns } from './review-columns.ts';
-import type { Database } from './schema.ts';
+import { type Db, openDb } from './sql.ts';
 
-/** The warehouse or a transaction in it. It is the first parameter of functions that write, so that rows and cursor can share one. */
-export type Db = Kysely<Database>;
+export type { Db } from './sql.ts';
 
 export type Warehouse = {
   readonly db: Db;
-  /** The pool of `db`, for the rate limiter, which does not use Kysely. */
+  /** The pool of `db`. */
   readonly pool: pg.Pool;
   readonly statements: Statements;
   /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
@@ -51,9 +49,9 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     types: { getTypeParser: typeParser },
   });
   surviveLostConnections(pool, options.silenceMs ?? longestStatementMs);
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  let closed: Promise<void> | undefined;
   return {
-    db,
+    db: openDb(pool),
     pool,
     statements: {
       landReviews: withReviewColumns(await statement('land_reviews')),
@@ -63,7 +61,10 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     },
     landings: pLimit(3),
     knownProducts: new Map(),
-    close: () => db.destroy(),
+    close() {
+      closed ??= pool.end();
+      return closed;
+    },
   };
 }
 
@@ -74,7 +75,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
 export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await db.transaction().execute(work);
+      return await db.transaction(work);
     } catch (error) {
       if (!isDeadlock(error) || attempt === 5) throw error;
     }
