@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
 import { desiredOrder } from '../src/orders/desired-order.ts';
@@ -7,7 +8,6 @@ import { openShop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { userGradeIds } from '../src/warehouse/links.ts';
 import { orderLinks } from '../src/warehouse/order-links.ts';
-import { sql } from '../src/warehouse/sql.ts';
 
 /**
  * Writes each order of the shop that was not pushed yet into service and warehouse, as a push without contact would have left

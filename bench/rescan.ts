@@ -1,5 +1,6 @@
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import pg from 'pg';
 import { addCounts } from '../src/base/counts.ts';
@@ -20,7 +21,6 @@ import { advanceCursor } from '../src/warehouse/cursors.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openOrderStore } from '../src/warehouse/order-store.ts';
-import { sql } from '../src/warehouse/sql.ts';
 
 /**
  * How long a rescan takes when nothing changed: the steps of `sync reconcile`, four at a time as in a worker, over the

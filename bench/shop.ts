@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
@@ -17,7 +18,6 @@ import { openShop, type Shop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openOrderStore } from '../src/warehouse/order-store.ts';
-import { sql } from '../src/warehouse/sql.ts';
 
 /**
  * What a run costs the shop, by the size of the shop: the sample shop grown by SQL, with the shipped queries. Each figure is

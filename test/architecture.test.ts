@@ -39,6 +39,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   bullmq: /^src\/queue\//,
   ioredis: /^src\/(queue\/|app\/app\.ts)/,
   'hyparquet-writer': /^src\/export\//,
+  kysely: /^src\/warehouse\//,
   mysql2: /^src\/(shop|sandbox)\//,
   '@bull-board': /^src\/server\//,
   luxon: /^src\/(base\/time|sandbox\/sample-shop)\//,

@@ -24,7 +24,7 @@ export async function checkAlerts(deps: AlertDeps, issues: readonly AlertIssue[]
   const urgent = issues.flatMap(({ key, isUrgent, what, hint }) =>
     isUrgent ? [{ key, message: `${what}\n→ ${hint}` }] : [],
   );
-  await db.transaction(async (trx) => {
+  await db.transaction().execute(async (trx) => {
     const due = await enterAlerts(trx, urgent, now());
     for (const alert of due?.raised ?? []) {
       if (await sent(deps, `review-sync: ${alert.message}`, alert)) await markPosted(trx, alert.key, now());

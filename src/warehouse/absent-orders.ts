@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import { isoOf, type Second } from '../base/time/span.ts';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** A pushed order, with the shop's `created_at` of what was last pushed. */
 export type KnownOrder = { code: string; orderedAt: Date };

@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import { isoOf, type Span } from '../base/time/span.ts';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** Takes note of reviews created in the span (its end left out) that are here and not among `ids`. */
 export async function noteAbsent(db: Db, runId: string, span: Span, ids: ReadonlySet<string>): Promise<void> {

@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import { type Db, statement } from './index.ts';
-import { sql } from './sql.ts';
 
 /** A kind of count behind the views of bi, and of how many of its combinations the count differs from the rows. */
 export type WrongCount = { name: string; differing: number };
@@ -14,7 +14,7 @@ export async function foldChanges(db: Db): Promise<void> {
 
 /** Compares the counts behind the views of bi with the rows. Gives those that differ. Reads every review and every order. */
 export async function wrongCounts(db: Db): Promise<WrongCount[]> {
-  const { rows } = await db.query<WrongCount>(await statement('compare_aggregates'));
+  const { rows } = await sql.raw<WrongCount>(await statement('compare_aggregates')).execute(db);
   return rows.filter(({ differing }) => differing > 0);
 }
 

@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 export type Alert = { key: string; message: string; raisedAt: Date };
 export type DueAlerts = { raised: Alert[]; recovered: Alert[] };

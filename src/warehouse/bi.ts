@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import { ReviewSyncError } from '../base/errors.ts';
 import type { Warehouse } from './index.ts';
-import { sql } from './sql.ts';
 
 export type BiOptions = { timeZone: string };
 
@@ -20,7 +20,7 @@ export async function prepareBi({ db, statements }: Warehouse, { timeZone }: BiO
   // Asked first: an UPDATE of no row still fires the statement triggers, which count every review and order again.
   const zone = await sql`select from sync.settings where time_zone <> ${timeZone}`.execute(db);
   if (zone.rows.length > 0) await sql`update sync.settings set time_zone = ${timeZone}`.execute(db);
-  await db.query(statements.openBiToReaders);
+  await sql.raw(statements.openBiToReaders).execute(db);
   const { rows } = await sql<{ open: boolean }>`
     select exists (
       select from pg_roles where rolname = 'bi_reader' and has_table_privilege(oid, 'bi.reviews', 'select')

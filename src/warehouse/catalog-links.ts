@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** A category or grade of the shop's and the service's id of it; `fingerprint` is the hash of what was last pushed. */
 export type CatalogLink = { code: string; id: number; fingerprint: string };
@@ -12,29 +12,31 @@ export type Difference = 'not in the shop' | 'parent not cleared' | 'icon not cl
 export type CatalogDifference = { kind: CatalogKind; code: string; differs: Difference };
 
 const tables = {
-  category: { table: sql`sync.category_links`, code: sql`category_code`, id: sql`category_id` },
-  user_grade: { table: sql`sync.user_grade_links`, code: sql`user_grade_code`, id: sql`user_grade_id` },
-};
+  category: { table: 'sync.category_links', code: 'category_code', id: 'category_id' },
+  user_grade: { table: 'sync.user_grade_links', code: 'user_grade_code', id: 'user_grade_id' },
+} as const;
 
 /** All links of a kind, by the shop's code. */
 export async function catalogLinks(db: Db, kind: CatalogKind): Promise<Map<string, CatalogLink>> {
   const { table, code, id } = tables[kind];
   const { rows } = await sql<CatalogLink>`
-    select ${code} as code, ${id} as id, fingerprint from ${table}`.execute(db);
+    select ${sql.ref(code)} as code, ${sql.ref(id)} as id, fingerprint from ${sql.table(table)}`.execute(db);
   return new Map(rows.map((row) => [row.code, row]));
 }
 
 /** Saves a link, and deletes a link of another code to the same id: the shop has renamed the code. */
 export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLink): Promise<void> {
   const { table, code, id } = tables[kind];
-  await db.transaction(async (trx) => {
+  await db.transaction().execute(async (trx) => {
     await sql`
-      delete from ${table} where ${id} = ${link.id} and ${code} <> ${link.code}`.execute(trx);
+      delete from ${sql.table(table)} where ${sql.ref(id)} = ${link.id} and ${sql.ref(code)} <> ${link.code}`.execute(
+      trx,
+    );
     await sql`
-      insert into ${table} (${code}, ${id}, fingerprint)
+      insert into ${sql.table(table)} (${sql.ref(code)}, ${sql.ref(id)}, fingerprint)
       values (${link.code}, ${link.id}, ${link.fingerprint})
-      on conflict (${code}) do update
-      set ${id} = excluded.${id}, fingerprint = excluded.fingerprint, linked_at = now()`.execute(trx);
+      on conflict (${sql.ref(code)}) do update
+      set ${sql.ref(id)} = excluded.${sql.ref(id)}, fingerprint = excluded.fingerprint, linked_at = now()`.execute(trx);
   });
 }
 
@@ -55,17 +57,17 @@ export async function recordDifferences(
   const { shopCodes, idsAtService, notCleared } = found;
   if (idsAtService) {
     await sql`
-      delete from ${table}
-      where ${code} <> all(${shopCodes}) and ${id} <> all(${idsAtService})`.execute(db);
+      delete from ${sql.table(table)}
+      where ${sql.ref(code)} <> all(${shopCodes}) and ${sql.ref(id)} <> all(${idsAtService})`.execute(db);
   }
   const what = kind === 'category' ? 'parent not cleared' : 'icon not cleared';
   const { rows } = await sql<{ code: string; differs: Difference | null }>`
-    update ${table}
+    update ${sql.table(table)}
     set differs = case
-      when ${code} <> all(${shopCodes}) then 'not in the shop'
-      when ${code} = any(${notCleared}) then ${what}
+      when ${sql.ref(code)} <> all(${shopCodes}) then 'not in the shop'
+      when ${sql.ref(code)} = any(${notCleared}) then ${what}
     end
-    returning ${code} as code, differs`.execute(db);
+    returning ${sql.ref(code)} as code, differs`.execute(db);
   return rows.filter((row) => row.differs === 'not in the shop').map((row) => row.code);
 }
 

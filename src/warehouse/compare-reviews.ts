@@ -1,10 +1,10 @@
+import { sql } from 'kysely';
 import { isoOf, type Span } from '../base/time/span.ts';
 import { usableId } from './check-page.ts';
 import type { Db, Warehouse } from './index.ts';
 import { originalField, splitRecords, storableRecord } from './record-text.ts';
 import { alwaysKnownFields } from './review-columns.ts';
 import { isErrorOfTheData, type RawPage } from './reviews.ts';
-import { sql } from './sql.ts';
 
 /**
  * `missing`: the warehouse lacks the review. `stale`: it holds other values. `reverted`: it holds a newer version than the

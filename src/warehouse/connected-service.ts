@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** `client`: a hash of the client id. */
 export type ConnectedService = { address: string; client: string };

@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import type { Days } from './history.ts';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** `readDays` of the month's days were read completely; `firstHole` is the first `yyyy-mm-dd` that was not. */
 export type MonthCoverage = {

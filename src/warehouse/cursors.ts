@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /**
  * How far a flow has come. orders: `at` and `code` of the last order read, `at` as the shop's text to the microsecond,
@@ -10,8 +10,8 @@ export type Cursor = Readonly<{ at: string; code?: string; readTo?: string }>;
 export type Flow = 'orders' | 'reviews';
 
 export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined> {
-  const { rows } = await sql<{ position: Cursor }>`select position from sync.cursors where flow = ${flow}`.execute(db);
-  return rows[0]?.position;
+  const row = await db.selectFrom('sync.cursors').select('position').where('flow', '=', flow).executeTakeFirst();
+  return row?.position as Cursor | undefined;
 }
 
 /**

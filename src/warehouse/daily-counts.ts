@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import type { Flow } from './cursors.ts';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** What a flow brought in the last 24 hours, in the 24 before, and so on for 15; null for a day without a run. */
 export type DailyCounts = { flow: Flow; days: (number | null)[] };

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import type { Db } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
-import { sql } from './sql.ts';
 
 export type NewDeadLetter = {
   kind: DeadLetterKind;
@@ -34,10 +34,14 @@ export async function putDeadLetter(db: Db, deadLetter: NewDeadLetter): Promise<
 /** Closes the open dead letters of these records, which were synced. @returns how many were open. */
 export async function resolveDeadLetters(db: Db, kind: DeadLetterKind, keys: readonly string[]): Promise<number> {
   if (keys.length === 0) return 0;
-  const { changed } = await sql`
-    update sync.dead_letters set resolved_at = now()
-    where kind = ${kind} and key = any(${keys}) and resolved_at is null`.execute(db);
-  return changed;
+  const result = await db
+    .updateTable('sync.dead_letters')
+    .set({ resolved_at: sql`now()` })
+    .where('kind', '=', kind)
+    .where('key', 'in', keys)
+    .where('resolved_at', 'is', null)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
 }
 
 export type DeadLetterGroup = {
@@ -51,20 +55,31 @@ export type DeadLetterGroup = {
 
 /** Open dead letters by kind and reason, the most frequent first. */
 export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
-  const { rows } = await sql<DeadLetterGroup>`
-    select kind, reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,
-      min(first_failed_at) as "firstFailedAt", max(last_failed_at) as "lastFailedAt"
-    from sync.dead_letters
-    where resolved_at is null
-    group by kind, reason
-    order by count(*) desc`.execute(db);
+  const rows = await db
+    .selectFrom('sync.dead_letters')
+    .where('resolved_at', 'is', null)
+    .groupBy(['kind', 'reason'])
+    .select((eb) => [
+      'kind',
+      'reason',
+      eb.fn.countAll<number>().as('count'),
+      sql<number[]>`(array_agg(id order by id))[1:20]::integer[]`.as('ids'),
+      eb.fn.min('first_failed_at').as('firstFailedAt'),
+      eb.fn.max('last_failed_at').as('lastFailedAt'),
+    ])
+    .orderBy('count', 'desc')
+    .execute();
   return rows;
 }
 
 export async function countOpenDeadLetters(db: Db, kinds: readonly DeadLetterKind[]): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from sync.dead_letters where resolved_at is null and kind = any(${kinds})`.execute(db);
-  return rows[0]?.count ?? 0;
+  const row = await db
+    .selectFrom('sync.dead_letters')
+    .where('resolved_at', 'is', null)
+    .where('kind', 'in', kinds)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return row.count;
 }
 
 /** A stable key for a record without a key. */
@@ -134,49 +149,53 @@ export type DeadLetter = {
   resolvedAt: Date | null;
 };
 
-const columns = sql`id, kind, key, reason, attempts, first_failed_at as "firstFailedAt",
-  last_failed_at as "lastFailedAt", resolved_at as "resolvedAt"`;
+const deadLetters = (db: Db) =>
+  db
+    .selectFrom('sync.dead_letters')
+    .select(['id', 'kind', 'key', 'reason', 'attempts'])
+    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
+    .orderBy('id');
 
 /** Dead letters by id, or the open ones of a kind, or all open ones; the oldest first. */
-export async function findDeadLetters(
+export function findDeadLetters(
   db: Db,
-  { ids, kind, reason }: { ids?: readonly number[]; kind?: DeadLetterKind; reason?: string },
+  which: { ids?: readonly number[]; kind?: DeadLetterKind; reason?: string },
 ): Promise<DeadLetter[]> {
-  const { rows } = await sql<DeadLetter>`
-    select ${columns}, payload from sync.dead_letters
-    where ${ids ? sql`id = any(${ids})` : sql`resolved_at is null`}
-      and kind = coalesce(${kind ?? null}, kind) and reason = coalesce(${reason ?? null}, reason)
-    order by id limit 100000`.execute(db);
-  return rows;
+  let query = deadLetters(db).select('payload').limit(100_000);
+  if (which.ids) query = query.where(sql<boolean>`id = any(${which.ids})`);
+  else query = query.where('resolved_at', 'is', null);
+  if (which.kind) query = query.where('kind', '=', which.kind);
+  if (which.reason !== undefined) query = query.where('reason', '=', which.reason);
+  return query.execute();
 }
 
 /** The dead letters of one order and of its lines, open and resolved, the oldest first. */
 export async function deadLettersOfOrder(db: Db, orderCode: string): Promise<Omit<DeadLetter, 'payload'>[]> {
-  const { rows } = await sql<Omit<DeadLetter, 'payload'>>`
-    select ${columns} from sync.dead_letters
-    where order_code = ${orderCode} or (kind = 'order' and key = ${orderCode})
-    order by id`.execute(db);
-  return rows;
+  return deadLetters(db)
+    .where((eb) => eb.or([eb('order_code', '=', orderCode), eb('kind', '=', 'order').and('key', '=', orderCode)]))
+    .execute();
 }
 
 /** The dead letters of one record, open and resolved, the oldest first. */
-export async function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Omit<DeadLetter, 'payload'>[]> {
-  const { rows } = await sql<Omit<DeadLetter, 'payload'>>`
-    select ${columns} from sync.dead_letters where kind = ${kind} and key = ${key} order by id`.execute(db);
-  return rows;
+export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Omit<DeadLetter, 'payload'>[]> {
+  return deadLetters(db).where('kind', '=', kind).where('key', '=', key).execute();
 }
 
 /** Closes open dead letters without syncing them. @returns how many were open. */
 export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
-  const { changed } = await sql`
+  const { numAffectedRows = 0n } = await sql`
     update sync.dead_letters set resolved_at = now() where id = any(${ids}) and resolved_at is null`.execute(db);
-  return changed;
+  return Number(numAffectedRows);
 }
 
 /** Forgets the fingerprints of these orders, so that the next run pushes them although they have not changed. */
 export async function forgetFingerprints(db: Db, orderCodes: readonly string[]): Promise<void> {
-  await sql`
-    update sync.order_links set fingerprint = null, retry_at = null where order_code = any(${orderCodes})`.execute(db);
+  if (orderCodes.length === 0) return;
+  await db
+    .updateTable('sync.order_links')
+    .set({ fingerprint: null, retry_at: null })
+    .where('order_code', 'in', orderCodes)
+    .execute();
 }
 
 /** The error of a run that left dead letters. */

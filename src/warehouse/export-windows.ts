@@ -1,10 +1,10 @@
+import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../base/time/span.ts';
 import { noteAbsent } from './absent-reviews.ts';
 import { type Db, inTransaction } from './index.ts';
 import { type LateCandidates, noteLate } from './lateness.ts';
 import { closeGaps } from './open-gaps.ts';
 import type { Axis } from './schema.ts';
-import { sql } from './sql.ts';
 
 /**
  * The spans of the axis that were read completely, joined where they touch, in ascending order.
@@ -73,15 +73,20 @@ export async function enterSpans(db: Db, entry: Entry): Promise<number> {
   });
 }
 
-export type WindowTotals = { windows: number; reviews: number; requests: number };
-
 /** What the spans of one run have brought so far. */
-export async function windowTotals(db: Db, runId: string): Promise<WindowTotals> {
-  const { rows } = await sql<WindowTotals>`
-    select count(*) as windows, coalesce(sum(reviews), 0)::bigint as reviews,
-      coalesce(sum(requests), 0)::bigint as requests
-    from sync.export_windows where run_id = ${runId}`.execute(db);
-  return rows[0] ?? { windows: 0, reviews: 0, requests: 0 };
+export async function windowTotals(
+  db: Db,
+  runId: string,
+): Promise<{ windows: number; reviews: number; requests: number }> {
+  return db
+    .selectFrom('sync.export_windows')
+    .where('run_id', '=', runId)
+    .select((eb) => [
+      eb.fn.countAll<number>().as('windows'),
+      sql<number>`coalesce(sum(reviews), 0)::bigint`.as('reviews'),
+      sql<number>`coalesce(sum(requests), 0)::bigint`.as('requests'),
+    ])
+    .executeTakeFirstOrThrow();
 }
 
 /**

@@ -1,5 +1,5 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './index.ts';
-import { type Sql, sql } from './sql.ts';
 
 /** Numbers of rows with data of one customer. `contacts`: orders with a hash of e-mail address and phone number. */
 export type UserTraces = {
@@ -40,7 +40,7 @@ export async function countTraces(db: Db, user: User): Promise<UserTraces> {
  * @returns the numbers of rows that were masked.
  */
 export function maskTraces(db: Db, user: User): Promise<UserTraces> {
-  return db.transaction(async (trx) => {
+  return db.transaction().execute(async (trx) => {
     const traces = await countTraces(trx, user);
     // First, while reviews and dead letters still name the customer's orders.
     await sql`
@@ -80,7 +80,8 @@ const ownOrders = ({ code, orders }: User) => sql`own as (
 const spaces = sql`E' \\t\\r\\n'`;
 
 /** Shops pad codes, and write them as numbers. */
-const isText = (value: Sql, code: string) => sql`btrim(${value}, ${spaces}) = btrim(${code}, ${spaces})`;
+const isText = (value: RawBuilder<unknown>, code: string) =>
+  sql`btrim(${value}, ${spaces}) = btrim(${code}, ${spaces})`;
 
 const isOwnReview = ({ code }: User) => isText(sql`user_code`, code);
 

@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
-import { sql } from './sql.ts';
 
 /**
  * Runs `work` in a transaction whose statements may take `timeoutMs` milliseconds each.
@@ -8,7 +8,7 @@ import { sql } from './sql.ts';
  * @throws DatabaseError 57014 where one takes longer.
  */
 export function withStatementTimeout<T>(db: Db, timeoutMs: number, work: (trx: Db) => Promise<T>): Promise<T> {
-  return db.transaction(async (trx) => {
+  return db.transaction().execute(async (trx) => {
     await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(trx);
     return work(trx);
   });

@@ -1,17 +1,19 @@
 import { readFile } from 'node:fs/promises';
+import { Kysely, PostgresDialect } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
 import { packagePath } from '../base/package-path.ts';
 import { withSearchPath } from '../base/search-path.ts';
 import { withReviewColumns } from './review-columns.ts';
-import { type Db, openDb } from './sql.ts';
+import type { Database } from './schema.ts';
 
-export type { Db } from './sql.ts';
+/** The warehouse or a transaction in it. It is the first parameter of functions that write, so that rows and cursor can share one. */
+export type Db = Kysely<Database>;
 
 export type Warehouse = {
   readonly db: Db;
-  /** The pool of `db`. */
+  /** The pool of `db`, for the rate limiter, which does not use Kysely. */
   readonly pool: pg.Pool;
   readonly statements: Statements;
   /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
@@ -49,9 +51,9 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     types: { getTypeParser: typeParser },
   });
   surviveLostConnections(pool, options.silenceMs ?? longestStatementMs);
-  let closed: Promise<void> | undefined;
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
   return {
-    db: openDb(pool),
+    db,
     pool,
     statements: {
       landReviews: withReviewColumns(await statement('land_reviews')),
@@ -61,10 +63,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     },
     landings: pLimit(3),
     knownProducts: new Map(),
-    close() {
-      closed ??= pool.end();
-      return closed;
-    },
+    close: () => db.destroy(),
   };
 }
 
@@ -75,7 +74,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
 export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await db.transaction(work);
+      return await db.transaction().execute(work);
     } catch (error) {
       if (!isDeadlock(error) || attempt === 5) throw error;
     }

@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** Reviews that a reading brought, as the warehouse did not have them before. */
 export type LateCandidates = {

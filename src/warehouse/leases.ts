@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { waitingFor } from '../base/waits.ts';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** Work under a lease checks it before each step that must not be done by two at once. */
 export type NamedLease = {
@@ -50,7 +50,7 @@ export async function withLease<T>(
   try {
     return await work({ renew });
   } finally {
-    await sql`delete from sync.leases where key = ${key} and owner = ${owner}`.execute(db);
+    await db.deleteFrom('sync.leases').where('key', '=', key).where('owner', '=', owner).execute();
   }
 }
 
@@ -73,7 +73,6 @@ async function extend(db: Db, key: string, owner: string, leaseMs: number): Prom
 }
 
 async function holderOf(db: Db, key: string): Promise<{ owner: string; until: Date } | undefined> {
-  const { rows } = await sql<{ owner: string; until: Date }>`
-    select owner, expires_at as until from sync.leases where key = ${key}`.execute(db);
-  return rows[0];
+  const row = await db.selectFrom('sync.leases').selectAll().where('key', '=', key).executeTakeFirst();
+  return row && { owner: row.owner, until: row.expires_at };
 }

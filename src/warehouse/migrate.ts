@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 const folder = packagePath('sql', 'warehouse');
 
@@ -19,7 +19,7 @@ const folder = packagePath('sql', 'warehouse');
 export async function migrateWarehouse(db: Db, upTo?: string): Promise<string[]> {
   try {
     await createBookkeeping(db);
-    return await db.transaction(async (trx) => {
+    return await db.transaction().execute(async (trx) => {
       // A lock on a table of our own: an advisory lock could be held by any role of the database.
       await sql`lock table review_sync_migrations.lock in exclusive mode`.execute(trx);
       const unknown = await unknownMigrations(trx);
@@ -35,9 +35,12 @@ export async function migrateWarehouse(db: Db, upTo?: string): Promise<string[]>
 
 async function applyFile(trx: Db, name: string): Promise<void> {
   const text = await readFile(join(folder, `${name}.sql`), 'utf8');
-  await trx.query(text).catch((cause) => {
-    throw migrationError(`sql/warehouse/${name}.sql failed`, cause);
-  });
+  await sql
+    .raw(text)
+    .execute(trx)
+    .catch((cause) => {
+      throw migrationError(`sql/warehouse/${name}.sql failed`, cause);
+    });
   await sql`
     insert into review_sync_migrations.applied (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(
     trx,
@@ -61,16 +64,17 @@ async function createBookkeeping(db: Db): Promise<void> {
         and to_regclass('review_sync_migrations.lock') is not null as there`.execute(db);
     if (rows[0]?.there) return;
     try {
-      await db.query(`
-        create schema if not exists review_sync_migrations;
-        create table if not exists review_sync_migrations.applied (
-          name varchar(255) not null primary key,
-          timestamp varchar(255) not null
-        );
-        create table if not exists review_sync_migrations.lock (
-          id varchar(255) not null primary key,
-          is_locked integer not null default 0
-        )`);
+      await sql
+        .raw(`create schema if not exists review_sync_migrations;
+          create table if not exists review_sync_migrations.applied (
+            name varchar(255) not null primary key,
+            timestamp varchar(255) not null
+          );
+          create table if not exists review_sync_migrations.lock (
+            id varchar(255) not null primary key,
+            is_locked integer not null default 0
+          )`)
+        .execute(db);
     } catch (error) {
       const isRace = error instanceof pg.DatabaseError && createdMeanwhile.includes(error.code ?? '');
       if (!isRace || attempt === 5) throw error;

@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** Takes note, before they are pushed, of changed orders that the incremental runs had passed over. */
 export async function noteMissedOrders(db: Db, runId: string, codes: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /**
  * Joins the rows of `sync.month_changes`: each fold adds some for changed reviews and orders, and triggers do for changed

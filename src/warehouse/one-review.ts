@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
 import type { Axis } from './schema.ts';
-import { sql } from './sql.ts';
 
 export type Row = Record<string, unknown> & {
   created_at: Date;

@@ -1,7 +1,7 @@
+import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../base/time/span.ts';
 import type { Db } from './index.ts';
 import type { Axis } from './schema.ts';
-import { sql } from './sql.ts';
 
 export type GapKind = 'unreachable' | 'out-of-range' | 'refused' | 'implausible' | 'unwritten' | 'failed';
 

@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** What is remembered of an order from its last push. */
 export type OrderLink = {
@@ -44,27 +44,33 @@ export type LineLink<Content = unknown> = Readonly<{
 /** What is remembered of these orders, by code. */
 export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<string, OrderLink>> {
   if (codes.length === 0) return new Map();
-  const { rows } = await sql<OrderLink>`
-    select order_code as "orderCode", order_id as "orderId", failures, failed_pushes as "failedPushes",
-      -- While a push is under way, or after one that died, the order may differ from what was last recorded.
-      case when lease_owner is null then fingerprint end as fingerprint,
-      coalesce(retry_at <= clock_timestamp(), false) as "isRetryDue", lines_unsure as "areLinesUnsure",
-      removals_wanted as "removalsWanted", removals_held as "removalsHeld",
-      contact_hash as "contactHash", contact_sent as "contactSent", sent_fields as "sentFields",
-      user_grade_code as "userGradeCode", pushed_at as "pushedAt", first_pushed_at as "firstPushedAt"
-    from sync.order_links where order_code = any(${codes})`.execute(db);
-  return new Map(rows.map((link) => [link.orderCode, link]));
+  const links = await db
+    .selectFrom('sync.order_links')
+    .where('order_code', 'in', codes)
+    .select(['order_code as orderCode', 'order_id as orderId', 'failures'])
+    .select(['contact_hash as contactHash', 'contact_sent as contactSent', 'sent_fields as sentFields'])
+    .select(['pushed_at as pushedAt', 'first_pushed_at as firstPushedAt'])
+    .select(['failed_pushes as failedPushes', 'removals_held as removalsHeld', 'removals_wanted as removalsWanted'])
+    .select(['lines_unsure as areLinesUnsure', 'user_grade_code as userGradeCode'])
+    // While a push is under way, or after one that died, the order may differ from what was last recorded.
+    .select(sql<string | null>`case when lease_owner is null then fingerprint end`.as('fingerprint'))
+    .select(sql<boolean>`coalesce(retry_at <= clock_timestamp(), false)`.as('isRetryDue'))
+    .execute();
+  return new Map(links.map((link) => [link.orderCode, link]));
 }
 
 /** What is remembered of the lines of these orders, by order code. */
 export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<string, LineLink[]>> {
   if (codes.length === 0) return new Map();
-  const { rows } = await sql<LineLink & { orderCode: string }>`
-    select order_code as "orderCode", line_code as "lineCode", sub_order_id as "subOrderId", content,
-      ids_before as "idsBefore", was_sent_again as "wasSentAgain"
-    from sync.sub_order_links where order_code = any(${codes})
-    order by order_code, line_code`.execute(db);
-  return Map.groupBy(rows, (line) => line.orderCode);
+  const lines = await db
+    .selectFrom('sync.sub_order_links')
+    .where('order_code', 'in', codes)
+    .select(['order_code as orderCode', 'line_code as lineCode', 'sub_order_id as subOrderId', 'content'])
+    .select(['ids_before as idsBefore', 'was_sent_again as wasSentAgain'])
+    .orderBy('order_code')
+    .orderBy('line_code')
+    .execute();
+  return Map.groupBy(lines, (line) => line.orderCode);
 }
 
 /** Another process is pushing the order: which one, and when its lease expires unless it renews it. */
@@ -73,8 +79,16 @@ export type OtherLease = { orderCode: string; leasedBy: string; leasedUntil: Dat
 /** Who pushes these orders at the moment, by code. */
 export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map<string, OtherLease>> {
   if (codes.length === 0) return new Map();
-  const { rows } = await sql<OtherLease>`
-    select order_code as "orderCode", lease_owner as "leasedBy", lease_expires_at as "leasedUntil"
-    from sync.order_links where order_code = any(${codes}) and lease_owner is not null`.execute(db);
-  return new Map(rows.map((lease) => [lease.orderCode, lease]));
+  const leased = await db
+    .selectFrom('sync.order_links')
+    .where('order_code', 'in', codes)
+    .where('lease_owner', 'is not', null)
+    .select(['order_code', 'lease_owner', 'lease_expires_at'])
+    .execute();
+  return new Map(
+    leased.map((row) => [
+      row.order_code,
+      { orderCode: row.order_code, leasedBy: row.lease_owner ?? '', leasedUntil: row.lease_expires_at ?? new Date() },
+    ]),
+  );
 }

@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** An order of which something is to be removed at the service: how many sub-orders, or 1 for the order itself. */
 export type WantedRemoval = { code: string; removals: number };

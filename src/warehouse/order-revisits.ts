@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** Orders of each kind that one run reads again although the shop did not change them. */
 const mostAtOnce = 2000;
@@ -62,13 +62,23 @@ export type WaitingLines = {
 
 /** Order lines that wait until the service is known to have their product. */
 export async function waitingLines(db: Db): Promise<WaitingLines> {
-  const { rows: counted } = await sql<Omit<WaitingLines, 'oldest'>>`
-    select count(*) as lines, count(distinct order_code) as orders, count(distinct product_code) as products
-    from sync.waiting_lines`.execute(db);
-  const { rows: oldest } = await sql<NonNullable<WaitingLines['oldest']>>`
-    select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
-    from sync.waiting_lines order by waiting_since, order_code limit 1`.execute(db);
-  return { ...(counted[0] ?? { lines: 0, orders: 0, products: 0 }), oldest: oldest[0] };
+  const counted = await db
+    .selectFrom('sync.waiting_lines')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('lines'),
+      sql<number>`count(distinct order_code)`.as('orders'),
+      sql<number>`count(distinct product_code)`.as('products'),
+    ])
+    .executeTakeFirstOrThrow();
+  const oldest = await db
+    .selectFrom('sync.waiting_lines')
+    .select(['order_code as orderCode', 'line_code as lineCode', 'product_code as productCode'])
+    .select('waiting_since as since')
+    .orderBy('waiting_since')
+    .orderBy('order_code')
+    .limit(1)
+    .executeTakeFirst();
+  return { ...counted, oldest };
 }
 
 export type WaitingForGrades = {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CompiledQuery, sql } from 'kysely';
 import { openBatch } from './batch.ts';
 import { asStorableJson, type NewDeadLetter, putDeadLetter } from './dead-letters.ts';
 import { type Db, statement } from './index.ts';
 import { LeaseLostError } from './leases.ts';
 import { type LineLink, type OrderLink, type OtherLease, orderLines, otherLeases } from './order-links.ts';
 import { type LineChange, lineColumns, type PushRecord, recordColumns } from './order-record.ts';
-import { sql } from './sql.ts';
 
 /** An order that this process alone may push until the lease expires. */
 export type Lease = Readonly<{ orderCode: string; token: string }>;
@@ -39,13 +39,15 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const saveSql = await withLineLinks('save_order_lines');
   const recordSql = await withLineLinks('record_orders');
   const forgetSql = await statement('forget_orders');
+  const rows = async <Row>(text: string, values: unknown[]) =>
+    (await db.executeQuery<Row>(CompiledQuery.raw(text, values))).rows;
 
   /** Runs a statement that returns the code of each order whose lease is still ours. */
   const whereOurs =
     (text: string, ...more: unknown[]) =>
     async (items: readonly { order_code: string; token: string }[]) => {
-      const ours = await db.query<{ orderCode: string }>(text, [asStorableJson(items), ...more]);
-      const codes = new Set(ours.rows.map((row) => row.orderCode));
+      const ours = await rows<{ orderCode: string }>(text, [asStorableJson(items), ...more]);
+      const codes = new Set(ours.map((row) => row.orderCode));
       return items.map((item) => codes.has(item.order_code));
     };
 
@@ -77,10 +79,11 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
 
   /** Returns leases that nobody has used. */
   const giveBack = (tokens: readonly string[]) =>
-    sql`
-      update sync.order_links set lease_owner = null, lease_expires_at = null where lease_owner = any(${tokens})`.execute(
-      db,
-    );
+    db
+      .updateTable('sync.order_links')
+      .where('lease_owner', 'in', tokens)
+      .set({ lease_owner: null, lease_expires_at: null })
+      .execute();
 
   const lease = openBatch(async (codes: string[]) => {
     // Tokens of this attempt alone: those of an attempt that failed may be returned later.
@@ -90,7 +93,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     let lines: Map<string, LineLink[]>;
     let others: Map<string, OtherLease>;
     try {
-      leased = (await db.query<(typeof leased)[number]>(leaseSql, [JSON.stringify(items), leaseMs])).rows;
+      leased = await rows(leaseSql, [JSON.stringify(items), leaseMs]);
       const isOurs = new Set(leased.map((row) => row.token));
       lines = await orderLines(
         db,
@@ -168,22 +171,29 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
       error: Pick<PushRecord, 'fingerprint' | 'failedPushes'> & { retryAfterMs: number; deadLetter: NewDeadLetter },
     ): Promise<void> {
       const { fingerprint, failedPushes, retryAfterMs, deadLetter } = error;
-      await db.transaction(async (trx) => {
+      await db.transaction().execute(async (trx) => {
         await putDeadLetter(trx, deadLetter);
-        await sql`
-          update sync.order_links
-          set fingerprint = ${fingerprint}, failures = 1, failed_pushes = ${failedPushes}, pushed_at = clock_timestamp(),
-            retry_at = clock_timestamp() + ${retryAfterMs} * interval '1 millisecond', lines_unsure = true,
-            removals_wanted = 0 ${leased.isWriteUnderWay ? sql`` : sql`, lease_owner = null, lease_expires_at = null`}
-          where order_code = ${leased.orderCode} and lease_owner = ${leased.token}`.execute(trx);
+        await trx
+          .updateTable('sync.order_links')
+          .where('order_code', '=', leased.orderCode)
+          .where('lease_owner', '=', leased.token)
+          .set({ fingerprint, failures: 1, failed_pushes: failedPushes, pushed_at: sql`clock_timestamp()` })
+          .set({ retry_at: sql`clock_timestamp() + ${retryAfterMs} * interval '1 millisecond'` })
+          .set({ lines_unsure: true, removals_wanted: 0 })
+          .$if(!leased.isWriteUnderWay, (update) => update.set({ lease_owner: null, lease_expires_at: null }))
+          .execute();
       });
     },
 
     /** Whether another order of the shop is linked to this order of the service: its code may only be written otherwise. */
     async isLinkedTwice(orderId: number, orderCode: string): Promise<boolean> {
-      const { rows } = await sql`
-        select from sync.order_links where order_id = ${orderId} and order_code <> ${orderCode} limit 1`.execute(db);
-      return rows.length > 0;
+      const other = await db
+        .selectFrom('sync.order_links')
+        .where('order_id', '=', orderId)
+        .where('order_code', '<>', orderCode)
+        .select('order_code')
+        .executeTakeFirst();
+      return other !== undefined;
     },
 
     /** Forgets an order that was deleted at the service. False: the lease is lost. */
@@ -204,16 +214,21 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
       if (isWriteUnderWay) return;
       await returnSurely(async () => {
         if (!wasSent) {
-          await sql`
-            delete from sync.order_links
-            where order_code = ${orderCode} and lease_owner = ${token} and pushed_at is null and order_id is null`.execute(
-            db,
-          );
+          await db
+            .deleteFrom('sync.order_links')
+            .where('order_code', '=', orderCode)
+            .where('lease_owner', '=', token)
+            .where('pushed_at', 'is', null)
+            .where('order_id', 'is', null)
+            .execute();
         }
-        await sql`
-          update sync.order_links
-          set lease_owner = null, lease_expires_at = null ${wasSent ? sql`, fingerprint = null, lines_unsure = true` : sql``}
-          where order_code = ${orderCode} and lease_owner = ${token}`.execute(db);
+        await db
+          .updateTable('sync.order_links')
+          .where('order_code', '=', orderCode)
+          .where('lease_owner', '=', token)
+          .set({ lease_owner: null, lease_expires_at: null })
+          .$if(wasSent, (update) => update.set({ fingerprint: null, lines_unsure: true }))
+          .execute();
       });
     },
   };

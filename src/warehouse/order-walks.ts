@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /**
  * The first push of a shop with a change feed: a walk over all orders by code, which a run that was interrupted goes on with.

@@ -1,5 +1,5 @@
+import { CompiledQuery, sql } from 'kysely';
 import type { Db, Warehouse } from './index.ts';
-import { sql } from './sql.ts';
 
 /** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
 type ProductRecord = { product_code?: unknown; product_id?: unknown } | null;
@@ -15,7 +15,7 @@ export async function learnProducts(warehouse: Warehouse, records: Iterable<Prod
   }
   if (pairs.size === 0) return;
   const rows = [...pairs].map(([product_code, product_id]) => ({ product_code, product_id }));
-  await warehouse.db.query(warehouse.statements.learnProducts, [JSON.stringify(rows)]);
+  await warehouse.db.executeQuery(CompiledQuery.raw(warehouse.statements.learnProducts, [JSON.stringify(rows)]));
   for (const [code, id] of pairs) knownProducts.set(code, id);
 }
 

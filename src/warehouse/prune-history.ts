@@ -1,7 +1,7 @@
+import { sql } from 'kysely';
 import { joinOldSpans } from './export-windows.ts';
 import { type Db, inTransaction } from './index.ts';
 import { compactMonthChanges } from './month-changes.ts';
-import { sql } from './sql.ts';
 
 /** Days for which runs, late reviews and all captures of the overview are kept. */
 const keptDays = 90;

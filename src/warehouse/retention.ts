@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** Days that resolved dead letters and the errors of runs are kept. docs/privacy.md names them. */
 export const reasonDays = 90;

@@ -1,10 +1,10 @@
+import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../base/errors.ts';
 import type { Span } from '../base/time/span.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
 import { keyOf, putDeadLetter } from './dead-letters.ts';
 import { type Db, inTransaction, isDeadlock, type Statements, type Warehouse } from './index.ts';
 import { originalField, printed, splitRecords, storableRecord, withField } from './record-text.ts';
-import { sql } from './sql.ts';
 
 /** Numbers of reviews. */
 export type Landed = { inserted: number; updated: number; unchanged: number; refused: number };
@@ -90,7 +90,7 @@ function landedOf({ inserted, updated }: Row, count: number): Landed {
 const namesOf = (check: PageCheck): string[] => [...check.fields, originalField];
 
 async function land(trx: Db, statements: Statements, body: string, check: PageCheck): Promise<Row> {
-  const { rows } = await trx.query<Row>(statements.landReviews, [body, namesOf(check)]);
+  const { rows } = await trx.executeQuery<Row>(CompiledQuery.raw(statements.landReviews, [body, namesOf(check)]));
   const row = rows[0];
   if (!row) throw new Error('land_reviews.sql gave no row');
   return row;

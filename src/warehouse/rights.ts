@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Warehouse } from './index.ts';
-import { sql } from './sql.ts';
 
 export type Rights = {
   /** Schemas in which every role of the database may create functions. Postgres 14 and older made `public` one. */

@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
 import type { Axis, DeadLetterKind } from './schema.ts';
-import { sql } from './sql.ts';
 
 /** Spans of reviews that a run read and proved, summed up. */
 export type RunWindows = {

@@ -1,7 +1,7 @@
+import { sql } from 'kysely';
 import type { WaitSeconds } from '../base/waits.ts';
 import type { Db } from './index.ts';
 import type { RunOutcome, RunReason } from './schema.ts';
-import { sql } from './sql.ts';
 
 export type Run = {
   id: string;
@@ -53,11 +53,17 @@ export type RunEnd = {
 };
 
 export async function finishRun(db: Db, id: string, end: RunEnd): Promise<void> {
-  await sql`
-    update sync.runs
-    set finished_at = ${end.finishedAt}, outcome = ${end.outcome}, counts = ${JSON.stringify(end.counts)},
-      reason = ${end.reason ?? null}, error = ${end.error ?? null}
-    where id = ${id}`.execute(db);
+  await db
+    .updateTable('sync.runs')
+    .set({
+      finished_at: end.finishedAt,
+      outcome: end.outcome,
+      counts: JSON.stringify(end.counts),
+      reason: end.reason ?? null,
+      error: end.error ?? null,
+    })
+    .where('id', '=', id)
+    .execute();
 }
 
 /** Adds seconds to what a run has waited. */
@@ -103,9 +109,12 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
 
 /** Records that a run failed. Does nothing where the run has ended already. */
 export async function failRun(db: Db, id: string, end: { finishedAt: Date; error: string }): Promise<void> {
-  await sql`
-    update sync.runs set finished_at = ${end.finishedAt}, outcome = 'failed', counts = '{}', error = ${end.error}
-    where id = ${id} and finished_at is null`.execute(db);
+  await db
+    .updateTable('sync.runs')
+    .set({ finished_at: end.finishedAt, outcome: 'failed', counts: '{}', error: end.error })
+    .where('id', '=', id)
+    .where('finished_at', 'is', null)
+    .execute();
 }
 
 /**
@@ -113,30 +122,26 @@ export async function failRun(db: Db, id: string, end: { finishedAt: Date; error
  * ended between the read of its row and the look at its job.
  */
 export async function abandonRun(db: Db, id: string, finishedAt: Date): Promise<void> {
-  await sql`
-    update sync.runs set finished_at = ${finishedAt}, outcome = 'abandoned'
-    where id = ${id} and finished_at is null`.execute(db);
+  await db
+    .updateTable('sync.runs')
+    .set({ finished_at: finishedAt, outcome: 'abandoned' })
+    .where('id', '=', id)
+    .where('finished_at', 'is', null)
+    .execute();
 }
 
-const runs = sql`
-  select id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error, waits
-  from sync.runs`;
-
 /** Runs that have not ended, the oldest first: running, or lost by the queue. */
-export async function openRuns(db: Db): Promise<Run[]> {
-  const { rows } = await sql<Run>`${runs} where finished_at is null order by started_at`.execute(db);
-  return rows;
+export function openRuns(db: Db): Promise<Run[]> {
+  return runs(db).where('finished_at', 'is', null).orderBy('started_at').execute();
 }
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
 export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
   // Each half reads `limit` rows of its own index. One sort over both would read every run.
+  const newest = (ended: 'is' | 'is not') =>
+    runs(db).where('finished_at', ended, null).orderBy('started_at', 'desc').limit(limit);
   const { rows } = await sql<Run>`
-    select * from (
-      (${runs} where finished_at is null order by started_at desc limit ${limit})
-      union all
-      (${runs} where finished_at is not null order by started_at desc limit ${limit})
-    ) as newest
+    select * from (${newest('is')} union all ${newest('is not')}) as newest
     order by "finishedAt" is null desc, "startedAt" desc
     limit ${limit}`.execute(db);
   return rows;
@@ -153,14 +158,21 @@ export async function newestEnded(db: Db): Promise<Run[]> {
     )
     select newest.*
     from jobs
-    cross join lateral (
-      ${runs} where finished_at is not null and job = jobs.job order by started_at desc limit 1
-    ) as newest
+    cross join lateral ${runs(db)
+      .where('finished_at', 'is not', null)
+      .where('job', '=', sql<string>`jobs.job`)
+      .orderBy('started_at', 'desc')
+      .limit(1)} as newest
     order by job`.execute(db);
   return rows;
 }
 
-export async function findRun(db: Db, id: string): Promise<Run | undefined> {
-  const { rows } = await sql<Run>`${runs} where id = ${id}`.execute(db);
-  return rows[0];
+export function findRun(db: Db, id: string): Promise<Run | undefined> {
+  return runs(db).where('id', '=', id).executeTakeFirst();
 }
+
+const runs = (db: Db) =>
+  db
+    .selectFrom('sync.runs')
+    .select(['id', 'job', 'key', 'trigger', 'started_at as startedAt', 'finished_at as finishedAt'])
+    .select(['outcome', 'reason', 'counts', 'error', 'waits']);

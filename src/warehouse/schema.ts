@@ -1,9 +1,119 @@
-/** Which date of a review a window is over. */
-export type Axis = 'created' | 'updated';
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { WaitSeconds } from '../base/waits.ts';
+
+/** The tables as Kysely sees them; sql/warehouse/ explains each column. Only what TypeScript touches is listed. */
+export type Database = {
+  'sync.cursors': Cursors;
+  'sync.runs': Runs;
+  'sync.export_windows': ExportWindows;
+  'sync.dead_letters': DeadLetters;
+  'sync.order_links': OrderLinks;
+  'sync.sub_order_links': SubOrderLinks;
+  'sync.waiting_lines': WaitingLines;
+  'sync.leases': Leases;
+  'sync.product_links': ProductLinks;
+  'sync.user_grade_links': UserGradeLinks;
+  'sync.category_links': CategoryLinks;
+  'warehouse.review_overview': ReviewOverview;
+};
+
+/** Written as a Date or by the database's clock. */
+type Moment = ColumnType<Date, Date | undefined, Date>;
+type Json = JSONColumnType<Record<string, unknown>>;
+
+type Cursors = { flow: 'orders' | 'reviews'; position: Json; updated_at: Moment };
 
 export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
 
 /** Why a run is incomplete. Where several reasons apply, the first of this list. */
 export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
 
+type Runs = {
+  id: string;
+  job: string;
+  key: string | null;
+  trigger: 'schedule' | 'command';
+  started_at: Date;
+  finished_at: ColumnType<Date | null, undefined, Date>;
+  outcome: ColumnType<RunOutcome | null, undefined, RunOutcome>;
+  reason: ColumnType<RunReason | null, undefined, RunReason | null>;
+  counts: ColumnType<Record<string, number>, undefined, string>;
+  error: ColumnType<string | null, undefined, string | null>;
+  waits: ColumnType<WaitSeconds | null, undefined, never>;
+};
+
+export type Axis = 'created' | 'updated';
+
+type ExportWindows = {
+  id: Generated<number>;
+  run_id: string;
+  axis: Axis;
+  start_at: Date;
+  end_at: Date;
+  pages: number;
+  reviews: number;
+  requests: number;
+  started_at: Date;
+  finished_at: Date;
+};
+
 export type DeadLetterKind = 'order' | 'order_line' | 'category' | 'user_grade' | 'review' | 'webhook';
+
+type DeadLetters = {
+  id: Generated<number>;
+  kind: DeadLetterKind;
+  key: string;
+  reason: string;
+  payload: ColumnType<unknown, string, string>;
+  attempts: Generated<number>;
+  first_failed_at: Moment;
+  last_failed_at: Moment;
+  resolved_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  order_code: string | null;
+  checked_at: Moment;
+};
+
+type OrderLinks = {
+  order_code: string;
+  order_id: number | null;
+  fingerprint: string | null;
+  failures: Generated<number>;
+  failed_pushes: Generated<number>;
+  retry_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  lines_unsure: boolean;
+  removals_held: Generated<boolean>;
+  removals_wanted: Generated<number>;
+  removals_run: string | null;
+  contact_hash: string | null;
+  contact_sent: Generated<boolean>;
+  sent_fields: string[] | null;
+  user_grade_code: string | null;
+  user_grade_id: number | null;
+  lease_owner: string | null;
+  lease_expires_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  shop_updated_at: ColumnType<Date | null, string | null | undefined, string | null>;
+  first_pushed_at: Moment;
+  pushed_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+};
+
+type SubOrderLinks = {
+  order_code: string;
+  line_code: string;
+  sub_order_id: number | null;
+  content: ColumnType<unknown, string, string>;
+  ids_before: ColumnType<number[] | null, string | null, string | null>;
+  was_sent_again: Generated<boolean>;
+  linked_at: Moment;
+};
+
+type WaitingLines = { order_code: string; line_code: string; product_code: string; waiting_since: Moment };
+type Leases = { key: string; owner: string; expires_at: Date };
+type ProductLinks = { product_code: string; product_id: number; linked_at: Moment };
+type UserGradeLinks = { user_grade_code: string; user_grade_id: number; fingerprint: string; linked_at: Moment };
+type CategoryLinks = { category_code: string; category_id: number; fingerprint: string; linked_at: Moment };
+
+type ReviewOverview = {
+  captured_at: Date;
+  first_review_created_at: Date | string | null;
+  last_review_created_at: Date | string | null;
+};

@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import type { Db } from './index.ts';
-import { sql } from './sql.ts';
 
 /** The shop queries that say what an order is. changed_orders.sql only says when to look. */
 const files = ['orders', 'order_lines'] as const;

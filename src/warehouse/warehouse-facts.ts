@@ -1,6 +1,6 @@
+import { sql } from 'kysely';
 import type { Warehouse } from './index.ts';
 import { pendingMigrations, unknownMigrations } from './migrate.ts';
-import { sql } from './sql.ts';
 
 export type WarehouseFacts = {
   version: string;
@@ -62,12 +62,12 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
  * @throws the error of the database where a table, a column, a right or disk space is missing.
  */
 export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
-  const attempt = db.transaction(async (trx) => {
+  const attempt = db.transaction().execute(async (trx) => {
     await sql`set local statement_timeout to '20s'`.execute(trx);
     await sql`set local lock_timeout to '5s'`.execute(trx);
     for (const text of [statements.landReviews, statements.compareReviews, statements.learnProducts]) {
-      await trx.query(`prepare review_sync_doctor as ${text}`);
-      await trx.query('deallocate review_sync_doctor');
+      await sql.raw(`prepare review_sync_doctor as ${text}`).execute(trx);
+      await sql.raw('deallocate review_sync_doctor').execute(trx);
     }
     // A single row may still fit into an existing file when the disk is full.
     await sql`create temporary table review_sync_doctor on commit drop as

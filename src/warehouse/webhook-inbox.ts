@@ -1,5 +1,5 @@
+import { sql } from 'kysely';
 import { type Db, inTransaction } from './index.ts';
-import { sql } from './sql.ts';
 
 export type Waiting = { id: number; receivedAt: Date; body: string; attempts: number };
 

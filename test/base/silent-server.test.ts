@@ -15,7 +15,7 @@ const silenceMs = 4000;
 const systems: Record<string, (url: string) => Promise<{ work(): Promise<unknown>; close(): Promise<unknown> }>> = {
   async warehouse(url) {
     const warehouse = await openWarehouse({ url, connections: 1, silenceMs });
-    const work = () => warehouse.db.transaction((trx) => trx.query('select id from sync.runs'));
+    const work = () => warehouse.db.transaction().execute((trx) => trx.selectFrom('sync.runs').select('id').execute());
     return { work, close: () => warehouse.close() };
   },
   async 'Postgres queue'(url) {

@@ -33,7 +33,7 @@ test.each(['--help', '--version'])('%s loads commander and nothing else', async 
 
 test('status loads neither HTTP client, server, Redis client, MySQL client, request ceiling nor OpenTelemetry', async () => {
   const loaded = await packagesOf('status');
-  expect(loaded).toEqual(expect.arrayContaining(['bullmq', 'commander', 'pg']));
+  expect(loaded).toEqual(expect.arrayContaining(['commander', 'kysely', 'pg']));
   for (const name of ['undici', 'fastify', 'ioredis', 'mysql2', 'rate-limiter-flexible', '@opentelemetry/api']) {
     expect(loaded).not.toContain(name);
   }

@@ -1,10 +1,10 @@
+import { Kysely, PostgresDialect } from 'kysely';
 import pLimit from 'p-limit';
 import { openLog } from '../../src/base/log.ts';
 import type { Span } from '../../src/base/time/span.ts';
 import { openReviewApi, type ReviewApi } from '../../src/review-api/index.ts';
 import type { ExportDeps } from '../../src/reviews/export-window.ts';
 import { type Db, openWarehouse } from '../../src/warehouse/index.ts';
-import { openDb } from '../../src/warehouse/sql.ts';
 import { alive, type Calls, deadlyPool } from './deadly-pool.ts';
 
 export type ExportProcess = ExportDeps & { reviews: ReviewApi['reviews']; db: Db; plausible: Span };
@@ -24,7 +24,7 @@ export async function inExportProcess(
 ): Promise<void> {
   const opened = await openWarehouse({ url, connections: 4 });
   const pool = deadlyPool(opened.pool, calls);
-  const db = openDb(pool);
+  const db: typeof opened.db = new Kysely({ dialect: new PostgresDialect({ pool }) });
   const abort = new AbortController();
   const api = openReviewApi({
     baseUrl: service,

@@ -1,3 +1,4 @@
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { addCounts } from '../../src/base/counts.ts';
@@ -7,9 +8,9 @@ import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../../sr
 import { openReviewApi } from '../../src/review-api/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop } from '../../src/shop/index.ts';
+import type { Db } from '../../src/warehouse/index.ts';
 import { waitingLines } from '../../src/warehouse/order-revisits.ts';
 import { openOrderStore } from '../../src/warehouse/order-store.ts';
-import { openDb } from '../../src/warehouse/sql.ts';
 import { cloneDatabase, createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls, deadlyPool } from '../harness/deadly-pool.ts';
 import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
@@ -56,7 +57,7 @@ type Urls = typeof templates;
 /** One whole run, in this process. A death ends it: from then on no statement and no request of it has any effect. */
 async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record<string, number>> {
   const pool = new pg.Pool({ connectionString: urls.warehouse, max: 4, types: { getTypeParser: int8AsNumber } });
-  const db = openDb(deadlyPool(pool, calls));
+  const db = new Kysely({ dialect: new PostgresDialect({ pool: deadlyPool(pool, calls) }) }) as unknown as Db;
   const shop = openShop({ url: urls.shop, sqlDir: queries, connections: 2 });
   const abort = new AbortController();
   const api = openReviewApi({

@@ -126,7 +126,9 @@ test('a BI user who holds every advisory lock that it can guess stops neither al
   expect(await query(url, locks)).toEqual([{ n: 0 }]);
   const warehouse = await openWarehouse({ url, connections: 1 });
   onTestFinished(() => warehouse.close());
-  const entered = await warehouse.db.transaction((trx) => enterAlerts(trx, [{ key: 'a', message: 'b' }], new Date()));
+  const entered = await warehouse.db
+    .transaction()
+    .execute((trx) => enterAlerts(trx, [{ key: 'a', message: 'b' }], new Date()));
   expect(entered?.raised).toMatchObject([{ key: 'a' }]);
 });
 

@@ -108,7 +108,9 @@ test('the lag comes from the runs that moved a cursor, back to the last one befo
 });
 
 test('a statement of the page that takes too long is cut off, and the connection keeps no limit', async () => {
-  const slow = withStatementTimeout(warehouse.db, 50, (trx) => trx.query('select pg_sleep(60)'));
+  const slow = withStatementTimeout(warehouse.db, 50, async (trx) => {
+    await trx.selectNoFrom((eb) => eb.fn<string>('pg_sleep', [eb.val(60)]).as('slept')).execute();
+  });
   await expect(slow).rejects.toMatchObject({ code: '57014' });
   const { rows } = await warehouse.pool.query('show statement_timeout');
   expect(rows).toEqual([{ statement_timeout: '0' }]);
