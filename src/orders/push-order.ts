@@ -81,7 +81,9 @@ export async function pushOrder(deps: PushDeps, given: DesiredOrder, readAt: Dat
   let desired: DesiredOrder | undefined;
   try {
     const isStale = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
-    desired = isStale ? await deps.readAgain(code) : given;
+    // What another run has noted since is that run's to count.
+    const isCountedElsewhere = isStale && deps.policy.removals === 'approved';
+    desired = isCountedElsewhere ? undefined : isStale ? await deps.readAgain(code) : given;
     if (!desired || isUnchanged(desired, leased.link, deps.policy)) {
       await deps.store.release(leased, { wasSent });
       return { kind: 'ended', counts: desired ? { orders_unchanged: 1 } : {} };
@@ -166,9 +168,12 @@ function difference(
   return isAllowed ? diff : { ...diff, remove: [] };
 }
 
-/** What was approved is what an earlier push took note of: the shop may have lost more lines since. */
+/**
+ * What was approved is what an earlier push took note of: the shop may have lost more lines since, and another run may have held
+ * it back.
+ */
 const mayRemove = ({ removals }: PushPolicy, { link }: LeasedOrder, wanted: number): boolean =>
-  removals === 'all' || (removals === 'approved' && wanted <= link.removalsWanted);
+  removals === 'all' || (removals === 'approved' && !link.removalsHeld && wanted <= link.removalsWanted);
 
 /** The second look for a double has taken place: no third one is needed, unless a double could not be removed. */
 function forgetSentAgain({ lines }: LeasedOrder, attempt: PushAttempt): void {

@@ -118,7 +118,7 @@ export async function forgetWaiting(db: Db, orderCodes: readonly string[]): Prom
   await sql`delete from sync.waiting_lines where order_code = any(${orderCodes})`.execute(db);
   await sql`
     update sync.order_links set user_grade_code = null, user_grade_id = null, fingerprint = null, retry_at = null,
-      removals_wanted = 0
+      removals_wanted = 0, removals_held = false
     where order_code = any(${orderCodes})
       and (fingerprint is not null or user_grade_code is not null or retry_at is not null or removals_wanted > 0)`.execute(
     db,

@@ -179,7 +179,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
           .where('lease_owner', '=', leased.token)
           .set({ fingerprint, failures: 1, failed_pushes: failedPushes, pushed_at: sql`clock_timestamp()` })
           .set({ retry_at: sql`clock_timestamp() + ${retryAfterMs} * interval '1 millisecond'` })
-          .set({ lines_unsure: true, removals_wanted: 0 })
+          .set({ lines_unsure: true, removals_wanted: sql`case when removals_held then removals_wanted else 0 end` })
           .$if(!leased.isWriteUnderWay, (update) => update.set({ lease_owner: null, lease_expires_at: null }))
           .execute();
       });

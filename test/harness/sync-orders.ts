@@ -35,7 +35,8 @@ export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> 
   return addCounts(counts);
 }
 
-function sliceDeps({ api, shop, warehouse, orderStore, log, now, config }: App, more: Partial<SliceDeps> = {}) {
+/** What a push of this process needs, with short waits. */
+export function sliceDeps({ api, shop, warehouse, orderStore, log, now, config }: App, more: Partial<SliceDeps> = {}) {
   return {
     api,
     shop,

@@ -1,8 +1,14 @@
 import { afterEach, expect, test } from 'vitest';
+import type { PushPolicy } from '../../src/orders/desired-order.ts';
+import { pushStep } from '../../src/orders/push-slice.ts';
 import { isUnusual } from '../../src/orders/removal-guard.ts';
 import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/sync-orders.ts';
+import { warehouseNow } from '../../src/warehouse/links.ts';
+import { holdRemovals, removalsHeld } from '../../src/warehouse/order-removals.ts';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { Fate } from '../harness/rule-proxy.ts';
+import { sliceDeps } from '../harness/sync-orders.ts';
 
 const open: OrderWorld[] = [];
 afterEach(async () => {
@@ -204,4 +210,96 @@ test('one run with --allow-removals reads all orders whose removals were held ba
   expect(await read('all')).toEqual({ codes: 2500, most: 2000 });
   await world.warehouse('update sync.order_links set removals_held = true, removals_wanted = 1');
   expect(await read('usual')).toEqual({ codes: 2000, most: 2000 });
+});
+
+/** One push of order O1 by a run. @param waits called when another process has the lease. */
+async function pushOf(world: OrderWorld, runId: string, removals: PushPolicy['removals'], waits = () => {}) {
+  const app = await world.openApp();
+  const plannedAt = (await warehouseNow(app.warehouse.db)).toISOString();
+  const step = { codes: ['O1'], contact: 'young' as const, removals, ...(removals === 'approved' && { plannedAt }) };
+  return () => pushStep(sliceDeps(app, { runId, onWait: waits }), step);
+}
+
+const remembered = `select removals_wanted as wanted, removals_held as "isHeld", removals_run as run
+  from sync.order_links where order_code = 'O1'`;
+
+test('a run that waits for an order removes only what it has counted, not what the other run has noted meanwhile', async () => {
+  const world = await orderWorld(1);
+  await world.shop(`insert into l (order_code, line_code, product_id) select 'O1', n::text, 1 from generate_series(3, 9) n;
+    ${touch}`);
+  await world.sync();
+  await world.shop(`delete from l where line_code = '9'`);
+  await (await pushOf(world, 'mine', 'usual'))();
+  const [isWaiting, isPosting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  world.serviceRule(async (): Promise<Fate> => {
+    isPosting.resolve();
+    await isWaiting.promise;
+    return 'pass';
+  });
+  await world.shop(`delete from l where line_code > '2'`);
+  const other = (await pushOf(world, 'other', 'usual'))();
+  await isPosting.promise;
+  await (await pushOf(world, 'mine', 'approved', isWaiting.resolve))();
+  await other;
+  expect(await world.atService(subOrders)).toEqual([{ n: 9 }]);
+  expect(await world.warehouse(remembered)).toEqual([{ wanted: 7, isHeld: false, run: 'other' }]);
+});
+
+test('what another run has held back since it was counted is not removed', async () => {
+  const world = await orderWorld(1);
+  await world.shop(`delete from l where line_code = '2'`);
+  await (await pushOf(world, 'mine', 'usual'))();
+  const approved = await pushOf(world, 'mine', 'approved');
+  const { warehouse } = await world.openApp();
+  await holdRemovals(warehouse.db, 'other', { codes: ['O1'], reason: 'far more than usual' });
+  await approved();
+  expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
+});
+
+test('a push that began before its order was held back does not undo that', async () => {
+  const world = await orderWorld(1);
+  await world.shop(`delete from l where line_code = '2'`);
+  await (await pushOf(world, 'mine', 'usual'))();
+  const { warehouse } = await world.openApp();
+  world.serviceRule(async (): Promise<Fate> => {
+    await holdRemovals(warehouse.db, 'mine', { codes: ['O1'], reason: 'far more than usual' });
+    return 'pass';
+  });
+  await world.shop('update o set total_price = 7');
+  await (await pushOf(world, 'other', 'usual'))();
+  expect(await world.warehouse(remembered)).toEqual([{ wanted: 1, isHeld: true, run: 'other' }]);
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1', reason: 'far more than usual' }]);
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
+  await world.sync({ removals: 'all' });
+  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('deletions that were held back are held back again when the orders were gone from the shop for a while', async () => {
+  const world = await orderWorld(30);
+  const environment = { ...world.environment, ORDER_DELETES: 'send' };
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
+  await world.shop('create table kept as select * from o; delete from o');
+  await runCli(['sync', 'orders'], environment);
+  await world.shop('insert into o select * from kept; update o set updated_at = now()');
+  const end = await runCli(['sync', 'orders'], environment);
+  expect(end.stdout + end.stderr).toContain('30 removals of orders and lines are held back');
+  expect(end.status).toBe(1);
+  expect((await runCli(['sync', 'orders', '--allow-removals'], environment)).status).toBe(0);
+  expect(await world.atService('select code from reference_service.orders')).toEqual([]);
+});
+
+test('removals stay held back, and are counted as such, when a later push of the order ends in an error', async () => {
+  const world = await orderWorld(30);
+  await world.shop(`delete from l where line_code = '2'; ${touch}`);
+  await world.sync();
+  const { warehouse, orderStore } = await world.openApp();
+  const leased = await orderStore.lease('O1');
+  if ('leasedBy' in leased) throw new Error('the order is leased');
+  const deadLetter = { kind: 'order' as const, key: 'O1', order_code: 'O1', reason: 'an error', payload: {} };
+  await orderStore.recordError(leased, { fingerprint: 'any', failedPushes: 1, retryAfterMs: 1000, deadLetter });
+  expect(await removalsHeld(warehouse.db)).toBe(30);
 });

@@ -1,5 +1,6 @@
 -- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id, dead
 -- letters; and gives the lease back, unless a request may still be under way. Only for orders whose lease is still ours.
+-- Removals that were held back during the push stay so, with their dead letter, while something is to be removed.
 -- $1: one object an order, with the columns of `g`.
 -- @write_line_links: write_line_links.sql.
 with leased as (
@@ -8,8 +9,12 @@ with leased as (
     sent_fields = array(select jsonb_array_elements_text(g.sent_fields)),
     user_grade_code = g.user_grade_code, user_grade_id = g.user_grade_id,
     shop_updated_at = g.shop_updated_at, ordered_at = g.ordered_at, pushed_at = clock_timestamp(),
-    failures = jsonb_array_length(g.dead_letters), failed_pushes = g.failed_pushes,
-    retry_at = clock_timestamp() + g.retry_after_ms * interval '1 millisecond', removals_held = g.removals_held,
+    failed_pushes = g.failed_pushes,
+    failures = greatest(
+      jsonb_array_length(g.dead_letters), (l.removals_held and g.removals_wanted > 0)::integer
+    ),
+    retry_at = clock_timestamp() + g.retry_after_ms * interval '1 millisecond',
+    removals_held = g.removals_held or (l.removals_held and g.removals_wanted > 0),
     removals_wanted = g.removals_wanted, removals_run = g.removals_run,
     lines_unsure = g.lines_unsure,
     lease_owner = case when g.keeps_lease then l.lease_owner end,
@@ -22,7 +27,7 @@ with leased as (
     lines jsonb, drop_links jsonb, waiting jsonb, dead_letters jsonb
   )
   where l.order_code = g.order_code and l.lease_owner = g.token
-  returning l.order_code, g.lines, g.drop_links, g.waiting, g.dead_letters
+  returning l.order_code, l.removals_held, g.lines, g.drop_links, g.waiting, g.dead_letters
 ),
 @write_line_links,
 arrived as (
@@ -41,6 +46,7 @@ closed as (
   from leased o
   where d.order_code = o.order_code and d.resolved_at is null
     and not o.dead_letters @> jsonb_build_array(jsonb_build_object('kind', d.kind, 'key', d.key))
+    and not (o.removals_held and d.kind = 'order')
 ),
 opened as (
   insert into sync.dead_letters as d (kind, key, order_code, reason, payload)
