@@ -29,8 +29,11 @@ export async function warehousePage(url: string): Promise<string> {
     }
     parts.push((await readFile(packagePath('docs', 'warehouse-page', 'lake.md'), 'utf8')).trim());
     for (const schema of schemas) {
-      parts.push(`## Schema \`${schema}\``, await schemaComment(client, schema));
-      parts.push(...relations.filter((relation) => relation.schema === schema).map(drawRelation));
+      const ours = relations.filter((relation) => relation.schema === schema);
+      const shown = ours.filter(({ name }) => schema !== 'sync' || reliedOn.has(name));
+      parts.push(`## Schema \`${schema}\``, await schemaComment(client, schema), ...shown.map(drawRelation));
+      const others = ours.filter((relation) => !shown.includes(relation));
+      if (others.length > 0) parts.push(othersIntro, drawList(others));
     }
     return `${parts.join('\n\n')}\n`;
   } finally {
@@ -59,6 +62,19 @@ const diagrams: readonly [title: string, among: readonly string[]][] = [
   ],
 ];
 
+/** The tables of `sync` whose columns people may rely on. */
+const reliedOn = new Set([
+  'export_windows',
+  'dead_letters',
+  'order_links',
+  'sub_order_links',
+  'product_links',
+  'user_grade_links',
+  'category_links',
+]);
+
+const othersIntro = `The columns of these tables and views may change with any version. \`\\d+\` in psql shows what each means.`;
+
 const questionsIntro = `Each is a file of \`docs/questions\`, run here with the rights of \`bi_reader\` on a sample shop (500 orders, 4,000 reviews,
 up to 30 June 2026), synced by the program itself. The service's summaries of products there are a week older than the reviews.`;
 
@@ -70,6 +86,11 @@ function drawRelation(relation: Relation): string {
   const columns = relation.columns.map(({ name, type, comment }) => row([`\`${name}\``, type, comment ?? '']));
   const head = `### \`${nameOf(relation)}\`\n\n${relation.kind === 'view' ? 'View. ' : ''}${relation.comment ?? ''}`;
   return `${head}\n\n${[row(['column', 'type', 'meaning']), row(['---', '---', '---']), ...columns].join('\n')}`;
+}
+
+function drawList(relations: readonly Relation[]): string {
+  const lines = relations.map((relation) => row([`\`${nameOf(relation)}\``, relation.comment ?? '']));
+  return [row(['table or view', 'holds']), row(['---', '---']), ...lines].join('\n');
 }
 
 const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
