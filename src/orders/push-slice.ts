@@ -2,15 +2,10 @@ import { addCounts, type Counts } from '../base/counts.ts';
 import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
-import {
-  forgetFingerprints,
-  type NewDeadLetter,
-  putDeadLetter,
-  resolveOrderDeadLetters,
-} from '../warehouse/dead-letters.ts';
+import { type NewDeadLetter, putDeadLetter, resolveOrderDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
-import { type OrderLink, orderLinks } from '../warehouse/order-links.ts';
+import { forgetFingerprints, type OrderLink, orderLinks } from '../warehouse/order-links.ts';
 import { forgetWaiting, resolveUnchanged } from '../warehouse/order-revisits.ts';
 import { type DesiredOrder, desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { type PreparedOrder, prepareOrder } from './prepare-order.ts';

@@ -1,6 +1,6 @@
 import { addCounts, type Counts } from '../base/counts.ts';
 import { warehouseNow } from '../warehouse/links.ts';
-import { markOrdersUnsure } from '../warehouse/order-repairs.ts';
+import { markOrdersUnsure } from '../warehouse/order-links.ts';
 import { planRemovals, stepsOf } from './plan-steps.ts';
 import { pushStep, type SliceDeps } from './push-slice.ts';
 

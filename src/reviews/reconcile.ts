@@ -3,7 +3,7 @@ import { IncompleteError } from '../base/errors.ts';
 import { countMissedBy, suspects } from '../warehouse/absent-reviews.ts';
 import { coveredSpans, windowTotals } from '../warehouse/export-windows.ts';
 import { dueGaps, gapsProblem } from '../warehouse/open-gaps.ts';
-import { pruneHistory } from '../warehouse/prune-history.ts';
+import { pruneHistory } from '../warehouse/retention.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { allSpans, type BoundsDeps, captureOverview } from './review-bounds.ts';

@@ -4,8 +4,9 @@ import type { DayRange } from '../base/time/day-range.ts';
 import { dayOf, type Second, type Span } from '../base/time/span.ts';
 import type { ReviewApi } from '../review-api/index.ts';
 import { type Absent, absentIn } from '../warehouse/absent-reviews.ts';
-import { comparePage, countByMonth, type Difference, databaseNow } from '../warehouse/compare-reviews.ts';
+import { comparePage, countByMonth, type Difference } from '../warehouse/compare-reviews.ts';
 import type { Warehouse } from '../warehouse/index.ts';
+import { warehouseNow } from '../warehouse/links.ts';
 import { landPage } from '../warehouse/reviews.ts';
 import { spansOf } from './backfill-reviews.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
@@ -67,7 +68,7 @@ export async function verifyReviews(
     ? await allSpans(warehouse.db, overview, { plausible: deps.plausible })
     : spansOf(range, deps, overview);
   const windows = spans.flatMap((span) => planWindows(span));
-  const since = await databaseNow(warehouse.db);
+  const since = await warehouseNow(warehouse.db);
   const work: Work = {
     deps,
     since,

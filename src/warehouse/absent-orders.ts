@@ -8,18 +8,19 @@ export type KnownOrder = { code: string; orderedAt: Date };
 /** Orders read in one statement. */
 const pageSize = 1000;
 
-/** Pushed orders created in the range, a page at a time. @param range its end is left out; either may be open. */
-export async function* knownOrders(
-  db: Db,
-  range: { start: Second | undefined; end: Second | undefined },
-): AsyncGenerator<KnownOrder[], void, undefined> {
+/** A period of creation. Its end is left out; either bound may be open. */
+type Range = { start: Second | undefined; end: Second | undefined };
+
+const isWithin = ({ start, end }: Range) => sql`ordered_at >= ${start === undefined ? '-infinity' : isoOf(start)}
+  and ordered_at < ${end === undefined ? 'infinity' : isoOf(end)}`;
+
+/** Pushed orders created in the range, a page at a time. */
+export async function* knownOrders(db: Db, range: Range): AsyncGenerator<KnownOrder[], void, undefined> {
   let after: KnownOrder | undefined;
   for (;;) {
-    const from = range.start === undefined ? '-infinity' : isoOf(range.start);
-    const to = range.end === undefined ? 'infinity' : isoOf(range.end);
     const { rows } = await sql<KnownOrder>`
       select order_code as code, ordered_at as "orderedAt" from sync.order_links
-      where ordered_at >= ${from} and ordered_at < ${to}
+      where ${isWithin(range)}
         and (ordered_at, order_code) > (${after?.orderedAt ?? '-infinity'}::timestamptz, ${after?.code ?? ''})
       order by ordered_at, order_code limit ${pageSize}`.execute(db);
     if (rows.length > 0) yield rows;
@@ -69,17 +70,13 @@ export async function forgetAbsentOrders(db: Db, codes: readonly string[]): Prom
 
 export type AbsentOrder = KnownOrder & { firstMissedAt: Date; lastMissedAt: Date; kept: string | null };
 
-/** Absent orders created in the range, its end left out; either may be open. */
-export async function absentOrders(
-  db: Db,
-  range: { start: Second | undefined; end: Second | undefined },
-): Promise<AbsentOrder[]> {
+/** Absent orders created in the range. */
+export async function absentOrders(db: Db, range: Range): Promise<AbsentOrder[]> {
   const { rows } = await sql<AbsentOrder>`
     select order_code as code, ordered_at as "orderedAt", first_missed_at as "firstMissedAt",
       last_missed_at as "lastMissedAt", kept
     from sync.absent_orders
-    where ordered_at >= ${range.start === undefined ? '-infinity' : isoOf(range.start)}
-      and ordered_at < ${range.end === undefined ? 'infinity' : isoOf(range.end)}
+    where ${isWithin(range)}
     order by ordered_at, order_code`.execute(db);
   return rows;
 }

@@ -29,7 +29,7 @@ type Rules = {
  * Which reviews of a page the warehouse lacks or holds otherwise. A page that cannot be compared as a whole is compared
  * record by record.
  *
- * @param since when the comparison began, by the database's clock (`databaseNow`).
+ * @param since when the comparison began, by the database's clock (`warehouseNow`).
  */
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
   const { fields, faults } = page.check;
@@ -77,12 +77,6 @@ async function compare(warehouse: Warehouse, body: Buffer | string, rules: Rules
   const text = warehouse.statements.compareReviews;
   const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values });
   return rows as Difference[];
-}
-
-/** The database's clock, by which `synced_at` is written. */
-export async function databaseNow(db: Db): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  return rows[0]?.now ?? new Date(0);
 }
 
 /** Reviews created in the spans (ends left out) that are not marked deleted, by calendar month in the zone. */

@@ -188,16 +188,6 @@ export async function discardDeadLetters(db: Db, ids: readonly number[]): Promis
   return Number(numAffectedRows);
 }
 
-/** Forgets the fingerprints of these orders, so that the next run pushes them although they have not changed. */
-export async function forgetFingerprints(db: Db, orderCodes: readonly string[]): Promise<void> {
-  if (orderCodes.length === 0) return;
-  await db
-    .updateTable('sync.order_links')
-    .set({ fingerprint: null, retry_at: null })
-    .where('order_code', 'in', orderCodes)
-    .execute();
-}
-
 /** The error of a run that left dead letters. */
 export const deadLettersProblem = (open: number) =>
   `${open} records could not be synced; see them with: npx review-sync dead-letters`;

@@ -20,6 +20,9 @@ export class LeaseLostError extends Error {
 const defaultLeaseMs = 150_000;
 const lookAgainMs = 250;
 
+/** A new holder of a lease: machine, process, and one piece of its work. */
+export const newOwner = () => `${hostname()}:${process.pid}:${randomBytes(6).toString('base64url')}`;
+
 /**
  * Runs `work` under a lease: no other process on this warehouse works under the same key meanwhile. Waits until the lease is
  * free or expires.
@@ -33,7 +36,7 @@ export async function withLease<T>(
   options: { leaseMs?: number; signal?: AbortSignal; onWait?: (holder: { owner: string; until: Date }) => void } = {},
 ): Promise<T> {
   const leaseMs = options.leaseMs ?? defaultLeaseMs;
-  const owner = `${hostname()}:${process.pid}:${randomBytes(6).toString('base64url')}`;
+  const owner = newOwner();
   let hasWaited = false;
   while (!(await take(db, key, owner, leaseMs))) {
     options.signal?.throwIfAborted();

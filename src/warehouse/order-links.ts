@@ -92,3 +92,23 @@ export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map
     ]),
   );
 }
+
+/** Forgets the fingerprints of these orders, so that the next run pushes them although they have not changed. */
+export async function forgetFingerprints(db: Db, orderCodes: readonly string[]): Promise<void> {
+  if (orderCodes.length === 0) return;
+  await db
+    .updateTable('sync.order_links')
+    .set({ fingerprint: null, retry_at: null })
+    .where('order_code', 'in', orderCodes)
+    .execute();
+}
+
+/** Marks what is remembered of these orders as unsure: the next push of each compares it with what the service shows. */
+export async function markOrdersUnsure(db: Db, codes: readonly string[]): Promise<void> {
+  if (codes.length === 0) return;
+  await db
+    .updateTable('sync.order_links')
+    .set({ fingerprint: null, lines_unsure: true })
+    .where('order_code', 'in', codes)
+    .execute();
+}

@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, sql } from 'kysely';
 import { openBatch } from './batch.ts';
 import { asStorableJson, type NewDeadLetter, putDeadLetter } from './dead-letters.ts';
 import { type Db, statement } from './index.ts';
-import { LeaseLostError } from './leases.ts';
+import { LeaseLostError, newOwner } from './leases.ts';
 import { type LineLink, type OrderLink, type OtherLease, orderLines, otherLeases } from './order-links.ts';
 import { type LineChange, lineColumns, type PushRecord, recordColumns } from './order-record.ts';
 
@@ -87,7 +85,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
 
   const lease = openBatch(async (codes: string[]) => {
     // Tokens of this attempt alone: those of an attempt that failed may be returned later.
-    const items = codes.map((code) => ({ order_code: code, token: newToken() }));
+    const items = codes.map((code) => ({ order_code: code, token: newOwner() }));
     const renewedAtMs = performance.now();
     let leased: (OrderLink & { token: string; isNew: boolean })[];
     let lines: Map<string, LineLink[]>;
@@ -236,5 +234,3 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
 
 /** How long to wait before leases are returned again, in milliseconds. */
 const returnAgainMs = 1000;
-
-const newToken = () => `${hostname()}:${process.pid}:${randomBytes(6).toString('base64url')}`;

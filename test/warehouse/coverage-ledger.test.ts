@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { coveredSpans, enterSpans } from '../../src/warehouse/export-windows.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { closeGaps, dueGaps, openGap, openGaps, settleUnwrittenGaps } from '../../src/warehouse/open-gaps.ts';
-import { pruneHistory } from '../../src/warehouse/prune-history.ts';
+import { pruneHistory } from '../../src/warehouse/retention.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 let url: string;
