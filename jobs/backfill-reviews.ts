@@ -1,4 +1,4 @@
-import { readingDeps } from '../src/app/reading-deps.ts';
+import { reviewDeps } from '../src/app/deps.ts';
 import type { DayRange } from '../src/base/time/day-range.ts';
 import { backfillReviewsKey } from '../src/reviews/backfill-key.ts';
 import { planBackfillReviews } from '../src/reviews/backfill-reviews.ts';
@@ -28,7 +28,7 @@ export const backfillReviews = defineRun({
     const since = gaps ? new Date(0) : ((await unfinishedSince(app.warehouse.db, key, app.now())) ?? run.startedAt);
     const isAll = !gaps && range.from === undefined && range.to === undefined;
     return {
-      steps: await planBackfillReviews(readingDeps(app, signal), range, { since }),
+      steps: await planBackfillReviews(reviewDeps(app, signal), range, { since }),
       state: isAll ? { allSince: since.toISOString() } : {},
     };
   },

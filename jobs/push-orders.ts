@@ -1,5 +1,5 @@
 import type { App } from '../src/app/app.ts';
-import { pushDeps } from '../src/app/push-deps.ts';
+import { orderDeps } from '../src/app/deps.ts';
 import { type OrderStep, pushStep } from '../src/orders/push-slice.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { object, oneOf, optionalText, texts } from './payload.ts';
@@ -14,6 +14,6 @@ export const pushOrders: StepJob<App, OrderStep> = {
     return { codes: texts(step, 'codes'), ...optionalText(step, 'plannedAt'), contact, removals };
   },
   async run(app, step, { runId, signal }) {
-    return app.sliceSlots(() => pushStep({ ...pushDeps(app, signal), runId }, step));
+    return app.sliceSlots(() => pushStep({ ...orderDeps(app, signal), runId }, step));
   },
 };

@@ -1,5 +1,5 @@
 import type { App } from '../src/app/app.ts';
-import { readingDeps } from '../src/app/reading-deps.ts';
+import { reviewDeps } from '../src/app/deps.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { exportWindow } from '../src/reviews/export-window.ts';
 import type { Window } from '../src/reviews/read/window.ts';
@@ -23,7 +23,7 @@ export const readWindow: StepJob<App, ReadWindow> = {
     };
   },
   async run(app, { axis, span, findLate = false, findAbsent = false }, { runId, signal }) {
-    const deps = { ...readingDeps(app, signal), warehouse: app.warehouse, slots: app.spanSlots };
+    const deps = reviewDeps(app, signal);
     const counts = await exportWindow(deps, { runId, window: { axis, span }, findLate, findAbsent });
     // A backfill takes hours; until its changes are folded, they make the views of bi slower.
     await foldChanges(app.warehouse.db);

@@ -1,4 +1,4 @@
-import { readingDeps } from '../src/app/reading-deps.ts';
+import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
 import { deleteOutdated } from '../src/warehouse/retention.ts';
 import { defineRun } from './define-run.ts';
@@ -16,11 +16,11 @@ export const reconcileReviews = defineRun({
   completesAlways: true,
   parse: () => ({}),
   async plan(app, _payload, _run, signal) {
-    const windows = await planReconcile(readingDeps(app, signal), { job: name, ...app.config.reconcile });
+    const windows = await planReconcile(reviewDeps(app, signal), { job: name, ...app.config.reconcile });
     return { steps: windows.map((window): ReadWindow => ({ ...window, findLate: true, findAbsent: true })), state: {} };
   },
   async complete(app, _state, run) {
     await deleteOutdated(app.warehouse.db, app.now());
-    return concludeReconcile(readingDeps(app, app.abort.signal), run.id, app.config.reconcile);
+    return concludeReconcile(reviewDeps(app, app.abort.signal), run.id, app.config.reconcile);
   },
 });

@@ -1,5 +1,5 @@
 import type { App } from '../src/app/app.ts';
-import { pushDeps } from '../src/app/push-deps.ts';
+import { orderDeps } from '../src/app/deps.ts';
 import type { Counts } from '../src/base/counts.ts';
 import type { Second } from '../src/base/time/span.ts';
 import type { PushPolicy } from '../src/orders/desired-order.ts';
@@ -43,7 +43,7 @@ const rescanStep: StepJob<App, Step> = {
 async function runRescanStep(app: App, step: Step, at: { runId: string; signal: AbortSignal }): Promise<Counts> {
   const { removals } = step;
   const deps = {
-    ...pushDeps(app, at.signal),
+    ...orderDeps(app, at.signal),
     runId: at.runId,
     removals,
     lookbackMinutes: app.config.orderOverlapMinutes,
@@ -84,6 +84,6 @@ export const rescanOrders = defineRun({
   async complete(app, { start, removals }, run) {
     await pruneMissedOrders(app.warehouse.db, new Date(app.now().getTime() - reasonDays * 86_400_000));
     if (start === undefined) return {};
-    return removeAbsentOrders(pushDeps(app, app.abort.signal), run.id, { before: start, removals });
+    return removeAbsentOrders(orderDeps(app, app.abort.signal), run.id, { before: start, removals });
   },
 });

@@ -1,4 +1,5 @@
 import type { App } from '../src/app/app.ts';
+import { orderDeps } from '../src/app/deps.ts';
 import { addCounts } from '../src/base/counts.ts';
 import { learnFromOrders } from '../src/orders/learn-from-orders.ts';
 import { syncCategories } from '../src/orders/sync-categories.ts';
@@ -11,7 +12,7 @@ const pushCatalog: StepJob<App, Record<string, never>> = {
   name: 'push-catalog',
   parse: () => ({}),
   async run(app, _payload, { signal }) {
-    const deps = { api: app.api, shop: app.shop, db: app.warehouse.db, signal, onWait: app.onWait };
+    const deps = orderDeps(app, signal);
     const learned = await learnFromOrders({ api: app.api, warehouse: app.warehouse, signal });
     return addCounts([await syncCategories(deps), await syncUserGrades(deps), learned]);
   },

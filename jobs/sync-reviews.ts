@@ -1,4 +1,4 @@
-import { readingDeps } from '../src/app/reading-deps.ts';
+import { reviewDeps } from '../src/app/deps.ts';
 import { IncompleteError } from '../src/base/errors.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/sync-reviews.ts';
 import { gapsProblem } from '../src/warehouse/open-gaps.ts';
@@ -16,7 +16,7 @@ export const syncReviews = defineRun({
   parse: () => ({}),
   async plan(app, _payload, run, signal) {
     const options = { overlapMinutes: app.config.reviewOverlapMinutes, allGaps: run.trigger === 'command' };
-    const state = await planSyncReviews(readingDeps(app, signal), options);
+    const state = await planSyncReviews(reviewDeps(app, signal), options);
     return { steps: state.windows.map((window): ReadWindow => ({ ...window, findLate: true })), state };
   },
   async complete(app, state, run, failures) {

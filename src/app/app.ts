@@ -79,12 +79,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   });
   const queues = await openQueues(config.queueUrl);
   opened.defer(() => queues.close());
-  const shop = openShop({
-    url: config.shopDatabaseUrl,
-    sqlDir: config.shopSqlDir,
-    timeZone: config.shopTimeZone,
-    connections: slicesAtATime + 1,
-  });
+  const shop = openShop({ ...config.shop, connections: slicesAtATime + 1 });
   opened.defer(() => shop.close());
   const api = openReviewApi({
     baseUrl: config.api.baseUrl,

@@ -102,15 +102,12 @@ export function reader(environment: Environment, wrong: string[]) {
     return value;
   }
 
-  function list(name: string, isRight: (item: string) => boolean, expected: string): string[] {
+  function integers(name: string): number[] {
     const items = (given(name) ?? '').split(',').flatMap((item) => item.trim() || []);
-    const wrong = items.filter((item) => !isRight(item));
-    if (wrong.length > 0) fail(name, `${expected}, found ${JSON.stringify(wrong[0])}`);
-    return items;
+    const fault = items.find((item) => !/^\d{1,15}$/.test(item));
+    if (fault !== undefined) fail(name, `whole numbers separated by commas, found ${JSON.stringify(fault)}`);
+    return items.map(Number);
   }
-
-  const integers = (name: string) =>
-    list(name, (item) => /^\d{1,15}$/.test(item), 'whole numbers separated by commas').map(Number);
 
   return {
     text,

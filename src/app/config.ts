@@ -3,10 +3,7 @@ import { type Environment, reader } from './config-reader.ts';
 
 /** The configuration of a process, read once from the environment (CONTRACT, "Environment"). */
 export type Config = Readonly<{
-  shopDatabaseUrl: string;
-  shopSqlDir: string;
-  /** Zone of dates without zone in the shop's queries; undefined: the shop has no such dates. */
-  shopTimeZone: string | undefined;
+  shop: Readonly<ShopConfig>;
   warehouseDatabaseUrl: string;
   queueUrl: string;
   api: Readonly<{
@@ -56,6 +53,9 @@ export type Config = Readonly<{
   logLevel: string;
 }>;
 
+/** Whether only this machine reaches what listens on the host. */
+export const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
+
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /**
@@ -70,9 +70,7 @@ export function readConfig(environment: Environment): Config {
   const warehouseDatabaseUrl = read.url('WAREHOUSE_DATABASE_URL', ['postgres:', 'postgresql:']);
   const timeZone = read.timeZone('REVIEW_API_TIME_ZONE', 'Asia/Seoul');
   const config: Config = {
-    shopDatabaseUrl: read.url('SHOP_DATABASE_URL', ['postgres:', 'postgresql:', 'mysql:', 'mariadb:']),
-    shopSqlDir: read.text('SHOP_SQL_DIR', 'sql/shop'),
-    shopTimeZone: read.optionalTimeZone('SHOP_TIME_ZONE'),
+    shop: shopConfig(read),
     warehouseDatabaseUrl,
     queueUrl: read.url('QUEUE_URL', ['redis:', 'rediss:', 'postgres:', 'postgresql:'], warehouseDatabaseUrl),
     api: {
@@ -123,22 +121,22 @@ export function readConfig(environment: Environment): Config {
   return Object.freeze(config);
 }
 
+/** `timeZone`: that of dates without zone in the shop's queries; undefined: the shop has no such dates. */
+export type ShopConfig = { url: string; sqlDir: string; timeZone: string | undefined };
+
 /** What reading the shop needs, and nothing else. @throws UsageError as `readConfig` does. */
-export function readShopConfig(environment: Environment): {
-  url: string;
-  sqlDir: string;
-  timeZone: string | undefined;
-} {
+export function readShopConfig(environment: Environment): ShopConfig {
   const wrong: string[] = [];
-  const read = reader(environment, wrong);
-  const config = {
-    url: read.url('SHOP_DATABASE_URL', ['postgres:', 'postgresql:', 'mysql:', 'mariadb:']),
-    sqlDir: read.text('SHOP_SQL_DIR', 'sql/shop'),
-    timeZone: read.optionalTimeZone('SHOP_TIME_ZONE'),
-  };
+  const config = shopConfig(reader(environment, wrong));
   requireNoneWrong(wrong);
   return config;
 }
+
+const shopConfig = (read: ReturnType<typeof reader>): ShopConfig => ({
+  url: read.url('SHOP_DATABASE_URL', ['postgres:', 'postgresql:', 'mysql:', 'mariadb:']),
+  sqlDir: read.text('SHOP_SQL_DIR', 'sql/shop'),
+  timeZone: read.optionalTimeZone('SHOP_TIME_ZONE'),
+});
 
 function requireNoneWrong(wrong: readonly string[]): void {
   if (wrong.length === 0) return;

@@ -3,6 +3,7 @@ import { backfillReviewsKey } from '../reviews/backfill-key.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
 import { absentOrders, keylessUnknown, ordersWaitingForGrade } from './order-issues.ts';
 import type { StatusReport } from './status-report.ts';
+import { count } from './status-view.ts';
 
 /** Something that needs a person's attention, and the next step. */
 export type Issue = {
@@ -101,7 +102,7 @@ function quiet({ daily }: StatusReport): Issue[] {
     const known = before.filter((n) => n !== null).sort((a, b) => a - b);
     const usual = known[Math.floor(known.length / 2)] ?? 0;
     if (today !== 0 || known.length < 7 || usual < usualAtLeast) return [];
-    const what = `no ${flow} came in the last 24 hours, where ${usual.toLocaleString('en')} a day are usual`;
+    const what = `no ${flow} came in the last 24 hours, where ${count(usual)} a day are usual`;
     const hint =
       flow === 'orders'
         ? 'check whether the shop query still finds orders'

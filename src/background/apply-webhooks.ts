@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { App } from '../app/app.ts';
-import { readingDeps } from '../app/reading-deps.ts';
+import { reviewDeps } from '../app/deps.ts';
+import { openAlarm } from '../base/alarm.ts';
 import { describeError } from '../base/errors.ts';
 import { refreshProducts } from '../reviews/refresh-products.ts';
 import { refreshReviews } from '../reviews/refresh-reviews.ts';
@@ -22,12 +22,11 @@ const lookEveryMs = 5000;
  */
 export function startWebhookApplier(app: App): WebhookApplier {
   const deps = webhookDeps(app);
-  const stop = new AbortController();
-  let woken = new AbortController();
+  const alarm = openAlarm();
+  let isClosing = false;
 
   const loop = async () => {
-    while (!stop.signal.aborted) {
-      woken = new AbortController();
+    while (!isClosing) {
       try {
         const counts = await applyInbox(deps);
         if (counts !== undefined) {
@@ -37,14 +36,15 @@ export function startWebhookApplier(app: App): WebhookApplier {
       } catch (error) {
         deps.log.warn({ error: describeError(error) }, 'the webhook inbox cannot be read; trying again');
       }
-      await delay(lookEveryMs, undefined, { signal: AbortSignal.any([woken.signal, stop.signal]) }).catch(() => {});
+      await alarm.wait(lookEveryMs);
     }
   };
   const ended = loop();
   return {
-    wake: () => woken.abort(),
+    wake: alarm.ring,
     async close() {
-      stop.abort();
+      isClosing = true;
+      alarm.ring();
       await ended;
     },
   };
@@ -54,7 +54,7 @@ export function startWebhookApplier(app: App): WebhookApplier {
 export function webhookDeps(app: App): ApplyDeps {
   const { warehouse, log } = app;
   // Made for each call: a process lives for weeks, and the plausible dates end tomorrow.
-  const deps = () => ({ ...readingDeps(app, app.abort.signal), warehouse, slots: app.spanSlots });
+  const deps = () => reviewDeps(app, app.abort.signal);
   return {
     warehouse,
     log,

@@ -1,15 +1,10 @@
 import type { App } from '../app/app.ts';
+import { reviewDeps } from '../app/deps.ts';
 import { describeError } from '../base/errors.ts';
 import { NotFoundError, ReviewApiError } from '../review-api/index.ts';
-import { plausibleDates } from '../reviews/review-bounds.ts';
 import { usableId } from '../warehouse/check-page.ts';
-import {
-  type DeadLetter,
-  forgetFingerprints,
-  orderCodesOf,
-  putDeadLetter,
-  resolveDeadLetters,
-} from '../warehouse/dead-letters.ts';
+import { type DeadLetter, orderCodesOf, putDeadLetter, resolveDeadLetters } from '../warehouse/dead-letters.ts';
+import { forgetFingerprints } from '../warehouse/order-links.ts';
 import { landOne } from '../warehouse/reviews.ts';
 import { applyBodies } from '../webhooks/apply-inbox.ts';
 import { webhookDeps } from './apply-webhooks.ts';
@@ -42,11 +37,7 @@ async function retryReview(app: App, deadLetter: DeadLetter): Promise<void> {
   if (id === undefined) return;
   try {
     const { rawBody } = await app.api.reviews.getRaw(id);
-    const landed = await landOne(
-      app.warehouse,
-      rawBody,
-      plausibleDates(app.config.reviewYearsFrom, app.config.api.timeZone, app.now()),
-    );
+    const landed = await landOne(app.warehouse, rawBody, reviewDeps(app, app.abort.signal).plausible);
     if (landed.refused === 0) await resolveDeadLetters(db, 'review', [deadLetter.key]);
   } catch (error) {
     if (!(error instanceof ReviewApiError)) throw error;

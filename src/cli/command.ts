@@ -21,7 +21,7 @@ export type Context = {
   /** Reads the configuration; throws a UsageError that names every wrong variable. */
   config(): Config;
   /** @param level applies where LOG_LEVEL is not set. */
-  log(level?: string): Logger;
+  log(level?: string): Promise<Logger>;
   terminal: Terminal;
   /** Aborted by SIGINT or SIGTERM: end cleanly. */
   signal: AbortSignal;
@@ -31,6 +31,8 @@ export type Context = {
 
 /** One command line command; `src/cli/commands/index.ts` lists them with their names. */
 export type Command = {
+  /** The command reports nothing, so it has no `--json`. */
+  isSilent?: true;
   /** Adds arguments, options and examples, and says what to run. */
   define(commander: Commander, run: (work: (context: Context) => Promise<Report | undefined>) => Promise<void>): void;
 };

@@ -1,6 +1,5 @@
 import { logLevels, readConfig } from '../app/config.ts';
 import { UsageError } from '../base/errors.ts';
-import { openLog } from '../base/log.ts';
 import type { Context } from './command.ts';
 import type { Surroundings } from './program.ts';
 
@@ -8,7 +7,11 @@ import type { Surroundings } from './program.ts';
 export function openContext({ environment, signal, writeError, isTerminal, writeLog }: Surroundings): Context {
   return {
     config: () => readConfig(environment),
-    log: (level = 'info') => openLog(logLevel(environment.LOG_LEVEL || level), writeLog),
+    async log(level = 'info') {
+      // Some commands log nothing, status for one: they start without the 22 modules of pino.
+      const { openLog } = await import('../base/log.ts');
+      return openLog(logLevel(environment.LOG_LEVEL || level), writeLog);
+    },
     terminal: { say: (line) => writeError(`${line}\n`), isTerminal },
     signal,
     environment,

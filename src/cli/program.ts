@@ -46,16 +46,19 @@ export async function runProgram(around: Surroundings): Promise<number> {
       const commander = program.command(name).description(summary);
       if (name !== called) continue;
       const command = await load();
-      const json = () => commander.optsWithGlobals().json === true || args.includes('--json');
       command.define(commander, async (work) => {
         const { openContext } = await import('./open-context.ts');
         around.beforeCommand?.();
         const report = await work(openContext(around));
         if (!report) return;
-        if (json()) writeOut(`${JSON.stringify(report.json, null, 2)}\n`);
+        if (args.includes('--json')) writeOut(`${JSON.stringify(report.json, null, 2)}\n`);
         else if (report.text !== '') writeOut(`${report.text}\n`);
         if (report.incomplete) status = 1;
       });
+      if (command.isSilent) continue;
+      for (const one of commander.commands.length > 0 ? commander.commands : [commander]) {
+        one.option('--json', 'report as JSON');
+      }
     }
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {

@@ -1,3 +1,4 @@
+import { dayOf, secondOf } from '../base/time/span.ts';
 import { coverageByDay } from '../warehouse/coverage.ts';
 import { deadLettersByDay, lagSpans, ordersByDay, reviewsByDay, withStatementTimeout } from '../warehouse/history.ts';
 import type { Db } from '../warehouse/index.ts';
@@ -25,12 +26,7 @@ export async function readHistory(db: Db, timeZone: string, now: Date): Promise<
 
 /** The last days in the zone as `yyyy-mm-dd`, today included. */
 export function lastDays(now: Date, timeZone: string, count: number): { first: string; last: string } {
-  const last = new Intl.DateTimeFormat('en-CA', {
-    timeZone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  }).format(now);
-  const first = new Date(Date.parse(`${last}T00:00:00Z`) - (count - 1) * 86_400_000);
+  const last = dayOf(secondOf(now), timeZone);
+  const first = new Date(Date.parse(last) - (count - 1) * 86_400_000);
   return { first: first.toISOString().slice(0, 10), last };
 }

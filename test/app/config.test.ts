@@ -23,7 +23,7 @@ describe('readConfig', () => {
   test('the defaults are the contract’s', () => {
     expect(readConfig(right)).toMatchObject({
       queueUrl: right.WAREHOUSE_DATABASE_URL,
-      shopSqlDir: 'sql/shop',
+      shop: { sqlDir: 'sql/shop' },
       api: { timeZone: 'Asia/Seoul', concurrency: 8, requestsPerSecond: undefined },
       ...{
         orderOverlapMinutes: 10,

@@ -31,10 +31,18 @@ test.each(['--help', '--version'])('%s loads commander and nothing else', async 
   expect(await packagesOf(option)).toEqual(['commander']);
 });
 
-test('status loads neither HTTP client, server, Redis client, MySQL client, request ceiling nor OpenTelemetry', async () => {
+test('status loads neither HTTP client, server, Redis client, MySQL client, request ceiling, log nor OpenTelemetry', async () => {
   const loaded = await packagesOf('status');
   expect(loaded).toEqual(expect.arrayContaining(['commander', 'kysely', 'pg']));
-  for (const name of ['undici', 'fastify', 'ioredis', 'mysql2', 'rate-limiter-flexible', '@opentelemetry/api']) {
+  for (const name of [
+    'undici',
+    'fastify',
+    'ioredis',
+    'mysql2',
+    'rate-limiter-flexible',
+    '@opentelemetry/api',
+    'pino',
+  ]) {
     expect(loaded).not.toContain(name);
   }
 });

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { App } from '../../src/app/app.ts';
-import { pushDeps } from '../../src/app/push-deps.ts';
-import { lookDeps } from '../../src/cli/ui/with-app.ts';
+import { orderDeps } from '../../src/app/deps.ts';
 import { syncCategories } from '../../src/orders/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/sync-user-grades.ts';
 import { verifyOrders } from '../../src/orders/verify-orders.ts';
@@ -129,7 +128,7 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
       await syncOrdersOnce(await app());
       expect(JSON.stringify(world.service.requests()), 'requests of a run without changes').toBe(before);
       const opened = await app();
-      const deps = { ...lookDeps(opened), ...pushDeps(opened, signal), shop: opened.shop };
+      const deps = orderDeps(opened, signal);
       const range = { start: undefined, end: undefined };
       const verified = await verifyOrders({ ...deps, concurrency: 8, onProgress() {} }, range, { repair: false });
       expect(verified).toMatchObject({ differing: 0, notCompared: 0, differences: [], unknown: [] });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readingDeps } from '../../src/app/reading-deps.ts';
+import { reviewDeps } from '../../src/app/deps.ts';
 import { planSyncReviews } from '../../src/reviews/sync-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
@@ -69,7 +69,7 @@ async function worldAfterRefusals(): Promise<World> {
 test('after a burst of refusals the next scheduled run reads what is written from then on', async () => {
   await using world = await worldAfterRefusals();
   const app = await world.openApp();
-  const plan = await planSyncReviews(readingDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
+  const plan = await planSyncReviews(reviewDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
   const now = Date.now() / 1000;
   expect(plan.windows.filter(({ span }) => span.start <= now && span.end > now)).not.toEqual([]);
 });

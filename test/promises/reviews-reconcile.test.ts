@@ -1,5 +1,5 @@
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { readingDeps } from '../../src/app/reading-deps.ts';
+import { reviewDeps } from '../../src/app/deps.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
@@ -173,7 +173,7 @@ test('verify asks about a bounded number of reviews that no list shows, and says
   await world.atService('delete from reference_service.reviews where id <= 5');
   const app = await world.openApp();
   const signal = new AbortController().signal;
-  const deps = { ...readingDeps(app, signal), warehouse: app.warehouse, slots: app.spanSlots, onProgress: () => {} };
+  const deps = { ...reviewDeps(app, signal), onProgress: () => {} };
   const report = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
   expect(report.problems).toEqual([expect.stringContaining('5 reviews are in no list, and only 3 were asked about')]);
   expect(report).toMatchObject({ differing: 3, repaired: false });

@@ -6,7 +6,7 @@ import { openReviewApi } from '../../review-api/index.ts';
 import { openShop } from '../../shop/index.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { shortLimits } from '../client-limits.ts';
-import type { Config } from '../config.ts';
+import { type Config, isLoopback } from '../config.ts';
 import { otherServiceProblem } from '../require-same-service.ts';
 import { checkEnvFile } from './check-env-file.ts';
 import { checkQueue, checkSchedules } from './check-queue.ts';
@@ -15,7 +15,7 @@ import { checkShop } from './check-shop.ts';
 import { checkWarehouse } from './check-warehouse.ts';
 import { databaseFault } from './database-fault.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
-import { closeQuietly, withTimeoutDiagnosis } from './reachable.ts';
+import { withClosing, withTimeoutDiagnosis } from './reachable.ts';
 
 export type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
 export type Diagnosis = (Finding & { area: Area })[];
@@ -57,15 +57,14 @@ function queueFault(config: Config, error: unknown): Finding {
 function checkConfiguration(config: Config): Finding[] {
   const findings: Finding[] = [];
   const { statusToken, host, api, orderOverlapMinutes, reviewOverlapMinutes } = config;
-  const isLocal = /^(127\.|::1$|localhost$)/.test(host);
   const warn = (applies: boolean, what: string, hint: string) => void (applies && findings.push(warning(what, hint)));
   warn(
-    !isLocal && statusToken !== undefined,
+    !isLoopback(host) && statusToken !== undefined,
     `HOST is ${host}: the status page can be reached from outside`,
     'put a proxy with TLS in front of it',
   );
   const url = new URL(api.baseUrl);
-  const isOpen = url.protocol === 'http:' && !/^(127\.|\[?::1|localhost$)/.test(url.hostname);
+  const isOpen = url.protocol === 'http:' && !isLoopback(url.hostname.replaceAll(/[[\]]/g, ''));
   warn(isOpen, 'REVIEW_API_BASE_URL is http: the token and customers’ data go unencrypted', 'use https');
   warn(orderOverlapMinutes === 0, 'ORDER_OVERLAP_MINUTES is 0: orders committed late are lost', 'leave it at 10');
   warn(
@@ -78,28 +77,18 @@ function checkConfiguration(config: Config): Finding[] {
     'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, and nothing removes old rows of the schema sync',
     'leave it at 30 4 * * *, or run npx review-sync sync reconcile daily',
   );
-  const isShared = config.shopDatabaseUrl === config.warehouseDatabaseUrl;
+  const isShared = config.shop.url === config.warehouseDatabaseUrl;
   warn(isShared, 'shop and warehouse are one database with one user', 'give the shop a user that may only read');
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
 }
 
-async function warehouse(config: Config): Promise<Finding[]> {
-  const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
-  try {
-    return await checkWarehouse(opened, { url: config.warehouseDatabaseUrl, timeZone: config.api.timeZone });
-  } finally {
-    await closeQuietly(opened.close());
-  }
+async function warehouse({ warehouseDatabaseUrl: url, api: { timeZone } }: Config): Promise<Finding[]> {
+  const opened = await openWarehouse({ url, connections: 2 });
+  return withClosing(opened, () => checkWarehouse(opened, { url, timeZone }));
 }
 
-async function shop(config: Config): Promise<Finding[]> {
-  const { shopDatabaseUrl: url, shopSqlDir: sqlDir, shopTimeZone: timeZone } = config;
-  const opened = openShop({ url, sqlDir, timeZone, connections: 3 });
-  try {
-    return await checkShop(opened, { url, sqlDir });
-  } finally {
-    await closeQuietly(opened.close());
-  }
+function shop(config: Config): Promise<Finding[]> {
+  return withClosing(openShop({ ...config.shop, connections: 3 }), (opened) => checkShop(opened, config.shop));
 }
 
 async function service(config: Config, now: () => Date): Promise<Finding[]> {
@@ -119,12 +108,8 @@ async function service(config: Config, now: () => Date): Promise<Finding[]> {
 async function checkSameService(config: Config): Promise<Finding[]> {
   const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 }).catch(() => undefined);
   if (!opened) return [];
-  try {
-    const problem = await otherServiceProblem(opened.db, config.api).catch(() => undefined);
-    return problem ? [asFault(problem)] : [];
-  } finally {
-    await closeQuietly(opened.close());
-  }
+  const problem = await withClosing(opened, ({ db }) => otherServiceProblem(db, config.api)).catch(() => undefined);
+  return problem ? [asFault(problem)] : [];
 }
 
 async function queue(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {

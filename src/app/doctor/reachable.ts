@@ -26,9 +26,16 @@ export function withTimeoutDiagnosis<T>(call: Promise<T>, url: string): Promise<
   });
 }
 
-/** Waits for a close, at most two seconds. A server that does not respond cannot be closed properly. */
-export async function closeQuietly(closing: Promise<unknown>): Promise<void> {
-  await withTimeout(closing, probeMs, () => new Error('not closed in time')).catch(() => {});
+/** Does `work` and closes what was opened for it: within two seconds, as a server that does not respond cannot be closed properly. */
+export async function withClosing<Opened extends { close(): Promise<unknown> }, T>(
+  opened: Opened,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(opened);
+  } finally {
+    await withTimeout(opened.close(), probeMs, () => new Error('not closed in time')).catch(() => {});
+  }
 }
 
 const usualPorts: Readonly<Record<string, number>> = {

@@ -4,7 +4,7 @@ import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { closeQuietly } from '../doctor/reachable.ts';
+import { withClosing } from '../doctor/reachable.ts';
 import { completeEnvFile, type EnvLine } from './env-file.ts';
 import { type Preset, readPresets } from './presets.ts';
 import { asWritten, nearest, type Recognised, recognise } from './recognise.ts';
@@ -53,8 +53,7 @@ export type InitReport = {
  */
 export async function initShop(input: InitInput): Promise<InitReport> {
   const { url, dir } = input;
-  const looking = openShop({ url, sqlDir: dir, connections: 1, timeZone: 'UTC' });
-  try {
+  return withClosing(openShop({ url, sqlDir: dir, connections: 1, timeZone: 'UTC' }), async (looking) => {
     const tables = await looking.tables();
     const { found, others } = await chosen(input, tables, looking);
     const timeZone = input.timeZone ?? (found && (await zoneOf(found, looking)));
@@ -78,9 +77,7 @@ export async function initShop(input: InitInput): Promise<InitReport> {
       toFillIn: lines.filter(({ name, value }) => value === '' && !input.isSet(name)).map(({ name }) => name),
       findings,
     };
-  } finally {
-    await closeQuietly(looking.close());
-  }
+  });
 }
 
 /** The preset that was asked for, or the first one whose own condition holds. */
@@ -184,11 +181,7 @@ function linesFor({ url, dir, isSet }: InitInput, found: Recognised | undefined,
   return [...lines, ...open.filter(({ name }) => !isSet(name))];
 }
 
-async function check({ url, dir }: InitInput, timeZone: string | undefined): Promise<Finding[]> {
+function check({ url, dir }: InitInput, timeZone: string | undefined): Promise<Finding[]> {
   const shop = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
-  try {
-    return await checkShop(shop, { url, sqlDir: dir });
-  } finally {
-    await closeQuietly(shop.close());
-  }
+  return withClosing(shop, () => checkShop(shop, { url, sqlDir: dir }));
 }

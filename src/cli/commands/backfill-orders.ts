@@ -1,5 +1,7 @@
 import { type BackfillOrders, backfillOrders, backfillOrdersKey } from '../../../jobs/backfill-orders.ts';
 import type { App } from '../../app/app.ts';
+import { orderDeps } from '../../app/deps.ts';
+import { count } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { type BackfillForecast, type CreationRange, forecastBackfill } from '../../orders/backfill-orders.ts';
@@ -8,8 +10,8 @@ import { diffBackfill } from '../../orders/diff-backfill.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff } from '../ui/backfill-diff.ts';
 import { openProgress } from '../ui/progress.ts';
-import { drawRun, runToEnd } from '../ui/run-to-end.ts';
-import { lookDeps, requireShopQueries, withApp } from '../ui/with-app.ts';
+import { drawRun, enqueueOnly, runToEnd } from '../ui/run-to-end.ts';
+import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = {
   from?: string;
@@ -38,7 +40,6 @@ export const backfillOrdersCommand: Command['define'] = (commander, run) => {
     .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
     .option('--allow-removals', 'remove lines and orders even where far more are gone than usual')
     .option('--detach', 'only enqueue it, for running workers')
-    .option('--json', 'report as JSON')
     .addHelpText(
       'after',
       `
@@ -73,13 +74,8 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
         ? 'E-mail addresses and phone numbers ARE sent: the service may mail these customers.'
         : 'No e-mail address and no phone number is sent that the service does not have already: nobody is mailed (--with-email would).',
     );
-    const key = backfillOrdersKey(payload);
-    if (options.detach) {
-      const { id, joined } = await app.queues.enqueue(backfillOrders, payload, key);
-      const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: npx review-sync status`;
-      return { text, json: { run: id, joined } };
-    }
-    const run = { job: backfillOrders, payload, key };
+    const run = { job: backfillOrders, payload, key: backfillOrdersKey(payload) };
+    if (options.detach) return await enqueueOnly(app, run);
     return drawRun('backfill orders', await runToEnd(app, run, { progress, signal: context.signal }));
   });
 }
@@ -110,14 +106,13 @@ async function diffRun(
   options: BackfillOrders,
   limit: number,
 ): Promise<Report> {
-  const deps = { ...lookDeps(app), shop: app.shop, signal: context.signal, concurrency: app.config.api.concurrency };
+  const deps = { ...orderDeps(app, context.signal), concurrency: app.config.api.concurrency };
   const diff = await diffBackfill(deps, range, { policy: policyOf(options), limit });
   return { text: drawDiff(diff, limit), json: diff };
 }
 
 async function dryRun(context: Context, app: App, range: CreationRange, options: BackfillOrders): Promise<Report> {
-  const deps = { api: app.api, shop: app.shop, db: app.warehouse.db, signal: context.signal };
-  const forecast = await forecastBackfill(deps, range, policyOf(options));
+  const forecast = await forecastBackfill(orderDeps(app, context.signal), range, policyOf(options));
   const seconds = Math.ceil(forecast.requests / (await requestsPerSecond(app)));
   return { text: draw(forecast, seconds), json: { ...forecast, seconds } };
 }
@@ -132,18 +127,17 @@ async function requestsPerSecond(app: App): Promise<number> {
 }
 
 function draw(forecast: BackfillForecast, seconds: number): string {
-  const n = (count: number) => count.toLocaleString('en');
   return [
-    `${n(forecast.orders)} orders in the range: ${n(forecast.toSend)} to send, ${n(forecast.unchanged)} need nothing.`,
-    `About ${n(forecast.requests)} requests, roughly ${n(seconds)} s.`,
+    `${count(forecast.orders)} orders in the range: ${count(forecast.toSend)} to send, ${count(forecast.unchanged)} need nothing.`,
+    `About ${count(forecast.requests)} requests, roughly ${count(seconds)} s.`,
     ...faultLines(forecast),
     ...takeoverLines(forecast),
     ...(forecast.waitingLines > 0
-      ? [`${n(forecast.waitingLines)} lines wait until the service is known to have their product.`]
+      ? [`${count(forecast.waitingLines)} lines wait until the service is known to have their product.`]
       : []),
-    `Of the orders to send, the shop has an e-mail address or a phone number of ${n(forecast.reachable)} different customers.`,
+    `Of the orders to send, the shop has an e-mail address or a phone number of ${count(forecast.reachable)} different customers.`,
     forecast.withContact
-      ? `With --with-email THEY ARE SENT: the service could mail all ${n(forecast.reachable)} of them.`
+      ? `With --with-email THEY ARE SENT: the service could mail all ${count(forecast.reachable)} of them.`
       : 'None is sent that the service does not have already: nobody is mailed. (--with-email would send them.)',
     'Nothing was sent or written.',
   ].join('\n');
@@ -156,8 +150,8 @@ function faultLines({ faults }: BackfillForecast): string[] {
   const all = faults.reduce((sum, fault) => sum + fault.count, 0);
   const more = faults.length - shownReasons;
   return [
-    `${all.toLocaleString('en')} orders or lines cannot be sent and would become dead letters:`,
-    ...faults.slice(0, shownReasons).map(({ reason, count, example }) => `  ${count} × ${reason} (${example})`),
+    `${count(all)} orders or lines cannot be sent and would become dead letters:`,
+    ...faults.slice(0, shownReasons).map((fault) => `  ${fault.count} × ${fault.reason} (${fault.example})`),
     ...(more > 0 ? [`  and ${more} more reasons`] : []),
   ];
 }

@@ -1,6 +1,7 @@
 import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
 import type { App } from '../../app/app.ts';
-import { readingDeps } from '../../app/reading-deps.ts';
+import { reviewDeps } from '../../app/deps.ts';
+import { count } from '../../app/status-view.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { backfillReviewsKey } from '../../reviews/backfill-key.ts';
@@ -8,8 +9,8 @@ import { estimateRequests, planBackfillReviews } from '../../reviews/backfill-re
 import { windowTotals } from '../../warehouse/export-windows.ts';
 import { unfinishedSince } from '../../warehouse/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { openProgress, type Progress } from '../ui/progress.ts';
-import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { openProgress } from '../ui/progress.ts';
+import { drawRun, enqueueOnly, runToEnd } from '../ui/run-to-end.ts';
 import { withApp } from '../ui/with-app.ts';
 import { backfillOrdersCommand } from './backfill-orders.ts';
 
@@ -26,7 +27,6 @@ export const backfill: Command = {
       .option('--dry-run', 'only print the windows and the requests they would cost')
       .option('--detach', 'only enqueue it, for running workers')
       .option('--gaps', 'read only what the coverage ledger lacks')
-      .option('--json', 'report as JSON')
       .addHelpText(
         'after',
         `
@@ -48,41 +48,17 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows', Date.now);
   return withApp(context, progress, async (app) => {
     if (options.dryRun) return await dryRun(context, app, payload);
-    const key = backfillReviewsKey(payload);
-    if (options.detach) {
-      const { id, joined } = await app.queues.enqueue(backfillReviews, payload, key);
-      const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: npx review-sync status`;
-      return { text, json: { run: id, joined } };
-    }
-    let runId = '';
-    const onRun = (id: string) => {
-      runId = id;
-    };
-    const withNotes = { ...progress, update: withTotals(app, () => runId, progress) };
-    const run = { job: backfillReviews, payload, key };
-    const report = await runToEnd(app, run, { progress: withNotes, signal: context.signal, onRun });
+    const run = { job: backfillReviews, payload, key: backfillReviewsKey(payload) };
+    if (options.detach) return await enqueueOnly(app, run);
+    const note = (runId: string) => readSoFar(app, runId);
+    const report = await runToEnd(app, run, { progress, signal: context.signal, note });
     return drawRun('backfill reviews', report);
   });
 }
 
-/** Adds how many reviews were read so far to the windows done. */
-function withTotals(app: App, runId: () => string, progress: Progress): Progress['update'] {
-  let note = '';
-  let isAsking = false;
-  return (done, total) => {
-    progress.update(done, total, note);
-    if (isAsking) return;
-    isAsking = true;
-    windowTotals(app.warehouse.db, runId())
-      .then(({ reviews, requests }) => {
-        note = `${reviews.toLocaleString('en')} reviews, ${requests.toLocaleString('en')} requests`;
-      })
-      // Only the note is lost; the run itself reports errors of the database.
-      .catch(() => {})
-      .finally(() => {
-        isAsking = false;
-      });
-  };
+async function readSoFar({ warehouse }: App, runId: string): Promise<string> {
+  const { reviews, requests } = await windowTotals(warehouse.db, runId);
+  return `${count(reviews)} reviews, ${count(requests)} requests`;
 }
 
 async function dryRun(context: Context, app: App, { gaps, ...range }: BackfillReviews): Promise<Report> {
@@ -90,7 +66,7 @@ async function dryRun(context: Context, app: App, { gaps, ...range }: BackfillRe
   const { db } = app.warehouse;
   const unfinished = await unfinishedSince(db, backfillReviewsKey({ ...range, gaps }), app.now());
   const since = gaps ? new Date(0) : (unfinished ?? app.now());
-  const deps = readingDeps(app, context.signal);
+  const deps = reviewDeps(app, context.signal);
   const windows = await planBackfillReviews(deps, range, { since });
   const { requests, atLeast } = await estimateRequests(deps, windows);
   const days = windows.map(({ span }) => ({ from: dayOf(span.start, timeZone), to: dayOf(span.end - 1, timeZone) }));

@@ -19,22 +19,18 @@ export const deadLetters: Command = {
     commander
       .command('list', { isDefault: true })
       .description('open dead letters, by reason')
-      .option('--json', 'report as JSON')
       .action(() => within((_, app) => list(app)));
     commander
       .command('show <id>')
       .description('one dead letter with its record, which may hold customers’ data')
-      .option('--json', 'report as JSON')
       .action((id: string) => within((_, app) => show(app, idOf(id))));
     commander
       .command('retry [ids...]')
       .description('retry open dead letters, all or these')
-      .option('--json', 'report as JSON')
       .action((ids: string[]) => within((context, app) => retry(context, app, ids.map(idOf))));
     commander
       .command('discard <ids...>')
       .description('close these without syncing them')
-      .option('--json', 'report as JSON')
       .action((ids: string[]) => within((_, app) => discard(app, ids.map(idOf))));
   },
 };

@@ -7,6 +7,7 @@ import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
 import type { App } from '../../app/app.ts';
+import { count } from '../../app/status-view.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
@@ -33,7 +34,6 @@ export const demo: Command = {
           .conflicts('data'),
       )
       .option('--keep', 'leave everything running afterwards and print the addresses')
-      .option('--json', 'report as JSON')
       .action((options: Options) => run((context) => play(context, options)));
   },
 };
@@ -44,7 +44,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   await using opened = new AsyncDisposableStack();
   say(`Starting an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
-  const { app, metrics, reports } = await openMeasuredApp(stage.config, context.log('error'), opened);
+  const { app, metrics, reports } = await openMeasuredApp(stage.config, await context.log('error'), opened);
   const worker = await workerOf(app, ['scheduled', 'runs', 'steps'], { onStep: metrics.onStep });
   opened.defer(() => worker.close());
 
@@ -61,7 +61,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   const answers = await askWarehouse(stage.urls.warehouse);
   const ends = await countEnds(
     { shop: stage.urls.shop, service: stage.urls.serviceDatabase, warehouse: stage.urls.warehouse },
-    await readFile(join(stage.config.shopSqlDir, 'orders.sql'), 'utf8'),
+    await readFile(join(stage.config.shop.sqlDir, 'orders.sql'), 'utf8'),
   );
   const missing = answers.find((answer) => answer.question === 'what is missing')?.rows.length ?? 1;
   const report: Report = {
@@ -121,7 +121,7 @@ function countOf(text: string): number {
 const indent = (text: string) => text.replaceAll(/^(?=.)/gm, '    ');
 
 function drawEnds(ends: readonly End[]): string {
-  const rows = ends.map(({ what, where, count, keys }) => [what, where, count.toLocaleString('en'), keys.slice(0, 8)]);
+  const rows = ends.map((end) => [end.what, end.where, count(end.count), end.keys.slice(0, 8)]);
   const result = isSame(ends) ? 'The same records at both ends.' : 'THE ENDS DIFFER: see the hashes above.';
   return `── counted at both ends ${'─'.repeat(56)}\n\n${table(['what', 'where', 'count', 'hash of the keys'], rows)}\n\n${result}`;
 }

@@ -12,7 +12,6 @@ export const doctor: Command = {
         '--fixtures <folder>',
         'only run the shop queries over the rows of a folder, and compare what they make (shops on Postgres)',
       )
-      .option('--json', 'report as JSON')
       .action(({ fixtures }: { fixtures?: string }) =>
         run(async (context) => {
           if (fixtures !== undefined) return await checkFixtureFolder(context, fixtures);

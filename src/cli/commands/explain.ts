@@ -1,3 +1,4 @@
+import { orderDeps } from '../../app/deps.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isDifferent } from '../../orders/compare-order.ts';
 import { explainOrder, type OrderExplanation } from '../../orders/explain-order.ts';
@@ -5,18 +6,17 @@ import { explainReview, type ReviewExplanation } from '../../reviews/explain-rev
 import type { Command } from '../command.ts';
 import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
 import { table } from '../ui/table.ts';
-import { lookDeps, withApp } from '../ui/with-app.ts';
+import { withApp } from '../ui/with-app.ts';
 
 export const explain: Command = {
   define(commander, run) {
     commander
       .command('order <code>')
       .description('what the shop holds, what was pushed, what the service holds, and what differs now')
-      .option('--json', 'report as JSON')
       .action((code: string) =>
         run((context) =>
           withApp(context, undefined, async (app) => {
-            const explanation = await explainOrder({ ...lookDeps(app), shop: app.shop }, code);
+            const explanation = await explainOrder(orderDeps(app, context.signal), code);
             return {
               text: `${otherSpelling(code, explanation)}${draw(explanation)}`,
               json: explanation,
@@ -28,7 +28,6 @@ export const explain: Command = {
     commander
       .command('review <id>')
       .description('what the service answers, what the warehouse holds, which windows held it, and what differs now')
-      .option('--json', 'report as JSON')
       .action((text: string) =>
         run(async (context) => {
           const id = reviewId(text);

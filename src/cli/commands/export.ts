@@ -1,3 +1,4 @@
+import { count } from '../../app/status-view.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -16,7 +17,6 @@ export const exportCommand: Command = {
       .description('write the data of bi as Parquet files, one per month; only months that changed since the last time')
       .requiredOption('--to <folder>', 'an empty folder, or that of an earlier export')
       .option('--all', 'read every month again, and write those that differ')
-      .option('--json', 'report as JSON')
       .addHelpText(
         'after',
         `
@@ -42,18 +42,17 @@ async function runExport(context: Context, { to, all = false }: Options): Promis
 }
 
 function draw({ dir, takenAt, written, removed, unchanged, tables }: ExportReport): string {
-  const n = (count: number) => count.toLocaleString('en');
   const changes = [
-    ...written.map(({ path, rows, bytes }) => `wrote ${path} (${n(rows)} rows, ${size(bytes)})`),
+    ...written.map(({ path, rows, bytes }) => `wrote ${path} (${count(rows)} rows, ${size(bytes)})`),
     ...removed.map((path) => `removed ${path}`),
   ];
   if (changes.length > namedAtMost)
-    changes.splice(namedAtMost, changes.length, `and ${n(changes.length - namedAtMost)} more`);
-  const rows = tables.map(({ table: name, files, rows: count, bytes }) => [name, n(files), n(count), size(bytes)]);
+    changes.splice(namedAtMost, changes.length, `and ${count(changes.length - namedAtMost)} more`);
+  const rows = tables.map((one) => [one.table, count(one.files), count(one.rows), size(one.bytes)]);
   return [
     ...(changes.length > 0 ? [changes.join('\n')] : []),
     table(['table', 'files', 'rows', 'size'], rows),
-    `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ${n(written.length)} files written, ${n(removed.length)} removed, ${n(unchanged)} unchanged.`,
+    `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ${count(written.length)} files written, ${count(removed.length)} removed, ${count(unchanged)} unchanged.`,
   ].join('\n\n');
 }
 

@@ -13,7 +13,6 @@ export const forget: Command = {
       .description('the customer with this user_code; shows what would be masked, unless --apply is given')
       .option('--order <code>', 'an order of the customer (repeatable): its lines and dead letters, too', add, [])
       .option('--apply', 'mask it')
-      .option('--json', 'report as JSON')
       .action((code: string, options: Options) => run((context) => forgetUser(context, code, options)));
   },
 };

@@ -15,7 +15,6 @@ export const init: Command = {
       .option('--dir <folder>', 'where the queries go (default: SHOP_SQL_DIR, else shop-sql)')
       .option('--force', 'replace queries that are there already')
       .option('--list', 'only list the presets')
-      .option('--json', 'report as JSON')
       .addHelpText(
         'after',
         `

@@ -12,7 +12,6 @@ export const migrate: Command = {
   define(commander, run) {
     commander
       .option('--rebuild', 'count again what the views of bi are answered from; a minute for ten million reviews')
-      .option('--json', 'report as JSON')
       .addHelpText(
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',

@@ -1,21 +1,20 @@
+import { orderDeps } from '../../app/deps.ts';
 import { isDifferent } from '../../orders/compare-order.ts';
 import { type OrderPreview, type PreviewedRequest, previewOrder } from '../../orders/preview-order.ts';
 import type { Command } from '../command.ts';
 import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
-import { lookDeps, withApp } from '../ui/with-app.ts';
+import { withApp } from '../ui/with-app.ts';
 
 export const preview: Command = {
   define(commander, run) {
     commander
       .command('order <code>')
       .description('the shop’s rows, the requests that they make, and the difference to the service now; sends nothing')
-      .option('--json', 'report as JSON')
       .addHelpText('after', '\nShows the customer’s name, e-mail address and phone number, which explain does not.')
       .action((code: string) =>
         run((context) =>
           withApp(context, undefined, async (app) => {
-            const deps = { ...lookDeps(app), shop: app.shop, deletes: app.config.orderDeletes };
-            const previewed = await previewOrder(deps, code);
+            const previewed = await previewOrder(orderDeps(app, context.signal), code);
             const isUnknown = previewed.shop === undefined && previewed.atService === 'absent';
             return {
               text: `${otherSpelling(code, previewed)}${draw(previewed)}`,

@@ -23,6 +23,7 @@ type Options = {
 };
 
 export const referenceService: Command = {
+  isSilent: true,
   define(commander, run) {
     commander
       .option('--port <port>', 'port on 127.0.0.1', numberFrom(0, 65_535), 4010)

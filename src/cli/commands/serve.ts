@@ -4,6 +4,7 @@ import { openMeasuredApp } from '../ui/measured-app.ts';
 import { startServing } from './serving.ts';
 
 export const serve: Command = {
+  isSilent: true,
   define(commander, run) {
     commander
       .addHelpText(
@@ -20,7 +21,7 @@ SIGTERM ends it cleanly.`,
 
 async function listen(context: Context): Promise<undefined> {
   const config = context.config();
-  const log = context.log();
+  const log = await context.log();
   await using opened = new AsyncDisposableStack();
   const { app, metrics, reports } = await openMeasuredApp(config, log, opened);
   const url = await startServing(app, { metrics, reports }, opened);

@@ -2,6 +2,7 @@ import { jobs } from '../../../jobs/index.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import type { App } from '../../app/app.ts';
+import { isLoopback } from '../../app/config.ts';
 import type { Metrics } from '../../app/metrics.ts';
 import { startWebhookApplier, type WebhookApplier } from '../../background/apply-webhooks.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
@@ -53,8 +54,6 @@ export function metricsOf({ config, log }: App, metrics: Metrics): MetricsOption
   log.warn('STATUS_TOKEN is not set: /metrics is only served on a loopback address');
   return undefined;
 }
-
-const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
 
 function statusOf(app: App, token: string, reports: Reports): StatusOptions {
   const { warehouse, queues } = app;

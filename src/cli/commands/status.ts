@@ -7,7 +7,7 @@ import { table } from '../ui/table.ts';
 
 export const status: Command = {
   define(commander, run) {
-    commander.option('--json', 'report as JSON').action(() =>
+    commander.action(() =>
       run(async (context) => {
         const source = await openStatusSource(context.config());
         try {

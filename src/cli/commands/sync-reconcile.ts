@@ -18,7 +18,6 @@ export const syncReconcileCommand: Command['define'] = (commander, run) => {
       '--allow-removals',
       'remove lines, and delete orders that are gone from the shop, even where far more are gone than usual',
     )
-    .option('--json', 'report as JSON')
     .action((options: { allowRemovals?: true }) =>
       run((context) => reconcile(context, options.allowRemovals === true)),
     );

@@ -27,7 +27,7 @@ export const sync: Command = {
   define(commander, run) {
     syncReconcileCommand(commander, run);
     for (const [flow, { job, summary, unit, readsShop }] of Object.entries(flows)) {
-      const command = commander.command(flow).description(summary).option('--json', 'report as JSON');
+      const command = commander.command(flow).description(summary);
       if (flow === 'orders') command.option('--allow-removals', removalsHelp);
       command.action((options: { allowRemovals?: true }) =>
         run((context) => {

@@ -1,10 +1,11 @@
-import { pushDeps } from '../../app/push-deps.ts';
+import { orderDeps } from '../../app/deps.ts';
+import { count } from '../../app/status-view.ts';
 import { type DayRange, secondsOf } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/verify-orders.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { comparisonLines } from '../ui/order-comparison.ts';
 import { openProgress } from '../ui/progress.ts';
-import { lookDeps, requireShopQueries, withApp } from '../ui/with-app.ts';
+import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 
@@ -16,7 +17,6 @@ export const verifyOrdersCommand: Command['define'] = (commander, run) => {
     .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
     .option('--to <day>', 'last day, inclusive')
     .option('--repair', 'push again what is missing or differs; sends no e-mail address and no phone number')
-    .option('--json', 'report as JSON')
     .addHelpText(
       'after',
       `
@@ -34,7 +34,7 @@ async function runVerify(context: Context, { from, to, repair = false }: Options
   const progress = openProgress(context.terminal, 'verify orders', 'orders', Date.now);
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app.shop);
-    const deps = { ...lookDeps(app), ...pushDeps(app, context.signal), shop: app.shop };
+    const deps = orderDeps(app, context.signal);
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
     const report = await verifyOrders({ ...deps, concurrency: config.api.concurrency, onProgress }, range, { repair });
     return { text: draw(report), json: report, incomplete: !isFine(report) };
@@ -45,18 +45,16 @@ function isFine({ differing, notCompared, repair }: OrderVerification): boolean 
   return notCompared === 0 && (differing === 0 || repair?.left === 0);
 }
 
-const n = (count: number) => count.toLocaleString('en');
-
 function draw(report: OrderVerification): string {
   const { orders, equal, differing, notCompared, deleted, requests } = report;
   const counted = [
-    `${n(equal)} the same`,
-    `${n(differing)} different`,
-    `${n(notCompared)} not compared`,
-    ...(deleted > 0 ? [`${n(deleted)} deleted in the shop, not compared`] : []),
+    `${count(equal)} the same`,
+    `${count(differing)} different`,
+    `${count(notCompared)} not compared`,
+    ...(deleted > 0 ? [`${count(deleted)} deleted in the shop, not compared`] : []),
   ];
   return [
-    `${n(orders)} orders of the shop, ${n(requests)} requests: ${counted.join(', ')}.`,
+    `${count(orders)} orders of the shop, ${count(requests)} requests: ${counted.join(', ')}.`,
     ...differences(report),
     ...unknown(report),
     ...fieldsNotCompared(report),
@@ -66,7 +64,7 @@ function draw(report: OrderVerification): string {
 
 function differences({ differing, differences: listed }: OrderVerification): string[] {
   if (differing === 0) return [];
-  const more = differing > listed.length ? [`and ${n(differing - listed.length)} more`] : [];
+  const more = differing > listed.length ? [`and ${count(differing - listed.length)} more`] : [];
   return [[...listed.map(differenceText), ...more].join('\n')];
 }
 
@@ -87,14 +85,14 @@ function differenceText({ code, kind, comparison }: DifferingOrder): string {
 
 function unknown({ notCompared, unknown: listed }: OrderVerification): string[] {
   if (notCompared === 0) return [];
-  const more = notCompared > listed.length ? [`and ${n(notCompared - listed.length)} more`] : [];
+  const more = notCompared > listed.length ? [`and ${count(notCompared - listed.length)} more`] : [];
   return [[...listed.map(({ code, reason }) => `order ${code} could not be compared: ${reason}`), ...more].join('\n')];
 }
 
 function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): string[] {
   const fields = Object.entries(counts);
   if (fields.length === 0) return [];
-  const named = fields.map(([field, orders]) => `${field} (${n(orders)} orders)`);
+  const named = fields.map(([field, orders]) => `${field} (${count(orders)} orders)`);
   return [
     `Could not be compared, since the service does not show them, or they wait, or their rows cannot be read: ${named.join(', ')}.`,
   ];
@@ -102,13 +100,13 @@ function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): st
 
 function conclusion({ differing, extra, notCompared, repair }: OrderVerification): string {
   if (differing === 0 && notCompared === 0) return 'Shop and service agree in all that could be compared.';
-  if (differing === 0) return `No order is known to differ; ${n(notCompared)} could not be compared.`;
+  if (differing === 0) return `No order is known to differ; ${count(notCompared)} could not be compared.`;
   if (!repair && differing === extra)
     return 'To delete at the service what left the shop: npx review-sync sync reconcile, with ORDER_DELETES=send';
   if (!repair) return 'To push again what is missing or differs: npx review-sync verify orders --repair';
   const { repaired, left, leftCodes } = repair;
-  const all = `${n(repaired)} orders were repaired`;
+  const all = `${count(repaired)} orders were repaired`;
   if (left === 0) return `${all}; none differs any more.`;
   const named = left > leftCodes.length ? `${leftCodes.join(', ')} …` : leftCodes.join(', ');
-  return `${all}; ${n(left)} still differ: ${named}. See why with: npx review-sync explain order <code>`;
+  return `${all}; ${count(left)} still differ: ${named}. See why with: npx review-sync explain order <code>`;
 }

@@ -1,4 +1,5 @@
-import { readingDeps } from '../../app/reading-deps.ts';
+import { reviewDeps } from '../../app/deps.ts';
+import { count } from '../../app/status-view.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
 import { rebuildAggregates, type WrongCount, wrongCounts } from '../../warehouse/aggregates.ts';
@@ -22,7 +23,6 @@ export const verify: Command = {
       .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
       .option('--to <day>', 'last day, inclusive')
       .option('--repair', 'bring in what is missing or stale, and mark deleted what the service says is gone')
-      .option('--json', 'report as JSON')
       .addHelpText(
         'after',
         '\nWithout --from and --to, the counts behind the views of bi are compared with the rows too.\nExit status 1 when anything differs and was not repaired.',
@@ -37,7 +37,7 @@ async function runVerify(context: Context, { from, to, repair = false }: Options
   secondsOf(range, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'verify reviews', 'windows', Date.now);
   return withApp(context, progress, async (app) => {
-    const deps = { ...readingDeps(app, context.signal), warehouse: app.warehouse, slots: app.spanSlots };
+    const deps = reviewDeps(app, context.signal);
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, range, { repair });
     progress.stop();
     // The counts are of all reviews: a range of days leaves them out.
@@ -56,17 +56,17 @@ const isFine = ({ differing, problems, repaired }: Verification) =>
 
 function draw(report: Verification, repair: boolean): string {
   const { months, differing, differences, unlisted, problems } = report;
-  const n = (count: number) => (count === 0 ? '' : count.toLocaleString('en'));
+  const unlessNone = (n: number) => (n === 0 ? '' : count(n));
   const rows = months.map((row) => [
     row.month,
-    row.service.toLocaleString('en'),
-    row.warehouse.toLocaleString('en'),
-    n(row.missing),
-    n(row.stale),
-    n(row.extra),
+    count(row.service),
+    count(row.warehouse),
+    unlessNone(row.missing),
+    unlessNone(row.stale),
+    unlessNone(row.extra),
   ]);
   const listed = differences.slice(0, listedAtMost).map(sentence);
-  if (differing > listed.length) listed.push(`and ${(differing - listed.length).toLocaleString('en')} more`);
+  if (differing > listed.length) listed.push(`and ${count(differing - listed.length)} more`);
   return [
     table(['month', 'service', 'warehouse', 'missing', 'stale', 'extra'], rows),
     ...(unlisted > 0 ? [`${unlisted} reviews are in no list, but the service knows them: hidden, perhaps.`] : []),
@@ -78,7 +78,7 @@ function draw(report: Verification, repair: boolean): string {
 
 function drawWrongCounts(wrong: readonly WrongCount[], repair: boolean): string[] {
   if (wrong.length === 0) return [];
-  const named = wrong.map(({ name, differing }) => `${name} (${differing.toLocaleString('en')})`).join(', ');
+  const named = wrong.map(({ name, differing }) => `${name} (${count(differing)})`).join(', ');
   const what = `The counts behind the views of bi differ from the rows: ${named}.`;
   return repair
     ? [`${what} All of them were made again.`]
@@ -106,10 +106,10 @@ function sentence({ id, kind, fields, month }: Found): string {
 function conclusion(report: Verification, repair: boolean): string {
   const { differing, repaired, unrepairable } = report;
   if (isFine(report) && differing === 0) return 'Service and warehouse hold the same reviews.';
-  const summary = `${differing.toLocaleString('en')} reviews differ`;
+  const summary = `${count(differing)} reviews differ`;
   if (repaired) return `${summary}; all of them are repaired now.`;
   if (repair && unrepairable > 0) {
-    return `${summary}; ${unrepairable.toLocaleString('en')} of them could not be repaired. An older version never replaces a newer one: where the service is right, delete the row from warehouse.reviews and run this again. For those that cannot be held, see: npx review-sync dead-letters`;
+    return `${summary}; ${count(unrepairable)} of them could not be repaired. An older version never replaces a newer one: where the service is right, delete the row from warehouse.reviews and run this again. For those that cannot be held, see: npx review-sync dead-letters`;
   }
   return `${summary}. To correct it: npx review-sync verify reviews --repair`;
 }

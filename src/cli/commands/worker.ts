@@ -14,6 +14,7 @@ import { workerOf } from '../ui/run-to-end.ts';
 import { metricsOf } from './serving.ts';
 
 export const worker: Command = {
+  isSilent: true,
   define(commander, run) {
     commander
       .addHelpText(
@@ -30,7 +31,7 @@ returns the rest to the queue. After a crash another worker takes over within ha
 
 async function work(context: Context): Promise<undefined> {
   const config = context.config();
-  const log = context.log();
+  const log = await context.log();
   await using opened = new AsyncDisposableStack();
   const { app, metrics } = await openMeasuredApp(config, log, opened);
   const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);

@@ -38,8 +38,8 @@ export function workerOf(
 export type Following = {
   progress: Progress;
   signal: AbortSignal;
-  /** Called once with the id of the run. */
-  onRun?: (runId: string) => void;
+  /** What the run has brought so far. */
+  note?: (runId: string) => Promise<string>;
   /** Rings when a run has ended in this process. */
   alarm?: Alarm;
 };
@@ -51,7 +51,7 @@ const queueTimeoutMs = 120_000;
 export async function follow(
   app: Pick<App, 'queues' | 'warehouse'>,
   runId: string,
-  { progress, signal, alarm = openAlarm() }: Following,
+  { progress, signal, note, alarm = openAlarm() }: Following,
   everyMs = pollMs,
 ): Promise<RunReport> {
   const onQueueError = showQueueError(progress);
@@ -64,7 +64,8 @@ export async function follow(
     });
     if (at !== undefined) {
       respondedAtMs = performance.now();
-      progress.update(at.ended, at.planned);
+      // Where only the note cannot be read, nothing is missing: the run itself reports errors of the database.
+      progress.update(at.ended, at.planned, await note?.(runId).catch(() => ''));
       if (at.state === 'ended' && at.report) return at.report;
       if (at.state === 'ended' || at.state === 'failed' || at.state === 'lost') {
         return await recordedReport(app, runId, at.error);
@@ -121,14 +122,18 @@ function showRetry({ wait }: Progress): (reason: string) => void {
   };
 }
 
+type NewRun = { job: AnyRunJob<App>; payload: unknown; key?: string };
+
+/** Enqueues a run for running workers. */
+export async function enqueueOnly(app: App, { job, payload, key }: NewRun): Promise<Report> {
+  const { id, joined } = await app.queues.enqueue(job, payload, key);
+  const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: npx review-sync status`;
+  return { text, json: { run: id, joined } };
+}
+
 /** Enqueues a run and works on it in this process to its end, alone or together with running workers. */
-export async function runToEnd(
-  app: App,
-  run: { job: AnyRunJob<App>; payload: unknown; key?: string },
-  following: Following,
-): Promise<RunReport> {
+export async function runToEnd(app: App, run: NewRun, following: Following): Promise<RunReport> {
   const { id, joined } = await app.queues.enqueue(run.job, run.payload, run.key);
-  following.onRun?.(id);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
   const { progress } = following;
   const alarm = openAlarm();

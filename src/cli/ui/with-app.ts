@@ -1,6 +1,5 @@
 import { type App, openApp } from '../../app/app.ts';
 import { UsageError } from '../../base/errors.ts';
-import type { LookDeps } from '../../orders/look-at-order.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { Context } from '../command.ts';
 import type { Progress } from './progress.ts';
@@ -12,7 +11,7 @@ export async function withApp<T>(
   work: (app: App) => Promise<T>,
 ): Promise<T> {
   const app = await openApp(context.config(), {
-    log: context.log('error'),
+    log: await context.log('error'),
     onWait: ({ reason, untilMs }) => progress?.wait(reason, untilMs),
   });
   try {
@@ -21,14 +20,6 @@ export async function withApp<T>(
     await app.close();
   }
 }
-
-/** What looking at an order at both ends needs of the app. */
-export const lookDeps = (app: App): LookDeps => ({
-  api: app.api,
-  db: app.warehouse.db,
-  now: app.now,
-  contactMaxAgeDays: app.config.orderContactMaxAgeDays,
-});
 
 /**
  * Stops a command before it does anything where a shop query does not match the contract (exit status 2). Errors of the shop's

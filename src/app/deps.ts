@@ -1,0 +1,30 @@
+import type { SliceDeps } from '../orders/push-slice.ts';
+import type { ExportDeps } from '../reviews/export-window.ts';
+import { type BoundsDeps, plausibleDates } from '../reviews/review-bounds.ts';
+import type { App } from './app.ts';
+
+/** What reading, comparing and pushing orders needs of the app. */
+export const orderDeps = (app: App, signal: AbortSignal): SliceDeps & Pick<App, 'api' | 'shop'> => ({
+  api: app.api,
+  shop: app.shop,
+  db: app.warehouse.db,
+  store: app.orderStore,
+  log: app.log,
+  now: app.now,
+  signal,
+  onWait: app.onWait,
+  contactMaxAgeDays: app.config.orderContactMaxAgeDays,
+  deletes: app.config.orderDeletes,
+  settleMs: 1000,
+});
+
+/** What planning and reading reviews needs of the app. Not to be kept for a day: the plausible dates end tomorrow. */
+export function reviewDeps(
+  app: App,
+  signal: AbortSignal,
+): BoundsDeps & ExportDeps & { reviews: App['api']['reviews'] } {
+  const { warehouse, now, spanSlots: slots, config } = app;
+  const { timeZone } = config.api;
+  const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
+  return { reviews: app.api.reviews, warehouse, db: warehouse.db, slots, now, timeZone, signal, plausible };
+}
