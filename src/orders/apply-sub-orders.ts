@@ -8,10 +8,11 @@ import {
 } from '../review-api/index.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
 import type { LeasedOrder } from '../warehouse/order-store.ts';
+import { isDifferentIn } from './compare-order.ts';
 import type { SubOrderDiff } from './diff-sub-orders.ts';
-import { type LineLink, matchSubOrders } from './match-sub-orders.ts';
+import { type Line, type LineLink, matchSubOrders } from './match-sub-orders.ts';
 import type { SubOrderContent } from './order-body.ts';
-import { mayBeUnderWay, orderAtService, sendWrite } from './post-order.ts';
+import { orderAtService, sendAndConfirm } from './order-requests.ts';
 import { count, dropLink, failLine, type PushAttempt, setLink } from './push-attempt.ts';
 import type { OrderDeps } from './push-order.ts';
 import { type RequestLimits, refusalKind } from './service-health.ts';
@@ -19,8 +20,10 @@ import { type RequestLimits, refusalKind } from './service-health.ts';
 /** Attempts at one line, with a look at the service's sub-orders after each. Then the line is a dead letter. */
 const lineAttempts = 3;
 
-type SentLine = { lineCode: string; content?: unknown };
 type Sent = 'done' | 'failed' | 'refused' | 'again';
+
+/** The push of one order whose sub-orders are brought in line; `order` as the response to its POST showed it. */
+type Push = { deps: OrderDeps; leased: LeasedOrder; attempt: PushAttempt; order: OrderDetail };
 
 /**
  * Sends what one order's difference asks for (spec, "Sub-orders"):
@@ -35,23 +38,18 @@ type Sent = 'done' | 'failed' | 'refused' | 'again';
  * @returns `again` when the order has to be read from the service first: a response was lost, or a record does not exist.
  * @throws the client's errors when the service as a whole fails.
  */
-export async function applySubOrders(
-  deps: OrderDeps,
-  leased: LeasedOrder,
-  attempt: PushAttempt,
-  order: OrderDetail,
-  diff: SubOrderDiff,
-): Promise<'done' | 'again'> {
+export async function applySubOrders(push: Push, diff: SubOrderDiff): Promise<'done' | 'again'> {
+  const { deps, attempt, order } = push;
   for (const change of diff.change) {
-    if ((await changeSubOrder(deps, leased, attempt, order.id, change)) === 'again') return 'again';
+    if ((await changeSubOrder(push, change)) === 'again') return 'again';
   }
-  for (const { lineCode, subOrderId } of diff.remove) {
-    const outcome = await removeSubOrder(deps, leased, attempt, order, { lineCode, subOrderId });
+  for (const surplus of diff.remove) {
+    const outcome = await removeSubOrder(push, surplus);
     if (outcome === 'again') return 'again';
-    if (outcome === 'done') dropLink(attempt, lineCode);
+    if (outcome === 'done') dropLink(attempt, surplus.lineCode);
   }
   for (const double of diff.removeDoubles) {
-    if ((await removeSubOrder(deps, leased, attempt, order, double)) === 'again') return 'again';
+    if ((await removeSubOrder(push, double)) === 'again') return 'again';
   }
   for (const { lineCode, subOrderId, why } of diff.kept) {
     deps.log.warn(
@@ -60,35 +58,46 @@ export async function applySubOrders(
     );
   }
   if (diff.kept.length > 0) attempt.counts.sub_orders_kept = diff.kept.length;
-
-  const idsBefore = order.sub_orders.map((one) => one.id);
   for (const line of diff.create) {
-    const create = async (limits: RequestLimits) => {
-      const created = await deps.api.subOrders.create(order.id, line.content, limits);
-      const wasSentAgain = attempt.links.get(line.lineCode)?.wasSentAgain ?? false;
-      setLink(attempt, { ...line, subOrderId: created.id, idsBefore, wasSentAgain });
-    };
-    const outcome = await send(deps, leased, attempt, order.id, line, create);
-    if (outcome === 'again') return 'again';
-    if (outcome === 'done') count(attempt, 'sub_orders_added');
-    // A refused creation created nothing: no sub-order that appears later is this line's.
-    else if (outcome === 'refused') dropLink(attempt, line.lineCode);
+    if ((await createSubOrder(push, line)) === 'again') return 'again';
   }
   return 'done';
 }
 
-async function changeSubOrder(
-  deps: OrderDeps,
-  leased: LeasedOrder,
-  attempt: PushAttempt,
-  orderId: number,
-  { patch, ...link }: SubOrderDiff['change'][number],
-): Promise<Sent> {
+async function createSubOrder(push: Push, line: Line): Promise<Sent> {
+  const { deps, attempt, order } = push;
+  const { lineCode } = line;
+  const idsBefore = order.sub_orders.map((one) => one.id);
+  const create = async (limits: RequestLimits) => {
+    const created = await deps.api.subOrders.create(order.id, line.content, limits);
+    const wasSentAgain = attempt.links.get(lineCode)?.wasSentAgain ?? false;
+    setLink(attempt, { ...line, subOrderId: created.id, idsBefore, wasSentAgain });
+  };
+  const isCreated = (theirs: readonly SubOrder[]) => {
+    const { ofLines } = matchSubOrders(theirs, attempt.desired.prepared.lines, [...attempt.links.values()], new Set());
+    return ofLines.get(lineCode)?.kind === 'linked';
+  };
+  const outcome = await send(push, line, create, isCreated);
+  // The order shows the sub-order, but no response said its id.
+  if (outcome === 'shown') return 'again';
+  if (outcome === 'done') count(attempt, 'sub_orders_added');
+  // A refused creation created nothing: no sub-order that appears later is this line's.
+  if (outcome === 'refused') dropLink(attempt, lineCode);
+  return outcome;
+}
+
+async function changeSubOrder(push: Push, { patch, ...link }: SubOrderDiff['change'][number]): Promise<Sent> {
+  const { deps, attempt, order } = push;
   const before = attempt.links.get(link.lineCode)?.content;
-  const change = (fields: SubOrderPatch) =>
-    send(deps, leased, attempt, orderId, link, (limits) =>
-      deps.api.subOrders.update(orderId, link.subOrderId, fields, limits),
-    );
+  const change = async (fields: SubOrderPatch): Promise<Sent> => {
+    const isChanged = (theirs: readonly SubOrder[]) => {
+      const subOrder = theirs.find((one) => one.id === link.subOrderId);
+      return subOrder !== undefined && !isDifferentIn(Object.keys(fields), link.content, subOrder);
+    };
+    const update = (limits: RequestLimits) => deps.api.subOrders.update(order.id, link.subOrderId, fields, limits);
+    const outcome = await send(push, link, update, isChanged);
+    return outcome === 'shown' ? 'done' : outcome;
+  };
   const cleared = fieldsCleared(patch);
   const others = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null));
   let outcome = await change(patch);
@@ -98,7 +107,7 @@ async function changeSubOrder(
     outcome = await change(others);
     notCleared = cleared;
   } else if (outcome === 'done' && cleared.length > 0) {
-    notCleared = await fieldsNotCleared(deps, attempt, orderId, link, cleared);
+    notCleared = await fieldsNotCleared(push, link, cleared);
   }
   if (outcome !== 'done') return outcome;
   setLink(attempt, { ...link, content: withFieldsOf(before, link.content, notCleared) });
@@ -106,35 +115,31 @@ async function changeSubOrder(
   return 'done';
 }
 
-async function removeSubOrder(
-  deps: OrderDeps,
-  leased: LeasedOrder,
-  attempt: PushAttempt,
-  order: OrderDetail,
-  { lineCode, subOrderId }: { lineCode: string; subOrderId: number },
-): Promise<Sent> {
+async function removeSubOrder(push: Push, surplus: { lineCode: string; subOrderId: number }): Promise<Sent> {
+  const { deps, attempt, order } = push;
+  const { lineCode, subOrderId } = surplus;
   const remove = (limits: RequestLimits) => deps.api.subOrders.remove(order.id, subOrderId, limits);
-  const outcome = await send(deps, leased, attempt, order.id, { lineCode }, remove);
-  if (outcome !== 'done') return outcome;
+  const isRemoved = (theirs: readonly SubOrder[]) => theirs.every((one) => one.id !== subOrderId);
+  const outcome = await send(push, { lineCode }, remove, isRemoved);
+  if (outcome !== 'done' && outcome !== 'shown') return outcome;
   deps.log.info({ order: order.code, line: lineCode, subOrderId }, 'removed a sub-order that the shop lacks');
   count(attempt, 'sub_orders_removed');
   return 'done';
 }
 
+/** @param isDone whether these sub-orders of the order show that the request was carried out. */
 async function send(
-  deps: OrderDeps,
-  leased: LeasedOrder,
-  attempt: PushAttempt,
-  orderId: number,
-  line: SentLine,
+  { deps, leased, attempt, order }: Push,
+  line: { lineCode: string; content?: unknown },
   request: (limits: RequestLimits) => Promise<void>,
-): Promise<Sent> {
+  isDone: (theirs: readonly SubOrder[]) => boolean,
+): Promise<Sent | 'shown'> {
   deps.signal.throwIfAborted();
-  const wasWriteUnderWay = leased.isWriteUnderWay;
   try {
-    const attempted = await sendWrite(deps, leased, request);
-    if (!('failed' in attempted)) return 'done';
-    failLine(attempt, line, attempted.failed, 'transient');
+    const outcome = await sendAndConfirm(deps, leased, order.id, request, isDone);
+    if (outcome === 'absent') return 'again';
+    if (typeof outcome === 'string') return outcome;
+    failLine(attempt, line, outcome.failed, 'transient');
     return 'failed';
   } catch (error) {
     // Nothing was sent. The order is looked at again once the lease is renewed.
@@ -144,14 +149,6 @@ async function send(
       return 'refused';
     }
     if (!(error instanceof UnknownOutcomeError || error instanceof NotFoundError)) throw error;
-    if (error instanceof UnknownOutcomeError && mayBeUnderWay(error)) {
-      if (await isShown(deps, attempt, orderId, line.lineCode)) {
-        leased.isWriteUnderWay = wasWriteUnderWay;
-        return 'again';
-      }
-      failLine(attempt, line, `${error.message}; the next run looks again before it sends the line again`, 'transient');
-      return 'failed';
-    }
     const tries = (attempt.tries.get(line.lineCode) ?? 0) + 1;
     attempt.tries.set(line.lineCode, tries);
     if (tries === lineAttempts || !deps.requests.hasPatience()) {
@@ -160,31 +157,6 @@ async function send(
     await deps.requests.wait(deps.settleMs * tries);
     return 'again';
   }
-}
-
-/** Waits between looks for what a request without response may have created, in units of `settleMs`. */
-const waitsBetweenLooks = [1, 2, 4, 8];
-
-/**
- * Whether the service shows the sub-order of a line whose creation brought no response. The service may create it seconds
- * later: sent again meanwhile, the line would be there twice.
- */
-async function isShown(
-  deps: OrderDeps,
-  { desired, links }: PushAttempt,
-  orderId: number,
-  lineCode: string,
-): Promise<boolean> {
-  if (!deps.requests.hasPatience()) return false;
-  for (const wait of waitsBetweenLooks) {
-    await deps.requests.wait(deps.settleMs * wait);
-    const looked = await orderAtService(deps, orderId);
-    if ('failed' in looked) return false;
-    if (!looked.value) return true;
-    const matches = matchSubOrders(looked.value.sub_orders, desired.prepared.lines, [...links.values()], new Set());
-    if (matches.ofLines.get(lineCode)?.kind === 'linked') return true;
-  }
-  return false;
 }
 
 type ClearedField = keyof SubOrderPatch & keyof SubOrder;
@@ -197,13 +169,11 @@ const fieldsCleared = (patch: SubOrderPatch): ClearedField[] =>
  * to clear a field of a sub-order, so that only reading the order shows whether an empty value cleared it.
  */
 async function fieldsNotCleared(
-  deps: OrderDeps,
-  attempt: PushAttempt,
-  orderId: number,
+  { deps, attempt, order }: Push,
   line: LineLink & { subOrderId: number },
   fields: readonly ClearedField[],
 ): Promise<ClearedField[]> {
-  const looked = await orderAtService(deps, orderId);
+  const looked = await orderAtService(deps, order.id);
   if ('failed' in looked) {
     failLine(attempt, line, looked.failed, 'transient');
     return [...fields];

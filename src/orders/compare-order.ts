@@ -223,6 +223,10 @@ function subOrderFields(ours: SubOrderContent, theirs: SubOrder, hadStatus: bool
   ];
 }
 
+/** Whether the service shows other values than wanted in these fields. One that it does not show is taken for equal. */
+export const isDifferentIn = (fields: readonly string[], ours: SubOrderContent, theirs: SubOrder): boolean =>
+  subOrderFields(ours, theirs, true).some(({ field, outcome }) => fields.includes(field) && outcome === 'different');
+
 function optionsField(ours: Options, theirs: Options | undefined): FieldComparison {
   const field = text('product_options', optionsText(ours), theirs && optionsText(theirs));
   return theirs && areSameOptions(theirs, ours) ? { ...field, outcome: 'equal' } : field;

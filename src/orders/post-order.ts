@@ -1,21 +1,14 @@
-import {
-  NotFoundError,
-  type OrderBody,
-  type OrderDetail,
-  RefusedError,
-  ReviewApiError,
-  UnknownOutcomeError,
-} from '../review-api/index.ts';
-import { LeaseLostError } from '../warehouse/leases.ts';
+import { type OrderBody, type OrderDetail, RefusedError } from '../review-api/index.ts';
 import type { OrderLink } from '../warehouse/order-links.ts';
 import type { LeasedOrder } from '../warehouse/order-store.ts';
 import { type ContactField, contactFields } from './contact-rule.ts';
 import { contactDecisions, type DesiredOrder, fieldsToClear, requestBody } from './desired-order.ts';
 import type { OptionalField } from './order-body.ts';
+import { orderAtService, sendWrite } from './order-requests.ts';
 import type { OrderDeps } from './push-order.ts';
 import type { FailureKind } from './retry-delay.ts';
 import { isSameCode } from './same-content.ts';
-import { type Attempted, type RequestLimits, refusalKind } from './service-health.ts';
+import { refusalKind } from './service-health.ts';
 
 export type Posted =
   /** `notCleared`: fields that the shop cleared and that the service cannot be made to clear. */
@@ -58,31 +51,6 @@ async function post(deps: OrderDeps, leased: LeasedOrder, sent: OrderBody): Prom
   }
 }
 
-/**
- * Sends a write about the order. The lease is checked right before each attempt. Where the outcome stays unknown the lease is
- * kept: a process that is being stopped gives up waiting for a response, but the service may still carry the write out.
- */
-export async function sendWrite<T>(
-  { store, requests }: Pick<OrderDeps, 'store' | 'requests'>,
-  leased: LeasedOrder,
-  request: (limits: RequestLimits) => Promise<T>,
-): Promise<Attempted<T>> {
-  try {
-    return await requests.attempt(() => store.assertLease(leased), request);
-  } catch (error) {
-    const isCutOff = !(
-      error instanceof ReviewApiError ||
-      error instanceof LeaseLostError ||
-      error instanceof TypeError
-    );
-    if (isCutOff || (error instanceof UnknownOutcomeError && mayBeUnderWay(error))) leased.isWriteUnderWay = true;
-    throw error;
-  }
-}
-
-/** Unlike 500 and 503, a gateway's 504 or a broken connection does not say whether the service is still at work. */
-export const mayBeUnderWay = ({ status }: UnknownOutcomeError): boolean => status !== 500 && status !== 503;
-
 async function contactToSend(deps: OrderDeps, desired: DesiredOrder, link: OrderLink): Promise<ContactField[]> {
   const decisions = contactDecisions(deps, desired, link, deps.policy.contact);
   const isRepeated = contactFields.some((field) => decisions[field] === 'repeat');
@@ -115,35 +83,6 @@ export function isContactThere(
 
 /** A service may change the case of an address, and the spaces and dashes of a number. */
 const plainContact = (value: string | null | undefined) => value?.toLowerCase().replace(/[^\p{L}\p{N}@]/gu, '');
-
-/** The order, or undefined where the service has none of this id; `failed` where the service fails on this order alone. */
-export async function orderAtService(
-  { api, requests }: Pick<OrderDeps, 'api' | 'requests'>,
-  id: number,
-): Promise<Attempted<OrderDetail | undefined>> {
-  return unlessAbsent(requests.attempt(undefined, (limits) => api.orders.get(id, limits)));
-}
-
-/**
- * The order as `orderAtService` returns it; by its code where its id is not known, because the response to a push was lost.
- * No order is created to learn its id.
- */
-export async function findOrder(
-  deps: Pick<OrderDeps, 'api' | 'requests'>,
-  { orderId, orderCode }: Pick<OrderLink, 'orderId' | 'orderCode'>,
-): Promise<Attempted<OrderDetail | undefined>> {
-  if (orderId !== null) return orderAtService(deps, orderId);
-  return unlessAbsent(deps.requests.attempt(undefined, (limits) => deps.api.orders.getByCode(orderCode, limits)));
-}
-
-async function unlessAbsent<T>(found: Promise<Attempted<T>>): Promise<Attempted<T | undefined>> {
-  try {
-    return await found;
-  } catch (error) {
-    if (error instanceof NotFoundError) return { value: undefined };
-    throw error;
-  }
-}
 
 async function clearShown(
   deps: OrderDeps,

@@ -133,7 +133,8 @@ async function upsertOrder(
     for (const link of diff.links) attempt.links.set(link.lineCode, link);
     count(attempt, 'sub_orders_added', diff.found);
 
-    if ((await applySubOrders(deps, leased, attempt, posted.detail, diff)) === 'again') continue;
+    const push = { deps, leased, attempt, order: posted.detail };
+    if ((await applySubOrders(push, diff)) === 'again') continue;
     if (forgetsSentAgain) forgetSentAgain(leased, attempt);
     if (posted.notCleared.length > 0) failOrder(attempt, notClearedReason(posted.notCleared), 'permanent');
     count(attempt, 'orders_pushed');

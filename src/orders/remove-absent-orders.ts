@@ -1,7 +1,6 @@
 import type { Counts } from '../base/counts.ts';
 import { describeError, IncompleteError } from '../base/errors.ts';
 import type { Second } from '../base/time/span.ts';
-import { RefusedError } from '../review-api/index.ts';
 import {
   type AbsentInRun,
   absentInRun,
@@ -14,12 +13,11 @@ import {
 import type { Db } from '../warehouse/index.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
 import { removalsHeldBy } from '../warehouse/order-removals.ts';
+import { type Deletion, deleteOrder } from './delete-order.ts';
 import type { PushPolicy } from './desired-order.ts';
 import { missingInShop } from './missing-in-shop.ts';
-import { findOrder, sendWrite } from './post-order.ts';
 import type { SliceDeps } from './push-slice.ts';
 import { isUnusual } from './removal-guard.ts';
-import { whyKept } from './remove-order.ts';
 import { openServiceHealth, type RecordRequests } from './service-health.ts';
 
 /** Hours between the first absence of an order and the one after which it is deleted at the service. */
@@ -91,47 +89,31 @@ function failureProblem(failures: readonly string[]): string[] {
   ];
 }
 
-type Removal =
-  | { kind: 'deleted' }
-  /** The shop shows the order again, or another process has deleted it at the service. */
-  | { kind: 'returned' }
-  | { kind: 'kept'; reason: string }
-  | { kind: 'failed'; reason: string };
+/** As Deletion. `returned`: the shop shows the order again, or another process has deleted it. */
+type Removal = Deletion | { kind: 'returned' };
 
 /** Deletes one order under its lease, unless the shop shows it again at that moment. */
 async function removeAbsentOrder(deps: SliceDeps, requests: RecordRequests, code: string): Promise<Removal> {
   const leased = await deps.store.lease(code);
-  if ('leasedBy' in leased) return { kind: 'failed', reason: `${leased.leasedBy} is pushing it` };
-  let wasSent = false;
-  const giveBack = async (removal: Removal): Promise<Removal> => {
-    await deps.store.release(leased, { wasSent });
-    return removal;
-  };
+  if ('leasedBy' in leased) return failed(`${leased.leasedBy} is pushing it`);
   try {
-    if (leased.isNew || (await missingInShop(deps.shop, [{ code }])).length === 0)
-      return await giveBack({ kind: 'returned' });
-    const found = await findOrder({ api: deps.api, requests }, leased.link);
-    if ('failed' in found) return await giveBack({ kind: 'failed', reason: found.failed });
-    const detail = found.value;
-    const reason = detail && (await whyKept(deps, detail, code));
-    if (reason !== undefined) return await giveBack({ kind: 'kept', reason });
-    if (detail) {
-      wasSent = true;
-      const removed = await sendWrite({ store: deps.store, requests }, leased, (limits) =>
-        deps.api.orders.remove(detail.id, limits),
-      );
-      if ('failed' in removed) return await giveBack({ kind: 'failed', reason: removed.failed });
+    if (leased.isNew || (await missingInShop(deps.shop, [{ code }])).length === 0) {
+      await deps.store.release(leased, { wasSent: false });
+      return { kind: 'returned' };
     }
-    if (!(await deps.store.forget(leased))) return { kind: 'failed', reason: 'another process took it over' };
-    deps.log.info(
-      { order: code, orderId: detail?.id },
-      'deleted the order at the service: the shop no longer shows it',
-    );
-    return { kind: 'deleted' };
+    const deletion = await deleteOrder({ ...deps, requests }, leased);
+    if (deletion.kind === 'deleted') {
+      const order = { order: code, orderId: leased.link.orderId };
+      deps.log.info(order, 'deleted the order at the service: the shop no longer shows it');
+    }
+    await deps.store.release(leased, { wasSent: deletion.kind === 'failed' });
+    return deletion.kind === 'lost' ? failed('another process took it over') : deletion;
   } catch (error) {
     // Ignore a release that fails: the lease runs out by itself.
-    await deps.store.release(leased, { wasSent }).catch(() => {});
-    if (!(error instanceof RefusedError || error instanceof LeaseLostError)) throw error;
-    return { kind: 'failed', reason: describeError(error) };
+    await deps.store.release(leased, { wasSent: true }).catch(() => {});
+    if (!(error instanceof LeaseLostError)) throw error;
+    return failed(describeError(error));
   }
 }
+
+const failed = (reason: string): Deletion => ({ kind: 'failed', reason, failure: 'transient' });

@@ -133,8 +133,8 @@ export class MalformedResponseError extends ReviewApiError {
 }
 
 /**
- * A write that must not be repeated was sent, and it is not known whether the service carried it out. Not `retryable`: read
- * what the service holds before sending it again.
+ * A write was sent, and it is not known whether the service carried it out: its response was lost and it must not be repeated, or
+ * the service only accepted it (202). Not `retryable`: read what the service holds before sending it again.
  */
 export class UnknownOutcomeError extends ReviewApiError {
   override readonly name = 'UnknownOutcomeError';

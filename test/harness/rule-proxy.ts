@@ -6,13 +6,15 @@ export type ProxiedRequest = { method: string; path: string; form: URLSearchPara
 
 /**
  * What happens to a request: `pass`, the service gets it; `lose`, the service carries it out and its response is lost;
- * `status`, the response has this status and the service gets nothing; `carriedOutAfter`, the response is 504, and the
+ * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out, and the
+ * response has this status and no body; `carriedOutAfter`, the response is 504, and the
  * service carries the request out once the promise has resolved; `form`, the service gets these fields instead.
  */
 export type Fate =
   | 'pass'
   | 'lose'
   | { status: number; body?: string }
+  | { carriedOutWith: number }
   | { carriedOutAfter: Promise<unknown> }
   | { form: URLSearchParams };
 
@@ -49,6 +51,10 @@ export async function startRuleProxy(target: string) {
     if (outgoing.writableEnded) return;
     if (fate === 'lose') {
       incoming.socket.destroy();
+      return;
+    }
+    if (typeof fate === 'object' && 'carriedOutWith' in fate) {
+      outgoing.writeHead(fate.carriedOutWith).end();
       return;
     }
     for (const name of ['content-type', 'link', 'location', 'date']) {

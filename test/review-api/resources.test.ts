@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MalformedResponseError } from '../../src/review-api/index.ts';
+import { MalformedResponseError, UnknownOutcomeError } from '../../src/review-api/index.ts';
 import { client, january, json, order, tinyService } from './tiny-service.ts';
 
 const subOrder = { id: 11, product_id: 3, product_options: { Size: 'L' }, price: { cents: 1250, currency_iso: 'USD' } };
@@ -64,11 +64,21 @@ test('an order by code is found where the service answers with a list, and not g
   await expect(api.orders.getByCode('A-3')).rejects.toThrow(MalformedResponseError);
 });
 
-test('any success or 404 on a delete is success', async () => {
-  for (const status of [200, 202, 204, 404]) {
+test('a deletion is done with 200, 201, 204 and 404, and with another success nobody knows', async () => {
+  for (const status of [200, 201, 204, 404]) {
     const service = await tinyService(() => ({ status, body: 'gone' }));
     await client(service.url).subOrders.remove(1, 2);
     expect(service.calls()).toHaveLength(1);
+  }
+  for (const status of [202, 203, 205]) {
+    const service = await tinyService(() => ({ status }));
+    const { subOrders, reviews } = client(service.url);
+    for (const write of [subOrders.remove(1, 2), subOrders.update(1, 2, { invoice: 'I' }), reviews.remove(3)]) {
+      const error = await write.catch((reason) => reason);
+      expect(error).toBeInstanceOf(UnknownOutcomeError);
+      expect(error.message).toContain(`expected status 200, 201 or 204, got ${status}`);
+    }
+    expect(service.calls()).toHaveLength(3);
   }
 });
 

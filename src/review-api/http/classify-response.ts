@@ -2,7 +2,7 @@ import { explainError } from '../../base/hints.ts';
 import { mask } from '../../base/mask.ts';
 import type { Call, HttpResponse } from './call.ts';
 import { errorText } from './error-text.ts';
-import { ShapeError, textOf } from './response-body.ts';
+import { NotConfirmedError, ShapeError, textOf } from './response-body.ts';
 import { retryAfterMs } from './retry-after.ts';
 import type { Failure } from './retry-policy.ts';
 import type { RequestResult } from './send-request.ts';
@@ -68,6 +68,9 @@ function readWith<T>(read: (response: HttpResponse) => T, response: HttpResponse
   try {
     return { kind: 'success', status: response.status, value: read(response) };
   } catch (error) {
+    if (error instanceof NotConfirmedError) {
+      return { kind: 'failure', failure: { kind: 'not-confirmed' }, status: response.status, detail: error.message };
+    }
     if (!(error instanceof ShapeError)) throw error;
     // Only an HTML page is quoted: a JSON body may hold customers' data.
     const text = textOf(response.bytes);

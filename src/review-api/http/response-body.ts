@@ -9,6 +9,11 @@ export class ShapeError extends Error {
   override readonly name = 'ShapeError';
 }
 
+/** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */
+export class NotConfirmedError extends Error {
+  override readonly name = 'NotConfirmedError';
+}
+
 export type JsonObject = Record<string, unknown>;
 
 /** A body without a byte order mark, which `JSON.parse` refuses. */
@@ -39,16 +44,25 @@ export function parseAnyJson(response: HttpResponse): unknown {
   }
 }
 
+/** Statuses by which the service says that it carried an update or a deletion out (spec, "Errors"). */
+const doneStatuses: readonly number[] = [200, 201, 204];
+
 /**
- * Reads nothing: the body of an update or delete has no meaning. A web page with a success status does not come from the service but
- * from a proxy or a log-in (FACTS, 'errors'), so nothing was carried out. A 404 may have one: web frameworks send it for any address.
+ * Reads nothing: the body of an update or delete has no meaning, and its status says whether it was carried out. A 404 counts where
+ * the call takes it for a success.
+ *
+ * A web page with a success status does not come from the service but from a proxy or a log-in (FACTS, 'errors'), so nothing was
+ * carried out. A 404 may have one: web frameworks send it for any address.
  *
  * @throws ShapeError for a web page.
+ * @throws NotConfirmedError for another status such as 202, "accepted": the service may carry the request out later, or never.
  */
 export function ignoreBody({ status, bytes }: HttpResponse): void {
-  if (status !== 404 && textOf(bytes).trimStart().startsWith('<')) {
+  if (status === 404) return;
+  if (textOf(bytes).trimStart().startsWith('<')) {
     throw new ShapeError(`expected no web page, got HTML with status ${status}`);
   }
+  if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
 }
 
 /** Checks that a record requested or written by code has that code. A service may trim codes and ignore their case. */

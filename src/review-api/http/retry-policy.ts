@@ -9,7 +9,9 @@ export type Failure =
   /** 5xx or 408: the status does not say whether the service carried the request out. */
   | { kind: 'failed'; retryAfterMs: number | undefined }
   /** A success by its status, with a body that is not what the request returns. */
-  | { kind: 'malformed' };
+  | { kind: 'malformed' }
+  /** 202 and others: the service may carry the request out later. Another attempt would say no more. */
+  | { kind: 'not-confirmed' };
 
 export type RetryLimits = {
   /** Attempts in all, the first included. */
@@ -64,7 +66,8 @@ export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryL
   const askedMs = asked === undefined ? 0 : Math.min(asked, limits.maxRetryAfterMs);
   const holdMs = failure.kind === 'limited' && askedMs === 0 ? backoffMs : askedMs;
 
-  if (!attempt.repeatable && mayBeCarriedOut(failure)) return { action: 'unknown-outcome', holdMs };
+  if (failure.kind === 'not-confirmed' || (!attempt.repeatable && mayBeCarriedOut(failure)))
+    return { action: 'unknown-outcome', holdMs };
   if (failure.kind === 'unsent' && failure.permanent) return { action: 'give-up', holdMs };
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
   if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up', holdMs };
@@ -84,6 +87,7 @@ function mayBeCarriedOut(failure: Failure): boolean {
     case 'lost':
     case 'failed':
     case 'malformed':
+    case 'not-confirmed':
       return true;
     default:
       return failure satisfies never;

@@ -147,6 +147,8 @@ function failureError(failure: Failure, context: RequestContext): Error {
       return new LimitedError(context);
     case 'malformed':
       return new MalformedResponseError(context);
+    case 'not-confirmed':
+      return new UnknownOutcomeError(context);
     case 'unsent':
       return new UnavailableError(context, !failure.permanent);
     case 'lost':

@@ -1,0 +1,72 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { Fate } from '../harness/rule-proxy.ts';
+
+/** Four orders whose next run changes a sub-order, clears a field, deletes the order, and removes a sub-order. */
+async function changedWorld(): Promise<OrderWorld> {
+  const world = await openOrderWorld({ environment: { ORDER_DELETES: 'send', ORDER_LEASE_SECONDS: '4' } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  await world.shop(`insert into o (code) values ('changed'), ('cleared'), ('deleted'), ('emptied');
+    insert into l (order_code, line_code, product_id, invoice) values
+      ('changed', '1', 7, null), ('cleared', '1', 7, 'I1'), ('deleted', '1', 7, null), ('emptied', '1', 7, null), ('emptied', '2', 8, null)`);
+  await world.sync();
+  await world.shop(`update l set status = 'delivery_finished', invoice = null where order_code in ('changed', 'cleared');
+    update o set updated_at = now(), deleted_at = case when code = 'deleted' then now() end;
+    delete from l where order_code = 'emptied' and line_code = '2'`);
+  return world;
+}
+
+const withoutBody = (world: OrderWorld, fate: Fate) =>
+  world.serviceRule(({ method }) => (method === 'PUT' || method === 'DELETE' ? fate : 'pass'));
+
+const service = `select o.code, s.product_id::integer as product, s.status, s.invoice from reference_service.orders o
+  left join reference_service.sub_orders s on s.order_id = o.id order by o.code, product`;
+const before = [
+  { code: 'changed', product: 7, status: 'paid', invoice: null },
+  { code: 'cleared', product: 7, status: 'paid', invoice: 'I1' },
+  { code: 'deleted', product: 7, status: 'paid', invoice: null },
+  { code: 'emptied', product: 7, status: 'paid', invoice: null },
+  { code: 'emptied', product: 8, status: 'paid', invoice: null },
+];
+const inLine = [
+  { code: 'changed', product: 7, status: 'delivery_finished', invoice: null },
+  { code: 'cleared', product: 7, status: 'delivery_finished', invoice: null },
+  { code: 'emptied', product: 7, status: 'paid', invoice: null },
+];
+
+test('a change or deletion that the service only accepts (202) and does not carry out fails, and the next run makes it', async () => {
+  const world = await changedWorld();
+  withoutBody(world, { status: 202, body: '' });
+  expect(await world.sync()).toMatchObject({ lines_failed: 3, orders_failed: 1 });
+  expect(await world.atService(service)).toEqual(before);
+  const deadLetters = await world.openDeadLetters();
+  expect(deadLetters.map(({ key }) => key)).toEqual(['deleted', 'changed/1', 'cleared/1', 'emptied/2']);
+  for (const { reason } of deadLetters) expect(reason).toContain('expected status 200, 201 or 204, got 202');
+
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(service)).toEqual(inLine);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('a change or deletion that the service answers with 202 and carries out is done, since reading the order shows it', async () => {
+  const world = await changedWorld();
+  withoutBody(world, { carriedOutWith: 202 });
+  expect(await world.sync()).toMatchObject({ sub_orders_changed: 2, sub_orders_removed: 1, orders_deleted: 1 });
+  expect(await world.atService(service)).toEqual(inLine);
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([]);
+  // What is remembered is what the service holds: the next run has nothing to send.
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
+});
+
+test('a change or deletion is done with an empty response of status 200, 201 or 204', async () => {
+  for (const status of [200, 201, 204]) {
+    const world = await changedWorld();
+    withoutBody(world, { carriedOutWith: status });
+    expect(await world.sync()).toMatchObject({ sub_orders_changed: 2, sub_orders_removed: 1, orders_deleted: 1 });
+    expect(await world.openDeadLetters()).toEqual([]);
+  }
+});
