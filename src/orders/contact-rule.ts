@@ -21,11 +21,34 @@ export type ContactFacts = {
   hash: string | null;
   last: LastContact;
   createdAt: Date;
+  /** By the clock of ages. */
   now: Date;
   /** ORDER_CONTACT_MAX_AGE_DAYS. */
   maxAgeDays: number;
   policy: ContactPolicy;
 };
+
+/** `future`: dated so far ahead that the date must be wrong. Its real age is not known. */
+export type OrderAge = 'young' | 'old' | 'future';
+
+/** Clocks and zones of two machines differ by less than a day. */
+const aheadAtMostMs = 86_400_000;
+
+/** @param maxAgeDays ORDER_CONTACT_MAX_AGE_DAYS. */
+export function ageOf(createdAt: Date, now: Date, maxAgeDays: number): OrderAge {
+  const ageMs = now.getTime() - createdAt.getTime();
+  if (ageMs < -aheadAtMostMs) return 'future';
+  return ageMs <= maxAgeDays * 86_400_000 ? 'young' : 'old';
+}
+
+/**
+ * The clock by which the age of orders is judged: the later one of this machine's and the warehouse's. A clock that was set
+ * back must not make old orders young (promise 7).
+ */
+export function ageClock(now: () => Date, warehouseNow: Date): () => Date {
+  const behindMs = Math.max(0, warehouseNow.getTime() - now().getTime());
+  return () => new Date(now().getTime() + behindMs);
+}
 
 /**
  * Whether this request may carry the order's e-mail address, and whether its phone number (promise 7). The service may send a
@@ -33,14 +56,14 @@ export type ContactFacts = {
  * request, for each of the two, by what the request would disclose:
  *
  * - `send`: the order is young and this value was not withheld before, or `--with-email` was given.
- * - `repeat`: the order is old, but the service was sent the same value before. It may be sent again only if the service still
+ * - `repeat`: the order is not young, but the service was sent the same value before. It may be sent again only if the service still
  *   has it: where the order was deleted there, or the service has erased old addresses, the value would be new.
- * - `withhold`: the order is old, or this is a backfill, and the value would be new to the service. What a backfill withheld
+ * - `withhold`: the order is not young, or this is a backfill, and the value would be new to the service. What a backfill withheld
  *   stays withheld when the order changes later, until this value itself is replaced by another.
  */
 export function decideContact(facts: ContactFacts): Record<ContactField, 'send' | 'repeat' | 'withhold'> {
   const { createdAt, now, maxAgeDays, policy } = facts;
-  const isYoung = now.getTime() - createdAt.getTime() <= maxAgeDays * 86_400_000;
+  const isYoung = ageOf(createdAt, now, maxAgeDays) === 'young';
   const decide = (field: ContactField) => {
     const hash = hashOf(facts.hash, field);
     const before = rememberedOf(facts.last, field);

@@ -48,7 +48,7 @@ export async function diffBackfill(
   range: CreationRange,
   { policy, limit }: { policy: PushPolicy; limit: number },
 ): Promise<BackfillDiff> {
-  const lookup = openLookup(deps);
+  const lookup = await openLookup(deps);
   const slots = pLimit(deps.concurrency);
   const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], requests: 0, isCut: false };
   for await (const raws of ordersByCreation(deps.shop, range)) {

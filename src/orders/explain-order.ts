@@ -33,7 +33,7 @@ export type ExplainDeps = LookDeps & { shop: Pick<Shop, 'orders'> };
 export async function explainOrder(deps: ExplainDeps, asked: string): Promise<OrderExplanation> {
   const { code, raw } = await findInShop(deps, asked);
   const link = (await orderLinks(deps.db, [code])).get(code);
-  const lookup = openLookup(deps);
+  const lookup = await openLookup(deps);
   const [ours] = raw ? await rememberedOf(deps.db, [raw]) : [];
   const look = ours && (await lookup.look(ours, 'young'));
   const shown = look?.shown ?? (await lookup.show(code, link?.orderId ?? null));

@@ -7,10 +7,17 @@ import {
 } from '../review-api/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import type { Db } from '../warehouse/index.ts';
-import { userGradeIds } from '../warehouse/links.ts';
+import { userGradeIds, warehouseNow } from '../warehouse/links.ts';
 import { type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
 import { compareOrder, type OrderComparison } from './compare-order.ts';
-import { type ContactField, type ContactPolicy, contactFields } from './contact-rule.ts';
+import {
+  ageClock,
+  ageOf,
+  type ContactField,
+  type ContactPolicy,
+  contactFields,
+  type OrderAge,
+} from './contact-rule.ts';
 import { contactDecisions, type DesiredOrder, desiredOrder } from './desired-order.ts';
 import type { LineLink } from './match-sub-orders.ts';
 import { isContactThere } from './post-order.ts';
@@ -38,12 +45,15 @@ export type OrderLook = {
   shown: Shown;
   /** What the contact rule leaves out of a push. */
   withheld: ContactField[];
+  /** Undefined where the order cannot be read. */
+  age: OrderAge | undefined;
   comparison: OrderComparison | undefined;
 };
 
 export type LookDeps = {
   api: Pick<ReviewApi, 'orders'>;
   db: Db;
+  /** This machine's clock. */
   now: () => Date;
   /** ORDER_CONTACT_MAX_AGE_DAYS. */
   contactMaxAgeDays: number;
@@ -78,7 +88,8 @@ export async function rememberedOf(db: Db, raws: readonly RawOrder[]): Promise<S
  * Looks orders up at the service and compares. `requests` is how many requests the lookups have sent so far, one for most
  * orders. Sends nothing but GET.
  */
-export function openLookup(deps: LookDeps) {
+export async function openLookup(deps: LookDeps) {
+  const now = ageClock(deps.now, await warehouseNow(deps.db));
   const health = openServiceHealth(deps.api);
   let requests = 0;
   const get = async <T>(send: (limits: { giveUpAfterMs?: number | undefined }) => Promise<T>) => {
@@ -109,11 +120,12 @@ export function openLookup(deps: LookDeps) {
     /** @throws the client's errors when the service as a whole fails. */
     async look(shop: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {
       const shown = await this.show(shop.code, shop.link?.orderId ?? null);
-      const withheld = withheldFrom(deps, shop, shown, policy);
+      const withheld = withheldFrom({ ...deps, now }, shop, shown, policy);
       const { desired, lines: links } = shop;
+      const age = desired && ageOf(desired.prepared.order.createdAt, now(), deps.contactMaxAgeDays);
       const comparison =
         desired && shown.kind === 'found' ? compareOrder(desired, shown.detail, { links, withheld }) : undefined;
-      return { shop, shown, withheld, comparison };
+      return { shop, shown, withheld, age, comparison };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { orderLinks } from '../warehouse/order-links.ts';
 import type { OrderComparison } from './compare-order.ts';
-import { contactFields } from './contact-rule.ts';
+import { contactFields, type OrderAge } from './contact-rule.ts';
 import { fieldsToClear, isUnchanged, type PushPolicy, requestBody } from './desired-order.ts';
 import { diffSubOrders } from './diff-sub-orders.ts';
 import { findInShop } from './find-in-shop.ts';
@@ -30,6 +30,8 @@ export type OrderPreview = {
   requests: PreviewedRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
   withheld: string[];
+  /** Why: by the age of the order, or, where it is young, by an earlier backfill. Undefined where the order cannot be read. */
+  age: OrderAge | undefined;
   /** Lines of which nothing is sent, and why. */
   linesNotSent: { lineCode: string; reason: string }[];
   atService: 'found' | 'absent' | 'failed';
@@ -43,7 +45,7 @@ export type PreviewDeps = LookDeps & { shop: Pick<Shop, 'orders'>; deletes: 'off
 /** What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET. */
 export async function previewOrder(deps: PreviewDeps, asked: string): Promise<OrderPreview> {
   const { code, raw } = await findInShop(deps, asked);
-  const lookup = openLookup(deps);
+  const lookup = await openLookup(deps);
   const [ours] = raw ? await rememberedOf(deps.db, [raw]) : [];
   if (!ours) {
     const link = (await orderLinks(deps.db, [code])).get(code);
@@ -73,6 +75,7 @@ export async function previewOrder(deps: PreviewDeps, asked: string): Promise<Or
     ...(isUnchanged(desired, ours.link, policy) && { nothingToSend: 'unchanged' as const }),
     requests: requestsOf(look),
     withheld: look.withheld,
+    age: look.age,
     linesNotSent: notSent(desired.prepared),
   };
 }
@@ -94,6 +97,7 @@ const nothing = (code: string): OrderPreview => ({
   nothingToSend: undefined,
   requests: [],
   withheld: [],
+  age: undefined,
   linesNotSent: [],
   atService: 'absent',
   lookupFault: undefined,

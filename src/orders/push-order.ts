@@ -31,6 +31,7 @@ export type PushDeps = {
   service: ServiceHealth;
   log: Logger;
   signal: AbortSignal;
+  /** The clock of ages, see ageClock. */
   now: () => Date;
   contactMaxAgeDays: number;
   policy: PushPolicy;

@@ -7,6 +7,7 @@ import type { Db } from '../warehouse/index.ts';
 import { productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
 import { forgetFingerprints, type OrderLink, orderLinks } from '../warehouse/order-links.ts';
 import { forgetWaiting, resolveUnchanged } from '../warehouse/order-revisits.ts';
+import { ageClock } from './contact-rule.ts';
 import { type DesiredOrder, desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { type PreparedOrder, prepareOrder } from './prepare-order.ts';
 import type { PushDeps } from './push-order.ts';
@@ -81,8 +82,7 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
 
   const push: PushDeps = {
     ...deps,
-    // A clock of this machine that was set back must not make old orders young (promise 7).
-    now: () => new Date(Math.max(deps.now().getTime(), readAt.getTime())),
+    now: ageClock(deps.now, readAt),
     policy,
     service: openServiceHealth(deps.api, deps.patience),
     async readAgain(code) {

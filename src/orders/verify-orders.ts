@@ -79,7 +79,7 @@ export async function verifyOrders(
 ): Promise<OrderVerification> {
   const work: Work = {
     deps,
-    lookup: openLookup(deps),
+    lookup: await openLookup(deps),
     slots: pLimit(deps.concurrency),
     report: emptyReport(options),
     toRepair: [],
@@ -102,7 +102,7 @@ export async function verifyOrders(
 
 type Work = {
   deps: VerifyDeps;
-  lookup: ReturnType<typeof openLookup>;
+  lookup: Awaited<ReturnType<typeof openLookup>>;
   slots: LimitFunction;
   report: OrderVerification;
   /** Codes of orders that are missing or differ. */

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type ContactField, contactAfter, contactFields, decideContact } from '../../src/orders/contact-rule.ts';
+import {
+  ageClock,
+  type ContactField,
+  contactAfter,
+  contactFields,
+  decideContact,
+} from '../../src/orders/contact-rule.ts';
 
 const now = new Date('2026-06-01T00:00:00Z');
 const day = 86_400_000;
@@ -66,6 +72,33 @@ test('a young order of the regular sync goes with its contact, on the last day t
     decideContact({ hash: 'a.', last: never, createdAt: new Date(createdAt), now, maxAgeDays: 30, policy: 'young' });
   expect(decide('2026-05-02T00:00:00Z').user_email).toBe('send');
   expect(decide('2026-05-01T23:59:59Z').user_email).toBe('withhold');
+});
+
+test('an order dated up to a day ahead is young, and one dated later is not', () => {
+  const decide = (createdAt: string) =>
+    decideContact({ hash: 'a.', last: never, createdAt: new Date(createdAt), now, maxAgeDays: 30, policy: 'young' });
+  expect(decide('2026-06-02T00:00:00Z').user_email).toBe('send');
+  expect(decide('2026-06-02T00:00:01Z').user_email).toBe('withhold');
+  expect(decide('2099-01-01T00:00:00Z').user_email).toBe('withhold');
+});
+
+test('a value that a backfill withheld and another value replaced is sent to a young order when it returns', () => {
+  const young = { phone: '', ageDays: 0, isThere: true } as const;
+  const pushes = disclosed([
+    { ...young, email: 'a', policy: 'never' },
+    { ...young, email: 'a', policy: 'young' },
+    { ...young, email: 'b', policy: 'young' },
+    { ...young, email: 'a', policy: 'young' },
+  ]);
+  expect(pushes.map(({ sent }) => sent)).toEqual([[], [], ['user_email'], ['user_email']]);
+});
+
+test('the clock of ages is the later one of two, and goes on', () => {
+  let machineMs = now.getTime();
+  const clock = (warehouseNow: Date) => ageClock(() => new Date(machineMs), warehouseNow);
+  const [ahead, behind] = [clock(new Date(now.getTime() + 9000)), clock(new Date(now.getTime() - 9000))];
+  machineMs += 1000;
+  expect([ahead(), behind()].map((at) => at.getTime() - now.getTime())).toEqual([10_000, 1000]);
 });
 
 test('with --with-email everything is sent, and what was withheld by version 0.1 by nothing else', () => {

@@ -1,6 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { previewOrder } from '../../src/orders/preview-order.ts';
+import { verifyOrders } from '../../src/orders/verify-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import type { WorldOptions } from '../harness/world.ts';
@@ -121,6 +123,42 @@ test('an old order does not become young by a clock of this machine that was set
     ('OLD', now() - interval '60 days', 'old@example.com'), ('YOUNG', now() - interval '2 days', 'young@example.com')`);
   await world.sync({ now: () => new Date(Date.now() - 50 * 86_400_000) });
   expect(await world.atService(contacts)).toMatchObject([{ user_email: null }, { user_email: 'young@example.com' }]);
+});
+
+test('preview and verify judge the age by the same clock as the push', async () => {
+  const world = await orderWorld();
+  const old = `date_trunc('second', now()) - interval '60 days'`;
+  await world.shop(`insert into o (code, created_at, user_email) values ('OLD', ${old}, 'old@example.com')`);
+  // Another integration pushed it without contact.
+  const columns = 'code, total_price, created_at, updated_at';
+  await world.atService(`insert into reference_service.orders (${columns}) values ('OLD', 100, ${old}, now())`);
+  const { api, shop, orderStore: store, warehouse, log, config } = await world.openApp();
+  const now = () => new Date(Date.now() - 50 * 86_400_000);
+  const signal = new AbortController().signal;
+  const limits = { contactMaxAgeDays: config.orderContactMaxAgeDays, deletes: 'off', settleMs: 1 } as const;
+  const deps = { ...limits, api, shop, store, db: warehouse.db, log, now, signal, concurrency: 2, onProgress() {} };
+  expect(await previewOrder(deps, 'OLD')).toMatchObject({ withheld: ['user_email'], age: 'old' });
+  // The e-mail address differs, and no repair may send it.
+  const verified = await verifyOrders(deps, { start: undefined, end: undefined }, { repair: false });
+  expect(verified.differences).toEqual([]);
+});
+
+test('an order dated more than a day ahead goes without contact, now and later, and preview and doctor say why', async () => {
+  const world = await orderWorld();
+  await world.shop(`insert into o (code, created_at, user_email) values
+    ('2099', '2099-01-01', 'far@example.com'), ('SOON', now() + interval '20 hours', 'soon@example.com')`);
+  const previewed = await runCli(['preview', 'order', '2099'], world.environment);
+  expect(previewed.stdout).toContain('Left out by the contact rule: user_email. Its created_at lies in the future');
+  const doctor = await runCli(['doctor'], world.environment);
+  expect(doctor.stdout).toContain('2 of 2 rows have a created_at in the future');
+  await world.sync();
+  expect(await world.atService(contacts)).toEqual([
+    { code: '2099', user_email: null, user_phone: null },
+    { code: 'SOON', user_email: 'soon@example.com', user_phone: null },
+  ]);
+  await world.shop(touchAll);
+  await world.sync();
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: null }, { user_email: 'soon@example.com' }]);
 });
 
 test('what the shop clears is cleared at the service, whatever the age of the order', async () => {

@@ -1,5 +1,6 @@
 import { orderDeps } from '../../app/deps.ts';
 import { isDifferent } from '../../orders/compare-order.ts';
+import type { OrderAge } from '../../orders/contact-rule.ts';
 import { type OrderPreview, type PreviewedRequest, previewOrder } from '../../orders/preview-order.ts';
 import type { Command } from '../command.ts';
 import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
@@ -47,16 +48,20 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
   'not in the shop': undefined,
 };
 
-function drawRequests({ requests, nothingToSend, withheld, linesNotSent }: OrderPreview): string[] {
+const withheldBecause: Readonly<Record<OrderAge, string>> = {
+  young: 'A backfill left it out before.',
+  old: 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS).',
+  future: 'Its created_at lies in the future, so its age is not known.',
+};
+
+function drawRequests({ requests, nothingToSend, withheld, age = 'old', linesNotSent }: OrderPreview): string[] {
   const head = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
   if (head === undefined) return [];
   return [
     [head, ...requests.map(requestText)].join('\n'),
     ...linesNotSent.map(({ lineCode, reason }) => `Line ${lineCode} is not sent: ${reason}.`),
     ...(withheld.length > 0
-      ? [
-          `Left out by the contact rule: ${withheld.join(' and ')}. The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or a backfill left them out before.`,
-        ]
+      ? [`Left out by the contact rule: ${withheld.join(' and ')}. ${withheldBecause[age]}`]
       : []),
   ];
 }
