@@ -30,8 +30,7 @@ export async function deleteOrder(deps: RequestDeps, leased: LeasedOrder): Promi
     if ('failed' in found) return { kind: 'failed', reason: found.failed, failure: 'transient' };
     const order = found.value;
     if (order) {
-      const isOther = !isSameCode(order.code, leased.orderCode);
-      if (isOther) return { kind: 'kept', reason: 'its id belongs to another order' };
+      if (!isSameCode(order.code, leased.orderCode)) return { kind: 'kept', reason: 'its id belongs to another order' };
       if (await deps.store.isLinkedTwice(order.id, leased.orderCode))
         return { kind: 'kept', reason: 'another order of the shop is linked to it' };
       // A number of reviews that the service does not show may be any.

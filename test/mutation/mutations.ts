@@ -81,9 +81,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a create without a response is not looked for',
-    file: 'src/orders/post-order.ts',
-    find: 'status !== 500 && status !== 503',
-    replace: 'status === 500 && status === 503',
+    file: 'src/orders/order-requests.ts',
+    find: 'error.status !== 500 && error.status !== 503',
+    replace: 'error.status === 500 && error.status === 503',
     tests: [orders('matching'), orders('crash')],
   },
   {
@@ -123,16 +123,16 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'an order of which the number of reviews is not known is deleted',
-    file: 'src/orders/remove-order.ts',
-    find: 'detail.sub_orders.every((subOrder) => subOrder.reviews_count === 0)',
-    replace: 'detail.sub_orders.every((subOrder) => !subOrder.reviews_count)',
+    file: 'src/orders/delete-order.ts',
+    find: 'order.sub_orders.some((subOrder) => subOrder.reviews_count !== 0)',
+    replace: 'order.sub_orders.some((subOrder) => subOrder.reviews_count)',
     tests: [orders('removals')],
   },
   {
     name: 'another order that took the id is deleted',
-    file: 'src/orders/remove-order.ts',
-    find: 'if (!isSameCode(detail.code, code)) return',
-    replace: 'if (!isSameCode(code, code)) return',
+    file: 'src/orders/delete-order.ts',
+    find: '!isSameCode(order.code, leased.orderCode)',
+    replace: '!isSameCode(leased.orderCode, leased.orderCode)',
     tests: [orders('removals')],
   },
   {
