@@ -43,7 +43,7 @@ export type PushDeps = {
   settleMs: number;
   /** Called when orders wait for another process. */
   onWait?: ((wait: Wait) => void) | undefined;
-  /** The order as it is in the shop at this moment; undefined where the shop does not have it, or it cannot be read. */
+  /** The order as it is in the shop now; undefined where the shop does not have it, or it cannot be read. */
   readAgain(code: string): Promise<DesiredOrder | undefined>;
 };
 
@@ -59,7 +59,7 @@ export type PushOutcome =
  * Brings one order at the service in line with the shop (spec, "Orders" and "Sub-orders").
  *
  * 1. Take the lease: from here on no other process pushes this order.
- * 2. Read the order again if somebody pushed it since it was read.
+ * 2. Read the order again if another process has pushed it since it was read, or may have deleted it.
  * 3. Stop if the last push sent the order as it is in the shop; delete it at the service if the shop did.
  * 4. POST the order.
  * 5. Match its sub-orders with the shop's lines.
@@ -81,15 +81,17 @@ export async function pushOrder(deps: PushDeps, given: DesiredOrder, readAt: Dat
   let wasSent = false;
   let desired: DesiredOrder | undefined;
   try {
-    const isStale = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
+    const wasPushed = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
     // What another run has noted since is that run's to count.
-    const isCountedElsewhere = isStale && deps.policy.removals === 'approved';
-    desired = isCountedElsewhere ? undefined : isStale ? await deps.readAgain(code) : given;
+    const isCountedElsewhere = wasPushed && deps.policy.removals === 'approved';
+    // Nothing is remembered of an order that another process deleted at the service, so it looks like a new one.
+    const mayBeDeleted = leased.isNew && deps.deletes === 'send';
+    if (isCountedElsewhere) desired = undefined;
+    else desired = wasPushed || mayBeDeleted ? await deps.readAgain(code) : given;
     if (!desired || isUnchanged(desired, leased.link, deps.policy)) {
       await deps.store.release(leased, { wasSent });
       return { kind: 'ended', counts: desired ? { orders_unchanged: 1 } : {} };
     }
-    // Another process, or an earlier step, may have deleted the order at the service since it was read.
     if (desired.prepared.order.deletedAt && (deps.deletes === 'off' || leased.isNew)) {
       await deps.store.release(leased, { wasSent });
       return { kind: 'ended', counts: { orders_deleted_kept: 1 } };

@@ -2,6 +2,7 @@ import { addCounts, type Counts } from '../base/counts.ts';
 import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
+import { openBatch } from '../warehouse/batch.ts';
 import { type NewDeadLetter, putDeadLetter, resolveOrderDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
@@ -85,10 +86,14 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
     now: ageClock(deps.now, readAt),
     policy,
     service: openServiceHealth(deps.api, deps.patience),
-    async readAgain(code) {
-      const [order] = (await prepareAll(db, await shop.orders([code]))).orders;
-      return order && desiredOrder(order, gradeIds);
-    },
+    readAgain: openBatch(async (codes: string[]) => {
+      const { orders } = await prepareAll(db, await shop.orders(codes));
+      const byCode = new Map(orders.map((one) => [one.order.code, one]));
+      return codes.map((code) => {
+        const order = byCode.get(code);
+        return order && desiredOrder(order, gradeIds);
+      });
+    }),
   };
   const pushed = addCounts(await pushOrders(push, sorted.changed, readAt));
   if (policy.removals === 'approved') {

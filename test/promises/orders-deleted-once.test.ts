@@ -56,6 +56,31 @@ test('a run that waited for an order while another run deleted it creates nothin
   expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
 });
 
+test.each(['known', 'new'])(
+  'a process that read a %s order before the shop deleted it does not create it after another process deleted it',
+  async (order) => {
+    const world = await orderWorld(order === 'known' ? 1 : 0);
+    if (order === 'known') await world.shop('update o set total_price = 7, updated_at = now()');
+    else await world.shop(`insert into o (code) values ('O1')`);
+    const { orderStore } = await world.openApp();
+    const [isRead, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const lease: typeof orderStore.lease = async (code) => {
+      isRead.resolve();
+      await mayGoOn.promise;
+      return orderStore.lease(code);
+    };
+    const slow = world.sync({ deletes: 'send', store: { ...orderStore, lease } });
+    await isRead.promise;
+    await world.sync({ deletes: 'send' });
+    await world.shop('update o set deleted_at = now(), updated_at = now()');
+    expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
+    mayGoOn.resolve();
+    await slow;
+    expect(await world.atService('select code from reference_service.orders')).toEqual([]);
+    expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
+  },
+);
+
 test('a deleted order whose push brought no response is looked up by its code, and never created to learn its id', async () => {
   const world = await orderWorld(2);
   // As a process leaves it that was killed before, and after, the service received its POST.
