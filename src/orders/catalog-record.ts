@@ -23,10 +23,15 @@ export type CatalogAttempt = <T>(code: string, send: (options: CallOptions) => P
  * @throws the client's errors where the service itself fails.
  */
 export async function openAttempts(
-  { api, db, patience = catalogPatience }: { api: Pick<ReviewApi, 'orders'>; db: Db; patience?: Patience },
+  {
+    api,
+    db,
+    signal,
+    patience = catalogPatience,
+  }: { api: Pick<ReviewApi, 'orders'>; db: Db; signal: AbortSignal; patience?: Patience },
   kind: 'category' | 'user_grade',
 ): Promise<CatalogAttempt> {
-  const health = openServiceHealth(api, patience);
+  const health = openServiceHealth(api, { patience, signal });
   const failing = new Set((await findDeadLetters(db, { kind })).map(({ key }) => key));
   return async (code, send) => {
     try {

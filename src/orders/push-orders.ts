@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Counts } from '../base/counts.ts';
+import { sleep } from '../base/timeout.ts';
 import { waitingFor } from '../base/waits.ts';
 import type { OtherLease } from '../warehouse/order-links.ts';
 import type { DesiredOrder } from './desired-order.ts';
@@ -48,7 +48,7 @@ export async function pushOrders(deps: PushDeps, orders: readonly DesiredOrder[]
     if (first) {
       if (first.lease.leasedBy !== waitsFor) sayWaiting(deps, first.lease, elsewhere.length);
       waitsFor = first.lease.leasedBy;
-      await waitingFor('lease', () => delay(lookAgainMs));
+      await waitingFor('lease', () => sleep(lookAgainMs, deps.signal));
     }
   }
   return counts;

@@ -85,7 +85,7 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
     ...deps,
     now: ageClock(deps.now, readAt),
     policy,
-    service: openServiceHealth(deps.api, deps.patience),
+    service: openServiceHealth(deps.api, deps),
     readAgain: openBatch(async (codes: string[]) => {
       const { orders } = await prepareAll(db, await shop.orders(codes));
       const byCode = new Map(orders.map((one) => [one.order.code, one]));

@@ -40,7 +40,7 @@ export async function removeAbsentOrders(
   const { absent, due } = await absentOf(db, runId, deletes);
   const isHeld =
     due.length > 0 && options.removals === 'usual' && (await isAccident(db, runId, options.before, absent));
-  const service = openServiceHealth(deps.api, deps.patience);
+  const service = openServiceHealth(deps.api, deps);
   const counts = { orders_deleted: 0, orders_deleted_kept: 0 };
   const failures: string[] = [];
   for (const code of isHeld ? [] : due) {

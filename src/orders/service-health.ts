@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describeError } from '../base/errors.ts';
+import { sleep } from '../base/timeout.ts';
 import { waitingFor } from '../base/waits.ts';
 import {
   type CallOptions,
@@ -51,8 +51,17 @@ export type RecordRequests = ReturnType<ServiceHealth['ofRecord']>;
  *    failed in an earlier run too. Otherwise it is so only while fewer than five orders in a row fail.
  *
  * Shared by the orders of a slice.
+ *
+ * @param options.signal ends all waits, which then throw its reason.
  */
-export function openServiceHealth(api: Pick<ReviewApi, 'orders'>, patience: Patience = defaultPatience) {
+export function openServiceHealth(
+  api: Pick<ReviewApi, 'orders'>,
+  {
+    patience = defaultPatience,
+    signal = new AbortController().signal,
+  }: { patience?: Patience | undefined; signal?: AbortSignal | undefined } = {},
+) {
+  const wait = (delayMs: number) => waitingFor('outage', () => sleep(delayMs, signal));
   let [inARow, successes] = [0, 0];
   return {
     /** The requests of one push of one order, or of another record. @param hasFailedBefore whether its last push failed. */
@@ -72,10 +81,10 @@ export function openServiceHealth(api: Pick<ReviewApi, 'orders'>, patience: Pati
         /** Whether the order may still wait for the service: not where its requests have failed for too long. */
         hasPatience: () => leftMs > 0,
 
-        /** Waits, at the expense of the order's patience. */
+        /** Waits, at the expense of the order's patience. @throws the reason of the signal. */
         async wait(delayMs: number): Promise<void> {
           leftMs -= delayMs;
-          await waitingFor('outage', () => delay(delayMs));
+          await wait(delayMs);
         },
 
         /**
@@ -107,7 +116,7 @@ export function openServiceHealth(api: Pick<ReviewApi, 'orders'>, patience: Pati
           // Waits for as long as the client's own limits allow, and throws where the service stays away.
           await api.orders.list({ limit: 1 });
           if (maySendAgain) {
-            await waitingFor('outage', () => delay(patience.pauseMs));
+            await wait(patience.pauseMs);
             try {
               return await sendFor(patience.secondMs);
             } catch (error) {

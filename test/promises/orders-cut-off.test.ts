@@ -38,6 +38,24 @@ test('a worker that is stopped while a create is under way does not hand the ord
   expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 1 }]);
 });
 
+test('a worker that is stopped while it waits for what a creation without response did ends at once', async () => {
+  const world = await orderWorld();
+  await world.shop(
+    `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
+  );
+  const stopped = new AbortController();
+  world.serviceRule(({ path }) => {
+    if (!path.endsWith('/sub_orders')) return 'pass';
+    stopped.abort();
+    return { carriedOutAfter: Promise.resolve() };
+  });
+  // It would look again in a quarter of an hour.
+  await expect(world.sync({ signal: stopped.signal, settleMs: 900_000 })).rejects.toThrow();
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 1 }]);
+});
+
 const worldOfOneOrder = async (): Promise<OrderWorld> => {
   const world = await orderWorld();
   await world.shop(`insert into o (code) values ('O1');
