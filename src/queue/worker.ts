@@ -47,16 +47,18 @@ type BullWorker = InstanceType<QueueClasses['Worker']>;
  *
  * @throws ReviewSyncError when the queue does not respond for a minute.
  */
-export async function startWorker<Context>(options: WorkerOptions<Context>): Promise<RunningWorker> {
+export async function startWorker<Context>(given: WorkerOptions<Context>): Promise<RunningWorker> {
   const workers: BullWorker[] = [];
+  const options = { ...given, recordings: new Set<Promise<void>>() };
   const close = async (graceMs = 10_000) => {
     const timer = setTimeout(() => options.abort.abort(), graceMs);
-    const closing = Promise.all(workers.map((worker) => worker.close()));
+    const closing = Promise.all(workers.map((worker) => worker.close())).then(() => Promise.all(options.recordings));
     const timeoutError = () => new ReviewSyncError('queue', 'The queue takes no jobs back');
     try {
       await withTimeout(closing, graceMs + returnJobsMs, timeoutError);
     } catch {
       // A server that is down takes no jobs back. Their locks expire by themselves.
+      options.log.warn('the queue did not take all jobs back in time; another worker takes them over');
     } finally {
       clearTimeout(timer);
     }
@@ -70,8 +72,11 @@ export async function startWorker<Context>(options: WorkerOptions<Context>): Pro
   return { close };
 }
 
+/** `recordings`: ends of runs that are being recorded, which BullMQ does not wait for. */
+type OpenWorkerOptions<Context> = WorkerOptions<Context> & { recordings: Set<Promise<void>> };
+
 /** A BullMQ worker whose first connection failed never becomes ready, so each attempt opens a new one. */
-async function openWorker<Context>(options: WorkerOptions<Context>, name: QueueName): Promise<BullWorker> {
+async function openWorker<Context>(options: OpenWorkerOptions<Context>, name: QueueName): Promise<BullWorker> {
   for (let attempt = 1; ; attempt += 1) {
     const worker = makeWorker(options, name);
     try {
@@ -90,7 +95,7 @@ async function openWorker<Context>(options: WorkerOptions<Context>, name: QueueN
 const openAttempts = 60;
 const betweenOpeningsMs = 1000;
 
-function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): BullWorker {
+function makeWorker<Context>(options: OpenWorkerOptions<Context>, name: QueueName): BullWorker {
   const { queues, log, abort } = options;
   const isSteps = name === 'steps';
   const worker = new queues.classes.Worker(
@@ -132,7 +137,10 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
       log.error(facts, 'job failed');
     }
     if (!isSteps && !willRetry) options.onRun?.();
-    if (!isSteps && !willRetry && job) void recordFailure(options, job, error);
+    if (!isSteps && !willRetry && job) {
+      const recording = recordFailure(options, job, error).finally(() => options.recordings.delete(recording));
+      options.recordings.add(recording);
+    }
   });
   return worker;
 }

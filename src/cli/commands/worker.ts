@@ -36,8 +36,14 @@ async function work(context: Context): Promise<undefined> {
   const { app, metrics } = await openMeasuredApp(config, log, opened);
   const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
   await applySchedules(app.queues, schedules);
-  const restoring = setInterval(() => void restore(app, schedules), restoreEveryMs);
-  opened.defer(() => clearInterval(restoring));
+  let restored = Promise.resolve();
+  const restoring = setInterval(() => {
+    restored = restored.then(() => restore(app, schedules));
+  }, restoreEveryMs);
+  opened.defer(async () => {
+    clearInterval(restoring);
+    await restored;
+  });
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
   const alerts = startAlertWatcher(app);
   opened.defer(() => alerts?.close());
