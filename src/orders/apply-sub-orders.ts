@@ -8,7 +8,7 @@ import {
 } from '../review-api/index.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
 import type { LeasedOrder } from '../warehouse/order-store.ts';
-import { isDifferentIn } from './compare-order.ts';
+import { subOrderFields } from './compare-order.ts';
 import type { SubOrderDiff } from './diff-sub-orders.ts';
 import { type Line, type LineLink, matchSubOrders } from './match-sub-orders.ts';
 import type { SubOrderContent } from './order-body.ts';
@@ -90,9 +90,11 @@ async function changeSubOrder(push: Push, { patch, ...link }: SubOrderDiff['chan
   const { deps, attempt, order } = push;
   const before = attempt.links.get(link.lineCode)?.content;
   const change = async (fields: SubOrderPatch): Promise<Sent> => {
+    // A field that the service does not show is taken for changed.
     const isChanged = (theirs: readonly SubOrder[]) => {
       const subOrder = theirs.find((one) => one.id === link.subOrderId);
-      return subOrder !== undefined && !isDifferentIn(Object.keys(fields), link.content, subOrder);
+      const shown = subOrder && subOrderFields(link.content, subOrder, true);
+      return shown?.every(({ field, outcome }) => !(field in fields) || outcome !== 'different') === true;
     };
     const update = (limits: RequestLimits) => deps.api.subOrders.update(order.id, link.subOrderId, fields, limits);
     const outcome = await send(push, link, update, isChanged);

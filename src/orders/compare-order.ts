@@ -210,7 +210,7 @@ const keptNotes: Readonly<Record<KeptReason, string>> = {
 };
 
 /** @param hadStatus whether a status was sent before. */
-function subOrderFields(ours: SubOrderContent, theirs: SubOrder, hadStatus: boolean): FieldComparison[] {
+export function subOrderFields(ours: SubOrderContent, theirs: SubOrder, hadStatus: boolean): FieldComparison[] {
   return [
     text('product_id', stringOf(ours.product_id), stringOf(theirs.product_id)),
     priceField('price', ours.price, theirs.price),
@@ -222,10 +222,6 @@ function subOrderFields(ours: SubOrderContent, theirs: SubOrder, hadStatus: bool
     optionsField(ours.product_options, theirs.product_options),
   ];
 }
-
-/** Whether the service shows other values than wanted in these fields. One that it does not show is taken for equal. */
-export const isDifferentIn = (fields: readonly string[], ours: SubOrderContent, theirs: SubOrder): boolean =>
-  subOrderFields(ours, theirs, true).some(({ field, outcome }) => fields.includes(field) && outcome === 'different');
 
 function optionsField(ours: Options, theirs: Options | undefined): FieldComparison {
   const field = text('product_options', optionsText(ours), theirs && optionsText(theirs));

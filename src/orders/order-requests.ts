@@ -12,7 +12,7 @@ import type { PushDeps } from './push-order.ts';
 import type { Attempted, RecordRequests, RequestLimits } from './service-health.ts';
 
 /** What requests about one order need. */
-export type RequestDeps = Pick<PushDeps, 'api' | 'store' | 'settleMs'> & { requests: RecordRequests };
+export type RequestDeps = Pick<PushDeps, 'api' | 'store' | 'settleMs' | 'signal'> & { requests: RecordRequests };
 
 /**
  * Sends a write about the order. The lease is checked right before each attempt. Where the outcome stays unknown the lease is
@@ -79,6 +79,8 @@ async function awaitShown(
   orderId: number,
   isDone: (theirs: readonly SubOrder[]) => boolean,
 ): Promise<'shown' | 'absent' | undefined> {
+  // A process that is stopped records nothing: the next one looks.
+  deps.signal.throwIfAborted();
   if (!deps.requests.hasPatience()) return undefined;
   for (const wait of waitsBetweenLooks) {
     await deps.requests.wait(deps.settleMs * wait);
