@@ -17,9 +17,8 @@ import { syncOrders } from '../jobs/sync-orders.ts';
 import { syncReviews } from '../jobs/sync-reviews.ts';
 import { openApp } from '../src/app/app.ts';
 import { openLog } from '../src/base/log.ts';
-import { startServing } from '../src/cli/commands/serving.ts';
-import { openMeasuredApp } from '../src/cli/ui/measured-app.ts';
 import { follow, workerOf } from '../src/cli/ui/run-to-end.ts';
+import { openMeasuredApp, startServing } from '../src/cli/ui/serving.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
 import { startBrowser } from '../test/harness/browser.ts';
@@ -74,7 +73,7 @@ for (;;) {
   await delay(200);
 }
 reports.forget();
-const url = await startServing(app, { metrics, reports }, opened);
+const url = await startServing({ app, metrics, reports }, opened);
 const browser = await startBrowser();
 opened.defer(() => browser.close());
 for (const [name, width, height, colorScheme] of [

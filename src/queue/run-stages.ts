@@ -16,6 +16,15 @@ export type RunOptions<Context> = {
 
 const stepAttempts = { attempts: 3, backoff: { type: 'exponential', delay: 2000 } } as const;
 
+/** A run in the hands of this process. `token`: proves to the queue that the job is ours. */
+type Held<Context> = {
+  options: RunOptions<Context>;
+  definition: AnyRunJob<Context>;
+  job: BullJob;
+  token: string;
+  run: RunInfo;
+};
+
 /**
  * Takes a run from the stage that its job is in as far as it can: begin, plan, then for each batch add the steps, wait for
  * them and plan the next batch; finally conclude. A stage is repeated after a crash or a broken connection, so each stage
@@ -33,18 +42,19 @@ export async function runRun<Context>(
   const definition = named(options.jobs, job.name);
   const stored = job.data as RunData;
   const run = runInfo(job, options.now());
+  const held: Held<Context> = { options, definition, job, token: token ?? '', run };
   try {
     const payload = definition.parse(stored.payload);
-    if (stored.stage === undefined && !(await definition.begin(options.context, run, options.queues.isAlive))) {
+    const isNew = stored.stage === undefined;
+    if (isNew && !(await definition.begin(options.context, run, options.queues.isAlive))) {
       return { outcome: 'done', counts: { skipped: 1 } };
     }
-    let data =
-      stored.stage === undefined ? await planFirst(options, definition, job, token, run, payload, signal) : stored;
+    let data = isNew ? await planFirst(held, payload, signal) : stored;
     let isInterrupted = stored.stage === 'adding';
     for (;;) {
-      data = await addSteps(options, definition, job, token, run, data, isInterrupted);
+      data = await addSteps(held, data, isInterrupted);
       isInterrupted = false;
-      if (await job.moveToWaitingChildren(token ?? '')) throw new WaitingChildrenError();
+      if (await job.moveToWaitingChildren(held.token)) throw new WaitingChildrenError();
       const results = await job.getChildrenValues<Counts>();
       const failures = await job.getIgnoredChildrenFailures();
       const { planned = 0, before = 0, lost = 0 } = data;
@@ -62,16 +72,10 @@ export async function runRun<Context>(
           failures: [...Object.values(failures), ...lostSteps],
         });
       }
-      data = {
-        ...data,
-        stage: 'adding',
-        state: next.state,
-        steps: next.steps,
-        before: planned,
-        planned: planned + next.steps.length,
-        lost: lost + lostNow,
-      };
-      await writeDown(options, job, token, data);
+      const { state, steps } = next;
+      const added = planned + steps.length;
+      data = { ...data, stage: 'adding', state, steps, before: planned, planned: added, lost: lost + lostNow };
+      await writeDown(held, data);
     }
   } catch (error) {
     if (signal.aborted || error instanceof WaitingChildrenError) throw error;
@@ -83,20 +87,13 @@ export async function runRun<Context>(
 }
 
 /** Each stage is written down before the next begins, so that a crash between them repeats at most one. */
-async function planFirst<Context>(
-  options: RunOptions<Context>,
-  definition: AnyRunJob<Context>,
-  job: BullJob,
-  token: string | undefined,
-  run: RunInfo,
-  payload: unknown,
-  signal: AbortSignal,
-): Promise<RunData> {
+async function planFirst<Context>(held: Held<Context>, payload: unknown, signal: AbortSignal): Promise<RunData> {
+  const { options, definition, job, run } = held;
   const { state, steps } = await definition.plan(options.context, payload, run, signal);
   const startedAt = run.startedAt.toISOString();
   const planned = steps.length;
   const data: RunData = { ...(job.data as RunData), startedAt, stage: 'adding', state, steps, planned };
-  await writeDown(options, job, token, data);
+  await writeDown(held, data);
   return data;
 }
 
@@ -105,28 +102,16 @@ async function planFirst<Context>(
  *
  * @throws Error where the lock of the job is lost.
  */
-async function writeDown<Context>(
-  { takeOverSeconds }: RunOptions<Context>,
-  job: BullJob,
-  token: string | undefined,
-  data: RunData,
-): Promise<void> {
-  const isLocked = await job.extendLock(token ?? '', takeOverSeconds * 600);
+async function writeDown<Context>({ options, job, token }: Held<Context>, data: RunData): Promise<void> {
+  const isLocked = await job.extendLock(token, options.takeOverSeconds * 600);
   if (isLocked !== 1) throw new Error('another worker took this run over');
   await job.updateData(data);
 }
 
 /** Adds the steps of a batch. Those that an interrupted attempt added already are left out. */
-async function addSteps<Context>(
-  options: RunOptions<Context>,
-  definition: AnyRunJob<Context>,
-  job: BullJob,
-  token: string | undefined,
-  run: RunInfo,
-  data: RunData,
-  isInterrupted: boolean,
-): Promise<RunData> {
+async function addSteps<Context>(held: Held<Context>, data: RunData, isInterrupted: boolean): Promise<RunData> {
   if (data.stage !== 'adding') return data;
+  const { options, definition, job, run } = held;
   const { steps = [], before = 0, ...rest } = data;
   const ids = idsOf(run, before, before + steps.length);
   const known = isInterrupted ? await addedSteps(job) : new Set<string>();
@@ -141,7 +126,7 @@ async function addSteps<Context>(
     await options.queues.bull.steps.addBulk(missing.slice(at, at + 500));
   }
   const waiting: RunData = { ...rest, before, stage: 'waiting' };
-  await writeDown(options, job, token, waiting);
+  await writeDown(held, waiting);
   return waiting;
 }
 

@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Pool } from 'undici';
-import { openAttempt, type RequestFacts } from './http/attempt.ts';
+import { type ClientLog, openAttempt, type RequestFacts, silentLog } from './http/attempt.ts';
 import { openGate, type Wait } from './http/gate.ts';
-import { type ClientLog, silentLog } from './http/log.ts';
 import { defaultRetryLimits, type RetryLimits } from './http/retry-policy.ts';
 import { defaultMaxBodyBytes, defaultTimeouts, type Timeouts } from './http/send-request.ts';
 import { openTransport } from './http/transport.ts';
@@ -24,10 +23,9 @@ export {
   UnavailableError,
   UnknownOutcomeError,
 } from './errors.ts';
-export type { RequestFacts } from './http/attempt.ts';
+export type { ClientLog, RequestFacts } from './http/attempt.ts';
 export type { CallOptions } from './http/call.ts';
 export type { Wait } from './http/gate.ts';
-export type { ClientLog } from './http/log.ts';
 export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type { RetryLimits } from './http/retry-policy.ts';
 export type { Timeouts } from './http/send-request.ts';

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import { startServing } from '../../src/cli/commands/serving.ts';
-import { openMeasuredApp } from '../../src/cli/ui/measured-app.ts';
+import { openMeasuredApp, startServing } from '../../src/cli/ui/serving.ts';
 import { isValid } from '../../src/server/explain.ts';
 import { runCli } from '../harness/cli.ts';
 import { type Rule, startRuleProxy } from '../harness/rule-proxy.ts';
@@ -58,7 +57,7 @@ describe('with a shop and a service', () => {
     opened.defer(() => proxy.close());
     const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, STATUS_TOKEN: token, PORT: '0' };
     const { app, metrics, reports } = await openMeasuredApp(readConfig(environment), openLog('silent'), opened);
-    url = await startServing(app, { metrics, reports }, opened);
+    url = await startServing({ app, metrics, reports }, opened);
   });
   afterEach(() => opened.disposeAsync());
 

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import { startServing } from '../../src/cli/commands/serving.ts';
-import { openMeasuredApp } from '../../src/cli/ui/measured-app.ts';
+import { openMeasuredApp, startServing } from '../../src/cli/ui/serving.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 const secret = 'a-secret-that-is-long-enough';
@@ -19,7 +18,7 @@ afterEach(() => opened.disposeAsync());
 async function serving() {
   const config = readConfig({ ...world.environment, PORT: '0', WEBHOOK_SECRET: secret });
   const measured = await openMeasuredApp(config, openLog('silent'), opened);
-  const url = await startServing(measured.app, measured, opened);
+  const url = await startServing(measured, opened);
   return { url, pool: measured.reports.warehouse.pool };
 }
 

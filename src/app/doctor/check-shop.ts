@@ -7,8 +7,7 @@ import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUse
 import { checkChanges } from './check-shop-changes.ts';
 import { checkEngines, checkPooler, checkQueryCosts, checkSearchPath } from './check-shop-queries.ts';
 import { checkDates, checkGrades, checkUnits, statuses } from './check-shop-values.ts';
-import { databaseFault } from './database-fault.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
+import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
 import { withTimeoutDiagnosis } from './reachable.ts';
 
 /**

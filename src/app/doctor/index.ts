@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { describeError, ReviewSyncError } from '../../base/errors.ts';
 import { openQueues } from '../../queue/index.ts';
 import { lacksTables } from '../../queue/queue-facts.ts';
@@ -8,13 +9,11 @@ import { openWarehouse } from '../../warehouse/index.ts';
 import { shortLimits } from '../client-limits.ts';
 import { type Config, isLoopback } from '../config.ts';
 import { otherServiceProblem } from '../require-same-service.ts';
-import { checkEnvFile } from './check-env-file.ts';
 import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
 import { checkWarehouse } from './check-warehouse.ts';
-import { databaseFault } from './database-fault.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
+import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
 import { withClosing, withTimeoutDiagnosis } from './reachable.ts';
 
 export type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
@@ -80,6 +79,14 @@ function checkConfiguration(config: Config): Finding[] {
   const isShared = config.shop.url === config.warehouseDatabaseUrl;
   warn(isShared, 'shop and warehouse are one database with one user', 'give the shop a user that may only read');
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
+}
+
+/** Whether other users of this machine can read the passwords in `.env` of the working directory. */
+async function checkEnvFile(): Promise<Finding[]> {
+  const found = await stat('.env').catch(() => undefined);
+  if (found === undefined || process.platform === 'win32') return [];
+  if ((found.mode & 0o077) === 0) return [ok('.env can be read by its owner only')];
+  return [warning('.env, which holds passwords, can be read by other users of this machine', 'run: chmod 600 .env')];
 }
 
 async function warehouse({ warehouseDatabaseUrl: url, api: { timeZone } }: Config): Promise<Finding[]> {

@@ -15,11 +15,10 @@ import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { openMeasuredApp } from '../ui/measured-app.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, follow, workerOf } from '../ui/run-to-end.ts';
+import { openMeasuredApp, startServing } from '../ui/serving.ts';
 import { table } from '../ui/table.ts';
-import { startServing } from './serving.ts';
 
 type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };
 
@@ -70,7 +69,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
     incomplete: missing > 0 || !isSame(ends),
   };
   if (!options.keep) return report;
-  const page = await startServing(app, { metrics, reports }, opened);
+  const page = await startServing({ app, metrics, reports }, opened);
   await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhooks.secret}`);
   process.stdout.write(`${[...answers.map(drawAnswer), drawEnds(ends), addresses(stage, page)].join('\n\n')}\n`);
   await applySchedules(app.queues, schedulesOf(jobs, stage.config.schedules, stage.config.scheduleTimeZone));

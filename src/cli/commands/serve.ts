@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { Command, Context } from '../command.ts';
-import { openMeasuredApp } from '../ui/measured-app.ts';
-import { startServing } from './serving.ts';
+import { openMeasuredApp, startServing } from '../ui/serving.ts';
 
 export const serve: Command = {
   isSilent: true,
@@ -23,8 +22,7 @@ async function listen(context: Context): Promise<undefined> {
   const config = context.config();
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
-  const { app, metrics, reports } = await openMeasuredApp(config, log, opened);
-  const url = await startServing(app, { metrics, reports }, opened);
+  const url = await startServing(await openMeasuredApp(config, log, opened), opened);
   log.info({ url }, 'listening');
   const { secret } = config.webhooks;
   if (config.statusToken === undefined) log.warn('STATUS_TOKEN is not set: there is no status page');

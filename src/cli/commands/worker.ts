@@ -9,9 +9,8 @@ import { describeError } from '../../base/errors.ts';
 import { applySchedules, plannedRuns, restoreSchedules, type Schedule, schedulesOf } from '../../queue/schedules.ts';
 import { startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
-import { openMeasuredApp } from '../ui/measured-app.ts';
 import { workerOf } from '../ui/run-to-end.ts';
-import { metricsOf } from './serving.ts';
+import { metricsOf, openMeasuredApp } from '../ui/serving.ts';
 
 export const worker: Command = {
   isSilent: true,

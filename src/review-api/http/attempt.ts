@@ -2,9 +2,17 @@ import type { Pool } from 'undici';
 import type { Call } from './call.ts';
 import { encodeParams } from './encode.ts';
 import type { Gate } from './gate.ts';
-import type { ClientLog } from './log.ts';
 import { type RequestResult, sendRequest, type Timeouts } from './send-request.ts';
 import type { Token } from './token.ts';
+
+type LogFunction = (fields: object, message: string) => void;
+
+/** The client logs requests (`debug`), retries (`info`) and holds (`warn`), without customers' data. A pino logger fits. */
+export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFunction };
+
+const ignore: LogFunction = () => {};
+
+export const silentLog: ClientLog = { debug: ignore, info: ignore, warn: ignore };
 
 /** `durationMs`: from sending the request to the end of its response, without the waits before it. */
 export type AttemptResult = RequestResult & { requestedAt: Date; durationMs: number };

@@ -1,25 +1,47 @@
 import { jobs } from '../../../jobs/index.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
-import type { App } from '../../app/app.ts';
-import { isLoopback } from '../../app/config.ts';
-import type { Metrics } from '../../app/metrics.ts';
+import { type App, openApp } from '../../app/app.ts';
+import { type Config, isLoopback } from '../../app/config.ts';
+import { type Metrics, openMetrics } from '../../app/metrics.ts';
+import { type StatusReport, statusReport } from '../../app/status-report.ts';
 import { startWebhookApplier, type WebhookApplier } from '../../background/apply-webhooks.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { startAlertWatcher } from '../../background/watch-alerts.ts';
+import type { Logger } from '../../base/log.ts';
 import type { AnyRunJob } from '../../queue/job.ts';
+import { cached } from '../../server/cached.ts';
 import { startServer } from '../../server/index.ts';
 import type { MetricsOptions } from '../../server/metrics-route.ts';
 import type { StatusOptions } from '../../server/status-routes.ts';
 import { discardDeadLetters, findDeadLetters } from '../../warehouse/dead-letters.ts';
+import { openWarehouse, type Warehouse } from '../../warehouse/index.ts';
 import type { DeadLetterKind } from '../../warehouse/schema.ts';
 import { acceptWebhook } from '../../webhooks/accept-webhook.ts';
-import type { MeasuredApp, Reports } from '../ui/measured-app.ts';
+
+/** The cached status report, read on connections of its own. */
+export type Reports = { warehouse: Warehouse; get(): Promise<StatusReport>; forget(): void };
+
+export type MeasuredApp = { app: App; metrics: Metrics; reports: Reports };
+
+/** How long a report is cached, in milliseconds. Prometheus scrapes every 15 s or more. */
+const reportMs = 5000;
+
+/** Opens an App with metrics of its requests. `opened` closes it. */
+export async function openMeasuredApp(config: Config, log: Logger, opened: AsyncDisposableStack): Promise<MeasuredApp> {
+  // Reading the status must not take the connections that store webhooks.
+  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
+  opened.defer(() => warehouse.close());
+  const reports: Reports = { warehouse, ...cached(() => statusReport({ ...app, warehouse }), reportMs) };
+  const metrics = openMetrics(reports.get);
+  const app: App = await openApp(config, { log, onRequestEnd: metrics.onRequestEnd });
+  opened.defer(() => app.close());
+  return { app, metrics, reports };
+}
 
 /** Serves webhooks, status page and metrics until `opened` closes. @returns the address. */
 export async function startServing(
-  app: App,
-  { metrics, reports }: Omit<MeasuredApp, 'app'>,
+  { app, metrics, reports }: MeasuredApp,
   opened: AsyncDisposableStack,
 ): Promise<string> {
   const { config, log, warehouse } = app;
