@@ -2,8 +2,7 @@ import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
 import { openAlarm } from '../base/alarm.ts';
 import { describeError } from '../base/errors.ts';
-import { refreshProducts } from '../reviews/refresh-products.ts';
-import { refreshReviews } from '../reviews/refresh-reviews.ts';
+import { refreshProducts, refreshReviews } from '../reviews/refresh-reviews.ts';
 import { type ApplyDeps, applyInbox } from '../webhooks/apply-inbox.ts';
 
 export type WebhookApplier = {

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { describeError, IncompleteError } from '../base/errors.ts';
-import { type Second, secondOf, shortestEnd } from '../base/time/span.ts';
+import { secondOf, shortestEnd } from '../base/time/span.ts';
 import { AuthenticationError, NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
 import { type Absent, forgetAbsent, markDeleted, newestBut } from '../warehouse/absent-reviews.ts';
 import type { Db } from '../warehouse/index.ts';
@@ -80,16 +80,18 @@ export async function confirmDeleted(
     confirmed[kind].push(id);
   };
   const limit = pLimit(atATime);
-  const readings = [...bySecond(absent)].map(([start, ids]) =>
-    limit(() =>
+  const bySecond = Map.groupBy(absent, ({ createdAt }) => secondOf(createdAt));
+  const readings = [...bySecond].map(([start, reviews]) => {
+    const ids = reviews.map(({ id }) => id);
+    return limit(() =>
       settle(ids, async () => {
         deps.signal.throwIfAborted();
         const span = { start, end: shortestEnd(start, deps.timeZone) };
         const { all } = await readPages(deps, { axis: 'created', span });
         for (const id of ids) await settle([id], () => settleOne(id, all));
       }),
-    ),
-  );
+    );
+  });
   const ends = await Promise.allSettled(readings);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   return confirmed;
@@ -97,12 +99,8 @@ export async function confirmDeleted(
 
 /** A service that does not know by id what it lists would say 404 to anything. */
 async function isAnyKnown(deps: ConfirmDeps, absent: readonly Absent[]): Promise<boolean> {
-  for (const id of await newestBut(
-    deps.db,
-    absent.map((review) => review.id),
-  )) {
-    if (await exists(deps, id)) return true;
-  }
+  const suspected = absent.map((review) => review.id);
+  for (const id of await newestBut(deps.db, suspected)) if (await exists(deps, id)) return true;
   return false;
 }
 
@@ -114,13 +112,4 @@ async function exists(deps: ConfirmDeps, id: number): Promise<boolean> {
     if (error instanceof NotFoundError) return false;
     throw error;
   }
-}
-
-function bySecond(absent: readonly Absent[]): Map<Second, number[]> {
-  const seconds = new Map<Second, number[]>();
-  for (const { id, createdAt } of absent) {
-    const second = secondOf(createdAt);
-    seconds.set(second, [...(seconds.get(second) ?? []), id]);
-  }
-  return seconds;
 }

@@ -1,4 +1,5 @@
 import { NotFoundError, type ReviewApi } from '../review-api/index.ts';
+import { instantOf } from '../warehouse/check-page.ts';
 import { compareOne, type Difference } from '../warehouse/compare-reviews.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
@@ -45,6 +46,6 @@ export async function explainReview(
 }
 
 function dateOf(value: unknown): Date | undefined {
-  const date = typeof value === 'string' ? new Date(value) : undefined;
-  return date && !Number.isNaN(date.getTime()) ? date : undefined;
+  const milliseconds = instantOf(value);
+  return milliseconds === undefined ? undefined : new Date(milliseconds);
 }

@@ -6,10 +6,10 @@ import { coveredSpans, enterSpans } from '../warehouse/export-windows.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { heldVersions, type LateCandidates, ledgerNow } from '../warehouse/lateness.ts';
 import { openGap } from '../warehouse/open-gaps.ts';
-import { learnProducts } from '../warehouse/products.ts';
 import { landPage } from '../warehouse/reviews.ts';
 import type { Page } from './read/list-page.ts';
-import { type Hole, type Proven, type ReadDeps, readWindow } from './read/read-window.ts';
+import { type Hole, type ReadDeps, readWindow } from './read/read-window.ts';
+import type { Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
 
 export type ExportDeps = ReadDeps & { warehouse: Warehouse; now: () => Date };
@@ -36,23 +36,12 @@ const justNow = 60;
 export async function exportWindow(deps: ExportDeps, work: Export): Promise<Counts> {
   const { runId, window } = work;
   const { db } = deps.warehouse;
-  const counts = {
-    windows: 1,
-    spans: 0,
-    requests: 0,
-    reviews: 0,
-    inserted: 0,
-    updated: 0,
-    unchanged: 0,
-    refused: 0,
-    late: 0,
-  };
-  const ledger = await ledgerNow(db);
-  const late = work.findLate && !ledger.isEmpty ? lateFinder(deps.warehouse, ledger.at) : undefined;
+  const counts = { inserted: 0, updated: 0, unchanged: 0, refused: 0, late: 0 };
+  const ledger = work.findLate ? await ledgerNow(db) : undefined;
+  const late = ledger && !ledger.isEmpty ? lateFinder(deps.warehouse, ledger.at) : undefined;
 
   async function land(page: Page): Promise<boolean> {
     await late?.look(page);
-    await learnProducts(deps.warehouse, page.products);
     const landed = await landPage(deps.warehouse, page);
     for (const kind of ['inserted', 'updated', 'unchanged', 'refused'] as const) counts[kind] += landed[kind];
     return landed.refused === 0;
@@ -64,29 +53,24 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
     const spans = proven.spans.flatMap((span) => intersection(span, past) ?? []);
     const implausible = work.findAbsent ? await tooFew(deps.warehouse, spans, proven) : undefined;
     if (implausible !== undefined) return implausible;
-    const { ids, pages, reviews, requests, startedAt } = proven;
-    const figures = { pages, reviews, requests, startedAt };
-    const entry = { runId, axis: window.axis, spans, ids, findAbsent: work.findAbsent === true, late: late?.take(ids) };
-    const found = await enterSpans(db, { ...entry, ...figures });
-    counts.late += found;
+    const findAbsent = work.findAbsent === true;
+    const entry = { ...proven, runId, axis: window.axis, spans, findAbsent, late: late?.take(proven.ids) };
+    counts.late += await enterSpans(db, entry);
     return undefined;
   }
 
   const beganAt = secondOf(deps.now());
   const left = gaps(window.span, await coveredSpans(db, window.axis, { runId }));
-  const read = await readWindow(deps, window, { land, enter }, left);
-  counts.spans = read.spans;
-  counts.requests = read.requests;
-  counts.reviews = read.reviews;
+  const { holes, ...read } = await readWindow(deps, window, { land, enter }, left);
   // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads it.
-  for (const { span, kind, reason } of read.holes) {
+  for (const { span, kind, reason } of holes) {
     const past = intersection(span, { start: Number.NEGATIVE_INFINITY, end: beganAt - justNow });
     if (past) await openGap(db, { axis: window.axis, span: past, kind, reason });
   }
   // A record that could not be written is a dead letter, which makes the run incomplete by itself.
-  const holes = read.holes.filter((hole) => hole.kind !== 'unwritten');
-  if (holes.length > 0) throw incomplete(holes);
-  return counts;
+  const unread = holes.filter((hole) => hole.kind !== 'unwritten');
+  if (unread.length > 0) throw incomplete(unread);
+  return { windows: 1, ...read, ...counts };
 }
 
 /** The reviews that a reading brings and the warehouse did not hold, looked up before each page lands. */

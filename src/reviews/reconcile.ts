@@ -27,15 +27,11 @@ export async function planReconcile(
     .filter((s) => s.end > s.start);
   const spans = await allSpans(deps.db, overview, { plausible: deps.plausible, lateSince: recently });
   const windows = spans.flatMap((span) => planWindows(span, older)).map((span): Window => ({ axis: 'created', span }));
-  const open = await dueGaps(deps.db, undefined);
-  const updated = open.filter((gap) => gap.axis === 'updated').flatMap((gap) => planWindows(gap.span));
   const planned = windows.map((window) => window.span);
-  const created = open.filter((gap) => gap.axis === 'created').flatMap((gap) => planWindows(gap.span, planned));
-  return [
-    ...windows,
-    ...created.map((span): Window => ({ axis: 'created', span })),
-    ...updated.map((span): Window => ({ axis: 'updated', span })),
-  ];
+  const again = (await dueGaps(deps.db, undefined)).flatMap(({ axis, span }) =>
+    planWindows(span, axis === 'created' ? planned : []).map((one) => ({ axis, span: one })),
+  );
+  return [...windows, ...again];
 }
 
 /**

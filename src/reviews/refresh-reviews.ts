@@ -3,12 +3,13 @@ import type { Counts } from '../base/counts.ts';
 import { describeError } from '../base/errors.ts';
 import { type Second, type Span, secondOf } from '../base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
-import { plausibleSpan } from '../warehouse/check-page.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { type Change, notHeld } from '../warehouse/one-review.ts';
-import { learnProducts } from '../warehouse/products.ts';
+import { knownProductIds } from '../warehouse/products.ts';
 import { landOne, landPage } from '../warehouse/reviews.ts';
+import { fetchPage } from './read/list-page.ts';
 import { type ReadDeps, readWindow } from './read/read-window.ts';
+import { windowLimits } from './read/window.ts';
 
 export type RefreshDeps = ReadDeps & { reviews: Pick<ReviewApi['reviews'], 'page' | 'getRaw'>; warehouse: Warehouse };
 
@@ -62,10 +63,9 @@ export async function refreshReviews(deps: RefreshDeps, changes: readonly Change
       return;
     }
     try {
-      const { rawBody, item, requestedAt } = await deps.reviews.getRaw(id, { giveUpAfterMs });
+      const { rawBody } = await deps.reviews.getRaw(id, { giveUpAfterMs });
       failures = 0;
-      await learnProducts(deps.warehouse, [{ product_id: item.product_id, product_code: item.product_code }]);
-      addTo(counts, await landOne(deps.warehouse, rawBody, deps.plausible ?? plausibleSpan(requestedAt)));
+      addTo(counts, await landOne(deps.warehouse, rawBody, deps.plausible));
     } catch (error) {
       if (!(error instanceof ReviewApiError)) throw error;
       if (error instanceof NotFoundError) counts.gone += 1;
@@ -101,7 +101,6 @@ async function fromList(
     {
       async land(page) {
         if (!page.ids.some((id) => missing.has(id))) return true;
-        await learnProducts(deps.warehouse, page.products);
         addTo(counts, await landPage(deps.warehouse, page));
         for (const id of page.ids) missing.delete(id);
         return true;
@@ -123,4 +122,30 @@ function spansOf(changes: readonly Change[]): Span[] {
     else spans.push({ start: second, end: second + 1 });
   }
   return spans;
+}
+
+/**
+ * A product changed: its newest reviews show its code as it is now. Products of which nothing is known here cost no request.
+ *
+ * @returns also the products whose reviews could not be read now. Where the service does not respond at all, no other is asked for.
+ */
+export async function refreshProducts(
+  deps: RefreshDeps & { now: () => Date },
+  ids: readonly number[],
+): Promise<{ counts: Counts; failed: Failed[] }> {
+  const end = secondOf(deps.now()) + 86_400;
+  const span = { start: end - windowLimits.seconds, end };
+  const known = await knownProductIds(deps.warehouse.db, ids);
+  const failed: Failed[] = [];
+  for (const id of known) {
+    try {
+      const [first] = failed;
+      if (first && first.error.status === undefined) throw first.error;
+      await landPage(deps.warehouse, await fetchPage(deps, { axis: 'created', span, productId: id, desc: true }, 1));
+    } catch (error) {
+      if (!(error instanceof ReviewApiError)) throw error;
+      failed.push({ id, error });
+    }
+  }
+  return { counts: { products: known.length - failed.length }, failed };
 }

@@ -20,8 +20,6 @@ export type BoundsDeps = PageDeps & {
   reviews: Pick<ReviewApi['reviews'], 'overview' | 'page'>;
   db: Db;
   now: () => Date;
-  /** Plausible dates: nothing outside them widens a plan. */
-  plausible: Span;
 };
 
 export type Overview = {
@@ -51,14 +49,15 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
  * @throws ReviewSyncError where the overview names no review, but the list shows one.
  */
 export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
-  const overview = await deps.reviews.overview();
+  const { start, end } = deps.plausible;
+  // What is written while the two are under way may be in neither.
   const capturedAt = deps.now();
-  const newest = await newestCreated(deps);
+  const lately = { start: end - windowLimits.seconds, end };
+  const [overview, newest] = await Promise.all([deps.reviews.overview(), newestOf(deps, 'created', lately)]);
   const named = [overview.first_review_created_at, overview.last_review_created_at].map((text) =>
     text === null ? undefined : parseInstant(text),
   );
   const [first, last] = named;
-  const { start, end } = deps.plausible;
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
   let bounds: Overview['bounds'];
   if (first !== undefined && last !== undefined) {
@@ -115,12 +114,6 @@ async function isEmpty(deps: PageDeps, span: Span): Promise<boolean> {
     if (error instanceof RefusedError) return false;
     throw error;
   }
-}
-
-/** Creation of the newest review of the last weeks, by the list; undefined where it shows none. */
-async function newestCreated(deps: BoundsDeps): Promise<Second | undefined> {
-  const end = deps.plausible.end;
-  return newestOf(deps, 'created', { start: end - windowLimits.seconds, end });
 }
 
 /**

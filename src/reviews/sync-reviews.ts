@@ -65,27 +65,14 @@ async function newestUpdate(deps: BoundsDeps, { readTo, end }: { readTo: Second;
   return Math.min(latest, Math.max(latest - quietDays * day, seen ?? 0));
 }
 
-/** What `concludeSyncReviews` needs of the plan. */
-export type SyncState = Pick<SyncPlan, 'windows' | 'readTo' | 'nextWatermark'>;
-
 /**
  * Moves the watermark when every window of the run has ended. What the run could not prove is an open gap first, so that one
  * window that cannot be read delays no other: later runs read the gap again.
  *
  * @param failure why windows failed, for the gaps that no window has explained itself.
  */
-export async function concludeSyncReviews(db: Db, runId: string, state: SyncState, failure: string): Promise<void> {
-  await openFailedGaps(db, runId, state, failure);
-  await advanceCursor(db, 'reviews', { at: isoOf(state.nextWatermark), readTo: isoOf(state.readTo) });
-}
-
-/** Enters what a run was to read and did not prove as open gaps. */
-export async function openFailedGaps(
-  db: Db,
-  runId: string,
-  { windows, readTo }: Pick<SyncState, 'windows' | 'readTo'>,
-  reason: string,
-): Promise<void> {
+export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan, failure: string): Promise<void> {
+  const { windows, readTo, nextWatermark } = plan;
   const known = await openGaps(db);
   for (const axis of ['created', 'updated'] as const) {
     const explained = known.filter((gap) => gap.axis === axis).map((gap) => gap.span);
@@ -93,8 +80,9 @@ export async function openFailedGaps(
     // The last minute counts as not yet proven, and the next run reads it anyway.
     const wanted = windows.filter((one) => one.axis === axis).map(({ span }) => upTo(span, readTo - lag));
     for (const span of wanted.flatMap((one) => gaps(one, covered)))
-      await openGap(db, { axis, span, kind: 'failed', reason });
+      await openGap(db, { axis, span, kind: 'failed', reason: failure });
   }
+  await advanceCursor(db, 'reviews', { at: isoOf(nextWatermark), readTo: isoOf(readTo) });
 }
 
 const upTo = ({ start, end }: Span, second: Second): Span => ({ start, end: Math.max(start, Math.min(end, second)) });

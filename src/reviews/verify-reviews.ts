@@ -1,29 +1,26 @@
 import pLimit from 'p-limit';
 import { IncompleteError } from '../base/errors.ts';
 import type { DayRange } from '../base/time/day-range.ts';
-import { dayOf, type Second, type Span } from '../base/time/span.ts';
-import type { ReviewApi } from '../review-api/index.ts';
+import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
 import { type Absent, absentIn } from '../warehouse/absent-reviews.ts';
 import { comparePage, countByMonth, type Difference } from '../warehouse/compare-reviews.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { warehouseNow } from '../warehouse/links.ts';
 import { landPage } from '../warehouse/reviews.ts';
 import { spansOf } from './backfill-reviews.ts';
-import { confirmDeleted } from './confirm-deleted.ts';
+import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
 import { type ReadDeps, readWindow } from './read/read-window.ts';
 import { planWindows } from './read/window.ts';
-import { allSpans, captureOverview, findFirst } from './review-bounds.ts';
+import { allSpans, type BoundsDeps, captureOverview, findFirst } from './review-bounds.ts';
 
-export type VerifyDeps = ReadDeps & {
-  reviews: Pick<ReviewApi['reviews'], 'page' | 'getRaw' | 'overview'>;
-  warehouse: Warehouse;
-  now: () => Date;
-  /** The dates that a review may have, in seconds. */
-  plausible: Span;
-  onProgress(windows: number, of: number): void;
-  /** Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default 20,000; another is for tests. */
-  askedAtMost?: number;
-};
+export type VerifyDeps = ReadDeps &
+  BoundsDeps &
+  ConfirmDeps & {
+    warehouse: Warehouse;
+    onProgress(windows: number, of: number): void;
+    /** Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default 20,000; another is for tests. */
+    askedAtMost?: number;
+  };
 
 type MonthRow = { month: string; service: number; warehouse: number; missing: number; stale: number; extra: number };
 
@@ -61,7 +58,7 @@ export async function verifyReviews(
   options: { repair: boolean },
 ): Promise<Verification> {
   const { warehouse, timeZone } = deps;
-  const captured = await captureOverview({ ...deps, db: warehouse.db });
+  const captured = await captureOverview(deps);
   const overview = range.from === undefined ? await findFirst(deps, captured) : captured;
   const isOpen = range.from === undefined && range.to === undefined;
   const spans = isOpen
@@ -73,9 +70,9 @@ export async function verifyReviews(
     deps,
     since,
     repair: options.repair,
-    service: new Map(),
-    kinds: new Map(),
+    months: new Map(),
     differing: 0,
+    unrepairable: 0,
     differences: [],
     missed: 0,
     absent: [],
@@ -93,15 +90,16 @@ export async function verifyReviews(
     ),
   );
   const unlisted = await settleAbsent(work);
-  const unrepairable = [...work.kinds.values()].reduce((sum, kinds) => sum + kinds.refused + kinds.reverted, 0);
+  for (const [month, count] of await countByMonth(warehouse.db, spans, timeZone)) rowOf(work, month).warehouse = count;
+  const { differing, differences, unrepairable, problems } = work;
   return {
-    months: monthsOf(work, await countByMonth(warehouse.db, spans, timeZone)),
-    differing: work.differing,
-    differences: work.differences,
+    months: [...work.months.values()].sort((a, b) => (a.month < b.month ? -1 : 1)),
+    differing,
+    differences,
     unlisted,
     unrepairable,
-    repaired: options.repair && work.problems.length === 0 && unrepairable === 0,
-    problems: work.problems,
+    repaired: options.repair && problems.length === 0 && unrepairable === 0,
+    problems,
   };
 }
 
@@ -110,11 +108,10 @@ type Work = {
   /** When the verification began, by the database's clock. */
   since: Date;
   repair: boolean;
-  /** Reviews of the service by month. */
-  service: Map<string, number>;
-  /** Differences by month: a warehouse that lacks everything has a million, so most are only counted. */
-  kinds: Map<string, Record<Found['kind'], number>>;
+  /** By month. A warehouse that lacks everything has a million differences, so most are only counted. */
+  months: Map<string, MonthRow>;
   differing: number;
+  unrepairable: number;
   differences: Found[];
   /** Reviews of the warehouse that no list showed: how many, and those that are asked about. */
   missed: number;
@@ -151,25 +148,22 @@ async function verifyWindow(work: Work, span: Span): Promise<void> {
   work.problems.push(...holes.map((hole) => hole.reason));
   const isWithin = (second: Second | undefined) => second === undefined || (second >= span.start && second < span.end);
   for (const second of seen.values()) {
-    if (isWithin(second)) add(work.service, monthOf(work, second));
+    if (isWithin(second)) monthOf(work, second).service += 1;
   }
   for (const [id, one] of found) {
     const second = seen.get(id);
-    if (isWithin(second)) addDifference(work, { ...one, month: monthOf(work, second) });
+    if (isWithin(second)) addDifference(work, one, second);
   }
 }
 
 /** Asks about what the lists did not show. Gives how many the service knows nevertheless. */
 async function settleAbsent(work: Work): Promise<number> {
   const { deps, absent, missed } = work;
-  const { db } = deps.warehouse;
-  const shown = [...work.service.values()].reduce((sum, n) => sum + n, 0);
-  const extra = (review: Absent) => {
-    const second = Math.floor(review.createdAt.getTime() / 1000);
-    addDifference(work, { id: review.id, kind: 'extra', fields: [], month: monthOf(work, second) });
-  };
+  const shown = [...work.months.values()].reduce((sum, row) => sum + row.service, 0);
+  const extra = ({ id, createdAt }: Absent) =>
+    addDifference(work, { id, kind: 'extra', fields: [] }, secondOf(createdAt));
   try {
-    const confirmed = await confirmDeleted({ ...deps, db }, { absent, missed, shown }, { mark: work.repair });
+    const confirmed = await confirmDeleted(deps, { absent, missed, shown }, { mark: work.repair });
     const gone = new Set(confirmed.gone);
     if (confirmed.unknown.length > 0) {
       work.problems.push(`${confirmed.unknown.length} reviews could not be asked about: ${confirmed.reason ?? ''}`);
@@ -188,34 +182,27 @@ async function settleAbsent(work: Work): Promise<number> {
   }
 }
 
-const monthOf = (work: Work, second: Second | undefined) =>
-  second === undefined ? 'no date' : dayOf(second, work.deps.timeZone).slice(0, 7);
+const monthOf = (work: Work, second: Second | undefined): MonthRow =>
+  rowOf(work, second === undefined ? 'no date' : dayOf(second, work.deps.timeZone).slice(0, 7));
 
-function monthsOf(work: Work, warehouse: ReadonlyMap<string, number>): MonthRow[] {
-  const months = new Set([...work.service.keys(), ...warehouse.keys(), ...work.kinds.keys()]);
-  return [...months].sort().map((month) => {
-    const kinds = work.kinds.get(month) ?? noKinds();
-    return {
-      month,
-      service: work.service.get(month) ?? 0,
-      warehouse: warehouse.get(month) ?? 0,
-      missing: kinds.missing + kinds.refused,
-      stale: kinds.stale + kinds.reverted,
-      extra: kinds.extra,
-    };
-  });
+function rowOf({ months }: Work, month: string): MonthRow {
+  const row = months.get(month) ?? { month, service: 0, warehouse: 0, missing: 0, stale: 0, extra: 0 };
+  months.set(month, row);
+  return row;
 }
 
-function add(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-}
+const columnOf = {
+  missing: 'missing',
+  refused: 'missing',
+  stale: 'stale',
+  reverted: 'stale',
+  extra: 'extra',
+} as const satisfies Record<Found['kind'], keyof MonthRow>;
 
-const noKinds = (): Record<Found['kind'], number> => ({ missing: 0, stale: 0, reverted: 0, refused: 0, extra: 0 });
-
-function addDifference(work: Work, one: Found): void {
+function addDifference(work: Work, one: Omit<Found, 'month'>, second: Second | undefined): void {
+  const row = monthOf(work, second);
+  row[columnOf[one.kind]] += 1;
   work.differing += 1;
-  if (work.differences.length < listedAtMost) work.differences.push(one);
-  const kinds = work.kinds.get(one.month) ?? noKinds();
-  kinds[one.kind] += 1;
-  work.kinds.set(one.month, kinds);
+  if (one.kind === 'refused' || one.kind === 'reverted') work.unrepairable += 1;
+  if (work.differences.length < listedAtMost) work.differences.push({ ...one, month: row.month });
 }

@@ -13,16 +13,14 @@ export type PageCheck = {
   faults: Fault[];
   /** The dates of each record, in the order of the page. */
   dates: Dates[];
+  /** The products that the records name; a code may be empty. */
+  products: Product[];
 };
+
+export type Product = { product_id: number; product_code: string };
 
 /** Dates of a record in milliseconds since 1970; undefined where a date cannot be read (`instantOf`). */
 export type Dates = Record<'created_at' | 'updated_at', number | undefined>;
-
-/** First and last year are never meant: 2000 is before any review service, and a clock may be a day ahead. */
-export const plausibleSpan = (now: Date): Span => ({
-  start: Date.UTC(2000, 0) / 1000,
-  end: Math.floor(now.getTime() / 1000) + 86_400,
-});
 
 /**
  * Checks what Postgres would accept and read otherwise than the service means it: ids beyond what a JavaScript number can
@@ -34,13 +32,19 @@ export const plausibleSpan = (now: Date): Span => ({
 export function checkPage(items: readonly unknown[], plausible: Span): PageCheck {
   const fields = new Set<string>();
   const faults: Fault[] = [];
+  const codes = new Map<number, string>();
   const dates = items.map(datesOf);
   for (const [index, item] of items.entries()) {
-    if (isRecord(item)) for (const name in item) fields.add(name);
+    if (isRecord(item)) {
+      for (const name in item) fields.add(name);
+      const { product_id: id, product_code: code } = item;
+      if (Number.isSafeInteger(id)) codes.set(id as number, typeof code === 'string' ? code : '');
+    }
     const reason = faultOf(item, dates[index] ?? noDates, plausible);
     if (reason !== undefined) faults.push({ index, reason });
   }
-  return { count: items.length, fields: [...fields], faults, dates };
+  const products = [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
+  return { count: items.length, fields: [...fields], faults, dates, products };
 }
 
 const noDates: Dates = { created_at: undefined, updated_at: undefined };

@@ -4,6 +4,7 @@ import type { Span } from '../base/time/span.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
 import { keyOf, putDeadLetter } from './dead-letters.ts';
 import { type Db, inTransaction, isDeadlock, type Statements, type Warehouse } from './index.ts';
+import { learnProducts } from './products.ts';
 import { originalField, printed, splitRecords, storableRecord, withField } from './record-text.ts';
 
 /** Numbers of reviews. */
@@ -15,7 +16,7 @@ export type RawPage = { rawBody: Buffer; check: PageCheck };
 type Row = { inserted: number; updated: number };
 
 /**
- * Lands a page.
+ * Lands a page, and first stores the ids of the products that it names.
  *
  * 1. A page without faults goes to Postgres as one statement, as it came.
  * 2. A page with faults, or one that the statement refuses, is taken record by record in one transaction.
@@ -24,6 +25,7 @@ type Row = { inserted: number; updated: number };
  * @throws the database's errors other than those of the data: nothing landed then.
  */
 export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage): Promise<Landed> {
+  await learnProducts(warehouse, check.products);
   for (let attempt = 1; check.faults.length === 0; attempt += 1) {
     try {
       // Named, so that a connection plans this long statement once: planning takes as long as a page of rows.
@@ -47,10 +49,11 @@ export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage
  * @param rawBody the response body.
  * @param plausible the dates that a review may have, in seconds.
  */
-export function landOne(warehouse: Warehouse, rawBody: Buffer, plausible: Span): Promise<Landed> {
+export async function landOne(warehouse: Warehouse, rawBody: Buffer, plausible: Span): Promise<Landed> {
   const item: unknown = JSON.parse(rawBody.toString());
   const comments = isRecord(item) && !('comments_count' in item) ? item.comments : undefined;
   const check = checkPage([item], plausible);
+  await learnProducts(warehouse, check.products);
   let record = rawBody;
   if (Array.isArray(comments)) {
     check.fields.push('comments_count');

@@ -211,15 +211,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a short page ends a span',
     file: 'src/reviews/read/classify-page.ts',
-    find: 'facts.isMoreBehind ?? (seconds.length >= facts.fullPage || undefined)',
-    replace: 'facts.isMoreBehind ?? seconds.length >= facts.fullPage',
+    find: 'return isFull || (seconds.length === 0 ? false : undefined);',
+    replace: 'return isFull;',
     tests: pureReviews,
   },
   {
     name: 'an unsorted page is walked on',
     file: 'src/reviews/read/classify-page.ts',
-    find: 'if (lastSecond === undefined || !isSorted(seconds))',
-    replace: 'if (lastSecond === undefined)',
+    find: 'if (last === undefined || !isSorted(seconds))',
+    replace: 'if (last === undefined)',
     tests: pureReviews,
   },
   {
@@ -283,8 +283,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'what failed is no open gap',
     file: 'src/reviews/sync-reviews.ts',
-    find: '  await openFailedGaps(db, runId, state, failure);\n',
-    replace: '',
+    find: "      await openGap(db, { axis, span, kind: 'failed', reason: failure });\n",
+    replace: '      continue;\n',
     tests: ['test/promises/cursor-waits.test.ts > a window that the warehouse cannot store'],
   },
   {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkPage, plausibleSpan } from '../../src/warehouse/check-page.ts';
+import { checkPage } from '../../src/warehouse/check-page.ts';
 import { comparePage } from '../../src/warehouse/compare-reviews.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { warehouseNow } from '../../src/warehouse/links.ts';
@@ -10,7 +10,7 @@ import { partialFields, reviewColumns } from '../../src/warehouse/review-columns
 import { landOne, landPage } from '../../src/warehouse/reviews.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
-const plausible = plausibleSpan(new Date('2026-06-01T00:00:00Z'));
+const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
 let url: string;
 let warehouse: Warehouse;
 beforeEach(async () => {

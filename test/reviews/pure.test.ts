@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gaps, localPeriod, type Span, startOfDay } from '../../src/base/time/span.ts';
-import { classify, endsOn, type Facts, type FirstPage, pageAround } from '../../src/reviews/read/classify-page.ts';
+import { classify, endsOn, isMoreBehind, pageAround } from '../../src/reviews/read/classify-page.ts';
 import { halvesOf, meet } from '../../src/reviews/read/read-exhaustively.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 
@@ -44,60 +44,48 @@ describe('planWindows', () => {
 });
 
 describe('classify', () => {
-  const facts: Facts = { timeZone: 'Asia/Seoul', fullPage: 100 };
+  const facts = { timeZone: 'Asia/Seoul', isMore: true };
   const rest = { start: 1000, end: 9000 };
   /** A page of so many records, evenly dated from `first` to `last`. */
-  const page = (count: number, [first, last]: [number, number], lastPage?: number): FirstPage => ({
+  const page = (count: number, [first, last]: [number, number], lastPage?: number) => ({
     seconds: Array.from({ length: count }, (_, index) =>
       Math.floor(first + ((last - first) * index) / (count - 1 || 1)),
     ),
     lastPage,
-    outOfRange: undefined,
   });
 
   test('reading goes on from the last second of a page, which is always later than where it began', () => {
-    expect(classify(page(100, [1000, 1500], 7), rest, facts)).toEqual({ kind: 'continue', from: 1500 });
-    expect(classify(page(100, [1000, 9500], 7), rest, facts)).toEqual({ kind: 'continue', from: 9000 });
+    expect(classify(page(100, [1000, 1500]), rest, facts)).toEqual({ kind: 'continue', from: 1500 });
+    expect(classify(page(100, [1000, 9500]), rest, facts)).toEqual({ kind: 'continue', from: 9000 });
+    expect(classify(page(100, [1000, 1500]), rest, { ...facts, isMore: false })).toEqual({ kind: 'end' });
   });
 
   test('a second that fills a page is saturated, and so is the hour that daylight saving repeats', () => {
-    expect(classify(page(100, [1000, 1000], 7), rest, facts)).toEqual({ kind: 'saturated', end: 1001 });
+    expect(classify(page(100, [1000, 1000]), rest, facts)).toEqual({ kind: 'saturated', end: 1001 });
     const inside = Date.parse('2026-11-01T05:30:00Z') / 1000;
     const repeated = { start: inside, end: inside + 86_400 };
     const newYork = { ...facts, timeZone: 'America/New_York' };
-    const outcome = classify(page(100, [inside - 900, inside], 7), repeated, newYork);
+    const outcome = classify(page(100, [inside - 900, inside]), repeated, newYork);
     expect(outcome.kind === 'saturated' && outcome.end).toBeGreaterThanOrEqual(inside + 5400);
   });
 
   test('the order of the dates is checked, not assumed', () => {
-    const seconds = [1001, 1003, 1002];
-    expect(classify({ seconds, lastPage: 7, outOfRange: undefined }, rest, facts)).toEqual({ kind: 'unsorted' });
-    expect(classify({ seconds: [undefined], lastPage: 7, outOfRange: undefined }, rest, facts).kind).toBe('unsorted');
+    expect(classify({ seconds: [1001, 1003, 1002] }, rest, facts)).toEqual({ kind: 'unsorted' });
+    expect(classify({ seconds: [undefined] }, rest, facts)).toEqual({ kind: 'unsorted' });
     // All of its records may be hidden: page numbers tell.
-    expect(classify(page(0, [0, 0], 7), rest, facts)).toEqual({ kind: 'unsorted' });
+    expect(classify(page(0, [0, 0]), rest, facts)).toEqual({ kind: 'unsorted' });
   });
 
   test('the last page says where the list ends; a short page of several is no end', () => {
-    expect(classify(page(30, [1000, 1500], 1), rest, facts)).toEqual({ kind: 'end' });
-    expect(classify(page(30, [1000, 1500], 2), rest, facts)).toEqual({ kind: 'continue', from: 1500 });
-    expect(classify(page(100, [1000, 1500], 1), rest, facts)).toEqual({ kind: 'continue', from: 1500 });
+    expect(isMoreBehind(page(30, [1000, 1500], 1), 100)).toBe(false);
+    expect(isMoreBehind(page(30, [1000, 1500], 2), 100)).toBe(true);
+    expect(isMoreBehind(page(100, [1000, 1500], 1), 100)).toBe(true);
   });
 
   test('where the service names no last page, the page behind a short one decides', () => {
-    const short = page(99, [1000, 8000]);
-    expect(classify(short, rest, facts)).toEqual({ kind: 'short' });
-    expect(classify(short, rest, { ...facts, isMoreBehind: false })).toEqual({ kind: 'end' });
-    expect(classify(short, rest, { ...facts, isMoreBehind: true })).toEqual({ kind: 'continue', from: 8000 });
-    expect(classify(page(100, [1000, 8000]), rest, facts)).toEqual({ kind: 'continue', from: 8000 });
-    expect(classify(page(0, [0, 0]), rest, facts)).toEqual({ kind: 'end' });
-  });
-
-  test('a date that was not asked for is reported, and reading goes on as long as it gets on', () => {
-    const stray = { ...page(100, [1000, 1500], 7), outOfRange: 500 };
-    expect(classify(stray, rest, facts)).toEqual({ kind: 'outOfRange', second: 500, from: 1500 });
-    const stuck = { ...page(100, [1000, 1000], 7), outOfRange: 500 };
-    expect(classify(stuck, rest, facts)).toEqual({ kind: 'outOfRange', second: 500, from: undefined });
-    expect(classify({ ...stray, lastPage: 1, seconds: [1000, 1500] }, rest, facts)).toMatchObject({ from: undefined });
+    expect(isMoreBehind(page(99, [1000, 8000]), 100)).toBeUndefined();
+    expect(isMoreBehind(page(100, [1000, 8000]), 100)).toBe(true);
+    expect(isMoreBehind(page(0, [0, 0]), 100)).toBe(false);
   });
 });
 
@@ -186,10 +174,10 @@ describe('spans', () => {
       { start: 0, end: 2 },
       { start: 2, end: 5 },
     ]);
-    expect(halvesOf({ start: 4, end: 5 }, 'Asia/Seoul')).toBeUndefined();
+    expect(halvesOf({ start: 4, end: 5 }, 'Asia/Seoul')).toEqual([]);
     const [from, to] = ['2026-11-01T05:00:00Z', '2026-11-01T07:00:00Z'].map((text) => Date.parse(text) / 1000);
-    expect(halvesOf({ start: from ?? 0, end: to ?? 0 }, 'America/New_York')).toBeUndefined();
-    const [first, second] = halvesOf({ start: from ?? 0, end: (to ?? 0) + 6000 }, 'America/New_York') ?? [];
+    expect(halvesOf({ start: from ?? 0, end: to ?? 0 }, 'America/New_York')).toEqual([]);
+    const [first, second] = halvesOf({ start: from ?? 0, end: (to ?? 0) + 6000 }, 'America/New_York');
     expect(first?.end).toBe(second?.start);
     expect(first?.end).toBeGreaterThanOrEqual(to ?? 0);
   });

@@ -47,7 +47,8 @@ async function idsRead(
       return service.page(params, page);
     },
   };
-  const deps = { reviews, timeZone, signal: new AbortController().signal, slots: pLimit(8) };
+  const { signal } = new AbortController();
+  const deps = { reviews, timeZone, signal, plausible: { start: at('2000-01-01') / 1000, end: 4e9 }, slots: pLimit(8) };
   const { holes } = await readWindow(
     deps,
     { axis: 'created', span },

@@ -1,57 +1,44 @@
 import { type Second, type Span, shortestEnd } from '../../base/time/span.ts';
 import { isSorted, type Page } from './list-page.ts';
 
-/** What classify looks at in the first page of a span. */
-export type FirstPage = Pick<Page, 'seconds' | 'lastPage' | 'outOfRange'>;
-
-export type Facts = Readonly<{
-  timeZone: string;
-  /** Records of a full page: as many as were asked for, or fewer where the service's own pages are smaller. */
-  fullPage: number;
-  /** Whether the page behind this one shows more; undefined until it was requested. */
-  isMoreBehind?: boolean;
-}>;
-
 /**
  * What follows the first page of `[from, end)`. One response shows the service at one moment, so everything dated before
  * the page's last second is on it, whatever shifts meanwhile: a span is read by first pages alone.
  *
  * - `end`: the page holds everything up to the end.
- * - `short`: it may be the end; the service names no last page, so the page behind it decides.
  * - `continue`: everything before `from` was shown; that second itself may go on behind the page.
  * - `saturated`: the first second (or the hour that daylight saving repeats) fills the page by itself, up to `end`.
  * - `unsorted`: the list is not in the order of its dates, so the page says nothing about what lies behind it.
- * - `outOfRange`: the page shows a date that was not asked for; `from` where reading can go on all the same.
  */
 export type Outcome =
   | { kind: 'end' }
-  | { kind: 'short' }
   | { kind: 'continue'; from: Second }
   | { kind: 'saturated'; end: Second }
-  | { kind: 'unsorted' }
-  | { kind: 'outOfRange'; second: Second; from: Second | undefined };
+  | { kind: 'unsorted' };
 
-export function classify(page: FirstPage, rest: Span, facts: Facts): Outcome {
-  const { seconds, outOfRange } = page;
-  const lastSecond = lastOf(seconds);
-  const progress = lastSecond !== undefined && lastSecond > rest.start && isSorted(seconds);
-  const from = progress ? Math.min(lastSecond, rest.end) : undefined;
-  const isMore = isMoreBehind(page, facts);
-
-  if (outOfRange !== undefined)
-    return { kind: 'outOfRange', second: outOfRange, from: isMore === false ? undefined : from };
-  if (isMore === undefined) return { kind: 'short' };
+/** @param isMore whether more lies behind the page. */
+export function classify(
+  { seconds }: Pick<Page, 'seconds'>,
+  rest: Span,
+  { isMore, timeZone }: { isMore: boolean; timeZone: string },
+): Outcome {
   if (!isMore) return { kind: 'end' };
-  if (lastSecond === undefined || !isSorted(seconds)) return { kind: 'unsorted' };
-  if (from !== undefined) return { kind: 'continue', from };
-  return { kind: 'saturated', end: Math.min(shortestEnd(rest.start, facts.timeZone), rest.end) };
+  const last = lastOf(seconds);
+  if (last === undefined || !isSorted(seconds)) return { kind: 'unsorted' };
+  if (last > rest.start) return { kind: 'continue', from: Math.min(last, rest.end) };
+  return { kind: 'saturated', end: Math.min(shortestEnd(rest.start, timeZone), rest.end) };
 }
 
-/** A page that is not full proves nothing: a service may take hidden reviews off the pages that it has cut. */
-function isMoreBehind({ seconds, lastPage }: FirstPage, facts: Facts): boolean | undefined {
-  if (lastPage !== undefined) return lastPage > 1 || seconds.length >= facts.fullPage;
-  if (seconds.length === 0) return false;
-  return facts.isMoreBehind ?? (seconds.length >= facts.fullPage || undefined);
+/**
+ * Whether more lies behind a first page; undefined where only the page behind it tells. A page that is not full proves
+ * nothing: a service may take hidden reviews off the pages that it has cut.
+ *
+ * @param fullPage records of a full page: as many as were asked for, or fewer where the service's own pages are smaller.
+ */
+export function isMoreBehind({ seconds, lastPage }: Pick<Page, 'seconds' | 'lastPage'>, fullPage: number) {
+  const isFull = seconds.length >= fullPage;
+  if (lastPage !== undefined) return lastPage > 1 || isFull;
+  return isFull || (seconds.length === 0 ? false : undefined);
 }
 
 export const lastOf = (seconds: Page['seconds']): Second | undefined =>

@@ -1,20 +1,18 @@
 import { type LocalPeriod, localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, type ReviewFilters } from '../../review-api/index.ts';
-import { checkPage, isRecord, type PageCheck, plausibleSpan, usableId } from '../../warehouse/check-page.ts';
+import { checkPage, type PageCheck, usableId } from '../../warehouse/check-page.ts';
 import { splitRecords } from '../../warehouse/record-text.ts';
-import { type Axis, windowLimits } from './window.ts';
+import { type Window, windowLimits } from './window.ts';
 
 export type PageDeps = {
   reviews: Pick<ReviewApi['reviews'], 'page'>;
   /** The zone in which the service reads dates without offset. */
   timeZone: string;
   signal: AbortSignal;
-  /** The dates that a review may have, in seconds. Default: 2000 to tomorrow. */
-  plausible?: Span;
+  /** The dates that a review may have, in seconds. Nothing outside them lands or widens a plan. */
+  plausible: Span;
   /** The service's limits; other ones are for tests. */
   limits?: Limits;
-  /** Counts the requests of what is being read. */
-  meter?: { requests: number };
   /** See `CallOptions`: a limit for requests on which the service fails. */
   giveUpAfterMs?: number | undefined;
 };
@@ -22,17 +20,13 @@ export type PageDeps = {
 export type Limits = Readonly<{ pages: number; pageSize: number }>;
 
 /** What to list: a span of an axis, narrowed where the span alone holds too much. */
-export type PageQuery = Readonly<{
-  axis: Axis;
-  span: Span;
-  score?: NonNullable<ReviewFilters['score']>;
-  photo?: boolean;
-  productId?: number;
-  /** From the other end. */
-  desc?: boolean;
-}>;
-
-export type Product = { product_id: number; product_code: string };
+export type PageQuery = Window &
+  Readonly<{
+    score?: NonNullable<ReviewFilters['score']>;
+    productId?: number;
+    /** From the other end. */
+    desc?: boolean;
+  }>;
 
 /** One response of the list. It shows the service at one moment, so nothing shifts within it. */
 export type Page = {
@@ -45,15 +39,13 @@ export type Page = {
   seconds: (Second | undefined)[];
   /** A date that was not asked for, in a page that casts doubt on how the service reads the request's dates. */
   outOfRange: Second | undefined;
-  /** The products that its records name; a code may be empty. */
-  products: readonly Product[];
   lastPage: number | undefined;
   requestedAt: Date;
 };
 
 export const limitsOf = (deps: PageDeps): Limits => deps.limits ?? windowLimits;
 
-/** Requests one page (spec, "List reviews"). Every request for a list is made, and counted, here. */
+/** Requests one page (spec, "List reviews"). Every request for a list is made here. */
 export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, limit?: number): Promise<Page> {
   deps.signal.throwIfAborted();
   const { axis, span, desc, productId, ...filters } = query;
@@ -67,9 +59,8 @@ export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, 
     date_order_desc: desc,
     limit: limit ?? limitsOf(deps).pageSize,
   };
-  if (deps.meter) deps.meter.requests += 1;
   const { items, ...response } = await deps.reviews.page(params, page, { giveUpAfterMs: deps.giveUpAfterMs });
-  const check = checkPage(items, deps.plausible ?? plausibleSpan(response.requestedAt));
+  const check = checkPage(items, deps.plausible);
   const shown = check.dates.map((dates) => secondOf(dates[`${axis}_at`]));
   const isAsked = (second: Second) => second >= period.first && second <= period.last;
   // Only what is needed later is kept: whole records would stay in memory until the page has landed.
@@ -79,7 +70,6 @@ export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, 
     ids: idsOf(items, response.rawBody),
     seconds: shown.map((second) => (second !== undefined && isAsked(second) ? second : undefined)),
     outOfRange: findOutOfRange(shown, period),
-    products: productsOf(items),
   };
 }
 
@@ -161,15 +151,6 @@ function idsOf(items: readonly unknown[], rawBody: Buffer): string[] {
   const ids = items.map(usableId);
   const texts = ids.includes(undefined) ? splitRecords(rawBody).map(String) : [];
   return ids.map((id, index) => (id === undefined ? (texts[index] ?? '') : String(id)));
-}
-
-function productsOf(items: readonly unknown[]): Product[] {
-  const codes = new Map<number, string>();
-  for (const item of items) {
-    if (!isRecord(item) || !Number.isSafeInteger(item.product_id)) continue;
-    codes.set(item.product_id as number, typeof item.product_code === 'string' ? item.product_code : '');
-  }
-  return [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
 }
 
 const secondOf = (milliseconds: number | undefined): Second | undefined =>

@@ -1,24 +1,14 @@
 import { isoOf, type Span, shortestEnd } from '../../base/time/span.ts';
 import { type PageQuery, totalOf } from './list-page.ts';
 import { type AllPages, readPages } from './read-pages.ts';
-import type { Reading } from './reading.ts';
+import type { End, Reading } from './reading.ts';
 import type { Axis } from './window.ts';
-
-/**
- * - `complete`: everything was read, and the span is proven.
- * - `halves`: more than thirty pages, to be read in two parts.
- * - `unreachable`: no query can reach all of it; the reason is a sentence.
- */
-export type Exhausted =
-  | { kind: 'complete' }
-  | { kind: 'halves'; halves: [Span, Span] }
-  | { kind: 'unreachable'; hole: { kind: 'unreachable' | 'out-of-range'; reason: string } };
 
 /** Zero is "reviews without rating" (spec, "List reviews"). */
 const scores = [5, 4, 3, 2, 1, 0] as const;
 /** Readings of all scores of a second, where the list changed meanwhile. */
 const attemptsAtMost = 3;
-/** Products requested one by one where no other filter separates the records. */
+/** Products requested one by one where score and both ends do not separate the records. */
 const productsAtMost = 5000;
 
 /**
@@ -28,44 +18,35 @@ const productsAtMost = 5000;
  * 2. A longer span is halved.
  * 3. The shortest span that can be asked for is read by score,
  * 4. each score that still overflows from both ends, until they meet;
- * 5. where they do not, photo reviews alone, then product by product, until the service's own count is reached.
+ * 5. where they do not, product by product, until the service's own count is reached.
  *
  * Every page lands, whether or not the span turns out complete.
  */
-export async function readExhaustively(reading: Reading): Promise<Exhausted> {
+export async function readExhaustively(reading: Reading): Promise<End> {
   const { deps, axis, span } = reading;
   const query: PageQuery = { axis, span };
   const work: Work = { reading, query, seen: new Set(), changed: false };
   const whole = await read(work, query, { once: true });
-  const second = whole.pages.find((page) => page.outOfRange !== undefined)?.outOfRange;
-  if (second !== undefined) {
-    const reason = outOfRangeReason(axis, span, second, deps.timeZone);
-    return { kind: 'unreachable', hole: { kind: 'out-of-range', reason } };
-  }
-  if (whole.settled && !whole.overflow) return { kind: 'complete' };
+  // What was not asked for is no reason to look for more of it.
+  if (reading.outOfRange !== undefined) return { kind: 'left', todos: [] };
+  if (whole.settled && !whole.overflow) return { kind: 'proven' };
   const halves = halvesOf(span, deps.timeZone);
-  if (halves) return { kind: 'halves', halves };
-  if (await readByFilters(work, whole)) return { kind: 'complete' };
+  if (halves.length > 0) return { kind: 'left', todos: halves.map((half) => ({ span: half, how: 'pages' })) };
+  if (await readByFilters(work, whole)) return { kind: 'proven' };
   const reason = unreachableReason(axis, span, work.seen.size, await totalOf(deps, query));
-  return { kind: 'unreachable', hole: { kind: 'unreachable', reason } };
+  return { kind: 'unreachable', reason };
 }
 
-/** The span in two; undefined where it is the shortest that can be asked for. */
-export function halvesOf({ start, end }: Span, zone: string): [Span, Span] | undefined {
-  const middle = start + Math.floor((end - start) / 2);
-  const at = middle > start ? shortestEnd(middle - 1, zone) : middle;
-  if (at > start && at < end)
-    return [
-      { start, end: at },
-      { start: at, end },
-    ];
-  const first = shortestEnd(start, zone);
-  return first < end
-    ? [
-        { start, end: first },
-        { start: first, end },
-      ]
-    : undefined;
+/** The span in two; none where it is the shortest that can be asked for. */
+export function halvesOf({ start, end }: Span, zone: string): Span[] {
+  const middle = Math.max(start, start + Math.floor((end - start) / 2) - 1);
+  // The middle may lie in the hour that daylight saving repeats, which would leave the second half empty.
+  const at = [shortestEnd(middle, zone), shortestEnd(start, zone)].find((second) => second < end);
+  if (at === undefined) return [];
+  return [
+    { start, end: at },
+    { start: at, end },
+  ];
 }
 
 type Work = {
@@ -118,7 +99,7 @@ async function readScore(work: Work, query: PageQuery): Promise<Part> {
   const both = new Set([...up.all, ...down.all]);
   if (up.settled && down.settled && meet(up.ids, down.ids)) return { ids: both, isComplete: true };
 
-  const products = [...up.pages, ...down.pages].flatMap((page) => page.products.map((one) => one.product_id));
+  const products = [...up.pages, ...down.pages].flatMap((page) => page.check.products.map((one) => one.product_id));
   return readFiltered(work, query, { both, products: new Set(products) });
 }
 
@@ -136,7 +117,6 @@ async function readFiltered(
   const seen = new Set<string>();
   const isReached = () => total !== undefined && seen.size >= total;
   const filters: Partial<PageQuery>[] = total === undefined ? [] : [{}, { desc: true }];
-  filters.push({ photo: true }, { photo: true, desc: true });
   for (const productId of [...products].slice(0, productsAtMost)) filters.push({ productId });
   for (const filter of filters) {
     if (isReached()) break;
@@ -173,14 +153,10 @@ export function meet(up: readonly string[], down: readonly string[]): boolean {
   return down.slice(-common).every((id, index) => id === tail[common - 1 - index]);
 }
 
-const spanText = ({ start, end }: Span) => (end === start + 1 ? isoOf(start) : `${isoOf(start)} to ${isoOf(end)}`);
+export const spanText = ({ start, end }: Span) =>
+  end === start + 1 ? isoOf(start) : `${isoOf(start)} to ${isoOf(end)}`;
 
 function unreachableReason(axis: Axis, span: Span, read: number, total: number | undefined): string {
   const held = total === undefined ? 'more reviews' : `${total.toLocaleString('en')} reviews, more`;
   return `The service holds ${held} ${axis} at ${spanText(span)} than any query can reach (${read.toLocaleString('en')} were read)`;
-}
-
-/** Why a span whose pages show other dates than it was asked for is not taken for read. */
-export function outOfRangeReason(axis: Axis, span: Span, shown: number, timeZone: string): string {
-  return `The service shows a review of ${isoOf(shown)} where ${spanText(span)} (${axis}) was asked for: REVIEW_API_TIME_ZONE, ${timeZone}, may not be the zone in which it reads dates`;
 }

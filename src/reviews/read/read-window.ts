@@ -2,9 +2,10 @@ import type { LimitFunction } from 'p-limit';
 import { describeError } from '../../base/errors.ts';
 import { gaps, isoOf, type Span } from '../../base/time/span.ts';
 import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../review-api/index.ts';
+import type { GapKind } from '../../warehouse/open-gaps.ts';
 import type { PageDeps } from './list-page.ts';
-import { halvesOf, outOfRangeReason, readExhaustively } from './read-exhaustively.ts';
-import { beginReading, type Land, type Reading, type Todo, writtenSpans } from './reading.ts';
+import { halvesOf, readExhaustively, spanText } from './read-exhaustively.ts';
+import { beginReading, type End, type Land, type Proven, type Reading, type Todo } from './reading.ts';
 import { walk } from './walk.ts';
 import type { Window } from './window.ts';
 
@@ -13,24 +14,8 @@ export type ReadDeps = PageDeps & {
   slots: LimitFunction;
 };
 
-/** A span that was read to its end and proven. */
-export type Proven = {
-  /** The span, without the periods of pages with records that could not be written. */
-  spans: readonly Span[];
-  /** Every id that was shown, also around the span. */
-  ids: ReadonlySet<string>;
-  /** Different reviews dated within `spans`. */
-  reviews: number;
-  pages: number;
-  requests: number;
-  /** When its first request was sent. */
-  startedAt: Date;
-};
-
-export type HoleKind = 'unreachable' | 'out-of-range' | 'refused' | 'implausible' | 'unwritten';
-
 /** A span that cannot be called read, and why: a sentence. */
-export type Hole = { span: Span; kind: HoleKind; reason: string };
+export type Hole = { span: Span; kind: GapKind; reason: string };
 
 export type Sink = {
   /** Lands a page: its reviews are true whether or not the span is proven. */
@@ -97,43 +82,25 @@ export async function readWindow(
     const limited = halvings.failed > 0 ? { ...deps, giveUpAfterMs } : deps;
     const reading = beginReading(limited, axis, span, { land, begin });
     try {
-      await (how === 'walk' ? walkOne(reading, first) : readByPages(reading));
+      await conclude(reading, await (how === 'walk' ? walk(reading, first) : readExhaustively(reading)));
     } catch (error) {
       halve({ span: reading.span, how }, error);
     } finally {
       // The reading may have reported a page that could not land already.
       await reading.landed().catch((error: unknown) => !errors.includes(error) && errors.push(error));
-      result.requests += reading.deps.meter.requests;
+      result.requests += reading.requests;
     }
   }
 
-  async function walkOne(reading: Reading, first: Todo['first']): Promise<void> {
-    const walked = await walk(reading, first);
-    const { span } = reading;
+  async function conclude(reading: Reading, end: End): Promise<void> {
+    const { span, outOfRange } = reading;
     if (span.end <= span.start) return;
-    if (walked.kind === 'outOfRange') {
-      const reason = outOfRangeReason(axis, span, walked.second, deps.timeZone);
+    if (outOfRange !== undefined) {
+      const reason = `The service shows a review of ${isoOf(outOfRange)} where ${spanText(span)} (${axis}) was asked for: REVIEW_API_TIME_ZONE, ${deps.timeZone}, may not be the zone in which it reads dates`;
       result.holes.push({ span, kind: 'out-of-range', reason });
-    } else if (walked.kind === 'proven') {
-      await enter(reading);
-    } else {
-      begin([{ span, how: 'pages' }]);
-    }
-  }
-
-  async function readByPages(reading: Reading): Promise<void> {
-    const outcome = await readExhaustively(reading);
-    switch (outcome.kind) {
-      case 'complete':
-        return enter(reading);
-      case 'halves':
-        return begin(outcome.halves.map((span) => ({ span, how: 'pages' })));
-      case 'unreachable':
-        result.holes.push({ span: reading.span, ...outcome.hole });
-        return;
-      default:
-        return outcome satisfies never;
-    }
+    } else if (end.kind === 'proven') await enter(reading);
+    else if (end.kind === 'left') begin(end.todos);
+    else result.holes.push({ span, kind: 'unreachable', reason: end.reason });
   }
 
   function halve({ span, how }: Todo, error: unknown): void {
@@ -148,28 +115,27 @@ export async function readWindow(
       return;
     }
     halvings[kind] += 1;
-    const halves = halvings[kind] > halvingsAtMost[kind] ? undefined : halvesOf(span, deps.timeZone);
-    if (halves) begin(halves.map((half) => ({ span: half, how })));
-    else obstacles.push({ span, error });
+    const halves = halvings[kind] > halvingsAtMost[kind] ? [] : halvesOf(span, deps.timeZone);
+    if (halves.length === 0) obstacles.push({ span, error });
+    begin(halves.map((half) => ({ span: half, how })));
   }
 
   async function enter(reading: Reading): Promise<void> {
     await reading.landed();
-    const { span, seen, pages } = reading;
-    const written = writtenSpans(reading);
-    for (const one of gaps(span, written))
-      result.holes.push({ span: one, kind: 'unwritten', reason: unwrittenReason(one) });
-    if (written.length === 0) return;
-    const reviews = countWithin(reading, written);
-    const { requests } = reading.deps.meter;
-    const startedAt = reading.startedAt ?? new Date(0);
-    const reason = await sink.enter({ spans: written, ids: new Set(seen.keys()), reviews, pages, requests, startedAt });
+    const { span } = reading;
+    const proven = reading.proven();
+    for (const one of gaps(span, proven.spans)) {
+      const reason = `Among the reviews from ${isoOf(one.start)} to ${isoOf(one.end)} are some that could not be written: see npx review-sync dead-letters`;
+      result.holes.push({ span: one, kind: 'unwritten', reason });
+    }
+    if (proven.spans.length === 0) return;
+    const reason = await sink.enter(proven);
     if (reason !== undefined) {
       result.holes.push({ span, kind: 'implausible', reason });
       return;
     }
     result.spans += 1;
-    result.reviews += reviews;
+    result.reviews += proven.reviews;
   }
 
   begin(spans.map((span) => ({ span, how: 'walk' })));
@@ -199,15 +165,4 @@ function obstacleOf(error: unknown): 'refused' | 'failed' | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
   const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
   return isFailure && error.status !== undefined ? 'failed' : undefined;
-}
-
-const unwrittenReason = ({ start, end }: Span) =>
-  `Among the reviews from ${isoOf(start)} to ${isoOf(end)} are some that could not be written: see npx review-sync dead-letters`;
-
-function countWithin({ seen }: Reading, spans: readonly Span[]): number {
-  let count = 0;
-  for (const second of seen.values()) {
-    if (second !== undefined && spans.some((span) => second >= span.start && second < span.end)) count += 1;
-  }
-  return count;
 }

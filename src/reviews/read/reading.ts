@@ -13,32 +13,56 @@ export type Todo = Readonly<{
   first?: { page: Page; fullPage: number } | undefined;
 }>;
 
+/**
+ * How the reading of a span ends, unless it showed a date that was not asked for.
+ *
+ * - `proven`: everything of the span was shown, and the service holds no more.
+ * - `left`: the span has to be read in another way.
+ * - `unreachable`: no query can reach all of it; the reason is a sentence.
+ */
+export type End = { kind: 'proven' } | { kind: 'left'; todos: Todo[] } | { kind: 'unreachable'; reason: string };
+
+/** A span that was read to its end and proven. */
+export type Proven = {
+  /** The span, without the periods of pages with records that could not be written. */
+  spans: readonly Span[];
+  /** Every id that was shown, also around the span. */
+  ids: ReadonlySet<string>;
+  /** Different reviews dated within `spans`. */
+  reviews: number;
+  pages: number;
+  requests: number;
+  /** When its first request was sent. */
+  startedAt: Date;
+};
+
 /** Lands one page. Returns false where some of its records could not be written and are dead letters. */
 export type Land = (page: Page) => Promise<boolean>;
 
 /** One span while it is read, from its first request until it is proven. */
 export type Reading = {
-  readonly deps: PageDeps & { meter: { requests: number } };
+  readonly deps: PageDeps;
   readonly axis: Axis;
   /** What this reading has to prove. It becomes shorter when the reading leaves a part to other readings. */
   span: Span;
   /** Every record that the span's list showed, by id, with its second where it has one. */
   readonly seen: Map<string, Second | undefined>;
-  /** Periods of pages with records that could not be written. */
-  readonly unwritten: Span[];
+  /** The first date that was shown and not asked for. */
+  outOfRange: Second | undefined;
+  requests: number;
   pages: number;
   /** Records of the largest page. */
   largest: number;
   /** Records of a full page. */
   fullPage: number;
-  /** When the first request was sent. */
-  startedAt: Date | undefined;
   /** Hands a page over to be landed. Pages land one after the other, while the next request is under way. */
   take(page: Page): Promise<void>;
   /** Resolves when every page has landed. */
   landed(): Promise<void>;
   /** Hands the end of the span over to other readings, which begin at once. */
   leave(todos: readonly Todo[]): void;
+  /** What the reading proves of its span, when every page has landed. */
+  proven(): Proven;
 };
 
 export function beginReading(
@@ -48,21 +72,29 @@ export function beginReading(
   { land, begin }: { land: Land; begin: (todos: readonly Todo[]) => void },
 ): Reading {
   let landing: Promise<void> = Promise.resolve();
+  let startedAt: Date | undefined;
+  /** Periods of pages with records that could not be written. */
+  const unwritten: Span[] = [];
   const { first } = localPeriod(span, deps.timeZone);
+  const page: PageDeps['reviews']['page'] = (...request) => {
+    reading.requests += 1;
+    return deps.reviews.page(...request);
+  };
   const reading: Reading = {
-    deps: { ...deps, meter: { requests: 0 } },
+    deps: { ...deps, reviews: { page } },
     axis,
     span,
     seen: new Map(),
-    unwritten: [],
+    outOfRange: undefined,
+    requests: 0,
     pages: 0,
     largest: 0,
     fullPage: limitsOf(deps).pageSize,
-    startedAt: undefined,
     async take(page) {
       reading.pages += 1;
       reading.largest = Math.max(reading.largest, page.ids.length);
-      reading.startedAt ??= page.requestedAt;
+      reading.outOfRange ??= page.outOfRange;
+      startedAt ??= page.requestedAt;
       for (const [index, id] of page.ids.entries()) {
         const second = page.seconds[index];
         // A page that another reading requested may begin before this span.
@@ -70,7 +102,7 @@ export function beginReading(
       }
       await landing;
       landing = land(page).then((isWhole) => {
-        if (!isWhole) reading.unwritten.push(periodOf(page, span));
+        if (!isWhole) unwritten.push(periodOf(page, span));
       });
       // The next `take` or `landed` throws the error; until then it must not count as unhandled.
       landing.catch(() => {});
@@ -81,12 +113,17 @@ export function beginReading(
       reading.span = { start, end: Math.min(end, ...todos.map((todo) => todo.span.start)) };
       begin(todos);
     },
+    proven() {
+      const { seen, pages, requests } = reading;
+      const spans = gaps(reading.span, unwritten);
+      const isWithin = (second: Second | undefined) =>
+        second !== undefined && spans.some((one) => second >= one.start && second < one.end);
+      const reviews = [...seen.values()].filter(isWithin).length;
+      return { spans, ids: new Set(seen.keys()), reviews, pages, requests, startedAt: startedAt ?? new Date(0) };
+    },
   };
   return reading;
 }
-
-/** The parts of the reading's span whose records were all written. */
-export const writtenSpans = ({ span, unwritten }: Reading): Span[] => gaps(span, unwritten);
 
 /** From the first to the last second of a page: a record without a date lies between its neighbours. */
 function periodOf(page: Page, span: Span): Span {

@@ -1,15 +1,8 @@
 import { type Second, shortestEnd } from '../../base/time/span.ts';
-import { classify, endsOn, lastOf, type Outcome, pageAround } from './classify-page.ts';
+import { classify, endsOn, isMoreBehind, lastOf, pageAround } from './classify-page.ts';
 import { fetchFirstPage, fetchPage, isSorted, limitsOf, type Page, type PageQuery, pageBehind } from './list-page.ts';
 import { isEndBeforeRefusal } from './read-pages.ts';
-import type { Reading, Todo } from './reading.ts';
-
-/**
- * - `proven`: everything of the reading's span was shown, and the service holds no more.
- * - `unproven`: the span has to be read by page numbers.
- * - `outOfRange`: a date was shown that was not asked for.
- */
-export type Walked = { kind: 'proven' } | { kind: 'unproven' } | { kind: 'outOfRange'; second: Second };
+import type { End, Reading, Todo } from './reading.ts';
 
 /** Part of a full page that a cut counts with. 0.94: 2,726 records take 27 first pages, each a record into the next, and the last. */
 const cutSize = 0.94;
@@ -20,20 +13,23 @@ const cutSize = 0.94;
  * 1. A span that may have more pages than the service numbers is cut at the date where page 30 begins. That page is the first
  *    of the rest, which another reading begins at once.
  * 2. The last page is requested by its number. It is data and count at once: the span is proven where the list has as many
- *    records as were seen.
+ *    records as were seen. A span that is not proven is left to be read by page numbers.
  * 3. A second that fills a page by itself and what lies behind it are left to other readings, and so is the rest after 29 pages.
  *
  * @param first the page with which the span begins, where it is known.
  */
-export async function walk(reading: Reading, first: Todo['first']): Promise<Walked> {
+export async function walk(reading: Reading, first: Todo['first']): Promise<End> {
+  const isProven = await readToEnd(reading, first);
+  return isProven ? { kind: 'proven' } : { kind: 'left', todos: [{ span: reading.span, how: 'pages' }] };
+}
+
+/** @returns whether the span is proven. */
+async function readToEnd(reading: Reading, first: Todo['first']): Promise<boolean> {
   const { deps, axis } = reading;
   const mostPages = limitsOf(deps).pages;
   let from = reading.span.start;
   /** Whether the list of the span holds nothing but what was shown: what follows the span begins with its last second. */
   let isWhole = true;
-  let outOfRange: Second | undefined;
-  const outOfRangeOr = (walked: Walked): Walked =>
-    outOfRange === undefined ? walked : { kind: 'outOfRange', second: outOfRange };
   if (first) {
     const { page, fullPage } = first;
     reading.fullPage = fullPage;
@@ -42,56 +38,50 @@ export async function walk(reading: Reading, first: Todo['first']): Promise<Walk
     await cutOff(reading, from, page.lastPage && page.lastPage - mostPages + 1);
   }
   while (from < reading.span.end) {
-    const query: PageQuery = { axis, span: { start: from, end: reading.span.end } };
+    const { end } = reading.span;
+    const query: PageQuery = { axis, span: { start: from, end } };
     const page = await fetchFirstPage(deps, query);
     await reading.take(page);
-    const outcome = await classifyWithNext(reading, query, page);
-    if (outcome === undefined) {
+    const isMore = await hasMoreBehind(reading, query, page);
+    if (isMore === undefined) {
       // A list that changes at each request is read by page numbers, which gives up after some readings.
-      if (reading.pages >= mostPages) return { kind: 'unproven' };
+      if (reading.pages >= mostPages) return false;
       continue;
     }
+    const outcome = classify(page, query.span, { isMore, timeZone: deps.timeZone });
     switch (outcome.kind) {
       case 'end':
-        if (reading.pages === 1) return outOfRangeOr({ kind: 'proven' });
-        from = reading.span.end;
+        if (reading.pages === 1) return true;
+        from = end;
         break;
       case 'unsorted':
-        return outOfRangeOr({ kind: 'unproven' });
-      case 'outOfRange':
-        outOfRange ??= outcome.second;
-        if (outcome.from === undefined) return outOfRangeOr({ kind: 'unproven' });
-        from = outcome.from;
-        break;
-      case 'saturated': {
+        return false;
+      case 'saturated':
         // Dates that were not asked for would fill each second in turn.
-        if (outOfRange !== undefined) return outOfRangeOr({ kind: 'unproven' });
-        const { end } = reading.span;
+        if (reading.outOfRange !== undefined) return false;
         isWhole = false;
         reading.leave([{ span: { start: from, end: outcome.end }, how: 'pages' }]);
         if (outcome.end < end) reading.leave([{ span: { start: outcome.end, end }, how: 'walk' }]);
         break;
-      }
       case 'continue':
         from = outcome.from;
         reading.fullPage = reading.largest;
         if (reading.pages === 1) await cutOff(reading, from, page.lastPage);
         if (page.lastPage === 2) {
           const last = await takeLast(reading, from, isWhole);
-          if (last.isProven) return outOfRangeOr({ kind: 'proven' });
+          if (last.isProven) return true;
           from = last.from;
         }
         break;
       default:
-        return outcome satisfies { kind: 'short' } as never;
+        return outcome satisfies never;
     }
     if (reading.pages >= mostPages - 1 && from < reading.span.end) {
       isWhole = false;
       reading.leave([{ span: { start: from, end: reading.span.end }, how: 'walk' }]);
     }
   }
-  const { isProven } = await takeLast(reading, reading.span.end, isWhole);
-  return outOfRangeOr({ kind: isProven ? 'proven' : 'unproven' });
+  return (await takeLast(reading, reading.span.end, isWhole)).isProven;
 }
 
 /**
@@ -129,9 +119,11 @@ async function takeLast(
   isWhole: boolean,
 ): Promise<{ isProven: boolean; from: Second }> {
   const { deps, axis, span, seen } = reading;
+  const countOf = (isCounted: (second: Second | undefined) => boolean) => [...seen.values()].filter(isCounted).length;
   const isCounted = (second: Second | undefined) => isWhole || second === undefined || second < span.end;
   const isBefore = (second: Second | undefined) => second === undefined || second < from;
-  const count = [...seen.values()].filter(from < span.end ? isBefore : isCounted).length;
+  // Records of the second that ends the span may fill a page of their own, which would begin too late.
+  const count = countOf(isBefore) || (from < span.end ? 0 : countOf(isCounted));
   if (count === 0) return { isProven: from === span.end, from };
   const last = pageAround(count, reading.fullPage, limitsOf(deps).pages);
   // The first page again, before the span was read to its end, would show nothing new.
@@ -142,36 +134,26 @@ async function takeLast(
   const begin = page.seconds.find((second) => second !== undefined);
   // A page that begins later may leave out what was not yet seen, since something was deleted just now.
   if (begin === undefined || begin >= from || !isSorted(page.seconds)) return { isProven: false, from };
-  const isProven = endsOn(page, last, { count: [...seen.values()].filter(isCounted).length, isCounted });
+  const isProven = endsOn(page, last, { count: countOf(isCounted), isCounted });
   return { isProven, from: Math.max(from, Math.min(lastOf(page.seconds) ?? from, span.end)) };
 }
 
-/** What follows a page, also where the page behind it decides; undefined where something was deleted between the requests. */
-async function classifyWithNext(reading: Reading, query: PageQuery, page: Page): Promise<Outcome | undefined> {
-  const facts = { timeZone: reading.deps.timeZone, fullPage: fullPageOf(reading, page) };
-  const outcome = classify(page, query.span, facts);
-  if (outcome.kind !== 'short') return outcome;
-  const isMoreBehind = await showsMore(reading, query, page);
-  if (isMoreBehind === undefined) return undefined;
-  return classify(page, query.span, { ...facts, isMoreBehind });
-}
-
-const fullPageOf = (reading: Reading, page: Page) =>
-  page.lastPage === undefined ? reading.fullPage : limitsOf(reading.deps).pageSize;
-
 /**
- * Whether the page behind a first page that is not full shows more. It may show nothing because something of the first page
- * was deleted after that was read: then the first page, read again, shows something that was not on it, and the result is
- * undefined.
+ * Whether more lies behind a first page; the page behind it decides where the service names no last page. That one may show
+ * nothing because something of the first page was deleted after that was read: then the first page, read again, shows
+ * something that was not on it, and the result is undefined.
  */
-async function showsMore({ deps }: Reading, query: PageQuery, page: Page): Promise<boolean | undefined> {
+async function hasMoreBehind({ deps, fullPage }: Reading, query: PageQuery, page: Page): Promise<boolean | undefined> {
+  const { pageSize } = limitsOf(deps);
+  const isMore = isMoreBehind(page, page.lastPage === undefined ? fullPage : pageSize);
+  if (isMore !== undefined) return isMore;
   const behind = await pageBehind(deps, query, 2);
   if (behind === undefined && !(await isEndBeforeRefusal(deps, query, [page]))) return true;
-  const shown = new Set(page.ids);
   // Some services repeat their last page for every page behind it. Any other page is more, even if it shows what is known:
   // records of one date may come in another order each time.
   if (behind && behind.ids.length > 0 && behind.ids.join() !== page.ids.join()) return true;
-  if (page.ids.length < limitsOf(deps).pageSize / 2) return false;
+  if (page.ids.length < pageSize / 2) return false;
+  const shown = new Set(page.ids);
   const again = await fetchPage(deps, query, 1);
   return again.ids.every((id) => shown.has(id)) ? false : undefined;
 }
