@@ -1,6 +1,6 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
-import { gaps, intersection, type Span, secondOf } from '../base/time/span.ts';
+import { gaps, partBefore, type Span, secondOf } from '../base/time/span.ts';
 import { absentIn } from '../warehouse/absent-reviews.ts';
 import { coveredSpans, enterSpans } from '../warehouse/export-windows.ts';
 import type { Warehouse } from '../warehouse/index.ts';
@@ -49,8 +49,7 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
 
   async function enter(proven: Proven): Promise<string | undefined> {
     // What is written after the first request was sent may not have been shown: it must not be taken for read.
-    const past = { start: Number.NEGATIVE_INFINITY, end: secondOf(proven.startedAt) - justNow };
-    const spans = proven.spans.flatMap((span) => intersection(span, past) ?? []);
+    const spans = proven.spans.flatMap((span) => partBefore(span, secondOf(proven.startedAt) - justNow));
     const implausible = work.findAbsent ? await tooFew(deps.warehouse, spans, proven) : undefined;
     if (implausible !== undefined) return implausible;
     const findAbsent = work.findAbsent === true;
@@ -64,8 +63,8 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
   const { holes, ...read } = await readWindow(deps, window, { land, enter }, left);
   // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads it.
   for (const { span, kind, reason } of holes) {
-    const past = intersection(span, { start: Number.NEGATIVE_INFINITY, end: beganAt - justNow });
-    if (past) await openGap(db, { axis: window.axis, span: past, kind, reason });
+    for (const past of partBefore(span, beganAt - justNow))
+      await openGap(db, { axis: window.axis, span: past, kind, reason });
   }
   // A record that could not be written is a dead letter, which makes the run incomplete by itself.
   const unread = holes.filter((hole) => hole.kind !== 'unwritten');

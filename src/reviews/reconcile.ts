@@ -1,5 +1,6 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
+import { partBefore } from '../base/time/span.ts';
 import { countMissedBy, suspects } from '../warehouse/absent-reviews.ts';
 import { coveredSpans, windowTotals } from '../warehouse/export-windows.ts';
 import { dueGaps, gapsProblem } from '../warehouse/open-gaps.ts';
@@ -22,9 +23,7 @@ export async function planReconcile(
   const recently = Math.min(overview.serviceNow, deps.now().getTime() / 1000) - options.recentDays * 86_400;
   const since = new Date(deps.now().getTime() - options.allDays * dayMs);
   const covered = await coveredSpans(deps.db, 'created', { since, job: options.job });
-  const older = covered
-    .map(({ start, end }) => ({ start, end: Math.min(end, recently) }))
-    .filter((s) => s.end > s.start);
+  const older = covered.flatMap((span) => partBefore(span, recently));
   const spans = await allSpans(deps.db, overview, { plausible: deps.plausible, lateSince: recently });
   const windows = spans.flatMap((span) => planWindows(span, older)).map((span): Window => ({ axis: 'created', span }));
   const planned = windows.map((window) => window.span);

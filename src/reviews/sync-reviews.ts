@@ -1,4 +1,4 @@
-import { gaps, isoOf, parseInstant, type Second, type Span, secondOf } from '../base/time/span.ts';
+import { gaps, isoOf, parseInstant, partBefore, type Second, secondOf } from '../base/time/span.ts';
 import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/cursors.ts';
 import { coveredSpans } from '../warehouse/export-windows.ts';
 import type { Db } from '../warehouse/index.ts';
@@ -35,7 +35,8 @@ export async function planSyncReviews(
   const now = secondOf(deps.now());
   // A clock that is ahead for one response must not move the watermark into the future: it would stay there.
   const readTo = Math.min(overview.serviceNow, now);
-  const nextWatermark = await newestUpdate(deps, { readTo, end: Math.max(overview.serviceNow, now) + day });
+  const end = Math.max(overview.serviceNow, now) + day;
+  const nextWatermark = await newestUpdate(deps, { readTo, end });
   await pullBackCursor(deps.db, deps.now());
   const watermark = parseInstant((await readCursor(deps.db, 'reviews'))?.at ?? '');
   await settleUnwrittenGaps(deps.db);
@@ -47,7 +48,6 @@ export async function planSyncReviews(
     return { windows: spans.map((span) => ({ axis: 'created', span })), readTo, nextWatermark };
   }
   const start = Math.min(watermark, readTo) - options.overlapMinutes * 60;
-  const end = Math.max(overview.serviceNow, now) + day;
   // A gap is read when it is due, not by every run whose overlap it lies in.
   const known = (await openGaps(deps.db)).filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
   const windows = planWindows({ start, end }, known).map((span): Window => ({ axis: 'updated', span }));
@@ -78,11 +78,9 @@ export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan,
     const explained = known.filter((gap) => gap.axis === axis).map((gap) => gap.span);
     const covered = [...(await coveredSpans(db, axis, { runId })), ...explained];
     // The last minute counts as not yet proven, and the next run reads it anyway.
-    const wanted = windows.filter((one) => one.axis === axis).map(({ span }) => upTo(span, readTo - lag));
+    const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, readTo - lag) : []));
     for (const span of wanted.flatMap((one) => gaps(one, covered)))
       await openGap(db, { axis, span, kind: 'failed', reason: failure });
   }
   await advanceCursor(db, 'reviews', { at: isoOf(nextWatermark), readTo: isoOf(readTo) });
 }
-
-const upTo = ({ start, end }: Span, second: Second): Span => ({ start, end: Math.max(start, Math.min(end, second)) });

@@ -88,6 +88,10 @@ export function intersection(span: Span, bounds: Span): Span | undefined {
   return end > start ? { start, end } : undefined;
 }
 
+/** The part of the span before the second, as a list: it may be none. */
+export const partBefore = ({ start, end }: Span, second: Second): Span[] =>
+  start < second ? [{ start, end: Math.min(end, second) }] : [];
+
 /** Recent results: every page of a span needs the end of the span, and luxon takes longer than the rest of a page. */
 const cache = new Map<string, DateTime>();
 const cacheSize = 2000;

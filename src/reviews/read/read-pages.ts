@@ -14,8 +14,8 @@ import {
 } from './list-page.ts';
 
 export type AllPages = {
-  /** At least one, in the order of the list; then pages of earlier readings that hold what the last one lacks. */
-  pages: [Page, ...Page[]];
+  /** In the order of the list; then pages of earlier readings that hold what the last one lacks. */
+  pages: Page[];
   /** Ids in the order of the list, as the last reading had them. */
   ids: string[];
   /** Ids of all readings. */
@@ -63,7 +63,7 @@ export async function readPages(deps: PageDeps, query: PageQuery, options: { onc
     for (const page of pages) for (const id of page.ids) seen.set(id, page);
 
     // A page that names itself the last one is one response and so whole.
-    const isWhole = pages.length === 1 && pages[0].lastPage !== undefined && !overflow;
+    const isWhole = pages.length === 1 && pages[0]?.lastPage !== undefined && !overflow;
     const agrees = before !== undefined && these.size === counted.length && isSame(before, these);
     const isSeen = seen.size === sizeBefore && seen.size === ids.length;
     const settled = !isShorter && (isWhole || agrees || isSeen);
@@ -80,7 +80,7 @@ export async function readPages(deps: PageDeps, query: PageQuery, options: { onc
 const isWithin = (second: Second | undefined, { span }: PageQuery) => second === undefined || second < span.end;
 
 type ListReading = {
-  pages: [Page, ...Page[]];
+  pages: Page[];
   /** A page that the first page announced was no longer there. */
   isShorter: boolean;
   /** False where the last page is full and the service refuses the next one. */
@@ -89,14 +89,14 @@ type ListReading = {
 
 async function readOnce(deps: PageDeps, query: PageQuery, fromTheEnd: boolean): Promise<ListReading> {
   const first = await fetchFirstPage(deps, query);
-  if (first.lastPage === undefined) return { ...(await readUntilEmpty(deps, query, first)), isShorter: false };
+  if (first.lastPage === undefined) return readUntilEmpty(deps, query, first);
   const count = Math.min(Math.max(first.lastPage, 1), limitsOf(deps).pages);
   const numbers = Array.from({ length: count - 1 }, (_, index) => index + 2);
   const limit = pLimit(pagesAtATime);
   const order = fromTheEnd ? numbers.toReversed() : numbers;
   const found = await Promise.all(order.map((number) => limit(() => pageIfAny(deps, query, number))));
   const rest = found.filter((page) => page !== undefined);
-  const pages: [Page, ...Page[]] = [first, ...(fromTheEnd ? rest.reverse() : rest)];
+  const pages = [first, ...(fromTheEnd ? rest.reverse() : rest)];
   return { pages, isShorter: rest.length < found.length, isEnd: true };
 }
 
@@ -106,25 +106,18 @@ async function readOnce(deps: PageDeps, query: PageQuery, fromTheEnd: boolean): 
  * for every page behind it is recognized by three that are alike: two can be alike by chance where records of one date are
  * shuffled.
  */
-async function readUntilEmpty(
-  deps: PageDeps,
-  query: PageQuery,
-  first: Page,
-): Promise<Pick<ListReading, 'pages' | 'isEnd'>> {
-  const pages: [Page, ...Page[]] = [first];
-  for (let last = first; last.ids.length > 0 && pages.length < limitsOf(deps).pages; ) {
+async function readUntilEmpty(deps: PageDeps, query: PageQuery, first: Page): Promise<ListReading> {
+  const pages = [first];
+  const ended = { pages, isShorter: false, isEnd: true };
+  while (first.ids.length > 0 && pages.length < limitsOf(deps).pages) {
     const next = await pageBehind(deps, query, pages.length + 1);
-    if (next === undefined) return { pages, isEnd: await isEndBeforeRefusal(deps, query, pages) };
+    if (next === undefined) return { ...ended, isEnd: await isEndBeforeRefusal(deps, query, pages) };
     if (next.ids.length === 0) break;
     pages.push(next);
-    last = next;
-    const [here, ...before] = pages
-      .slice(-3)
-      .map((page) => page.ids.join())
-      .reverse();
-    if (before.length === 2 && before.every((ids) => ids === here)) return { pages: dropLastTwo(pages), isEnd: true };
+    const lastThree = pages.slice(-3).map((page) => page.ids.join());
+    if (lastThree.length === 3 && new Set(lastThree).size === 1) return { ...ended, pages: pages.slice(0, -2) };
   }
-  return { pages, isEnd: true };
+  return ended;
 }
 
 /** A page of no more than this part of what was asked for is a short one: no service is known whose own pages are so small. */
@@ -144,8 +137,6 @@ export async function isEndBeforeRefusal(deps: PageDeps, query: PageQuery, pages
   const page = last && (await pageBehind(deps, query, last.number, last.size));
   return last !== undefined && page?.ids.length === count - last.size * (last.number - 1);
 }
-
-const dropLastTwo = ([first, ...rest]: [Page, ...Page[]]): [Page, ...Page[]] => [first, ...rest.slice(0, -2)];
 
 /**
  * Whether more may lie behind the pages that can be read. A thirtieth page that shows anything is no end: its number may
