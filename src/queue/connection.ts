@@ -32,8 +32,10 @@ export async function queueClasses(url: string, silenceMs = 60_000): Promise<Que
   }
   const connection = new pg.Pool({
     connectionString: withSearchPath(url, schema),
-    // One pool for all queues and workers of the process. Each of up to three workers listens on a connection of its own.
-    max: 8,
+    // One pool for all queues and workers of the process. Each of up to three workers listens on a connection of its own. Two more
+    // serve all statements, which take a millisecond. A new connection costs the server 5 ms, and as much again for the first call
+    // of each of BullMQ's functions.
+    max: 5,
     application_name: 'review-sync queue',
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,

@@ -75,7 +75,7 @@ const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: 
 export async function openQueues(url: string): Promise<Queues> {
   await checkQueue(url);
   const classes = await queueClasses(url);
-  const open = (name: QueueName) => {
+  const open = async (name: QueueName) => {
     const queue = new classes.Queue(queueNames[name], {
       connection: classes.connection,
       defaultJobOptions: retention,
@@ -83,10 +83,11 @@ export async function openQueues(url: string): Promise<Queues> {
     });
     // The failing call reports the error. Without a listener the process would end.
     queue.on('error', () => {});
+    await queue.waitUntilReady();
     return queue;
   };
-  const bull = { scheduled: open('scheduled'), runs: open('runs'), steps: open('steps') };
-  await Promise.all(Object.values(bull).map((queue) => queue.waitUntilReady()));
+  // One after the other, so that all three use one connection.
+  const bull = { scheduled: await open('scheduled'), runs: await open('runs'), steps: await open('steps') };
 
   const findRun = async (id: string) => (await bull.runs.getJob(id)) ?? (await bull.scheduled.getJob(id));
 
