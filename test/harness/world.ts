@@ -1,9 +1,11 @@
 import { type App, openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
+import type { AnyRunJob, RunReport } from '../../src/queue/job.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
 import { cloneDatabase, createDatabase, forgetDatabase, queryAgain } from './database.ts';
+import { runJob } from './run-job.ts';
 
 export type World = AsyncDisposable & {
   shopUrl: string;
@@ -18,6 +20,8 @@ export type World = AsyncDisposable & {
   atService<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   shop<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   openApp(): Promise<App>;
+  /** A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app. */
+  run(job: AnyRunJob<App>, payload?: object): Promise<RunReport>;
 };
 
 export type WorldOptions = {
@@ -52,6 +56,12 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     ...options.environment,
   };
   const all = opened.move();
+  const open = async () => {
+    const app = await openApp(readConfig(environment), { log: openLog('fatal') });
+    all.defer(() => app.close());
+    return app;
+  };
+  let shared: Promise<App> | undefined;
   return {
     shopUrl,
     warehouseUrl,
@@ -62,10 +72,10 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     warehouse: (text, values) => queryAgain(warehouseUrl, text, values),
     atService: (text, values) => queryAgain(serviceDatabase, text, values),
     shop: (text, values) => queryAgain(shopUrl, text, values),
-    async openApp() {
-      const app = await openApp(readConfig(environment), { log: openLog('fatal') });
-      all.defer(() => app.close());
-      return app;
+    openApp: open,
+    async run(job, payload) {
+      shared ??= open();
+      return runJob(await shared, job, payload);
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

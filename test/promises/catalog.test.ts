@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { syncCatalog as catalogJob } from '../../jobs/sync-catalog.ts';
+import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncCategories } from '../../src/orders/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/sync-user-grades.ts';
 import { type Change, startChangingProxy } from '../harness/changing-proxy.ts';
@@ -27,8 +29,9 @@ async function catalogWorld(change?: Change): Promise<void> {
   );
 }
 
-const syncCatalog = () => runCli(['sync', 'catalog', '--json'], world.environment);
-const counts = async () => JSON.parse((await syncCatalog()).stdout).counts as Record<string, number>;
+const syncCatalog = () => world.run(catalogJob);
+const byCommand = () => runCli(['sync', 'catalog', '--json'], world.environment);
+const counts = async () => (await syncCatalog()).counts;
 const openLetters = () =>
   world.warehouse('select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key');
 const parents = () =>
@@ -42,7 +45,7 @@ test('parents come before their children whatever order the rows come in; a seco
   await world.shop(
     `insert into c values ('a-leaf', 'Leaf', 'b-branch'), ('b-branch', 'Branch', 'c-root'), ('c-root', 'Root', null)`,
   );
-  expect(await syncCatalog()).toMatchObject({ status: 0 });
+  expect(await byCommand()).toMatchObject({ status: 0 });
   expect(
     await world.atService(`select c.code, p.code as parent from reference_service.categories c
       left join reference_service.categories p on p.id = c.parent_category_id order by c.code`),
@@ -52,7 +55,7 @@ test('parents come before their children whatever order the rows come in; a seco
     { code: 'c-root', parent: null },
   ]);
   const sent = writes();
-  await syncCatalog();
+  await byCommand();
   expect(writes()).toEqual(sent);
 });
 
@@ -61,7 +64,7 @@ test('a cycle and an unknown parent are dead letters that name it, and go once t
   await world.shop(
     `insert into c values ('x', 'X', 'y'), ('y', 'Y', 'x'), ('lost', 'Lost', 'nowhere'), ('fine', 'Fine', null)`,
   );
-  expect((await syncCatalog()).status).toBe(1);
+  expect((await byCommand()).status).toBe(1);
   expect(
     await world.warehouse('select key, reason from sync.dead_letters where resolved_at is null order by key'),
   ).toEqual([
@@ -71,14 +74,14 @@ test('a cycle and an unknown parent are dead letters that name it, and go once t
   ]);
   expect(await world.atService('select code from reference_service.categories')).toEqual([{ code: 'fine' }]);
   await world.shop(`update c set parent = null where code in ('y', 'lost')`);
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await byCommand()).status).toBe(0);
   expect(await world.atService('select code from reference_service.categories')).toHaveLength(4);
 });
 
 test('a grade is created once, renamed rather than doubled, and found by its name when its link is lost', async () => {
   await catalogWorld();
   await world.shop(`insert into g values ('G1', 'Silver'), ('G2', 'Gold')`);
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await syncCatalog()).outcome).toBe('done');
   await world.shop(`update g set name = 'Platinum' where code = 'G2'`);
   await syncCatalog();
   const names = 'select id::integer, name from reference_service.user_grades order by id';
@@ -96,12 +99,12 @@ test('a grade is created once, renamed rather than doubled, and found by its nam
 test('two runs at once create each grade once, and an order carries the grade of its customer', async () => {
   await catalogWorld();
   await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 8) n`);
-  await Promise.all([syncCatalog(), syncCatalog()]);
+  await Promise.all([byCommand(), byCommand()]);
   expect(await world.atService('select id from reference_service.user_grades')).toHaveLength(8);
   await world.shop(
     `alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G5')`,
   );
-  await runCli(['sync', 'orders'], world.environment);
+  await world.run(syncOrders);
   expect(
     await world.atService(`select g.name from reference_service.orders o
       join reference_service.user_grades g on g.id = o.user_grade_id`),
@@ -113,13 +116,13 @@ test('a product that no review names is learned from the service’s order list 
   await world.shop(
     `insert into o (code) values ('W'); insert into l (order_code, line_code, product_code) values ('W', '1', 'rare')`,
   );
-  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+  expect((await world.run(syncOrders)).outcome).toBe('done');
   await world.atService(`insert into reference_service.products (id, code) values (77, 'rare');
     insert into reference_service.orders (code, total_price, created_at, updated_at) values ('elsewhere', 1, now(), now());
     insert into reference_service.sub_orders (order_id, product_id, created_at, updated_at)
       select id, 77, now(), now() from reference_service.orders where code = 'elsewhere'`);
   await syncCatalog();
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.run(syncOrders)).toMatchObject({ outcome: 'done' });
   expect(
     await world.atService(`select s.product_id::integer from reference_service.sub_orders s
       join reference_service.orders o on o.id = s.order_id where o.code = 'W'`),
@@ -132,7 +135,7 @@ test('a category or grade that was deleted at the service is made again, and its
     insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
     alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G2')`);
   const orderGrade = async () => {
-    expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+    expect((await world.run(syncOrders)).outcome).toBe('done');
     const [order] = await world.atService<{ name: string | null }>(
       `select g.name from reference_service.orders o
        left join reference_service.user_grades g on g.id = o.user_grade_id`,
@@ -141,7 +144,7 @@ test('a category or grade that was deleted at the service is made again, and its
   };
   // The order is pushed before its grade is known, and gets it afterwards.
   expect(await orderGrade()).toBe(null);
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await syncCatalog()).outcome).toBe('done');
   expect(await orderGrade()).toBe('Gold');
   await world.atService(`update reference_service.orders set user_grade_id = null; delete from reference_service.categories where code = 'C2';
     delete from reference_service.user_grades where name = 'Gold'`);
@@ -172,9 +175,9 @@ test('grades that the service does not list for a moment are not created a secon
     },
   });
   await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold')`);
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await syncCatalog()).outcome).toBe('done');
   isEmpty = true;
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await syncCatalog()).outcome).toBe('done');
   expect(await world.atService('select name from reference_service.user_grades order by name')).toEqual([
     { name: 'Gold' },
     { name: 'Silver' },
@@ -187,7 +190,7 @@ test('a parent and an icon that become null in the shop are cleared at the servi
     insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
   await syncCatalog();
   await world.shop('update c set parent = null; update g set icon = null');
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await syncCatalog()).outcome).toBe('done');
   expect(await parents()).toEqual([
     { code: 'C1', parent: null },
     { code: 'C2', parent: null },
@@ -231,7 +234,7 @@ test('a query without parents or icons clears none that was set at the service',
   await syncCatalog();
   await writeFile(join(folder, 'categories.sql'), 'select code, name from c');
   await writeFile(join(folder, 'user_grades.sql'), 'select code, name from g');
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await syncCatalog()).outcome).toBe('done');
   expect(await parents()).toContainEqual({ code: 'C2', parent: 'C1' });
   expect(await world.atService('select icon_url from reference_service.user_grades')).toEqual([
     { icon_url: 'https://shop.example.com/s.png' },
@@ -244,7 +247,7 @@ test('categories and grades deleted in the shop stay at the service, are counted
     insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold')`);
   await syncCatalog();
   await world.shop(`delete from c where code = 'C2'; delete from g`);
-  expect(await syncCatalog()).toMatchObject({ status: 0 });
+  expect(await syncCatalog()).toMatchObject({ outcome: 'done' });
   expect(await counts()).toMatchObject({ catalog_extra: 3 });
   const said = await status();
   expect(said).toContain('1 category (C2) is still at the service, but no longer in the shop');
@@ -261,7 +264,7 @@ test('a grade whose code the shop renames stays one grade', async () => {
   await world.shop(`insert into g (code, name) values ('G1', 'Silver')`);
   await syncCatalog();
   await world.shop(`update g set code = 'SILVER'`);
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await syncCatalog()).outcome).toBe('done');
   expect(await world.atService('select name from reference_service.user_grades')).toEqual([{ name: 'Silver' }]);
   expect(await world.warehouse('select user_grade_code as code from sync.user_grade_links')).toEqual([
     { code: 'SILVER' },
@@ -321,10 +324,10 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   // Corrected, reverted or deleted: the dead letter closes by itself. The empty code stays while its row is there.
   await world.shop(`update c set name = 'Cast' where code = 'cast'; delete from c where name = 'B';
     delete from c where code in ('broken', 'below'); delete from g where name = 'B'; delete from g where code in ('G3', 'G4')`);
-  expect((await syncCatalog()).status).toBe(1);
+  expect((await syncCatalog()).outcome).toBe('incomplete');
   expect(await openLetters()).toEqual([
     { kind: 'category', key: expect.stringMatching(/^sha256:/), reason: 'code is an empty text, expected a value' },
   ]);
   await world.shop(`delete from c where code = ''`);
-  expect((await syncCatalog()).status).toBe(0);
+  expect((await syncCatalog()).outcome).toBe('done');
 });

@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
+import { reconcileReviews } from '../../jobs/reconcile-reviews.ts';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type Answer, type Call, startChangingProxy } from '../harness/changing-proxy.ts';
 import { type CliEnd, runCli } from '../harness/cli.ts';
@@ -29,8 +31,8 @@ async function hourly(
   const twist: Twist = {};
   const proxy = await startChangingProxy(world.serviceUrl, { answer: (answer, call) => twist.change?.(answer, call) });
   open.push(proxy);
-  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
-  return { world, twist, cli: (...args) => runCli([...args, '--json'], environment) };
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  return { world, twist, cli: (...args) => runCli([...args, '--json'], world.environment) };
 }
 
 const reportOf = (end: CliEnd) =>
@@ -86,7 +88,7 @@ test('a second that the service refuses stops neither the cursor nor the detecti
   expect(status.stdout).toContain('cannot be read');
 
   twist.change = undefined;
-  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
   expect(await world.warehouse('select from warehouse.reviews where id = 100')).toHaveLength(1);
 });
@@ -104,7 +106,7 @@ test('an outage in the middle of the first sync is an open gap, and the next run
   expect(gaps?.n).toBeGreaterThan(0);
   twist.change = undefined;
   const before = listed(world);
-  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
   expect(await held(world)).toBe(2000);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
   expect(listed(world) - before).toBeGreaterThan(3);
@@ -140,7 +142,7 @@ test('a bad review leaves only its page uncovered; two months later the same bac
   expect(await held(world)).toBe(349);
 
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
   expect(await cli('backfill', 'reviews', '--gaps')).toMatchObject({ status: 0 });
   expect(await held(world)).toBe(350);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
@@ -149,7 +151,7 @@ test('a bad review leaves only its page uncovered; two months later the same bac
 
 test('a review that cannot be asked about stays suspected, the others are marked, and the next reconcile asks again', async () => {
   const { world, twist, cli } = await hourly(150);
-  await cli('sync', 'reviews');
+  await world.run(syncReviews);
   await world.atService('delete from reference_service.reviews where id in (7, 90)');
   twist.change = (answer, { path }) => {
     if (path === '/v1/reviews/7') Object.assign(answer, { status: 403, body: {} });
@@ -160,34 +162,33 @@ test('a review that cannot be asked about stays suspected, the others are marked
   expect(await deleted(world)).toEqual([{ id: 90 }]);
   expect(await world.warehouse('select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 7 }]);
   twist.change = undefined;
-  expect(await cli('sync', 'reconcile')).toMatchObject({ status: 0 });
+  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done' });
   expect(await deleted(world)).toEqual([{ id: 7 }, { id: 90 }]);
 });
 
 test('a review that is only hidden from the lists is not deleted', async () => {
-  const { world, twist, cli } = await hourly(60);
-  await cli('sync', 'reviews');
+  const { world, twist } = await hourly(60);
+  await world.run(syncReviews);
   twist.change = (answer, call) => isList(call) && without(answer, [7, 8]);
-  const end = await cli('sync', 'reconcile');
-  expect(end).toMatchObject({ status: 0 });
-  expect(reportOf(end).counts).toMatchObject({ deleted: 0, unlisted: 2 });
+  const report = await world.run(reconcileReviews);
+  expect(report).toMatchObject({ outcome: 'done', counts: { deleted: 0, unlisted: 2 } });
   expect(await deleted(world)).toEqual([]);
 });
 
 test('a service that answers 404 to every id deletes nothing', async () => {
-  const { world, twist, cli } = await hourly(60);
-  await cli('sync', 'reviews');
+  const { world, twist } = await hourly(60);
+  await world.run(syncReviews);
   twist.change = (answer, call) => {
     if (isList(call)) without(answer, [7, 8]);
     if (/^\/v1\/reviews\/\d+$/.test(call.path)) Object.assign(answer, { status: 404, body: {} });
   };
-  expect(await cli('sync', 'reconcile')).toMatchObject({ status: 1 });
+  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'incomplete' });
   expect(await deleted(world)).toEqual([]);
 });
 
 test('one reading is not enough: a review that the lists show again a moment later is not deleted', async () => {
-  const { world, twist, cli } = await hourly(60);
-  await cli('sync', 'reviews');
+  const { world, twist } = await hourly(60);
+  await world.run(syncReviews);
   let isShown = false;
   twist.change = (answer, call) => {
     if (isList(call) && !isShown) without(answer, [7]);
@@ -195,17 +196,17 @@ test('one reading is not enough: a review that the lists show again a moment lat
     if (/^\/v1\/reviews\/\d+$/.test(call.path)) isShown = true;
     if (call.path === '/v1/reviews/7') Object.assign(answer, { status: 404, body: {} });
   };
-  expect(await cli('sync', 'reconcile')).toMatchObject({ status: 0 });
+  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done' });
   expect(await deleted(world)).toEqual([]);
   expect(await world.warehouse('select from sync.absent_reviews')).toEqual([]);
 });
 
 test('a clock that is 60 days ahead for one response moves no watermark into the future', async () => {
-  const { world, twist, cli } = await hourly(0);
+  const { world, twist } = await hourly(0);
   twist.change = ({ headers }, { path }) => {
     if (path === '/v1/reviews/overview') headers.date = new Date(Date.now() + 60 * day).toUTCString();
   };
-  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
   twist.change = undefined;
   const ahead = `select from sync.cursors where (position ->> 'at')::timestamptz > now() or (position ->> 'readTo')::timestamptz > now()`;
   expect(await world.warehouse(ahead)).toEqual([]);
@@ -216,23 +217,22 @@ test('a clock that is 60 days ahead for one response moves no watermark into the
   await world.warehouse(
     `update sync.cursors set position = jsonb_build_object('at', now() + interval '60 days', 'readTo', now() + interval '60 days')`,
   );
-  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
   expect(await held(world)).toBe(1);
   expect(await world.warehouse(ahead)).toEqual([]);
 });
 
 test('only a version that the service showed late counts as late, not a like', async () => {
-  const { world, cli } = await hourly(150);
-  await cli('sync', 'reviews');
-  await cli('sync', 'reviews');
+  const { world } = await hourly(150);
+  await world.run(syncReviews);
+  await world.run(syncReviews);
   await world.atService('update reference_service.reviews set likes_count = 9 where id in (10, 20)');
-  const liked = await cli('sync', 'reconcile');
-  expect(reportOf(liked).counts).toMatchObject({ updated: 2, late: 0 });
+  expect((await world.run(reconcileReviews)).counts).toMatchObject({ updated: 2, late: 0 });
   await world.atService(
     `insert into reference_service.reviews (created_at, updated_at, message)
      values (now() - interval '3 days', now() - interval '3 days', 'late')`,
   );
-  expect(reportOf(await cli('sync', 'reconcile')).counts).toMatchObject({ inserted: 1, late: 1 });
+  expect((await world.run(reconcileReviews)).counts).toMatchObject({ inserted: 1, late: 1 });
 });
 
 test('an overview that is hours old hides the newest reviews neither from a backfill nor from verify', async () => {

@@ -1,5 +1,8 @@
 import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { reconcileReviews } from '../../jobs/reconcile-reviews.ts';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { reviewDeps } from '../../src/app/deps.ts';
+import type { RunReport } from '../../src/queue/job.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
@@ -14,7 +17,7 @@ afterEach(async () => {
 const day = 86_400_000;
 
 /** Reviews one an hour, the newest three hours old. */
-async function synced(count: number, options: WorldOptions & { expect?: 0 | 1 } = {}): Promise<World> {
+async function synced(count: number, options: WorldOptions & { outcome?: RunReport['outcome'] } = {}): Promise<World> {
   const world = await openWorld({ shop: 'empty', ...options });
   open.push(world);
   const from = Date.now() - (count + 2) * 3_600_000;
@@ -25,13 +28,14 @@ async function synced(count: number, options: WorldOptions & { expect?: 0 | 1 } 
       return { product_code: 'P1', message: `review ${index}`, score: 5, created_at: at, updated_at: at };
     }),
   );
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: options.expect ?? 0 });
+  expect(await world.run(syncReviews)).toMatchObject({ outcome: options.outcome ?? 'done' });
   return world;
 }
 
 const gone = (world: World) =>
   world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id');
-const reconcile = (world: World) => runCli(['sync', 'reconcile', '--json'], world.environment);
+const reconcile = (world: World) => world.run(reconcileReviews);
+const byCommand = (world: World) => runCli(['sync', 'reconcile', '--json'], world.environment);
 
 test('a review that is listed late is found although it is older than all others and one of 1993 hides the first date', async () => {
   const world = await synced(5);
@@ -41,7 +45,7 @@ test('a review that is listed late is found although it is older than all others
     review(new Date(Date.now() - 10 * day)),
   ]);
   // The one of 1993 is a dead letter.
-  expect(await reconcile(world)).toMatchObject({ status: 1 });
+  expect(await reconcile(world)).toMatchObject({ outcome: 'incomplete' });
   expect(
     await world.warehouse(`select count(*)::integer as late from warehouse.reviews where message = 'late'`),
   ).toEqual([{ late: 1 }]);
@@ -56,7 +60,7 @@ test('what is gone is marked, and what came back is unmarked', async () => {
   await world.atService('create table kept as select * from reference_service.reviews where id = 7');
   await world.atService('delete from reference_service.reviews where id in (7, 90, 150)');
   await trace.serviceChanged();
-  const first = await reconcile(world);
+  const first = await byCommand(world);
   // The model explains requests, coverage, suspicions and marks of each review.
   expect(await trace.judge()).toBeGreaterThan(150);
   expect(first).toMatchObject({ status: 0 });
@@ -64,7 +68,7 @@ test('what is gone is marked, and what came back is unmarked', async () => {
   expect(await gone(world)).toEqual([{ id: 7 }, { id: 90 }, { id: 150 }]);
 
   await world.atService('insert into reference_service.reviews overriding system value select * from kept');
-  expect(await reconcile(world)).toMatchObject({ status: 0 });
+  expect(await byCommand(world)).toMatchObject({ status: 0 });
   expect(await gone(world)).toEqual([{ id: 90 }, { id: 150 }]);
   expect(await world.warehouse('select * from sync.absent_reviews')).toEqual([]);
 });
@@ -73,14 +77,13 @@ test('an id that the service uses again brings the other review with it, also on
   const world = await synced(30);
   await world.atService('create table kept as select * from reference_service.reviews where id = 7');
   await world.atService('delete from reference_service.reviews where id = 7');
-  expect(await reconcile(world)).toMatchObject({ status: 0 });
+  expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
   expect(await gone(world)).toEqual([{ id: 7 }]);
   await world.atService(`update kept set message = 'another', created_at = created_at - interval '2 hours',
     updated_at = updated_at - interval '2 hours'`);
   await world.atService('insert into reference_service.reviews overriding system value select * from kept');
   // Its own dates were read before, so it came late.
-  const again = await reconcile(world);
-  expect(JSON.parse(again.stdout)).toMatchObject({ counts: { updated: 1, late: 1 } });
+  expect(await reconcile(world)).toMatchObject({ counts: { updated: 1, late: 1 } });
   expect(await world.warehouse('select message, deleted_at from warehouse.reviews where id = 7')).toEqual([
     { message: 'another', deleted_at: null },
   ]);
@@ -91,7 +94,7 @@ test('what a sync has read does not count as read by reconcile: a review that wa
   // No day counts as recent, so that only what is covered decides.
   const world = await synced(3, { environment: { RECONCILE_DAYS: '0' } });
   await world.atService('delete from reference_service.reviews where id = 1');
-  expect(await reconcile(world)).toMatchObject({ status: 0 });
+  expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
   expect(await gone(world)).toEqual([{ id: 1 }]);
 });
 
@@ -99,7 +102,7 @@ test('a service that suddenly answers with nothing, or with little, deletes noth
   const world = await synced(150);
   await world.atService('create table kept as select * from reference_service.reviews');
   await world.atService('delete from reference_service.reviews');
-  const empty = await reconcile(world);
+  const empty = await byCommand(world);
   expect(empty.status).toBe(1);
   expect(empty.stdout).toContain('shows 0 of 150 reviews');
   expect(await gone(world)).toEqual([]);
@@ -108,7 +111,7 @@ test('a service that suddenly answers with nothing, or with little, deletes noth
   expect(await world.warehouse(byReconcile)).toEqual([]);
 
   await world.atService('insert into reference_service.reviews overriding system value select * from kept limit 40');
-  expect(await reconcile(world)).toMatchObject({ status: 1 });
+  expect(await reconcile(world)).toMatchObject({ outcome: 'incomplete' });
   expect(await gone(world)).toEqual([]);
 });
 
@@ -122,7 +125,7 @@ test('what the service showed late is brought in, counted, and told by status', 
   // The first is within the overlap of an hour, the second is not.
   const sync = await runCli(['sync', 'reviews', '--json'], world.environment);
   expect(JSON.parse(sync.stdout)).toMatchObject({ counts: { inserted: 1, late: 1 } });
-  expect(JSON.parse((await reconcile(world)).stdout)).toMatchObject({ counts: { inserted: 1, late: 1 } });
+  expect(JSON.parse((await byCommand(world)).stdout)).toMatchObject({ counts: { inserted: 1, late: 1 } });
   const status = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
   expect(status.late).toMatchObject([
     { job: 'reconcile-reviews', reviews: 1 },
@@ -204,13 +207,13 @@ test.each([-3, 0, 3])('a service whose reviews are dated %i hours from its clock
     );
   for (const message of ['one', 'two', 'three']) {
     await write(message);
-    expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
     expect(await world.warehouse('select from warehouse.reviews where message = $1', [message])).toHaveLength(1);
   }
 });
 
 test('a zone that is not the service’s is reported, nothing is called complete, and the right zone reads all of it', async () => {
-  const world = await synced(300, { environment: { REVIEW_API_TIME_ZONE: 'America/New_York' }, expect: 1 });
+  const world = await synced(300, { environment: { REVIEW_API_TIME_ZONE: 'America/New_York' }, outcome: 'incomplete' });
   expect(await world.warehouse('select from sync.export_windows')).toEqual([]);
   expect(await world.warehouse('select distinct kind from sync.open_gaps')).toEqual([{ kind: 'out-of-range' }]);
   const environment = { ...world.environment, REVIEW_API_TIME_ZONE: 'Asia/Seoul' };
@@ -228,7 +231,7 @@ test('a first sync of a service without reviews does not make the next miss what
     `insert into reference_service.reviews (created_at, updated_at, message)
      select t, t, 'first' from (select now() - interval '2 hours' as t) as ago`,
   );
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(1);
 });
 

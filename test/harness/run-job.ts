@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import type { App } from '../../src/app/app.ts';
+import type { Counts } from '../../src/base/counts.ts';
+import { describeWithHint } from '../../src/base/errors.ts';
+import type { AnyRunJob, RunInfo, RunReport } from '../../src/queue/job.ts';
+
+/**
+ * A run as the queue goes through it, without the queue and the command line, which cost 0.15 s of processor time. Steps run side
+ * by side, and one that fails is not tried again. For what a test needs before what it asserts, and for what is the same
+ * whoever starts the run.
+ */
+export async function runJob(app: App, job: AnyRunJob<App>, payload: object = {}): Promise<RunReport> {
+  const id = `${job.name}-${randomBytes(6).toString('hex')}`;
+  const run: RunInfo = { id, key: undefined, trigger: 'command', startedAt: app.now() };
+  const parsed = job.parse(payload);
+  if (!(await job.begin(app, run, async () => false))) return { outcome: 'done', counts: { skipped: 1 } };
+  try {
+    let { state, steps } = throughQueue(await job.plan(app, parsed, run, app.abort.signal));
+    const results: Counts[] = [];
+    const failures: string[] = [];
+    for (;;) {
+      const at = { runId: id, signal: app.abort.signal };
+      const ends = await Promise.allSettled(steps.map(async (step) => job.step.run(app, job.step.parse(step), at)));
+      const done = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+      results.push(...done);
+      failures.push(...ends.flatMap((end) => (end.status === 'rejected' ? [describeWithHint(end.reason)] : [])));
+      const end = { successes: done.length, failures: ends.length - done.length };
+      const next = await job.next?.(app, parsed, state, end);
+      if (next === undefined) return await job.conclude(app, parsed, run, { state, results, failures });
+      ({ state, steps } = throughQueue(next));
+    }
+  } catch (error) {
+    await job.fail(app, run, describeWithHint(error));
+    return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
+  }
+}
+
+/** As it comes out of the queue, which keeps JSON. */
+const throughQueue = <T>(plan: T): T => JSON.parse(JSON.stringify(plan)) as T;
