@@ -14,8 +14,11 @@ export async function cheapestFolder(): Promise<string> {
   return hasRoom ? inMemory : tmpdir();
 }
 
+/** The kernel copies the files of a database for Postgres, which takes 13 ms of processor time for a warehouse instead of 17. */
+export const cheapSettings = process.platform === 'win32' ? [] : ['file_copy_method=clone'];
+
 /**
- * A command opens nine connections. With SCRAM each costs the server 4.4 ms of processor time and the client 2.5 ms, with the
+ * A command opens seven connections. With SCRAM each costs the server 4.4 ms of processor time and the client 2.5 ms, with the
  * password as it is, which never leaves the machine, 3.1 and 1.0 ms.
  */
 export async function makeConnectionsCheap(admin: string): Promise<void> {

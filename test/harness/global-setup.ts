@@ -8,7 +8,7 @@ import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
 import { prepareBi } from '../../src/warehouse/bi.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { cheapestFolder, execute, makeConnectionsCheap } from './cheap-postgres.ts';
+import { cheapestFolder, cheapSettings, execute, makeConnectionsCheap } from './cheap-postgres.ts';
 import { serveMysqlServers } from './mariadb.ts';
 
 declare module 'vitest' {
@@ -22,7 +22,7 @@ declare module 'vitest' {
  * MySQL are started by the first test that asks for them.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const database = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder() });
+  const database = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: cheapSettings });
   const admin = database.url('postgres');
   await makeConnectionsCheap(admin);
   // Databases of tests are short-lived, and a thousand of them would keep the autovacuum launcher busy.

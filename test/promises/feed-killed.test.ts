@@ -57,7 +57,7 @@ test(
   {
     timeout: 300_000,
   },
-  () => killAtRequests(shopWorld, { requests: [1, 4, 9, 13, 18], sample: 3 }, expectRecovery),
+  () => killAtRequests(shopWorld, { requests: [1, 4, 9, 13, 18], sample: 2 }, expectRecovery),
 );
 
 test(
@@ -65,5 +65,5 @@ test(
   {
     timeout: 600_000,
   },
-  () => killAtQueueCalls(shopWorld, { sample: 5 }, expectRecovery),
+  () => killAtQueueCalls(shopWorld, { sample: 3 }, expectRecovery),
 );

@@ -59,7 +59,7 @@ test(
   {
     timeout: 300_000,
   },
-  () => killAtRequests(shopWorld, { requests: [1, 2, 3, 4, 5, 6, 7], sample: 4 }, expectRecovery),
+  () => killAtRequests(shopWorld, { requests: [1, 2, 3, 4, 5, 6, 7], sample: 3 }, expectRecovery),
 );
 
 test(
@@ -67,5 +67,5 @@ test(
   {
     timeout: 600_000,
   },
-  () => killAtQueueCalls(shopWorld, { sample: 4 }, expectRecovery),
+  () => killAtQueueCalls(shopWorld, { sample: 3 }, expectRecovery),
 );

@@ -43,12 +43,12 @@ describe.each(['real', 'capped', 'absent'] as const)(
   'a service whose Link tells the last page as %s',
   (lastPageLink) => {
     test('gives every review of a day that overflows thirty pages', async () => {
-      const world = await serviceWith(reviews(7300, 10), { service: { lastPageLink } });
+      const world = await serviceWith(reviews(3100, 20), { service: { lastPageLink } });
       expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
       const { service, warehouse } = await ids(world);
       expect(warehouse).toEqual(service);
-      // 73 full pages, the end of each of three pieces, and the newest review. Without Link, two more per piece prove it.
-      const most = lastPageLink === 'absent' ? 86 : 80;
+      // 31 full pages, the end of each of two pieces, and the newest review. Without Link, two more per piece prove it.
+      const most = lastPageLink === 'absent' ? 40 : 36;
       expect(world.service.requests()['GET /v1/reviews']).toBeLessThanOrEqual(most);
     });
   },
@@ -69,7 +69,7 @@ test.each([
   ['read from both ends', 'capped', () => 5],
   ['read from both ends', 'real', () => 5],
 ] as const)('a second that holds more than thirty pages is %s (Link %s)', async (_, lastPageLink, score) => {
-  const world = await serviceWith([...around, ...oneSecond(5000, score)], { service: { lastPageLink } });
+  const world = await serviceWith([...around, ...oneSecond(3100, score)], { service: { lastPageLink } });
   const end = await runCli(['backfill', 'reviews'], world.environment);
   expect(end).toMatchObject({ status: 0 });
   const { service, warehouse } = await ids(world);

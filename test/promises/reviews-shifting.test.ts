@@ -48,7 +48,9 @@ const changes = {
   'seven are edited at the beginning of a crowded second': edited(7, crowded),
 };
 const axes: readonly Axis[] = ['created', 'updated'];
-const cases = axes.flatMap((axis) => Object.entries(changes).map(([name, change]) => [axis, name, change] as const));
+const cases = axes
+  .flatMap((axis) => Object.entries(changes).map(([name, change]) => ({ axis, name, change })))
+  .map((one, index) => ({ ...one, index }));
 
 /** Back to what was there before the change. */
 const reset = `
@@ -64,13 +66,16 @@ beforeAll(async () => {
   await forgetDatabase(seeded);
 });
 
+/** Requests of a reading that nothing disturbs; one test counts them for all. */
+let total: Promise<number> | undefined;
+
 // Side by side, each in a world of its own: they wait for Postgres most of the time.
 test.concurrent.each(cases)(
-  'on the %s axis, when %s just before any request, what stood throughout is read',
+  'on the $axis axis, when $name just before any request, what stood throughout is read',
   {
     timeout: 900_000,
   },
-  async (axis, _, change) => {
+  async ({ axis, change, index }) => {
     const [databaseUrl, warehouse] = [await cloneDatabase(seeded), await createDatabase('migrated')];
     const service = await startReferenceService({ databaseUrl, timeZone, now: () => now });
     const between = await startFaultProxy(service.url);
@@ -95,13 +100,11 @@ test.concurrent.each(cases)(
       between.changeBefore(requests, then);
       await read('first', span);
     };
-    await begin(Number.POSITIVE_INFINITY, async () => {});
-    const total = between.calls();
-    expect(total).toBeGreaterThan(8);
-    for (const requests of sampled(
-      Array.from({ length: total }, (_, index) => index + 1),
-      3,
-    )) {
+    // Until the change both axes have the same dates, so the requests are the same.
+    total ??= begin(Number.POSITIVE_INFINITY, async () => {}).then(() => between.calls());
+    expect(await total).toBeGreaterThan(8);
+    const numbers = Array.from({ length: await total }, (_, index) => index + 1);
+    for (const requests of sampled(numbers, 2, index)) {
       let hasChanged = false;
       await begin(requests, async () => {
         hasChanged = true;

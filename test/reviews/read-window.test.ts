@@ -8,7 +8,7 @@ import type { Proven } from '../../src/reviews/read/reading.ts';
 import { planWindows } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { isHidden, listModel, type ModelReview, type Mood } from '../harness/list-model.ts';
-import { testSeed } from '../harness/sampled.ts';
+import { isExhaustive, testSeed } from '../harness/sampled.ts';
 
 /** 2026-10-31, the day before clocks are set back in New York; London did so on 2026-10-25. */
 const from = Date.parse('2026-10-31T00:00:00Z');
@@ -18,7 +18,7 @@ const zones = ['Asia/Seoul', 'UTC', 'America/New_York', 'Europe/London', 'Austra
  * test/reviews/read-window.test.ts` is a soak with others each time; fast-check prints the seed of a failure.
  */
 const isSoak = process.env.PROPERTY_RUNS !== undefined;
-const numRuns = Number(process.env.PROPERTY_RUNS ?? 10_000);
+const numRuns = Number(process.env.PROPERTY_RUNS ?? (isExhaustive ? 10_000 : 4_000));
 const runs = { numRuns, seed: isSoak ? Date.now() : 20_261_121 };
 /** Thousands of runs take their time where others use the machine, too. */
 const soakMs = Math.max(180_000, numRuns * 20);

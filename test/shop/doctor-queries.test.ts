@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
 import { runCli } from '../harness/cli.ts';
@@ -12,7 +12,15 @@ import { openWorld, type World } from '../harness/world.ts';
 let world: World;
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** The sample shop with 30,000 orders more, so that an index is worth it; its queries edited. */
+/** A world of the sample shop with 30,000 orders more, so that an index is worth it, which each test copies. */
+let grown: World;
+beforeAll(async () => {
+  grown = await openWorld();
+  await grown.shop(growSampleShop(30_000));
+  await grown[Symbol.asyncDispose]();
+});
+
+/** The grown shop; its queries edited. */
 async function grownShop(edit: Record<string, (sql: string) => string> = {}): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -21,8 +29,7 @@ async function grownShop(edit: Record<string, (sql: string) => string> = {}): Pr
     const file = join(folder, `${name}.sql`);
     await writeFile(file, change(await readFile(file, 'utf8')));
   }
-  world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
-  await world.shop(growSampleShop(30_000));
+  world = await openWorld({ copyOf: grown, environment: { SHOP_SQL_DIR: folder } });
 }
 
 async function findings(): Promise<string[]> {
