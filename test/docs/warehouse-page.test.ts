@@ -16,8 +16,8 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: sample.url, types: { getTypeParser: () => String } });
   await client.connect();
   opened.defer(() => client.end());
-}, 120_000);
-afterAll(() => opened.disposeAsync(), 60_000);
+});
+afterAll(() => opened.disposeAsync());
 
 test('every schema, table, view, column, index, sequence and function of ours has a comment', async () => {
   const { rows } = await client.query(`
