@@ -1,7 +1,7 @@
 import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/backfill-key.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
-import { absentOrders, keylessUnknown, ordersWaitingForGrade } from './order-issues.ts';
+import { keylessUnknown, ordersGone, ordersWaitingForGrade } from './order-issues.ts';
 import type { StatusReport } from './status-report.ts';
 import { count } from './status-view.ts';
 
@@ -39,7 +39,7 @@ export function issuesOf(
     ...waitingForProducts(report),
     ...ordersWaitingForGrade(report),
     ...changedQueries(report),
-    ...absentOrders(report),
+    ...ordersGone(report),
     ...keylessUnknown(report),
     ...webhooks(report),
   ];

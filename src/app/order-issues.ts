@@ -3,7 +3,7 @@ import type { StatusReport } from './status-report.ts';
 import { count } from './status-view.ts';
 
 /** Pushed orders that the shop no longer shows. */
-export function absentOrders({ absentOrders: { orders, kept, examples }, orderDeletes }: StatusReport): Issue[] {
+export function ordersGone({ absentOrders: { orders, kept, examples }, orderDeletes }: StatusReport): Issue[] {
   if (orders === 0) return [];
   const codes = orders > examples.length ? `${examples.join(', ')} …` : examples.join(', ');
   const which = orders === 1 ? `1 pushed order (${codes}) is` : `${count(orders)} pushed orders (${codes}) are`;

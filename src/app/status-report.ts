@@ -23,9 +23,9 @@ import { type ChangedQuery, changedShopQueries } from '../warehouse/shop-queries
 import { type InboxState, inboxState } from '../warehouse/webhook-inbox.ts';
 import type { App } from './app.ts';
 
-export type FlowStatus = { flow: Flow; watermark: string | null; lagSeconds: number | null };
+type FlowStatus = { flow: Flow; watermark: string | null; lagSeconds: number | null };
 
-export type QueueStatus = {
+type QueueStatus = {
   kind: 'redis' | 'postgres';
   /** Jobs by queue and state; empty where the queue cannot be read. */
   jobs: Record<string, Record<string, number>>;

@@ -9,7 +9,7 @@ import { type WrittenFile, writeWhole } from './parquet-file.ts';
 /** A file of the export. `version`: what the warehouse said of the month when the file was written; null: a table without months. */
 export type ManifestFile = WrittenFile & { table: string; month: string | null; version: string | null };
 
-export type ManifestTable = { rows: number; definition: string; columns: { name: string; type: string }[] };
+type ManifestTable = { rows: number; definition: string; columns: { name: string; type: string }[] };
 
 /** DIR/manifest.json: what the export holds. Written last, so that it never names a file that is not there yet. */
 export type Manifest = {

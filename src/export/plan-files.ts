@@ -51,14 +51,14 @@ const fileName = 'data.parquet';
 const noMonth = '__HIVE_DEFAULT_PARTITION__';
 
 /** The month as yyyy-mm. The year before year 1 is 0000, as in ISO 8601. */
-export function nameOf(first: string | null): string {
+function nameOf(first: string | null): string {
   if (first === null) return noMonth;
   const [, year = '', month = '', era] = /^(\d+)-(\d\d)-\d\d( BC)?$/.exec(first) ?? [];
   return `${era ? String(1 - Number(year)).padStart(4, '0') : year}-${month}`;
 }
 
 /** The inverse of `nameOf`. */
-export function firstDayOf(name: string): string | null {
+function firstDayOf(name: string): string | null {
   const [, year = '', month = ''] = /^(-?\d+)-(\d\d)$/.exec(name) ?? [];
   if (month === '') return null;
   const isEarlier = Number(year) < 1;

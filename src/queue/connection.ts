@@ -103,7 +103,7 @@ export async function migrateQueue(url: string): Promise<void> {
  *
  * @throws ReviewSyncError that names QUEUE_URL, with the driver's error.
  */
-export async function checkQueue(url: string): Promise<void> {
+export async function requireQueue(url: string): Promise<void> {
   const ping: Promise<unknown> = isRedis(url)
     ? withRedis(url, (redis) => redis.ping())
     : withClient(url, (client) => client.query('select 1'));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { checkQueue, isRedis, type QueueClasses, queueClasses, respondsInTime } from './connection.ts';
+import { isRedis, type QueueClasses, queueClasses, requireQueue, respondsInTime } from './connection.ts';
 import type { AnyRunJob, RunReport } from './job.ts';
 
 /**
@@ -33,7 +33,7 @@ export type RunData = {
 };
 export type StepData = { runId: string; payload: unknown };
 
-export type RunProgress = {
+export type JobProgress = {
   state: 'waiting' | 'running' | 'ended' | 'failed' | 'lost';
   /** Undefined until the run is planned. */
   planned: number | undefined;
@@ -54,7 +54,7 @@ export type Queues = {
    *   queue decides this atomically: of several commands at the same moment, one starts the run and the others join it.
    */
   enqueue(job: AnyRunJob<never>, payload: unknown, key?: string): Promise<{ id: string; joined: boolean }>;
-  progress(runId: string): Promise<RunProgress>;
+  progress(runId: string): Promise<JobProgress>;
   /** Whether the run's job is in the queue and has not ended. */
   isAlive(runId: string): Promise<boolean>;
   counts(): Promise<Record<QueueName, Record<string, number>>>;
@@ -73,7 +73,7 @@ const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: 
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond.
  */
 export async function openQueues(url: string): Promise<Queues> {
-  await checkQueue(url);
+  await requireQueue(url);
   const classes = await queueClasses(url);
   const open = async (name: QueueName) => {
     const queue = new classes.Queue(queueNames[name], {

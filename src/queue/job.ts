@@ -49,7 +49,7 @@ export type RunJob<Context, Payload, State, StepPayload> = Readonly<{
   fail(context: Context, run: RunInfo, reason: string): Promise<void>;
 }>;
 
-export type Plan<State, StepPayload> = { state: State; steps: StepPayload[] };
+type Plan<State, StepPayload> = { state: State; steps: StepPayload[] };
 
 /** How many steps of one batch brought a result, and how many failed or were lost. */
 export type BatchEnd = { successes: number; failures: number };

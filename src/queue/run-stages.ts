@@ -148,7 +148,7 @@ async function addedSteps(job: BullJob): Promise<Set<string>> {
 }
 
 /** Whether the queue will not try the job again when it fails now. */
-export const isLastAttempt = (job: BullJob) => job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
+const isLastAttempt = (job: BullJob) => job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
 
 /** @param now when the run begins, if it has not yet. */
 export function runInfo(job: BullJob, now: Date): RunInfo {

@@ -36,7 +36,7 @@ const perMinute = 12;
 /** How long a search is waited for. It keeps its turn until it has ended. */
 const timeoutMs = 10_000;
 /** What a failing request may spend on further attempts: four or five of them. */
-const patience = { giveUpAfterMs: 3000 };
+const shortCall = { giveUpAfterMs: 3000 };
 
 /**
  * Opens the search of the status page. One search runs at a time, and a few in a minute: it reads the shop once, and sends one
@@ -101,7 +101,7 @@ async function orderFacts(deps: ExplainDeps, warehouse: Warehouse, asked: string
 async function reviewFacts({ api }: ExplainDeps, warehouse: Warehouse, key: string): Promise<Explained> {
   const { db } = warehouse;
   const id = Number(key);
-  const reviews = { getRaw: (one: number) => api.reviews.getRaw(one, patience) };
+  const reviews = { getRaw: (one: number) => api.reviews.getRaw(one, shortCall) };
   const explained = await attempt(() => explainReview({ reviews, warehouse }, id));
   if ('value' in explained) return { of: 'review', review: explained.value, serviceFault: undefined };
   const row = await reviewRow(db, id);
@@ -117,7 +117,7 @@ async function reviewFacts({ api }: ExplainDeps, warehouse: Warehouse, key: stri
   return { of: 'review', review, serviceFault: explained.fault };
 }
 
-/** The lookups with little patience. The check whether the service itself is down is left out: the failure stands for it. */
+/** The lookups as short calls. The check whether the service itself is down is left out: the failure stands for it. */
 function limited(orders: ReviewApi['orders']): ReviewApi['orders'] {
   let last: unknown;
   const remember = (error: unknown) => {
@@ -126,8 +126,8 @@ function limited(orders: ReviewApi['orders']): ReviewApi['orders'] {
   };
   return {
     ...orders,
-    get: (id) => orders.get(id, patience).catch(remember),
-    getByCode: (code) => orders.getByCode(code, patience).catch(remember),
+    get: (id) => orders.get(id, shortCall).catch(remember),
+    getByCode: (code) => orders.getByCode(code, shortCall).catch(remember),
     list: () => Promise.reject(last),
   };
 }

@@ -2,7 +2,6 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { health } from './health.ts';
 import { type MetricsOptions, metricsRoute } from './metrics-route.ts';
 import { type StatusOptions, statusRoutes } from './status-routes.ts';
 import { openTokenThrottle } from './token-throttle.ts';
@@ -39,7 +38,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const { warehouse, log, webhooks, metrics, status } = options;
   handleErrors(app, log);
-  health(app, warehouse);
+  healthRoutes(app, warehouse);
   const throttle = openTokenThrottle(log);
   if (metrics) metricsRoute(app, metrics, throttle);
   if (webhooks) webhookRoute(app, webhooks);
@@ -65,4 +64,17 @@ function handleErrors(app: FastifyInstance, log: Logger): void {
     return reply.status(status).send({ error: status >= 500 ? 'not available, try again' : error.message });
   });
   app.setNotFoundHandler((_request, reply) => reply.status(404).send({ error: 'no such path' }));
+}
+
+/** `/healthz`: the process responds. `/readyz`: it can store what it receives. */
+function healthRoutes(app: FastifyInstance, warehouse: Warehouse): void {
+  app.get('/healthz', async () => ({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    try {
+      await warehouse.pool.query('select 1');
+      return { status: 'ok' };
+    } catch {
+      return reply.status(503).send({ status: 'the warehouse does not respond' });
+    }
+  });
 }

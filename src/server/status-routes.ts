@@ -32,7 +32,7 @@ export type StatusOptions = {
 };
 
 /** What a button did. `queued`: a worker will retry them. */
-export type Done = 'discarded' | 'retried' | 'queued';
+type Done = 'discarded' | 'retried' | 'queued';
 
 const notices: Readonly<Record<Done, (count: number) => string>> = {
   discarded: (count) => `${count} were discarded.`,

@@ -14,6 +14,8 @@ const collectManyMs = 40;
 const several = 4;
 /** A batch of so many calls begins at once. One of 120 costs 3 % less an order, one of 30 costs 30 % more. */
 const enough = 64;
+/** Calls of one batch at most. */
+const most = 200;
 
 /** Attempts at one batch when Postgres ends it because of a deadlock with another process's batch. */
 const deadlockAttempts = 5;
@@ -23,12 +25,8 @@ const deadlockAttempts = 5;
  * committed. Where the database refuses an item, only the call with that item rejects.
  *
  * @param run writes all items in one statement or transaction, and returns one result for each, in the same order.
- * @param most the number of items in one batch at most.
  */
-export function openBatch<Item, Result>(
-  run: (items: Item[]) => Promise<Result[]>,
-  most = 200,
-): (item: Item) => Promise<Result> {
+export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = [];
   let isRunning = false;
   let onEnough: (() => void) | undefined;

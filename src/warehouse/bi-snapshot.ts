@@ -7,7 +7,7 @@ import type { Warehouse } from './index.ts';
 export type BiColumn = { name: string; type: string };
 
 /** A view of `bi`. `definition`: a hash of the columns and of the query behind them. */
-export type BiView = { columns: BiColumn[]; definition: string };
+type BiView = { columns: BiColumn[]; definition: string };
 
 /** A month of a view. `first`: its first day as Postgres writes it; null: rows without a date. */
 export type BiMonth = { first: string | null; version: string };
@@ -16,7 +16,7 @@ export type BiMonth = { first: string | null; version: string };
 export type Freshness = Record<'newestReviewAt' | 'reviewsReadTo' | 'ordersPushedTo', string | null>;
 
 /** Which rows of a view: all of them, or those of one month, by a column of type timestamptz. Sorted by `order`. */
-export type BiSelection = { view: string; order: readonly string[]; month?: { by: string; first: string | null } };
+type BiSelection = { view: string; order: readonly string[]; month?: { by: string; first: string | null } };
 
 /** `bi` as it was at one moment. */
 export type BiSnapshot = {

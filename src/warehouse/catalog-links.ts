@@ -7,9 +7,9 @@ export type CatalogLink = { code: string; id: number; fingerprint: string };
 export type CatalogKind = 'category' | 'user_grade';
 
 /** How a record at the service differs from the shop for good. */
-export type Difference = 'not in the shop' | 'parent not cleared' | 'icon not cleared';
+type CatalogFault = 'not in the shop' | 'parent not cleared' | 'icon not cleared';
 
-export type CatalogDifference = { kind: CatalogKind; code: string; differs: Difference };
+export type CatalogDifference = { kind: CatalogKind; code: string; differs: CatalogFault };
 
 const tables = {
   category: { table: 'sync.category_links', code: 'category_code', id: 'category_id' },
@@ -61,7 +61,7 @@ export async function recordDifferences(
       where ${sql.ref(code)} <> all(${shopCodes}) and ${sql.ref(id)} <> all(${idsAtService})`.execute(db);
   }
   const what = kind === 'category' ? 'parent not cleared' : 'icon not cleared';
-  const { rows } = await sql<{ code: string; differs: Difference | null }>`
+  const { rows } = await sql<{ code: string; differs: CatalogFault | null }>`
     update ${sql.table(table)}
     set differs = case
       when ${sql.ref(code)} <> all(${shopCodes}) then 'not in the shop'

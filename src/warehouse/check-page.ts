@@ -2,7 +2,7 @@ import { shownValue } from '../base/mask.ts';
 import type { Span } from '../base/time/span.ts';
 
 /** A record that must not reach Postgres, and why. `index`: its place on the page, from 0. */
-export type Fault = { index: number; reason: string };
+type Fault = { index: number; reason: string };
 
 /** What landing and comparing need to know of a page beside its raw body. */
 export type PageCheck = {
@@ -20,7 +20,7 @@ export type PageCheck = {
 export type Product = { product_id: number; product_code: string };
 
 /** Dates of a record in milliseconds since 1970; undefined where a date cannot be read (`instantOf`). */
-export type Dates = Record<'created_at' | 'updated_at', number | undefined>;
+type Dates = Record<'created_at' | 'updated_at', number | undefined>;
 
 /**
  * Checks what Postgres would accept and read otherwise than the service means it: ids beyond what a JavaScript number can
@@ -82,7 +82,7 @@ const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d
  * Milliseconds since 1970 of an ISO 8601 date-time with an offset (spec, "General conventions", 3); undefined for anything
  * else. A date-time without an offset is no instant: the spec promises an offset, and a guessed zone would be wrong by hours.
  */
-export function instantOf(value: unknown): number | undefined {
+function instantOf(value: unknown): number | undefined {
   if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;
   const milliseconds = Date.parse(value);
   return Number.isNaN(milliseconds) ? undefined : milliseconds;

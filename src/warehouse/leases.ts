@@ -17,7 +17,7 @@ export class LeaseLostError extends Error {
 }
 
 /** Longer than any single request to the service may take. */
-const defaultLeaseMs = 150_000;
+const leaseMs = 150_000;
 const lookAgainMs = 250;
 
 /** A new holder of a lease: machine, process, and one piece of its work. */
@@ -33,12 +33,11 @@ export async function withLease<T>(
   db: Db,
   key: string,
   work: (lease: NamedLease) => Promise<T>,
-  options: { leaseMs?: number; signal?: AbortSignal; onWait?: (holder: { owner: string; until: Date }) => void } = {},
+  options: { signal?: AbortSignal; onWait?: (holder: { owner: string; until: Date }) => void } = {},
 ): Promise<T> {
-  const leaseMs = options.leaseMs ?? defaultLeaseMs;
   const owner = newOwner();
   let hasWaited = false;
-  while (!(await take(db, key, owner, leaseMs))) {
+  while (!(await take(db, key, owner))) {
     options.signal?.throwIfAborted();
     const holder = hasWaited ? undefined : await holderOf(db, key);
     if (holder) {
@@ -48,7 +47,7 @@ export async function withLease<T>(
     await waitingFor('lease', () => delay(lookAgainMs));
   }
   const renew = async () => {
-    if (!(await extend(db, key, owner, leaseMs))) throw new LeaseLostError(`another process took the lease of ${key}`);
+    if (!(await extend(db, key, owner))) throw new LeaseLostError(`another process took the lease of ${key}`);
   };
   try {
     return await work({ renew });
@@ -57,7 +56,7 @@ export async function withLease<T>(
   }
 }
 
-async function take(db: Db, key: string, owner: string, leaseMs: number): Promise<boolean> {
+async function take(db: Db, key: string, owner: string): Promise<boolean> {
   const { rows } = await sql`
     insert into sync.leases as l (key, owner, expires_at)
     values (${key}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 millisecond')
@@ -67,7 +66,7 @@ async function take(db: Db, key: string, owner: string, leaseMs: number): Promis
   return rows.length > 0;
 }
 
-async function extend(db: Db, key: string, owner: string, leaseMs: number): Promise<boolean> {
+async function extend(db: Db, key: string, owner: string): Promise<boolean> {
   const { rows } = await sql`
     update sync.leases set expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
     where key = ${key} and owner = ${owner}

@@ -31,7 +31,7 @@ export async function pruneMissedOrders(db: Db, before: Date): Promise<void> {
   await sql`delete from sync.missed_orders where found_at < ${before}`.execute(db);
 }
 
-export type MissedDay = { day: string; orders: number };
+type MissedDay = { day: string; orders: number };
 
 export type MissedChanges = {
   /** The period that the figures are about: from the first rescan within it. Null: there was no rescan in it. */

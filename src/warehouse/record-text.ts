@@ -51,7 +51,7 @@ export function storableRecord(bytes: Buffer): string | undefined {
 }
 
 /** JSON text with U+FFFD in place of each character that `jsonb` cannot hold. */
-export function storableJson(json: string): string {
+function storableJson(json: string): string {
   return json.replaceAll(escapes, (found: string, unit: string | undefined) =>
     unit !== undefined && /^(?:0000|d[89a-f]..)$/i.test(unit) ? '\\ufffd' : found,
   );

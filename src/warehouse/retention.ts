@@ -61,7 +61,7 @@ export async function compactMonthChanges(db: Db): Promise<void> {
 /** Days that resolved dead letters and the errors of runs are kept. docs/privacy.md names them. */
 export const reasonDays = 90;
 /** Days that the row of an applied webhook is kept. Its body is deleted when it is applied. */
-export const webhookDays = 7;
+const webhookDays = 7;
 
 /** Deletes outdated rows: reasons after `reasonDays`, applied webhooks after `webhookDays`. */
 export async function deleteOutdated(db: Db, now: Date): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openAlarm } from '../../src/base/alarm.ts';
 import { follow } from '../../src/cli/ui/run-to-end.ts';
-import type { RunProgress } from '../../src/queue/index.ts';
+import type { JobProgress } from '../../src/queue/index.ts';
 
 const hourMs = 3_600_000;
 const progress = { update: () => {}, wait: () => {}, stop: () => {} };
@@ -11,7 +11,7 @@ const report = { outcome: 'done', counts: {} } as const;
 function queueOf(onFirst: () => void) {
   let asked = 0;
   return {
-    async progress(): Promise<RunProgress> {
+    async progress(): Promise<JobProgress> {
       asked += 1;
       if (asked > 1) return { state: 'ended', planned: 0, ended: 0, report };
       onFirst();

@@ -6,9 +6,8 @@ import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
 import { openShop } from '../../shop/index.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
-import { shortLimits } from '../client-limits.ts';
 import { type Config, isLoopback } from '../config.ts';
-import { otherServiceProblem } from '../require-same-service.ts';
+import { otherServiceProblem, shortLimits } from '../require-same-service.ts';
 import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
@@ -16,7 +15,7 @@ import { checkWarehouse } from './check-warehouse.ts';
 import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
 import { withClosing, withTimeoutDiagnosis } from './reachable.ts';
 
-export type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
+type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
 export type Diagnosis = (Finding & { area: Area })[];
 
 /**

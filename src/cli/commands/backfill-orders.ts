@@ -61,7 +61,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
   const payload: BackfillOrders = { ...(from && { from }), ...(to && { to }), withEmail, allowRemovals };
   const range = secondsOf(payload, context.config().api.timeZone);
   const diffLimit = limitOf(options);
-  const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders', Date.now);
+  const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders');
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app.shop);
     if (options.dryRun) {

@@ -45,7 +45,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
   const payload: BackfillReviews = { ...(from && { from }), ...(to && { to }), gaps };
   // Wrong days are reported before anything is opened.
   secondsOf(payload, context.config().api.timeZone);
-  const progress = openProgress(context.terminal, 'backfill reviews', 'windows', Date.now);
+  const progress = openProgress(context.terminal, 'backfill reviews', 'windows');
   return withApp(context, progress, async (app) => {
     if (options.dryRun) return await dryRun(context, app, payload);
     const run = { job: backfillReviews, payload, key: backfillReviewsKey(payload) };

@@ -67,7 +67,7 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const { db } = app.warehouse;
   const found = await findDeadLetters(db, ids.length > 0 ? { ids } : {});
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
-  const progress = openProgress(context.terminal, 'retry', 'parts', Date.now);
+  const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
   const run = async (job: AnyRunJob<App>) => void (await runToEnd(app, { job, payload: {} }, following));
   await retryDeadLetters(app, deadLetters, { syncCatalog: () => run(syncCatalog), syncOrders: () => run(syncOrders) });

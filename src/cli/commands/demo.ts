@@ -86,7 +86,7 @@ function sourceOf({ environment }: Context, { data, orders, shop }: Options): So
 async function writeReviews(context: Context, app: App, stage: Stage, source: Source): Promise<void> {
   if (!source.writeReviews) return;
   context.terminal.say('\n0. Customers write their reviews: pushed into the service through its interface.');
-  const progress = openProgress(context.terminal, 'reviews written', 'reviews', Date.now);
+  const progress = openProgress(context.terminal, 'reviews written', 'reviews');
   await source.writeReviews(app.api, stage.urls.shop, progress.update);
   progress.stop();
 }
@@ -98,7 +98,7 @@ async function runOne(
   label: string,
   unit: string,
 ): Promise<RunReport> {
-  const progress = openProgress(context.terminal, `sync ${label}`, unit, Date.now);
+  const progress = openProgress(context.terminal, `sync ${label}`, unit);
   const { id } = await app.queues.enqueue(job, {});
   const report = await follow(app, id, { progress, signal: context.signal }).finally(() => progress.stop());
   const drawn = drawRun(`   ${label}`, report);

@@ -29,7 +29,7 @@ and DuckDB read it. No file shows a name, a code or a contact of a member.`,
 
 async function runExport(context: Context, { to, all = false }: Options): Promise<Report> {
   const warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
-  const progress = openProgress(context.terminal, 'export parquet', 'files', Date.now);
+  const progress = openProgress(context.terminal, 'export parquet', 'files');
   try {
     const deps = { warehouse, signal: context.signal, onProgress: progress.update };
     const report = await exportParquet(deps, to, { all });

@@ -35,7 +35,7 @@ async function reconcile(context: Context, allowRemovals: boolean): Promise<Repo
   return withApp(context, { wait }, async (app) => {
     const reports = new Map<string, RunReport>();
     for (const { name, job, unit } of runs) {
-      progress = openProgress(context.terminal, `sync reconcile: ${name}`, unit, Date.now);
+      progress = openProgress(context.terminal, `sync reconcile: ${name}`, unit);
       const report = await runToEnd(
         app,
         { job, payload: { allowRemovals } },

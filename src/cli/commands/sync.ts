@@ -31,7 +31,7 @@ export const sync: Command = {
       if (flow === 'orders') command.option('--allow-removals', removalsHelp);
       command.action((options: { allowRemovals?: true }) =>
         run((context) => {
-          const progress = openProgress(context.terminal, `sync ${flow}`, unit, Date.now);
+          const progress = openProgress(context.terminal, `sync ${flow}`, unit);
           return withApp(context, progress, async (app) => {
             if (readsShop) await requireShopQueries(app.shop);
             const report = await runToEnd(

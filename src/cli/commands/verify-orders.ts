@@ -31,7 +31,7 @@ async function runVerify(context: Context, { from, to, repair = false }: Options
   const config = context.config();
   const days: DayRange = { ...(from && { from }), ...(to && { to }) };
   const range = secondsOf(days, config.api.timeZone);
-  const progress = openProgress(context.terminal, 'verify orders', 'orders', Date.now);
+  const progress = openProgress(context.terminal, 'verify orders', 'orders');
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app.shop);
     const deps = orderDeps(app, context.signal);

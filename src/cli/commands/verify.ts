@@ -35,7 +35,7 @@ async function runVerify(context: Context, { from, to, repair = false }: Options
   const range = { ...(from && { from }), ...(to && { to }) };
   // Wrong days are reported before anything is opened.
   secondsOf(range, context.config().api.timeZone);
-  const progress = openProgress(context.terminal, 'verify reviews', 'windows', Date.now);
+  const progress = openProgress(context.terminal, 'verify reviews', 'windows');
   return withApp(context, progress, async (app) => {
     const deps = reviewDeps(app, context.signal);
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, range, { repair });

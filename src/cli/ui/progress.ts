@@ -13,7 +13,7 @@ export type Progress = {
 const lineEveryMs = 2000;
 
 /** A bar with rate and time left on a terminal; plain lines elsewhere. */
-export function openProgress(terminal: Terminal, label: string, unit: string, now: () => number): Progress {
+export function openProgress(terminal: Terminal, label: string, unit: string, now = Date.now): Progress {
   const progress = terminal.isTerminal ? bar(terminal, label, unit, now) : lines(terminal, label, unit, now);
   const shown = new Set<string>();
   let [doneBefore, shownAtMs, shownUntilMs] = [0, Number.NEGATIVE_INFINITY, 0];

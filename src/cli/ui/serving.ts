@@ -20,7 +20,7 @@ import type { DeadLetterKind } from '../../warehouse/schema.ts';
 import { acceptWebhook } from '../../webhooks/accept-webhook.ts';
 
 /** The cached status report, read on connections of its own. */
-export type Reports = { warehouse: Warehouse; get(): Promise<StatusReport>; forget(): void };
+type Reports = { warehouse: Warehouse; get(): Promise<StatusReport>; forget(): void };
 
 export type MeasuredApp = { app: App; metrics: Metrics; reports: Reports };
 
@@ -111,8 +111,10 @@ function statusOf(app: App, token: string, reports: Reports): StatusOptions {
   };
 }
 
+const graceMs = 10_000;
+
 /** Unfinished webhooks stay in the inbox. */
-async function closeWithin(applier: WebhookApplier, abort: AbortController, graceMs = 10_000): Promise<void> {
+async function closeWithin(applier: WebhookApplier, abort: AbortController): Promise<void> {
   const timer = setTimeout(() => abort.abort(), graceMs);
   await applier.close();
   clearTimeout(timer);

@@ -13,7 +13,7 @@ export function inProgress(runs: readonly Progress[], now: Date): Html {
   return html`<ul class="progress">${runs.map((one) => html`<li>${progressOf(one, now)}</li>`)}</ul>`;
 }
 
-export function progressOf(one: Progress, now: Date): Html {
+function progressOf(one: Progress, now: Date): Html {
   const { run, steps } = one;
   const bar =
     steps?.planned !== undefined &&
