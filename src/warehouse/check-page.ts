@@ -82,7 +82,7 @@ const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d
  * Milliseconds since 1970 of an ISO 8601 date-time with an offset (spec, "General conventions", 3); undefined for anything
  * else. A date-time without an offset is no instant: the spec promises an offset, and a guessed zone would be wrong by hours.
  */
-function instantOf(value: unknown): number | undefined {
+export function instantOf(value: unknown): number | undefined {
   if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;
   const milliseconds = Date.parse(value);
   return Number.isNaN(milliseconds) ? undefined : milliseconds;

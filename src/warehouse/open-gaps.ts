@@ -3,7 +3,7 @@ import { isoOf, type Span, secondOf } from '../base/time/span.ts';
 import type { Db } from './index.ts';
 import type { Axis } from './schema.ts';
 
-type GapKind = 'unreachable' | 'out-of-range' | 'refused' | 'implausible' | 'unwritten' | 'failed';
+export type GapKind = 'unreachable' | 'out-of-range' | 'refused' | 'implausible' | 'unwritten' | 'failed';
 
 /** A span of the axis that could not be read or proven; `reason` is a sentence. */
 export type OpenGap = {
