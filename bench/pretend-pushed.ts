@@ -1,12 +1,10 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
-import { desiredOrder } from '../src/orders/desired-order.ts';
 import { ordersByCreation } from '../src/orders/orders-by-creation.ts';
-import { prepareAll } from '../src/orders/push-slice.ts';
+import { readDesiredOrders } from '../src/orders/read-desired-orders.ts';
 import { openShop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
-import { userGradeIds } from '../src/warehouse/links.ts';
 import { orderLinks } from '../src/warehouse/order-links.ts';
 
 /**
@@ -29,22 +27,20 @@ export async function pretendPushed(urls: {
   service.on('error', () => {});
   await service.connect();
   opened.defer(() => service.end());
-  const gradeIds = await userGradeIds(db);
   let count = 0;
   for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
     const known = await orderLinks(
       db,
       raws.map(({ order }) => order.code ?? ''),
     );
-    const { orders } = await prepareAll(
+    const { orders } = await readDesiredOrders(
       db,
       raws.filter(({ order }) => !known.has(order.code ?? '') && order.deleted_at == null),
     );
-    const rows = orders.map((one) => {
-      const { body, fingerprint, contactHash } = desiredOrder(one, gradeIds);
+    const rows = orders.map(({ body, fingerprint, contactHash, prepared }) => {
       const sent = { ...body, user_email: undefined, user_phone: undefined };
       const fields = Object.keys(JSON.parse(JSON.stringify(sent)));
-      return { body: sent, lines: one.lines, fingerprint, contactHash, fields, at: one.order.createdAt };
+      return { body: sent, lines: prepared.lines, fingerprint, contactHash, fields, at: prepared.order.createdAt };
     });
     const { rows: links } = await service.query(intoService, [JSON.stringify(rows)]);
     await sql`

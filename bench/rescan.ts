@@ -6,10 +6,9 @@ import pg from 'pg';
 import { addCounts } from '../src/base/counts.ts';
 import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
-import { desiredOrder } from '../src/orders/desired-order.ts';
 import { ordersByCreation } from '../src/orders/orders-by-creation.ts';
 import { planRescan } from '../src/orders/plan-rescan.ts';
-import { prepareAll } from '../src/orders/push-slice.ts';
+import { readDesiredOrders } from '../src/orders/read-desired-orders.ts';
 import { type RescanDeps, rescanAbsent, rescanSpan } from '../src/orders/rescan-orders.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
@@ -79,12 +78,12 @@ const deps: RescanDeps = {
 // As if every order had been pushed.
 await advanceCursor(db, 'orders', { at: new Date().toISOString(), code: '' });
 for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
-  const { orders } = await prepareAll(db, raws);
+  const { orders } = await readDesiredOrders(db, raws);
   const links = orders.map((one, index) => ({
-    order_code: one.order.code,
+    order_code: one.prepared.order.code,
     order_id: index + 1,
-    fingerprint: desiredOrder(one, new Map()).fingerprint,
-    ordered_at: one.order.createdAt,
+    fingerprint: one.fingerprint,
+    ordered_at: one.prepared.order.createdAt,
   }));
   await sql`
     insert into sync.order_links (order_code, order_id, fingerprint, ordered_at, pushed_at)

@@ -1,7 +1,7 @@
 import type { App } from '../src/app/app.ts';
 import { type DayRange, secondsOf } from '../src/base/time/day-range.ts';
-import { planBackfillOrders } from '../src/orders/backfill-orders.ts';
 import type { PushPolicy } from '../src/orders/desired-order.ts';
+import { codesByCreation } from '../src/orders/orders-by-creation.ts';
 import { planRemovals, stepsOf } from '../src/orders/plan-steps.ts';
 import type { OrderPosition } from '../src/shop/orders.ts';
 import { waitingCounts } from '../src/warehouse/order-revisits.ts';
@@ -63,7 +63,8 @@ type State = {
 async function planBatch(app: App, payload: BackfillOrders, before: Omit<State, 'isAll'>) {
   const { next: after, ...kept } = before;
   const range = secondsOf(payload, app.config.api.timeZone);
-  const { codes, next } = await planBackfillOrders(app.shop, range, app.config.orderBatchSize, after);
+  const { keys, next } = await codesByCreation(app.shop, range, app.config.orderBatchSize, after);
+  const codes = keys.map(({ code }) => code);
   const isAll = payload.from === undefined && payload.to === undefined;
   const state: State = { ...kept, read: kept.read + codes.length, isAll, ...(next && { next }) };
   return { steps: stepsOf(codes, policyOf(payload)), state };

@@ -1,10 +1,9 @@
 import pLimit from 'p-limit';
 import type { Shop } from '../shop/index.ts';
-import type { CreationRange } from './backfill-orders.ts';
 import { isDifferent, type OrderComparison, withoutPersonalData } from './compare-order.ts';
 import { isUnchanged, type PushPolicy } from './desired-order.ts';
 import { type LookDeps, type OrderLook, openLookup, rememberedOf, type ShopOrder } from './look-at-order.ts';
-import { ordersByCreation } from './orders-by-creation.ts';
+import { type CreationRange, ordersByCreation } from './orders-by-creation.ts';
 
 /**
  * What a backfill would do to one order.

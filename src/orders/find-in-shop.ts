@@ -1,5 +1,6 @@
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
+import type { KnownOrder } from '../warehouse/absent-orders.ts';
 import type { Db } from '../warehouse/index.ts';
 import { orderLinks } from '../warehouse/order-links.ts';
 
@@ -18,4 +19,17 @@ export async function findInShop(
   if (code === asked) return { code, raw };
   const isAnother = (await orderLinks(db, [asked])).has(asked);
   return isAnother ? { code: asked, raw: undefined } : { code, raw };
+}
+
+/**
+ * Those of the pushed orders that the shop does not show. One that cannot be read is there all the same. Codes are compared
+ * exactly: where a column ignores case, the shop gives the order `a1` for `A1`, which is another order.
+ */
+export async function missingInShop<T extends Pick<KnownOrder, 'code'>>(
+  shop: Pick<Shop, 'orders'>,
+  known: readonly T[],
+): Promise<T[]> {
+  if (known.length === 0) return [];
+  const found = new Set((await shop.orders(known.map(({ code }) => code))).map(({ order }) => order.code));
+  return known.filter(({ code }) => !found.has(code));
 }

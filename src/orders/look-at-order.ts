@@ -7,7 +7,7 @@ import {
 } from '../review-api/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import type { Db } from '../warehouse/index.ts';
-import { userGradeIds, warehouseNow } from '../warehouse/links.ts';
+import { warehouseNow } from '../warehouse/links.ts';
 import { type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
 import { compareOrder, type OrderComparison } from './compare-order.ts';
 import {
@@ -18,10 +18,10 @@ import {
   contactFields,
   type OrderAge,
 } from './contact-rule.ts';
-import { contactDecisions, type DesiredOrder, desiredOrder } from './desired-order.ts';
+import { contactDecisions, type DesiredOrder } from './desired-order.ts';
 import type { LineLink } from './match-sub-orders.ts';
 import { isContactThere } from './post-order.ts';
-import { prepareAll } from './push-slice.ts';
+import { readDesiredOrders } from './read-desired-orders.ts';
 import { isSameCode } from './same-content.ts';
 import { openServiceHealth } from './service-health.ts';
 
@@ -62,24 +62,21 @@ export type LookDeps = {
 /** Adds to the shop's rows what review-sync remembers of them. Reads the warehouse only. */
 export async function rememberedOf(db: Db, raws: readonly RawOrder[]): Promise<ShopOrder[]> {
   const codes = raws.map((raw) => raw.order.code ?? '');
-  const gradeIds = await userGradeIds(db);
-  const [links, lines, { orders, deadLetters }] = [
-    await orderLinks(db, codes),
-    await orderLines(db, codes),
-    await prepareAll(db, raws),
-  ];
-  const prepared = new Map(orders.map((one) => [one.order.code, one]));
+  const links = await orderLinks(db, codes);
+  const lines = await orderLines(db, codes);
+  const { orders, deadLetters } = await readDesiredOrders(db, raws);
+  const byCode = new Map(orders.map((one) => [one.prepared.order.code, one]));
   const faults = new Map(deadLetters.map(({ order_code: code, key, reason }) => [code ?? key, reason]));
   return raws.map((raw): ShopOrder => {
     const code = raw.order.code ?? '';
-    const one = prepared.get(code);
+    const desired = byCode.get(code);
     return {
       code,
       raw,
       link: links.get(code),
       lines: (lines.get(code) ?? []) as LineLink[],
-      desired: one && desiredOrder(one, gradeIds),
-      fault: one ? undefined : (faults.get(code) ?? 'the order cannot be read'),
+      desired,
+      fault: desired ? undefined : (faults.get(code) ?? 'the order cannot be read'),
     };
   });
 }

@@ -10,9 +10,11 @@ import type { FailureKind } from './retry-delay.ts';
 import { isSameCode } from './same-content.ts';
 import { refusalKind } from './service-health.ts';
 
+/** `notCleared`: fields that the shop cleared and that the service cannot be made to clear. */
+export type Accepted = { kind: 'accepted'; detail: OrderDetail; sent: OrderBody; notCleared: string[] };
+
 export type Posted =
-  /** `notCleared`: fields that the shop cleared and that the service cannot be made to clear. */
-  | { kind: 'accepted'; detail: OrderDetail; sent: OrderBody; notCleared: string[] }
+  | Accepted
   /** The service refuses the order, or is up but fails on this order. */
   | { kind: 'failed'; reason: string; failure: FailureKind };
 
@@ -36,8 +38,6 @@ export async function postOrder(deps: OrderDeps, desired: DesiredOrder, leased: 
   const second = await post(deps, leased, requestBody(desired, { contact, clear: [] }));
   return second.kind === 'accepted' ? { ...second, notCleared: clear } : first;
 }
-
-type Accepted = Extract<Posted, { kind: 'accepted' }>;
 
 async function post(deps: OrderDeps, leased: LeasedOrder, sent: OrderBody): Promise<Posted> {
   deps.signal.throwIfAborted();

@@ -6,7 +6,7 @@ import type { LeasedOrder } from '../warehouse/order-store.ts';
 import { contactAfter, contactFields, type LastContact } from './contact-rule.ts';
 import { type DesiredOrder, sentFieldsAfter } from './desired-order.ts';
 import type { LineLink } from './match-sub-orders.ts';
-import type { Posted } from './post-order.ts';
+import type { Accepted } from './post-order.ts';
 import { lineKey } from './prepare-order.ts';
 import type { PushDeps, PushOutcome } from './push-order.ts';
 import { type FailureKind, lookForDoubleMs, retryDelayMs } from './retry-delay.ts';
@@ -105,15 +105,19 @@ export function lost({ now }: PushDeps, { orderCode }: LeasedOrder): PushOutcome
   return { kind: 'leased-elsewhere', lease: { orderCode, leasedBy: 'another process', leasedUntil: now() } };
 }
 
-/** What to record of an attempt that has ended. */
-export function recordOf(deps: PushDeps, attempt: PushAttempt, { link }: LeasedOrder, posted: Posted): PushRecord {
+/** What to record of an attempt that has ended. @param accepted the service's response to the order; undefined: there is none. */
+export function recordOf(
+  deps: PushDeps,
+  attempt: PushAttempt,
+  { link }: LeasedOrder,
+  accepted: Accepted | undefined,
+): PushRecord {
   const { desired } = attempt;
   const { order, waiting } = desired.prepared;
   const before = link.sentFields ?? [];
-  const isAccepted = posted.kind === 'accepted';
-  const contact = contactOf(deps, attempt, link, posted);
+  const contact = contactOf(deps, attempt, link, accepted);
   return {
-    orderId: isAccepted ? posted.detail.id : link.orderId,
+    orderId: accepted ? accepted.detail.id : link.orderId,
     fingerprint: desired.fingerprint,
     ...retryOf(attempt, link),
     removalsWanted: attempt.removalsWanted,
@@ -122,11 +126,11 @@ export function recordOf(deps: PushDeps, attempt: PushAttempt, { link }: LeasedO
     // A line that failed may have been changed all the same; a line that was not pushed stays as unsure as it was.
     linesUnsure:
       attempt.failure === 'transient' ||
-      (link.areLinesUnsure && !isAccepted) ||
+      (link.areLinesUnsure && !accepted) ||
       (link.areLinesUnsure && waiting.length > 0),
     contactHash: contact.contactHash,
     contactSent: contact.contactSent,
-    sentFields: isAccepted ? [...sentFieldsAfter(before, posted.sent), ...posted.notCleared] : before,
+    sentFields: accepted ? [...sentFieldsAfter(before, accepted.sent), ...accepted.notCleared] : before,
     userGradeCode: order.userGradeCode,
     userGradeId: desired.body.user_grade_id ?? undefined,
     shopUpdatedAt: order.updatedAt ?? null,
@@ -158,10 +162,10 @@ function contactOf(
   { policy }: PushDeps,
   { desired, failure }: PushAttempt,
   link: OrderLink,
-  posted: Posted,
+  accepted: Accepted | undefined,
 ): LastContact {
-  if (posted.kind === 'accepted') {
-    const sent = contactFields.filter((field) => typeof posted.sent[field] === 'string');
+  if (accepted) {
+    const sent = contactFields.filter((field) => typeof accepted.sent[field] === 'string');
     return contactAfter(desired.contactHash, link, sent);
   }
   const wasWithheld = policy.contact === 'never' && failure !== undefined && link.contactHash === null;

@@ -9,7 +9,7 @@ import type { LeasedOrder, OrderStore } from '../warehouse/order-store.ts';
 import { applySubOrders } from './apply-sub-orders.ts';
 import { type DesiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { diffSubOrders, type SubOrderDiff } from './diff-sub-orders.ts';
-import { type Posted, postOrder } from './post-order.ts';
+import { type Accepted, postOrder } from './post-order.ts';
 import {
   count,
   failedPushesAfter,
@@ -126,7 +126,7 @@ async function upsertOrder(
     if (posted.kind !== 'accepted') {
       failOrder(attempt, posted.reason, posted.failure);
       count(attempt, 'orders_failed');
-      return record(deps, leased, attempt, posted);
+      return record(deps, leased, attempt, undefined);
     }
 
     const diff = difference(deps, leased, attempt, posted);
@@ -149,12 +149,7 @@ async function upsertOrder(
  * What to send about the sub-orders. Lines that wait, that cannot be read or that failed keep theirs unchanged. Removals wait
  * for the last batch of the run, which may hold them back (promise 6) until the lines are back or `--allow-removals` is given.
  */
-function difference(
-  deps: PushDeps,
-  leased: LeasedOrder,
-  attempt: PushAttempt,
-  { detail }: Extract<Posted, { kind: 'accepted' }>,
-): SubOrderDiff {
+function difference(deps: PushDeps, leased: LeasedOrder, attempt: PushAttempt, { detail }: Accepted): SubOrderDiff {
   const { prepared } = attempt.desired;
   attempt.reasons = [];
   const untouched = new Set([...prepared.waiting, ...prepared.faulty].map((line) => line.lineCode));
@@ -187,9 +182,14 @@ function forgetSentAgain({ lines }: LeasedOrder, attempt: PushAttempt): void {
   }
 }
 
-async function record(deps: PushDeps, leased: LeasedOrder, attempt: PushAttempt, posted: Posted): Promise<PushOutcome> {
+async function record(
+  deps: PushDeps,
+  leased: LeasedOrder,
+  attempt: PushAttempt,
+  accepted: Accepted | undefined,
+): Promise<PushOutcome> {
   if (attempt.failedLines.size > 0) attempt.counts.lines_failed = attempt.failedLines.size;
-  if (!(await deps.store.record(leased, recordOf(deps, attempt, leased, posted)))) return lost(deps, leased);
+  if (!(await deps.store.record(leased, recordOf(deps, attempt, leased, accepted)))) return lost(deps, leased);
   return { kind: 'ended', counts: attempt.counts };
 }
 

@@ -5,14 +5,14 @@ import type { RawOrder } from '../shop/orders.ts';
 import { openBatch } from '../warehouse/batch.ts';
 import { type NewDeadLetter, putDeadLetter, resolveOrderDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { productIds, userGradeIds, warehouseNow } from '../warehouse/links.ts';
-import { forgetFingerprints, type OrderLink, orderLinks } from '../warehouse/order-links.ts';
+import { warehouseNow } from '../warehouse/links.ts';
+import { forgetFingerprints, type OrderLink } from '../warehouse/order-links.ts';
 import { forgetWaiting, resolveUnchanged } from '../warehouse/order-revisits.ts';
 import { ageClock } from './contact-rule.ts';
-import { type DesiredOrder, desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
-import { type PreparedOrder, prepareOrder } from './prepare-order.ts';
+import { type DesiredOrder, isIgnored, isUnchanged, type PushPolicy } from './desired-order.ts';
 import type { PushDeps } from './push-order.ts';
 import { pushOrders } from './push-orders.ts';
+import { readDesiredOrders, readLinksOf } from './read-desired-orders.ts';
 import { openServiceHealth, type Patience } from './service-health.ts';
 
 /**
@@ -27,8 +27,6 @@ const ordersPerSlice = 200;
 export type SliceDeps = Omit<PushDeps, 'policy' | 'readAgain' | 'service'> & {
   shop: Shop;
   db: Db;
-  /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
-  deletes: 'off' | 'send';
   patience?: Patience;
 };
 
@@ -66,19 +64,15 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
   const readAt = await warehouseNow(db);
   const raws = await shop.orders(step.codes);
   await requireLines(shop, raws);
-  const { orders, deadLetters } = await prepareAll(db, raws);
+  const { orders, deadLetters } = await readDesiredOrders(db, raws);
   await keepDeadLetters(db, deadLetters);
   await forgetVanished(db, step.codes, raws);
 
-  const links = await orderLinks(
-    db,
-    orders.map(({ order }) => order.code),
-  );
-  const gradeIds = await userGradeIds(db);
+  const links = await readLinksOf(db, orders);
   const { plannedAt } = step;
   const isRevisit = plannedAt !== undefined;
   const due = isRevisit ? notPushedSince(new Date(plannedAt), orders, links) : orders;
-  const sorted = sort(deps, due, links, { gradeIds, policy });
+  const sorted = sort(deps, due, links, policy);
   await closeUnchanged(db, sorted);
 
   const push: PushDeps = {
@@ -87,12 +81,9 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
     policy,
     service: openServiceHealth(deps.api, deps),
     readAgain: openBatch(async (codes: string[]) => {
-      const { orders } = await prepareAll(db, await shop.orders(codes));
-      const byCode = new Map(orders.map((one) => [one.order.code, one]));
-      return codes.map((code) => {
-        const order = byCode.get(code);
-        return order && desiredOrder(order, gradeIds);
-      });
+      const again = await readDesiredOrders(db, await shop.orders(codes));
+      const byCode = new Map(again.orders.map((one) => [one.prepared.order.code, one]));
+      return codes.map((code) => byCode.get(code));
     }),
   };
   const pushed = addCounts(await pushOrders(push, sorted.changed, readAt));
@@ -130,10 +121,10 @@ async function keepDeadLetters(db: Db, deadLetters: readonly NewDeadLetter[]): P
 /** Orders to read again that no slice of the same run has pushed since the run was planned. */
 function notPushedSince(
   at: Date,
-  orders: readonly PreparedOrder[],
+  orders: readonly DesiredOrder[],
   links: ReadonlyMap<string, OrderLink>,
-): PreparedOrder[] {
-  return orders.filter(({ order }) => (links.get(order.code)?.pushedAt ?? 0) < at);
+): readonly DesiredOrder[] {
+  return orders.filter(({ prepared }) => (links.get(prepared.order.code)?.pushedAt ?? 0) < at);
 }
 
 type Sorted = {
@@ -141,31 +132,23 @@ type Sorted = {
   changed: DesiredOrder[];
   unchanged: DesiredOrder[];
   /** Deleted in the shop; they stay at the service, or were never there. */
-  ignored: PreparedOrder[];
+  ignored: DesiredOrder[];
 };
 
 function sort(
   { deletes }: SliceDeps,
-  orders: readonly PreparedOrder[],
+  orders: readonly DesiredOrder[],
   links: ReadonlyMap<string, OrderLink>,
-  { gradeIds, policy }: { gradeIds: ReadonlyMap<string, number>; policy: PushPolicy },
+  policy: PushPolicy,
 ): Sorted {
   const sorted: Sorted = { changed: [], unchanged: [], ignored: [] };
-  for (const one of orders) {
-    const link = links.get(one.order.code);
-    if (isIgnored(one, link, deletes)) {
-      sorted.ignored.push(one);
-      continue;
-    }
-    const desired = desiredOrder(one, gradeIds);
-    sorted[isUnchanged(desired, link, policy) ? 'unchanged' : 'changed'].push(desired);
+  for (const desired of orders) {
+    const link = links.get(desired.prepared.order.code);
+    if (isIgnored(desired, link, deletes)) sorted.ignored.push(desired);
+    else sorted[isUnchanged(desired, link, policy) ? 'unchanged' : 'changed'].push(desired);
   }
   return sorted;
 }
-
-/** Whether the order is deleted in the shop, and stays at the service or was never there. */
-export const isIgnored = (one: PreparedOrder, link: OrderLink | undefined, deletes: SliceDeps['deletes']): boolean =>
-  one.order.deletedAt !== undefined && (deletes === 'off' || link === undefined);
 
 /** Unchanged orders, and those that are deleted in the shop and stay at the service, have nothing left to correct. */
 async function closeUnchanged(db: Db, { unchanged, ignored }: Sorted): Promise<void> {
@@ -173,7 +156,7 @@ async function closeUnchanged(db: Db, { unchanged, ignored }: Sorted): Promise<v
     db,
     unchanged.map(({ prepared, fingerprint }) => ({ order_code: prepared.order.code, fingerprint })),
   );
-  const deleted = ignored.map(({ order }) => order.code);
+  const deleted = ignored.map(({ prepared }) => prepared.order.code);
   await resolveOrderDeadLetters(db, deleted);
   await forgetWaiting(db, deleted);
 }
@@ -184,21 +167,4 @@ async function forgetVanished(db: Db, codes: readonly string[], raws: readonly R
   const vanished = codes.filter((code) => !found.has(code));
   await resolveOrderDeadLetters(db, vanished);
   await forgetWaiting(db, vanished);
-}
-
-/** The rows checked against the contract, with the product ids that are known so far. */
-export async function prepareAll(
-  db: Db,
-  raws: readonly RawOrder[],
-): Promise<{ orders: PreparedOrder[]; deadLetters: NewDeadLetter[] }> {
-  const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
-  const products = await productIds(db, [...new Set(codes.filter((code) => typeof code === 'string'))]);
-  const orders: PreparedOrder[] = [];
-  const deadLetters: NewDeadLetter[] = [];
-  for (const raw of raws) {
-    const prepared = prepareOrder(raw, products);
-    if ('order' in prepared) orders.push(prepared);
-    else deadLetters.push(prepared);
-  }
-  return { orders, deadLetters };
 }

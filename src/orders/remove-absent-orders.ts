@@ -15,7 +15,7 @@ import { LeaseLostError } from '../warehouse/leases.ts';
 import { removalsHeldBy } from '../warehouse/order-removals.ts';
 import { type Deletion, deleteOrder } from './delete-order.ts';
 import type { PushPolicy } from './desired-order.ts';
-import { missingInShop } from './missing-in-shop.ts';
+import { missingInShop } from './find-in-shop.ts';
 import type { SliceDeps } from './push-slice.ts';
 import { isUnusual } from './removal-guard.ts';
 import { openServiceHealth, type RecordRequests } from './service-health.ts';

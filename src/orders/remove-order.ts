@@ -20,7 +20,7 @@ export async function removeOrder(deps: OrderDeps, leased: LeasedOrder, desired:
     case 'kept': {
       // No run tries again until the shop changes the order. Nothing of it waits or fails any more.
       deps.log.warn(order, `did not delete an order that the shop deleted: ${deletion.reason}`);
-      const record = recordOf(deps, attempt, leased, { kind: 'failed', reason: '', failure: 'permanent' });
+      const record = recordOf(deps, attempt, leased, undefined);
       const kept = { ...record, userGradeCode: undefined, waiting: [], deadLetters: [] };
       if (!(await deps.store.record(leased, kept))) return lost(deps, leased);
       return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
@@ -28,7 +28,7 @@ export async function removeOrder(deps: OrderDeps, leased: LeasedOrder, desired:
     case 'failed':
       failOrder(attempt, deletion.reason, deletion.failure);
       count(attempt, 'orders_failed');
-      if (!(await deps.store.record(leased, recordOf(deps, attempt, leased, deletion)))) return lost(deps, leased);
+      if (!(await deps.store.record(leased, recordOf(deps, attempt, leased, undefined)))) return lost(deps, leased);
       return { kind: 'ended', counts: attempt.counts };
     default:
       return deletion satisfies never;
@@ -46,7 +46,7 @@ export async function noteDeletion(deps: PushDeps, leased: LeasedOrder, desired:
   }
   const attempt = newAttempt(desired, leased);
   attempt.removalsWanted = 1;
-  const record = recordOf(deps, attempt, leased, { kind: 'failed', reason: '', failure: 'permanent' });
+  const record = recordOf(deps, attempt, leased, undefined);
   const noted = { ...record, fingerprint: null, userGradeCode: undefined, waiting: [], deadLetters: [] };
   if (!(await deps.store.record(leased, noted))) return lost(deps, leased);
   return { kind: 'ended', counts: {} };

@@ -2,6 +2,7 @@ import { addCounts, type Counts } from '../base/counts.ts';
 import type { Second } from '../base/time/span.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
+import type { Order } from '../shop/rows.ts';
 import {
   absentOrders,
   forgetAbsentOrders,
@@ -11,16 +12,15 @@ import {
 } from '../warehouse/absent-orders.ts';
 import { readCursor } from '../warehouse/cursors.ts';
 import type { Db } from '../warehouse/index.ts';
-import { userGradeIds, warehouseNow } from '../warehouse/links.ts';
+import { warehouseNow } from '../warehouse/links.ts';
 import { noteMissedOrders, ordersPushedForOtherReasons } from '../warehouse/missed-orders.ts';
-import { type OrderLink, orderLinks } from '../warehouse/order-links.ts';
+import type { OrderLink } from '../warehouse/order-links.ts';
 import { changedShopQueries } from '../warehouse/shop-queries.ts';
-import type { CreationRange } from './backfill-orders.ts';
-import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
-import { missingInShop } from './missing-in-shop.ts';
-import { ordersByCreation } from './orders-by-creation.ts';
-import type { PreparedOrder } from './prepare-order.ts';
-import { isIgnored, prepareAll, pushStep, type SliceDeps } from './push-slice.ts';
+import { isIgnored, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { missingInShop } from './find-in-shop.ts';
+import { type CreationRange, ordersByCreation } from './orders-by-creation.ts';
+import { pushStep, type SliceDeps } from './push-slice.ts';
+import { readDesiredOrders, readLinksOf } from './read-desired-orders.ts';
 import { whereToStart } from './where-to-start.ts';
 
 export type RescanDeps = SliceDeps & {
@@ -42,38 +42,31 @@ export type RescanDeps = SliceDeps & {
  * May be run again after a crash, and twice at once.
  */
 export async function rescanSpan(deps: RescanDeps, range: CreationRange): Promise<Counts> {
-  const { db, shop, signal } = deps;
+  const { shop, signal } = deps;
   const seen = new Set<string>();
   const counts: Counts[] = [];
-  const gradeIds = await userGradeIds(db);
   for await (const raws of ordersByCreation(shop, range)) {
     signal.throwIfAborted();
     for (const { order } of raws) if (order.code) seen.add(order.code);
-    counts.push(await rescanPage(deps, raws, gradeIds));
+    counts.push(await rescanPage(deps, raws));
   }
   counts.push(await lookForAbsent(deps, range, seen));
   return addCounts(counts);
 }
 
-async function rescanPage(
-  deps: RescanDeps,
-  raws: readonly RawOrder[],
-  gradeIds: ReadonlyMap<string, number>,
-): Promise<Counts> {
+async function rescanPage(deps: RescanDeps, raws: readonly RawOrder[]): Promise<Counts> {
   const { db } = deps;
   const policy: PushPolicy = { contact: 'young', removals: deps.removals };
   const plannedAt = (await warehouseNow(db)).toISOString();
-  const { orders, deadLetters } = await prepareAll(db, raws);
-  const links = await orderLinks(
-    db,
-    orders.map(({ order }) => order.code),
-  );
-  const due = orders.filter((one) => {
-    const link = links.get(one.order.code);
-    return !isIgnored(one, link, deps.deletes) && !isUnchanged(desiredOrder(one, gradeIds), link, policy);
+  const { orders, deadLetters } = await readDesiredOrders(db, raws);
+  const links = await readLinksOf(db, orders);
+  const changed = orders.filter((desired) => {
+    const link = links.get(desired.prepared.order.code);
+    return !isIgnored(desired, link, deps.deletes) && !isUnchanged(desired, link, policy);
   });
+  const due = changed.map(({ prepared }) => prepared.order);
   const read: Counts = { orders: raws.length, orders_unchanged: orders.length - due.length };
-  const codes = [...due.map(({ order }) => order.code), ...deadLetters.flatMap((one) => one.order_code ?? [])];
+  const codes = [...due.map(({ code }) => code), ...deadLetters.flatMap((one) => one.order_code ?? [])];
   if (codes.length === 0) return read;
   const missed = await missedOrders(deps, due, links);
   await noteMissedOrders(db, deps.runId, missed);
@@ -87,17 +80,17 @@ async function rescanPage(
  */
 async function missedOrders(
   deps: RescanDeps,
-  due: readonly PreparedOrder[],
+  due: readonly Order[],
   links: ReadonlyMap<string, OrderLink>,
 ): Promise<string[]> {
   const { db } = deps;
   const otherwise = await ordersPushedForOtherReasons(
     db,
-    due.map(({ order }) => order.code),
+    due.map(({ code }) => code),
   );
   const changes = (await changedShopQueries(db)).map(({ changedAt }) => changedAt.getTime());
   const queriesChangedAt = Math.max(0, ...changes);
-  const candidates = due.filter(({ order }) => {
+  const candidates = due.filter((order) => {
     const link = links.get(order.code);
     if (otherwise.has(order.code)) return false;
     if (link === undefined) return true;
@@ -106,7 +99,7 @@ async function missedOrders(
     if (order.deletedAt) return pushedAt < order.deletedAt.getTime();
     return link.fingerprint !== null && !link.isRetryDue && pushedAt > queriesChangedAt;
   });
-  const codes = candidates.map(({ order }) => order.code);
+  const codes = candidates.map(({ code }) => code);
   const stillToCome = await foundByNextRun(deps, codes);
   return codes.filter((code) => !stillToCome.has(code));
 }

@@ -3,11 +3,10 @@ import type { Counts } from '../base/counts.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { knownOrders } from '../warehouse/absent-orders.ts';
-import type { CreationRange } from './backfill-orders.ts';
 import { isDifferent, notComparable, type OrderComparison, withoutPersonalData } from './compare-order.ts';
+import { missingInShop } from './find-in-shop.ts';
 import { type LookDeps, type OrderLook, openLookup, rememberedOf } from './look-at-order.ts';
-import { missingInShop } from './missing-in-shop.ts';
-import { ordersByCreation } from './orders-by-creation.ts';
+import { type CreationRange, ordersByCreation } from './orders-by-creation.ts';
 import type { SliceDeps } from './push-slice.ts';
 import { repairOrders } from './repair-orders.ts';
 

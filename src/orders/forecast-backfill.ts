@@ -1,43 +1,11 @@
-import { isoOf, type Second } from '../base/time/span.ts';
 import { NotFoundError, type ReviewApi } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
-import type { OrderPosition } from '../shop/orders.ts';
 import type { Db } from '../warehouse/index.ts';
-import { userGradeIds } from '../warehouse/links.ts';
-import { orderLinks } from '../warehouse/order-links.ts';
-import { desiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { isUnchanged, type PushPolicy } from './desired-order.ts';
 import { diffSubOrders } from './diff-sub-orders.ts';
-import { ordersByCreation } from './orders-by-creation.ts';
+import { type CreationRange, ordersByCreation } from './orders-by-creation.ts';
 import type { PreparedOrder } from './prepare-order.ts';
-import { prepareAll } from './push-slice.ts';
-
-/** From the first second of a day to the first second after one; either may be open. */
-export type CreationRange = { start: Second | undefined; end: Second | undefined };
-
-/** `next`: where the next batch starts; absent after the last one. */
-export type BackfillBatch = { codes: string[]; next?: OrderPosition };
-
-/**
- * One batch of the orders created in the range, in the order of their creation; without a range of all orders, by code.
- *
- * @param after where the batch starts, as `next` of the batch before it said; undefined: with the first order.
- */
-export async function planBackfillOrders(
-  shop: Shop,
-  range: CreationRange,
-  size: number,
-  after?: OrderPosition,
-): Promise<BackfillBatch> {
-  const isAll = range.start === undefined && range.end === undefined;
-  const start = { at: range.start === undefined ? '-infinity' : isoOf(range.start), code: '' };
-  const page = await shop.orderCodes({
-    axis: isAll ? 'code' : 'created',
-    after: after ?? start,
-    ...(range.end !== undefined && { before: isoOf(range.end) }),
-    size,
-  });
-  return { codes: page.keys.map(({ code }) => code), ...(page.next && { next: page.next }) };
-}
+import { readDesiredOrders, readLinksOf } from './read-desired-orders.ts';
 
 export type BackfillForecast = {
   orders: number;
@@ -86,7 +54,6 @@ export async function forecastBackfill(
   range: CreationRange,
   policy: PushPolicy,
 ): Promise<BackfillForecast> {
-  const gradeIds = await userGradeIds(deps.db);
   const customers = new Set<string>();
   const faults = new Map<string, { reason: string; count: number; example: string }>();
   const fault = (reason: string, example: string) => {
@@ -97,16 +64,16 @@ export async function forecastBackfill(
   const neverPushed: PreparedOrder[] = [];
   for await (const raws of ordersByCreation(deps.shop, range)) {
     deps.signal.throwIfAborted();
-    const { orders, deadLetters } = await prepareAll(deps.db, raws);
-    const codes = orders.map(({ order }) => order.code);
-    const links = await orderLinks(deps.db, codes);
+    const { orders, deadLetters } = await readDesiredOrders(deps.db, raws);
+    const links = await readLinksOf(deps.db, orders);
     sums.orders += raws.length;
     for (const { reason, key } of deadLetters) fault(reason, key);
-    for (const one of orders) {
+    for (const desired of orders) {
+      const one = desired.prepared;
       const link = links.get(one.order.code);
       for (const { reason, key } of one.faulty) fault(reason, key);
       sums.waitingLines += one.waiting.length;
-      if (one.order.deletedAt || isUnchanged(desiredOrder(one, gradeIds), link, policy)) {
+      if (one.order.deletedAt || isUnchanged(desired, link, policy)) {
         sums.unchanged += 1;
         continue;
       }
