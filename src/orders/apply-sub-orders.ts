@@ -7,7 +7,6 @@ import {
   UnknownOutcomeError,
 } from '../review-api/index.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
-import type { LeasedOrder } from '../warehouse/order-store.ts';
 import { subOrderFields } from './compare-order.ts';
 import type { SubOrderDiff } from './diff-sub-orders.ts';
 import { type Line, type LineLink, matchSubOrders } from './match-sub-orders.ts';
@@ -23,7 +22,7 @@ const lineAttempts = 3;
 type Sent = 'done' | 'failed' | 'refused' | 'again';
 
 /** The push of one order whose sub-orders are brought in line; `order` as the response to its POST showed it. */
-type Push = { deps: OrderDeps; leased: LeasedOrder; attempt: PushAttempt; order: OrderDetail };
+type Push = { deps: OrderDeps; attempt: PushAttempt; order: OrderDetail };
 
 /**
  * Sends what one order's difference asks for (spec, "Sub-orders"):
@@ -131,14 +130,14 @@ async function removeSubOrder(push: Push, surplus: { lineCode: string; subOrderI
 
 /** @param isDone whether these sub-orders of the order show that the request was carried out. */
 async function send(
-  { deps, leased, attempt, order }: Push,
+  { deps, attempt, order }: Push,
   line: { lineCode: string; content?: unknown },
   request: (limits: RequestLimits) => Promise<void>,
   isDone: (theirs: readonly SubOrder[]) => boolean,
 ): Promise<Sent | 'shown'> {
   deps.signal.throwIfAborted();
   try {
-    const outcome = await sendAndConfirm(deps, leased, order.id, request, isDone);
+    const outcome = await sendAndConfirm(deps, attempt.leased, order.id, request, isDone);
     if (outcome === 'absent') return 'again';
     if (typeof outcome === 'string') return outcome;
     failLine(attempt, line, outcome.failed, 'transient');

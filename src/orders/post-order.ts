@@ -5,6 +5,7 @@ import { type ContactField, contactFields } from './contact-rule.ts';
 import { contactDecisions, type DesiredOrder, fieldsToClear, requestBody } from './desired-order.ts';
 import type { OptionalField } from './order-body.ts';
 import { orderAtService, sendWrite } from './order-requests.ts';
+import type { PushAttempt } from './push-attempt.ts';
 import type { OrderDeps } from './push-order.ts';
 import type { FailureKind } from './retry-delay.ts';
 import { isSameCode } from './same-content.ts';
@@ -27,7 +28,7 @@ export type Posted =
  *
  * @throws the client's errors when the service as a whole fails.
  */
-export async function postOrder(deps: OrderDeps, desired: DesiredOrder, leased: LeasedOrder): Promise<Posted> {
+export async function postOrder(deps: OrderDeps, { desired, leased }: PushAttempt): Promise<Posted> {
   const { link } = leased;
   const contact = await contactToSend(deps, desired, link);
   const clear = fieldsToClear(desired, link.sentFields ?? []);

@@ -14,6 +14,7 @@ import { type FailureKind, lookForDoubleMs, retryDelayMs } from './retry-delay.t
 /** One attempt to bring an order in line with the shop: filled step by step, recorded as a whole. */
 export type PushAttempt = {
   desired: DesiredOrder;
+  leased: LeasedOrder;
   counts: Counts;
   /** All links of the order's lines, as last written or about to be recorded; by line code. */
   links: Map<string, LineLink>;
@@ -36,6 +37,7 @@ export type PushAttempt = {
 export function newAttempt(desired: DesiredOrder, leased: LeasedOrder): PushAttempt {
   return {
     desired,
+    leased,
     counts: {},
     links: new Map((leased.lines as LineLink[]).map((link) => [link.lineCode, link])),
     changed: new Set(),
@@ -105,14 +107,21 @@ export function lost({ now }: PushDeps, { orderCode }: LeasedOrder): PushOutcome
   return { kind: 'leased-elsewhere', lease: { orderCode, leasedBy: 'another process', leasedUntil: now() } };
 }
 
-/** What to record of an attempt that has ended. @param accepted the service's response to the order; undefined: there is none. */
-export function recordOf(
+/** Records an attempt that has ended, which gives the lease back. @param record default: that of an order that was not accepted. */
+export async function endAttempt(
   deps: PushDeps,
   attempt: PushAttempt,
-  { link }: LeasedOrder,
-  accepted: Accepted | undefined,
-): PushRecord {
-  const { desired } = attempt;
+  record: PushRecord = recordOf(deps, attempt),
+): Promise<PushOutcome> {
+  count(attempt, 'lines_failed', attempt.failedLines.size);
+  if (!(await deps.store.record(attempt.leased, record))) return lost(deps, attempt.leased);
+  return { kind: 'ended', counts: attempt.counts };
+}
+
+/** What to record of an attempt. @param accepted the service's response to the order; undefined: there is none. */
+export function recordOf(deps: PushDeps, attempt: PushAttempt, accepted?: Accepted): PushRecord {
+  const { desired, leased } = attempt;
+  const { link } = leased;
   const { order, waiting } = desired.prepared;
   const before = link.sentFields ?? [];
   const contact = contactOf(deps, attempt, link, accepted);

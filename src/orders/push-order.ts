@@ -7,11 +7,12 @@ import { LeaseLostError } from '../warehouse/leases.ts';
 import type { OtherLease } from '../warehouse/order-links.ts';
 import type { LeasedOrder, OrderStore } from '../warehouse/order-store.ts';
 import { applySubOrders } from './apply-sub-orders.ts';
-import { type DesiredOrder, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { type DesiredOrder, isIgnored, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { diffSubOrders, type SubOrderDiff } from './diff-sub-orders.ts';
 import { type Accepted, postOrder } from './post-order.ts';
 import {
   count,
+  endAttempt,
   failedPushesAfter,
   failOrder,
   lost,
@@ -74,37 +75,25 @@ export type PushOutcome =
  *   service refuses or fails on, a value that the warehouse refuses, and an unexpected error of this program.
  */
 export async function pushOrder(deps: PushDeps, given: DesiredOrder, readAt: Date): Promise<PushOutcome> {
-  const { code } = given.prepared.order;
-  const leased = await deps.store.lease(code);
+  const leased = await deps.store.lease(given.prepared.order.code);
   if ('leasedBy' in leased) return { kind: 'leased-elsewhere', lease: leased };
   using _heartbeat = keepLease(deps, leased);
   let wasSent = false;
   let desired: DesiredOrder | undefined;
   try {
-    const wasPushed = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
-    // What another run has noted since is that run's to count.
-    const isCountedElsewhere = wasPushed && deps.policy.removals === 'approved';
-    // Nothing is remembered of an order that another process deleted at the service, so it looks like a new one.
-    const mayBeDeleted = leased.isNew && deps.deletes === 'send';
-    if (isCountedElsewhere) desired = undefined;
-    else desired = wasPushed || mayBeDeleted ? await deps.readAgain(code) : given;
-    if (!desired || isUnchanged(desired, leased.link, deps.policy)) {
+    desired = await newest(deps, leased, given, readAt);
+    const nothing = whyNothing(deps, leased, desired);
+    if (!desired || nothing) {
       await deps.store.release(leased, { wasSent });
-      return { kind: 'ended', counts: desired ? { orders_unchanged: 1 } : {} };
+      return { kind: 'ended', counts: nothing ? { [nothing]: 1 } : {} };
     }
-    if (desired.prepared.order.deletedAt && (deps.deletes === 'off' || leased.isNew)) {
-      await deps.store.release(leased, { wasSent });
-      return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
-    }
-    if (desired.prepared.order.deletedAt && !mayRemove(deps.policy, leased, 1))
-      return await noteDeletion(deps, leased, desired);
-    wasSent = true;
-    const requests = deps.service.ofRecord({ hasFailedBefore: leased.link.failures > 0 });
-    if (desired.prepared.order.deletedAt) return await removeOrder({ ...deps, requests }, leased, desired);
     const attempt = newAttempt(desired, leased);
-    return await upsertOrder({ ...deps, requests }, leased, attempt, {
-      forgetsSentAgain: isSecondLook(leased.link, readAt),
-    });
+    const isDeleted = desired.prepared.order.deletedAt !== undefined;
+    if (isDeleted && !mayRemove(deps.policy, leased, 1)) return await noteDeletion(deps, attempt);
+    wasSent = true;
+    const sending = { ...deps, requests: deps.service.ofRecord({ hasFailedBefore: leased.link.failures > 0 }) };
+    if (isDeleted) return await removeOrder(sending, attempt);
+    return await upsertOrder(sending, attempt, { forgetsSentAgain: isSecondLook(leased.link, readAt) });
   } catch (error) {
     if (desired && isOfThisOrder(error)) return failUnexpectedly(deps, leased, desired, error);
     // Ignore a release that fails: it is repeated, and at last the lease runs out by itself.
@@ -114,34 +103,56 @@ export async function pushOrder(deps: PushDeps, given: DesiredOrder, readAt: Dat
   }
 }
 
+/** Step 2. @returns undefined where nothing is left to do for this push. */
+async function newest(
+  deps: PushDeps,
+  leased: LeasedOrder,
+  given: DesiredOrder,
+  readAt: Date,
+): Promise<DesiredOrder | undefined> {
+  const wasPushed = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
+  // What another run has noted since is that run's to count.
+  if (wasPushed && deps.policy.removals === 'approved') return undefined;
+  // Nothing is remembered of an order that another process deleted at the service, so it looks like a new one.
+  const mayBeDeleted = leased.isNew && deps.deletes === 'send';
+  return wasPushed || mayBeDeleted ? deps.readAgain(leased.orderCode) : given;
+}
+
+/** Step 3: what the order counts as where nothing is to be sent. */
+function whyNothing({ policy, deletes }: PushDeps, leased: LeasedOrder, desired: DesiredOrder | undefined) {
+  if (!desired) return undefined;
+  if (isUnchanged(desired, leased.link, policy)) return 'orders_unchanged';
+  const isKept = isIgnored(desired, leased.isNew ? undefined : leased.link, deletes);
+  return isKept ? 'orders_deleted_kept' : undefined;
+}
+
 /** Steps 4 to 8. */
 async function upsertOrder(
   deps: OrderDeps,
-  leased: LeasedOrder,
   attempt: PushAttempt,
   { forgetsSentAgain }: { forgetsSentAgain: boolean },
 ): Promise<PushOutcome> {
+  const { leased } = attempt;
   for (;;) {
-    const posted = await postOrder(deps, attempt.desired, leased);
+    const posted = await postOrder(deps, attempt);
     if (posted.kind !== 'accepted') {
       failOrder(attempt, posted.reason, posted.failure);
       count(attempt, 'orders_failed');
-      return record(deps, leased, attempt, undefined);
+      return endAttempt(deps, attempt);
     }
 
-    const diff = difference(deps, leased, attempt, posted);
+    const diff = difference(deps, attempt, posted);
     if (!(await deps.store.saveLines(leased, { lines: diff.links, dropLinks: diff.dropLinks })))
       return lost(deps, leased);
     for (const lineCode of diff.dropLinks) attempt.links.delete(lineCode);
     for (const link of diff.links) attempt.links.set(link.lineCode, link);
     count(attempt, 'sub_orders_added', diff.found);
 
-    const push = { deps, leased, attempt, order: posted.detail };
-    if ((await applySubOrders(push, diff)) === 'again') continue;
-    if (forgetsSentAgain) forgetSentAgain(leased, attempt);
+    if ((await applySubOrders({ deps, attempt, order: posted.detail }, diff)) === 'again') continue;
+    if (forgetsSentAgain) forgetSentAgain(attempt);
     if (posted.notCleared.length > 0) failOrder(attempt, notClearedReason(posted.notCleared), 'permanent');
     count(attempt, 'orders_pushed');
-    return record(deps, leased, attempt, posted);
+    return endAttempt(deps, attempt, recordOf(deps, attempt, posted));
   }
 }
 
@@ -149,8 +160,9 @@ async function upsertOrder(
  * What to send about the sub-orders. Lines that wait, that cannot be read or that failed keep theirs unchanged. Removals wait
  * for the last batch of the run, which may hold them back (promise 6) until the lines are back or `--allow-removals` is given.
  */
-function difference(deps: PushDeps, leased: LeasedOrder, attempt: PushAttempt, { detail }: Accepted): SubOrderDiff {
-  const { prepared } = attempt.desired;
+function difference({ policy }: PushDeps, attempt: PushAttempt, { detail }: Accepted): SubOrderDiff {
+  const { leased, desired } = attempt;
+  const { prepared } = desired;
   attempt.reasons = [];
   const untouched = new Set([...prepared.waiting, ...prepared.faulty].map((line) => line.lineCode));
   for (const lineCode of attempt.failedLines.keys()) untouched.add(lineCode);
@@ -160,7 +172,7 @@ function difference(deps: PushDeps, leased: LeasedOrder, attempt: PushAttempt, {
   });
   const isEmptied = emptiesOrder(prepared);
   const removals = diff.remove.length;
-  const isAllowed = deps.policy.removals === 'all' || (!isEmptied && mayRemove(deps.policy, leased, removals));
+  const isAllowed = policy.removals === 'all' || (!isEmptied && mayRemove(policy, leased, removals));
   attempt.removalsWanted = isAllowed ? 0 : removals;
   attempt.removalsHeld = attempt.removalsWanted > 0 && (isEmptied || leased.link.removalsHeld);
   if (attempt.removalsHeld) attempt.reasons = [keptReason(removals, { isEmptied })];
@@ -175,22 +187,11 @@ const mayRemove = ({ removals }: PushPolicy, { link }: LeasedOrder, wanted: numb
   removals === 'all' || (removals === 'approved' && !link.removalsHeld && wanted <= link.removalsWanted);
 
 /** The second look for a double has taken place: no third one is needed, unless a double could not be removed. */
-function forgetSentAgain({ lines }: LeasedOrder, attempt: PushAttempt): void {
-  for (const { lineCode, subOrderId, wasSentAgain } of lines) {
+function forgetSentAgain(attempt: PushAttempt): void {
+  for (const { lineCode, subOrderId, wasSentAgain } of attempt.leased.lines) {
     const link = attempt.failedLines.has(lineCode) ? undefined : attempt.links.get(lineCode);
     if (link && wasSentAgain && subOrderId !== null) setLink(attempt, { ...link, wasSentAgain: false });
   }
-}
-
-async function record(
-  deps: PushDeps,
-  leased: LeasedOrder,
-  attempt: PushAttempt,
-  accepted: Accepted | undefined,
-): Promise<PushOutcome> {
-  if (attempt.failedLines.size > 0) attempt.counts.lines_failed = attempt.failedLines.size;
-  if (!(await deps.store.record(leased, recordOf(deps, attempt, leased, accepted)))) return lost(deps, leased);
-  return { kind: 'ended', counts: attempt.counts };
 }
 
 /**

@@ -1,14 +1,15 @@
-import type { LeasedOrder } from '../warehouse/order-store.ts';
 import { deleteOrder } from './delete-order.ts';
-import type { DesiredOrder } from './desired-order.ts';
-import { count, failOrder, lost, newAttempt, recordOf } from './push-attempt.ts';
+import { count, endAttempt, failOrder, lost, type PushAttempt, recordOf } from './push-attempt.ts';
 import type { OrderDeps, PushDeps, PushOutcome } from './push-order.ts';
 
+/** Nothing of an order that the shop has deleted waits or fails. */
+const nothingLeft = { userGradeCode: undefined, waiting: [], deadLetters: [] };
+
 /** Deletes an order at the service that the shop has deleted, and records the outcome. */
-export async function removeOrder(deps: OrderDeps, leased: LeasedOrder, desired: DesiredOrder): Promise<PushOutcome> {
-  const deletion = await deleteOrder(deps, leased);
-  const attempt = newAttempt(desired, leased);
+export async function removeOrder(deps: OrderDeps, attempt: PushAttempt): Promise<PushOutcome> {
+  const { leased } = attempt;
   const order = { order: leased.orderCode, orderId: leased.link.orderId };
+  const deletion = await deleteOrder(deps, leased);
   switch (deletion.kind) {
     case 'deleted':
       deps.log.info(order, 'deleted the order at the service, as the shop did');
@@ -17,19 +18,15 @@ export async function removeOrder(deps: OrderDeps, leased: LeasedOrder, desired:
       return { kind: 'ended', counts: {} };
     case 'lost':
       return lost(deps, leased);
-    case 'kept': {
-      // No run tries again until the shop changes the order. Nothing of it waits or fails any more.
+    case 'kept':
+      // No run tries again until the shop changes the order.
       deps.log.warn(order, `did not delete an order that the shop deleted: ${deletion.reason}`);
-      const record = recordOf(deps, attempt, leased, undefined);
-      const kept = { ...record, userGradeCode: undefined, waiting: [], deadLetters: [] };
-      if (!(await deps.store.record(leased, kept))) return lost(deps, leased);
-      return { kind: 'ended', counts: { orders_deleted_kept: 1 } };
-    }
+      count(attempt, 'orders_deleted_kept');
+      return endAttempt(deps, attempt, { ...recordOf(deps, attempt), ...nothingLeft });
     case 'failed':
       failOrder(attempt, deletion.reason, deletion.failure);
       count(attempt, 'orders_failed');
-      if (!(await deps.store.record(leased, recordOf(deps, attempt, leased, undefined)))) return lost(deps, leased);
-      return { kind: 'ended', counts: attempt.counts };
+      return endAttempt(deps, attempt);
     default:
       return deletion satisfies never;
   }
@@ -39,15 +36,12 @@ export async function removeOrder(deps: OrderDeps, leased: LeasedOrder, desired:
  * Takes note that the order is to be deleted, for the last batch of the run; what is held back stays held back. The fingerprint
  * is forgotten, so that an order that returns is pushed.
  */
-export async function noteDeletion(deps: PushDeps, leased: LeasedOrder, desired: DesiredOrder): Promise<PushOutcome> {
+export async function noteDeletion(deps: PushDeps, attempt: PushAttempt): Promise<PushOutcome> {
+  const { leased } = attempt;
   if (leased.link.removalsHeld) {
     await deps.store.release(leased, { wasSent: false });
     return { kind: 'ended', counts: { orders_failed: 1 } };
   }
-  const attempt = newAttempt(desired, leased);
   attempt.removalsWanted = 1;
-  const record = recordOf(deps, attempt, leased, undefined);
-  const noted = { ...record, fingerprint: null, userGradeCode: undefined, waiting: [], deadLetters: [] };
-  if (!(await deps.store.record(leased, noted))) return lost(deps, leased);
-  return { kind: 'ended', counts: {} };
+  return endAttempt(deps, attempt, { ...recordOf(deps, attempt), ...nothingLeft, fingerprint: null });
 }
