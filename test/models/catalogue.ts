@@ -1,6 +1,8 @@
 /** What is explored of each protocol, and the defects that are put back. Used by the test and by `npm run models`. */
-import { type Explored, explore } from './check.ts';
+import { type Explored, explore, type Model } from './check.ts';
+import { type FeedDesign, type FeedScenario, feedModel } from './feed.ts';
 import { type OrderDesign, type OrderScenario, orderModel } from './orders.ts';
+import { type RemovalDesign, type RemovalScenario, removalModel } from './removals.ts';
 import { type ReviewDesign, type ReviewScenario, reviewModel } from './reviews.ts';
 
 export type Exploration = { name: string; run(): Explored<unknown> };
@@ -194,31 +196,220 @@ const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: s
   ['leavesOutJustNow', 'a review or its change is listed later than the overlap', '12, the design'],
 ];
 
+const removalScenarios = {
+  'lines vanish, and return without a date': {
+    kinds: ['sync'],
+    changes: [
+      { to: 2, isDated: true },
+      { to: 3, isDated: false },
+    ],
+    changesAtMost: 3,
+    workers: 1,
+    mayAllow: true,
+  },
+  'more lines vanish once some were counted': {
+    kinds: ['sync'],
+    changes: [
+      { to: 2, isDated: true },
+      { to: 1, isDated: true },
+    ],
+    changesAtMost: 2,
+  },
+  'an order loses line after line': {
+    kinds: ['sync'],
+    changes: ([2, 1, 0, 3] as const).map((to) => ({ to, isDated: true, of: 0 })),
+    changesAtMost: 4,
+    workers: 1,
+    mayAllow: true,
+  },
+  'runs are lost, and pushes end in errors': {
+    kinds: ['sync'],
+    changes: [{ to: 2, isDated: true }],
+    changesAtMost: 2,
+    faults: ['lost run', 'repeated step', 'error'],
+    faultsAtMost: 2,
+    workers: 1,
+  },
+  'a run is lost beside another': {
+    kinds: ['sync'],
+    changes: [{ to: 2, isDated: true }],
+    changesAtMost: 2,
+    faults: ['lost run'],
+    faultsAtMost: 1,
+  },
+  'deleted orders vanish and return': {
+    kinds: ['sync'],
+    changes: (['deleted', 'gone', 3] as const).map((to) => ({ to, isDated: true })),
+    changesAtMost: 4,
+    workers: 1,
+    mayAllow: true,
+  },
+  'orders are deleted while two runs go on': {
+    kinds: ['sync'],
+    changes: (['deleted', 3] as const).map((to) => ({ to, isDated: true })),
+    changesAtMost: 2,
+    mayAllow: true,
+  },
+  'orders and lines vanish, and a rescan finds it': {
+    kinds: ['rescan'],
+    changes: (['gone', 3, 2] as const).map((to) => ({ to, isDated: false })),
+    changesAtMost: 3,
+    workers: 1,
+    days: 2,
+    mayAllow: true,
+  },
+  'an order vanishes while a sync pushes it': {
+    kinds: ['rescan', 'sync'],
+    changes: [
+      { to: 'gone', isDated: false },
+      { to: 2, isDated: true },
+    ],
+    changesAtMost: 2,
+    days: 1,
+  },
+} satisfies Record<string, RemovalScenario>;
+
+const removalReverts: [keyof RemovalDesign, keyof typeof removalScenarios, issue: string][] = [
+  ['countsBeforeRemoving', 'runs are lost, and pushes end in errors', '11, 15'],
+  ['removesOnlyWhatWasCounted', 'more lines vanish once some were counted', '11, 15'],
+  ['leavesOutPushedSince', 'more lines vanish once some were counted', 'found by this model'],
+  ['heldIsNotApproved', 'a run is lost beside another', 'found by this model'],
+  ['countsOnlyOwn', 'a run is lost beside another', 'the design'],
+  ['remembersRemovals', 'runs are lost, and pushes end in errors', 'the design'],
+  ['heldStaysHeld', 'more lines vanish once some were counted', 'the design'],
+  ['holdOutlastsPush', 'more lines vanish once some were counted', 'found by this model'],
+  ['errorKeepsHold', 'runs are lost, and pushes end in errors', 'found by this model'],
+  ['vanishedIsNotHeld', 'deleted orders vanish and return', 'found by this model'],
+  ['keepsEmptiedOrder', 'an order loses line after line', 'the design'],
+  ['readsBeforeRemoving', 'runs are lost, and pushes end in errors', 'the design'],
+  ['readsHeldAgain', 'deleted orders vanish and return', 'the design'],
+  ['countsAbsentTogether', 'orders and lines vanish, and a rescan finds it', 'the design'],
+  ['waitsADay', 'orders and lines vanish, and a rescan finds it', 'the design'],
+  ['returnEndsAbsence', 'an order vanishes while a sync pushes it', 'the design'],
+  ['asksShopBeforeDeleting', 'orders and lines vanish, and a rescan finds it', 'the design'],
+];
+
+const feedScenarios = {
+  'two runs read at once': { kinds: ['sync'], ticks: 1, changes: 2 },
+  'a change is committed late': {
+    kinds: ['sync'],
+    ticks: 2,
+    changes: 2,
+    faults: ['late commit'],
+    faultsAtMost: 1,
+    workers: 1,
+  },
+  'a change is committed late while two runs read': {
+    kinds: ['sync'],
+    ticks: 1,
+    changes: 1,
+    faults: ['late commit'],
+    faultsAtMost: 1,
+  },
+  'runs are lost, and steps fail': {
+    kinds: ['sync'],
+    ticks: 1,
+    changes: 2,
+    faults: ['lost run', 'failed step'],
+    faultsAtMost: 2,
+    workers: 1,
+  },
+  'the first walk is interrupted': {
+    kinds: ['sync'],
+    isFirst: true,
+    ticks: 2,
+    changes: 1,
+    faults: ['lost run', 'failed step'],
+    faultsAtMost: 2,
+    workers: 1,
+  },
+  'two runs share the first walk': {
+    kinds: ['sync'],
+    isFirst: true,
+    ticks: 1,
+    changes: 1,
+    faults: ['lost run'],
+    faultsAtMost: 1,
+  },
+  'the clock of the shop is set back': {
+    kinds: ['sync'],
+    ticks: 3,
+    changes: 2,
+    faults: ['clock'],
+    faultsAtMost: 1,
+    workers: 1,
+  },
+  'the clock of the shop is set back, and a run is lost': {
+    kinds: ['sync'],
+    ticks: 3,
+    changes: 1,
+    faults: ['clock', 'lost run'],
+    faultsAtMost: 2,
+    workers: 1,
+  },
+  'an order is dated ahead': {
+    kinds: ['sync'],
+    ticks: 3,
+    changes: 2,
+    faults: ['future'],
+    faultsAtMost: 1,
+    workers: 1,
+  },
+  'one order can never be pushed': { kinds: ['sync'], ticks: 1, changes: 2, failing: 0, workers: 1 },
+  'changes without a date, and orders that vanish and return': {
+    kinds: ['sync', 'rescan'],
+    ticks: 0,
+    changes: 1,
+    faults: ['undated', 'gone'],
+    faultsAtMost: 2,
+    workers: 1,
+  },
+  'an order vanishes and returns beside two runs': {
+    kinds: ['sync', 'rescan'],
+    ticks: 0,
+    changes: 1,
+    faults: ['gone'],
+    faultsAtMost: 1,
+  },
+} satisfies Record<string, FeedScenario>;
+
+const feedReverts: [keyof FeedDesign, keyof typeof feedScenarios, issue: string][] = [
+  ['readsLookback', 'a change is committed late', 'the design'],
+  ['savesAfterPush', 'two runs share the first walk', 'the design'],
+  ['failureHoldsCursor', 'the first walk is interrupted', 'the design'],
+  ['failureDelaysNothingElse', 'one order can never be pushed', 'the design'],
+  ['distrustsCursorOfFuture', 'the clock of the shop is set back', 'the design'],
+  ['readToIsPlanned', 'the clock of the shop is set back', 'the design'],
+  ['positionHasCode', 'two runs read at once', 'the design'],
+  ['walkEndsWhereItBegan', 'the first walk is interrupted', 'the design'],
+  ['readsChangesOfWalk', 'two runs share the first walk', 'the design'],
+  ['rescanCompares', 'changes without a date, and orders that vanish and return', 'the design'],
+  ['forgetsDeleted', 'changes without a date, and orders that vanish and return', 'the design'],
+];
+
+/** A protocol from its scenarios, and the parts of its design that are taken away in one of them. */
+function protocolOf<State, Event, Scenario, Design, Name extends string>(
+  name: string,
+  model: (scenario: Scenario, changed?: Partial<Design>) => Model<State, Event>,
+  scenarios: Record<Name, NoInfer<Scenario>>,
+  reverts: readonly [part: keyof NoInfer<Design> & string, scenario: NoInfer<Name>, issue: string][],
+): Protocol {
+  const all = Object.entries<Scenario>(scenarios);
+  return {
+    name,
+    probes: Object.keys(model(all[0]?.[1] as Scenario).probes),
+    scenarios: all.map(([of, scenario]) => ({ name: of, run: () => explore(model(scenario)) })),
+    reverts: reverts.map(([part, of, issue]) => ({
+      name: `without ${part}, ${of}`,
+      issue,
+      run: () => explore(model(scenarios[of], { [part]: false } as Partial<Design>)),
+    })),
+  };
+}
+
 export const protocols: readonly Protocol[] = [
-  {
-    name: 'one line, never twice',
-    probes: Object.keys(orderModel(orderScenarios['two sizes of one product']).probes),
-    scenarios: Object.entries(orderScenarios).map(([name, scenario]) => ({
-      name,
-      run: () => explore(orderModel(scenario)),
-    })),
-    reverts: orderReverts.map(([part, scenario, issue]) => ({
-      name: `without ${part}, ${scenario}`,
-      issue,
-      run: () => explore(orderModel(orderScenarios[scenario], { [part]: false })),
-    })),
-  },
-  {
-    name: 'watermark, coverage, reconcile',
-    probes: Object.keys(reviewModel(reviewScenarios['the first sync']).probes),
-    scenarios: Object.entries(reviewScenarios).map(([name, scenario]) => ({
-      name,
-      run: () => explore(reviewModel(scenario)),
-    })),
-    reverts: reviewReverts.map(([part, scenario, issue]) => ({
-      name: `without ${part}, ${scenario}`,
-      issue,
-      run: () => explore(reviewModel(reviewScenarios[scenario], { [part]: false })),
-    })),
-  },
+  protocolOf('one line, never twice', orderModel, orderScenarios, orderReverts),
+  protocolOf('nothing destroyed unasked', removalModel, removalScenarios, removalReverts),
+  protocolOf('the cursor follows the feed', feedModel, feedScenarios, feedReverts),
+  protocolOf('watermark, coverage, reconcile', reviewModel, reviewScenarios, reviewReverts),
 ];
