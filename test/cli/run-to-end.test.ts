@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openAlarm } from '../../src/base/alarm.ts';
-import { follow } from '../../src/cli/ui/run-to-end.ts';
+import { follow, runToEnd } from '../../src/cli/ui/run-to-end.ts';
 import type { JobProgress } from '../../src/queue/index.ts';
+import { openOrderWorld } from '../harness/order-world.ts';
 
 const hourMs = 3_600_000;
 const progress = { update: () => {}, wait: () => {}, stop: () => {} };
@@ -24,9 +26,17 @@ test('a command looks at its run at once when the run has ended in its own proce
   for (const when of ['while it asks', 'while it waits']) {
     const alarm = openAlarm();
     const queues = queueOf(() => (when === 'while it asks' ? alarm.ring() : setImmediate(alarm.ring)));
-    const following = { progress, signal: new AbortController().signal, alarm };
-    expect([when, await follow({ queues } as never, 'run', following, hourMs)]).toEqual([when, report]);
+    const following = { progress, signal: new AbortController().signal, alarm, everyMs: hourMs };
+    expect([when, await follow({ queues } as never, 'run', following)]).toEqual([when, report]);
   }
+});
+
+test('a command that looks at its run once an hour ends when the run ends', async () => {
+  await using world = await openOrderWorld();
+  const app = await world.openApp();
+  const following = { progress, signal: new AbortController().signal, everyMs: hourMs };
+  const run = { job: syncOrders, payload: { allowRemovals: false } };
+  expect(await runToEnd(app, run, following)).toMatchObject({ outcome: 'done' });
 });
 
 test('an alarm that has rung ends one wait, not the waits after it', async () => {

@@ -185,6 +185,17 @@ test('removals that were held back stay so when one of the orders changes alone,
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test('what is left of removals that were held back stays held back, however few they are by then', async () => {
+  const world = await orderWorld(60);
+  await world.shop(`create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`);
+  await world.sync();
+  await world.shop(`insert into l select * from kept where order_code <> 'O1'; ${touch}`);
+  await world.sync();
+  await world.sync();
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+});
+
 test('one run with --allow-removals reads all orders whose removals were held back, a batch at a time', async () => {
   const world = await orderWorld(1);
   await world.warehouse(`insert into sync.order_links (order_code, order_id, pushed_at, removals_held, removals_wanted, failures)

@@ -45,6 +45,26 @@ test('a warehouse that was used with one service does not count its orders as pu
   expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
 });
 
+test('a warehouse of reviews alone belongs to the service that has them', async () => {
+  world = await openOrderWorld();
+  const review = 'insert into reference_service.reviews (created_at, updated_at) values ($1, $1)';
+  await world.atService(review, ['2026-01-02T10:00:00Z']);
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  // Until now through a proxy at another port.
+  const moved = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
+  expect(await runCli(['sync', 'reviews'], moved)).toMatchObject({ status: 0 });
+
+  const databaseUrl = await createDatabase('service');
+  const other = await startReferenceService({ databaseUrl });
+  try {
+    await query(databaseUrl, review, ['2026-01-03T10:00:00Z']);
+    const end = await runCli(['sync', 'reviews'], { ...world.environment, REVIEW_API_BASE_URL: other.url });
+    expect(end.stderr).toContain('belongs to another review service');
+  } finally {
+    await other.close();
+  }
+});
+
 test('a service that moved to another address is the same one', async () => {
   await pushedWorld();
   // Until now through a proxy at another port.

@@ -42,6 +42,8 @@ export type Following = {
   note?: (runId: string) => Promise<string>;
   /** Rings when a run has ended in this process. */
   alarm?: Alarm;
+  /** How often to look at the run, in milliseconds, where no alarm rings. */
+  everyMs?: number;
 };
 
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
@@ -51,8 +53,7 @@ const queueTimeoutMs = 120_000;
 export async function follow(
   app: Pick<App, 'queues' | 'warehouse'>,
   runId: string,
-  { progress, signal, note, alarm = openAlarm() }: Following,
-  everyMs = pollMs,
+  { progress, signal, note, alarm = openAlarm(), everyMs = pollMs }: Following,
 ): Promise<RunReport> {
   const onQueueError = showQueueError(progress);
   let respondedAtMs = performance.now();
