@@ -181,7 +181,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a run removes what another run has noted since it counted',
     file: 'src/orders/push-order.ts',
-    find: "const isCountedElsewhere = isStale && deps.policy.removals === 'approved';",
+    find: "const isCountedElsewhere = wasPushed && deps.policy.removals === 'approved';",
     replace: 'const isCountedElsewhere = false;',
     tests: [`${orders('removals')} > a run that waits for an order removes only`],
   },
@@ -217,7 +217,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the contact rule goes by the clock of this machine alone',
     file: 'src/orders/push-slice.ts',
-    find: 'now: () => new Date(Math.max(deps.now().getTime(), readAt.getTime())),',
+    find: 'now: ageClock(deps.now, readAt),',
     replace: 'now: deps.now,',
     tests: [`${orders('contact')} > an old order does not become young`],
   },
