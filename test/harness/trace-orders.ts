@@ -1,6 +1,7 @@
 import { desiredOrder } from '../../src/orders/desired-order.ts';
 import type { SubOrderContent } from '../../src/orders/order-body.ts';
 import { prepareOrder } from '../../src/orders/prepare-order.ts';
+import { emptiesOrder } from '../../src/orders/removal-guard.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { expectExplained } from '../models/explain.ts';
 import { judgeOrder, type OrderRecording, type RecordedEvent, type RecordedRow } from '../models/order-trace.ts';
@@ -25,6 +26,7 @@ type OrderRow = {
   lease_owner: string | null;
   lines_unsure: boolean;
   removals_wanted: number;
+  removals_held: boolean;
   retry_at: string | null;
   pushed_at: string | null;
 };
@@ -40,13 +42,13 @@ type SubRow = { code: string; order_id: number; id: number | null; content: SubO
 type Cursor = { position: { at: string; code?: string } };
 type Snapshot = { orders: OrderRow[]; links: LinkRow[]; subs: SubRow[]; cursor: Cursor | undefined };
 /** An order as the shop has it at a moment. */
-type ShopOrder = { version: Version; fingerprint: string; waits: boolean; updatedAt: string };
+type ShopOrder = { version: Version; fingerprint: string; waits: boolean; isEmptied: boolean; updatedAt: string };
 type ShopState = Record<string, ShopOrder>;
 
 const tables = {
   'sync.order_links': [
     ...['order_code', 'order_id', 'fingerprint', 'lease_owner', 'lines_unsure', 'removals_wanted', 'retry_at'],
-    'pushed_at',
+    ...['pushed_at', 'removals_held'],
   ],
   'sync.sub_order_links': ['order_code', 'line_code', 'sub_order_id', 'content', 'ids_before', 'was_sent_again'],
   'sync.cursors': ['flow', 'position'],
@@ -72,7 +74,9 @@ export async function recordOrderTrace(urls: Urls): Promise<OrderTrace> {
         const lines = prepared.lines.map(({ lineCode, content }) => [lineCode, formatContent(content)]);
         const version = deletedAt ? ('deleted' as const) : Object.fromEntries(lines);
         const waits = prepared.waiting.length > 0;
-        return [[code, { version, fingerprint, waits, updatedAt: dates.get(code) ?? '' } satisfies ShopOrder]];
+        const isEmptied = !deletedAt && emptiesOrder(prepared);
+        const updatedAt = dates.get(code) ?? '';
+        return [[code, { version, fingerprint, waits, isEmptied, updatedAt } satisfies ShopOrder]];
       }),
     );
   };
@@ -159,6 +163,7 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
     isUnsure: row.lines_unsure,
     isRetryDue: row.retry_at !== null,
     removalsWanted: row.removals_wanted,
+    isHeld: row.removals_held,
   });
   const tokenNames = new Map<string | null, string>();
   const tokenOf = (token: string | null) => {
@@ -233,6 +238,7 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
     versions: versions.map(({ version }) => version),
     fingerprints: versions.map(({ fingerprint }) => nameOf(fingerprint)),
     waits: versions.map(({ waits }) => waits),
+    isEmptied: versions.map(({ isEmptied }) => isEmptied),
     begin: recorded,
     events,
   };
@@ -263,6 +269,8 @@ function orderEvent(
       : { kind: 'forget', token, links };
   }
   const before = old?.lease_owner ?? null;
+  if (old && !old.removals_held && now.removals_held && now.pushed_at === old.pushed_at)
+    return { kind: 'hold', row: rowOf(now) };
   if (now.lease_owner !== null && now.lease_owner !== before)
     return { kind: 'lease', token: tokenOf(now.lease_owner), row: rowOf(now), links };
   const isPushed = now.pushed_at !== null && (!old?.pushed_at || Date.parse(now.pushed_at) > Date.parse(old.pushed_at));

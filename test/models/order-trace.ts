@@ -15,12 +15,13 @@ import {
 } from './orders.ts';
 
 /** What sync.order_links holds of the order, as far as the model has it. */
-export type RecordedRow = Pick<OrderState['row'], 'pushed' | 'isUnsure' | 'isRetryDue' | 'removalsWanted'>;
+export type RecordedRow = Pick<OrderState['row'], 'pushed' | 'isUnsure' | 'isRetryDue' | 'removalsWanted' | 'isHeld'>;
 
 /** `token`: of the lease that the statement was allowed by. `links`: all of the order's afterwards. */
 export type RecordedEvent =
   | { kind: 'shop'; version: number }
   | { kind: 'cursor'; upTo: number }
+  | { kind: 'hold'; row: RecordedRow }
   | { kind: 'lease' | 'record'; token: string; row: RecordedRow; links: Link[] }
   /** `row` is undefined where the order is forgotten. */
   | { kind: 'return'; token: string; row: RecordedRow | undefined }
@@ -34,6 +35,7 @@ export type OrderRecording = {
   versions: readonly Version[];
   fingerprints: readonly string[];
   waits: readonly boolean[];
+  isEmptied: readonly boolean[];
   begin: {
     row: RecordedRow | undefined;
     links: Link[];
@@ -52,17 +54,18 @@ export function judgeOrder(recording: OrderRecording): Explanation<OrderState, R
 }
 
 function judgeWith(
-  { versions, fingerprints, waits, begin, events }: OrderRecording,
+  { versions, fingerprints, waits, isEmptied, begin, events }: OrderRecording,
   workers: readonly WorkerName[],
 ): Explanation<OrderState, RecordedEvent> {
   const { row, links, subs, hasOrder, cursor, isLeased } = begin;
-  const none: RecordedRow = { pushed: null, isUnsure: false, isRetryDue: false, removalsWanted: 0 };
+  const none: RecordedRow = { pushed: null, isUnsure: false, isRetryDue: false, removalsWanted: 0, isHeld: false };
   const model = orderModel({
     versions,
     faults: Number.MAX_SAFE_INTEGER,
     traced: {
       fingerprints,
       waits,
+      isEmptied,
       workers,
       begin: {
         service: { hasOrder, subs, nextId: Math.max(0, ...subs.map((sub) => sub.id)) + 1 },
@@ -92,6 +95,8 @@ function matches(
       return given(observed.kind === 'shop' && state.shop === recorded.version);
     case 'cursor':
       return given(observed.kind === 'cursor' && state.row.cursor === recorded.upTo);
+    case 'hold':
+      return given(observed.kind === 'hold' && isRow(state, recorded.row));
     case 'post':
     case 'delete order':
       return given(observed.kind === recorded.kind);
@@ -139,7 +144,8 @@ const isRow = ({ row }: OrderState, recorded: RecordedRow | undefined): boolean 
       row.pushed === recorded.pushed &&
       row.isUnsure === recorded.isUnsure &&
       row.isRetryDue === recorded.isRetryDue &&
-      row.removalsWanted === recorded.removalsWanted;
+      row.removalsWanted === recorded.removalsWanted &&
+      row.isHeld === recorded.isHeld;
 
 const sorted = (links: readonly Link[]): Link[] =>
   links

@@ -84,6 +84,8 @@ export type OrderScenario = {
     fingerprints: readonly string[];
     /** Whether lines of the version wait for a product id: they stay as unsure as they were. */
     waits: readonly boolean[];
+    /** Whether the version has no line at all: then its removals are held back at once. */
+    isEmptied: readonly boolean[];
     workers: readonly WorkerName[];
   };
 };
@@ -137,7 +139,7 @@ type Worker =
 
 /** What an observer records of an action. `holder`: whose lease the statement has checked. */
 export type OrderEvent =
-  | { kind: 'shop' | 'cursor' }
+  | { kind: 'shop' | 'cursor' | 'hold' }
   | { kind: 'lease' | 'return' | 'links' | 'record' | 'forget'; holder: WorkerName }
   | { kind: 'post' | 'delete order' }
   | { kind: 'request'; operation: Operation; status: 'done' | 'refused' | 'failed' };
@@ -159,8 +161,9 @@ export type OrderState = {
     pushed: string | null;
     isUnsure: boolean;
     isRetryDue: boolean;
-    /** Sub-orders that are to be removed, or 1 for the order. */
+    /** Sub-orders that are to be removed, or 1 for the order; and whether that is held back (only in recordings). */
     removalsWanted: number;
+    isHeld: boolean;
     cursor: number;
     isInLookback: boolean;
   };
@@ -224,6 +227,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       isUnsure: false,
       isRetryDue: false,
       removalsWanted: 0,
+      isHeld: false,
       cursor: -1,
       isInLookback: false,
     },
@@ -237,7 +241,11 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
   };
 
   /** The real difference between what a worker has seen at the service and what it wants there. */
-  function difference({ version, links, failed, isUnsure, isRemoving }: Attempt, seen: readonly Sub[], noted: number) {
+  function difference(
+    { version, links, failed, isUnsure, isRemoving }: Attempt,
+    seen: readonly Sub[],
+    noted: OrderState['row'],
+  ) {
     const blank = <T extends { content: object }>(one: T): T => ({ ...one, content: parseContent('S') });
     const isBlank = !design.matchesByContent;
     const lines = linesOf(versionAt(version)).filter((line) => !failed.includes(line.lineCode));
@@ -287,8 +295,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
   }
 
   /** As `mayRemove` in push-order.ts. @param noted what an earlier push took note of. */
-  const mayRemoveNow = ({ isRemoving }: Pick<Copy, 'isRemoving'>, noted: number, wanted: number): boolean =>
-    !design.removesOnlyWhatWasCounted || (isRemoving && wanted <= noted);
+  const mayRemoveNow = ({ isRemoving }: Pick<Copy, 'isRemoving'>, noted: OrderState['row'], wanted: number): boolean =>
+    !design.removesOnlyWhatWasCounted || (isRemoving && !noted.isHeld && wanted <= noted.removalsWanted);
 
   function next(state: OrderState): Step<OrderState, OrderEvent>[] {
     const steps: Step<OrderState, OrderEvent>[] = [];
@@ -310,6 +318,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       });
       if (scenario.commitsLate) fault('the shop changes the order, and commits it late', { dated: shop });
     }
+    if (traced && state.row.removalsWanted > 0 && !state.row.isHeld)
+      add('a run holds the removals back', { row: { ...state.row, isHeld: true } }, { kind: 'hold' });
     for (const name of traced?.workers ?? (['A', 'B'] as const)) workerSteps(state, name, add, fault);
     leaseSteps(state, add, fault);
     for (const request of state.air) {
@@ -398,6 +408,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           isRetryDue: isRetryDue && design.failedOrderIsRetried,
           isUnsure: (hasFailed || isStillUnsure) && design.distrustsLinesOfLostPush,
           removalsWanted: attempt.removalsWanted,
+          isHeld: attempt.removalsWanted > 0 && (row.isHeld || traced?.isEmptied[attempt.version] === true),
         },
         recorded: { last: attempt.version, newest: Math.max(attempt.version, state.recorded.newest) },
         links: recordedLinks,
@@ -469,7 +480,11 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           if (isSame) return;
         }
         const isDeleted = versionAt(worker.version) === 'deleted';
-        if (isDeleted && !mayRemoveNow(worker, row.removalsWanted, 1) && mayWrite) {
+        if (isDeleted && row.isHeld && isHolder) {
+          add(`${name} keeps the deletion held back`, { ...ended(worker), lease: givenBack, row: known }, as('return'));
+          return;
+        }
+        if (isDeleted && !mayRemoveNow(worker, row, 1) && mayWrite) {
           const noted = recorded({ ...worker, removalsWanted: 1 }, { hasFailed: false });
           const forgotten = { ...noted.row, pushed: null, isUnsure: row.isUnsure };
           add(`${name} notes that the order is to be deleted`, { ...noted, row: forgotten }, as('record'));
@@ -505,7 +520,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           lost(`${name} cannot write its links: the lease is lost`, worker);
           return;
         }
-        const { operations, links, gone, removalsWanted } = difference(worker, worker.seen, row.removalsWanted);
+        const { operations, links, gone, removalsWanted } = difference(worker, worker.seen, row);
         const now = [...worker.links.filter((link) => !gone.includes(link.line)), ...links];
         const all = now.filter((link, index) => now.findLastIndex((one) => one.line === link.line) === index);
         const applying: Worker = {

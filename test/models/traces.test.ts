@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Model } from './check.ts';
 import { expectExplained, explain } from './explain.ts';
-import { judgeOrder, type OrderRecording, type RecordedEvent } from './order-trace.ts';
+import { judgeOrder, type OrderRecording, type RecordedEvent, type RecordedRow } from './order-trace.ts';
 import type { Link } from './orders.ts';
 import { judgeReview, type RecordedEvent as RecordedReviewEvent, type ReviewRecording } from './review-trace.ts';
 
 describe('the order model judges recordings', () => {
-  const row = { pushed: null, isUnsure: false, isRetryDue: false, removalsWanted: 0 };
+  const row: RecordedRow = { pushed: null, isUnsure: false, isRetryDue: false, removalsWanted: 0, isHeld: false };
   const pending: Link = { line: 'a', id: null, content: 'S', before: [], wasSentAgain: false };
   const token = 'lease 1';
   const lease: RecordedEvent = { kind: 'lease', token, row, links: [] };
@@ -24,6 +24,7 @@ describe('the order model judges recordings', () => {
     versions: [{ a: 'S' }],
     fingerprints: ['fingerprint 1'],
     waits: [false],
+    isEmptied: [false],
     begin: { row: undefined, links: [], subs: [], hasOrder: false, cursor: -1, isLeased: false },
     events,
   });
@@ -71,6 +72,49 @@ describe('the order model judges recordings', () => {
       begin: { row: known, links: [old], subs: [{ id: 1, content: 'S' }], hasOrder: true, cursor: -1, isLeased: false },
     });
     expect(judged.rejected).toEqual(events[2]);
+  });
+
+  describe('of an order that has lost a line', () => {
+    const noted = { ...row, pushed: 'fingerprint 1', removalsWanted: 1 };
+    const held = { ...noted, isHeld: true };
+    const lost: Link = { ...pending, line: 'b', id: 2 };
+    const kept: Link = { ...pending, id: 1 };
+    const leased = (known: RecordedRow): RecordedEvent => ({ kind: 'lease', token, row: known, links: [kept, lost] });
+    const removed: RecordedEvent = { kind: 'remove', id: 2, status: 204 };
+    const hold: RecordedEvent = { kind: 'hold', row: held };
+    const recordedAs = (known: RecordedRow, links = [kept, lost]): RecordedEvent => ({
+      kind: 'record',
+      token,
+      row: known,
+      links,
+    });
+    const judgeAfter = (known: RecordedRow, ...events: RecordedEvent[]) =>
+      judgeOrder({
+        ...recording(events),
+        begin: {
+          row: known,
+          links: [kept, lost],
+          subs: [
+            { id: 1, content: 'S' },
+            { id: 2, content: 'S' },
+          ],
+          hasOrder: true,
+          cursor: -1,
+          isLeased: false,
+        },
+      }).rejected;
+
+    test('a last batch that removes what was counted is explained, and one that removes what is held back is rejected', () => {
+      const done = recordedAs({ ...noted, removalsWanted: 0 }, [kept]);
+      expect(judgeAfter(noted, cursor, leased(noted), post, removed, done)).toBeUndefined();
+      expect(judgeAfter(held, cursor, leased(held), post, removed)).toEqual(removed);
+    });
+
+    test('a push during which its order is held back keeps it so, and one that undoes that is rejected', () => {
+      const unheld = recordedAs(noted);
+      expect(judgeAfter(noted, cursor, leased(noted), post, hold, recordedAs(held))).toBeUndefined();
+      expect(judgeAfter(noted, cursor, leased(noted), post, hold, unheld)).toEqual(unheld);
+    });
   });
 });
 

@@ -275,7 +275,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/orders/sync-orders.ts',
     find: "instantOf(key.at) > instantOf(latest) ? { at: latest, code: '' } : key;",
     replace: 'key;',
-    tests: ['test/promises/feed-changes.test.ts', 'test/promises/cursor-waits.test.ts'],
+    tests: [`${orders('alone')} > an order that is dated ahead`],
   },
   // The check for another service.
   {

@@ -226,6 +226,15 @@ test('the cursor stays where it is when a step of the run has failed', async () 
   expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
 });
 
+test('an order that is dated ahead does not take the cursor beyond the clock of the shop', async () => {
+  const world = await orderWorld();
+  await world.shop(`${orders(3)}; update o set updated_at = now() + interval '2 days' where code = 'O2'`);
+  await world.sync();
+  const ofFuture = `select 1 as n from sync.cursors where (position ->> 'at')::timestamptz > clock_timestamp()`;
+  expect(await world.warehouse(ofFuture)).toEqual([]);
+  expect(await world.warehouse('select flow from sync.cursors')).toEqual([{ flow: 'orders' }]);
+});
+
 test('an order gets its member grade once the grade is linked, and again when the grade has a new id', async () => {
   const world = await orderWorld();
   await world.shop(

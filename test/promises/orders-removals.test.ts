@@ -15,9 +15,15 @@ afterEach(async () => {
   for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
 });
 
-/** Orders O1, O2 … that are pushed, with two lines each. @param second which of them have the second line. */
-async function orderWorld(orders: number, second = 'true'): Promise<OrderWorld> {
-  const world = await openOrderWorld();
+type Begin = {
+  /** Which of the orders have a second line; all without it. */
+  second?: string;
+  isTraced?: true;
+};
+
+/** Orders O1, O2 … that are pushed, with one or two lines each. */
+async function orderWorld(orders: number, { second = 'true', ...options }: Begin = {}): Promise<OrderWorld> {
+  const world = await openOrderWorld(options);
   open.push(world);
   await world.shop(`insert into o (code) select 'O' || n from generate_series(1, ${orders}) n;
     insert into l (order_code, line_code, product_id)
@@ -132,7 +138,7 @@ test('twenty removals of a run are always allowed, and beyond that one in a hund
 
 test('deletions and removed lines spread over many slices are counted together, and none is carried out unasked', async () => {
   const two = `right('O' || n, 2) in ('11', '22', '33', '44')`;
-  const world = await orderWorld(250, two);
+  const world = await orderWorld(250, { second: two });
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   const state = `select count(distinct o.id)::integer as orders, count(s.id)::integer as lines
     from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id`;
@@ -185,15 +191,36 @@ test('removals that were held back stay so when one of the orders changes alone,
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test('the order model explains what is held back, a push meanwhile, and what was taken back', async () => {
+  const world = await orderWorld(24, { isTraced: true });
+  await world.shop(
+    `create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`,
+  );
+  await world.sync();
+  await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
+  await world.sync();
+  await world.shop(
+    `insert into l select * from kept where order_code <> 'O2'; delete from l where order_code = 'O3'; ${touch}`,
+  );
+  await world.sync();
+  await world.shop(`delete from l where order_code = 'O4' and line_code = '2'; ${touch}`);
+  await world.sync();
+  await world.judge();
+  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['O2', 'O3']);
+  expect(await world.atService(subOrders)).toEqual([{ n: 47 }]);
+});
+
 test('what is left of removals that were held back stays held back, however few they are by then', async () => {
-  const world = await orderWorld(60);
-  await world.shop(`create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`);
+  const world = await orderWorld(24);
+  await world.shop(
+    `create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`,
+  );
   await world.sync();
   await world.shop(`insert into l select * from kept where order_code <> 'O1'; ${touch}`);
   await world.sync();
   await world.sync();
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
-  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 48 }]);
 });
 
 test('one run with --allow-removals reads all orders whose removals were held back, a batch at a time', async () => {
@@ -272,7 +299,7 @@ test('what another run has held back since it was counted is not removed', async
 });
 
 test('a push that began before its order was held back does not undo that', async () => {
-  const world = await orderWorld(1);
+  const world = await orderWorld(1, { isTraced: true });
   await world.shop(`delete from l where line_code = '2'`);
   await (await pushOf(world, 'mine', 'usual'))();
   const { warehouse } = await world.openApp();
@@ -282,6 +309,7 @@ test('a push that began before its order was held back does not undo that', asyn
   });
   await world.shop('update o set total_price = 7');
   await (await pushOf(world, 'other', 'usual'))();
+  await world.judge();
   expect(await world.warehouse(remembered)).toEqual([{ wanted: 1, isHeld: true, run: 'other' }]);
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1', reason: 'far more than usual' }]);
   await world.sync();
