@@ -133,6 +133,9 @@ async function upsertOrder(
   { forgetsSentAgain }: { forgetsSentAgain: boolean },
 ): Promise<PushOutcome> {
   const { leased } = attempt;
+  // Until the service has accepted the order, what is held back stays so.
+  attempt.removalsHeld = leased.link.removalsHeld;
+  if (attempt.removalsHeld) attempt.removalsWanted = leased.link.removalsWanted;
   for (;;) {
     const posted = await postOrder(deps, attempt);
     if (posted.kind !== 'accepted') {

@@ -345,3 +345,19 @@ test('removals stay held back, and are counted as such, when a later push of the
   await orderStore.recordError(leased, { fingerprint: 'any', failedPushes: 1, retryAfterMs: 1000, deadLetter });
   expect(await removalsHeld(warehouse.db)).toBe(30);
 });
+
+test('removals that were held back stay so when the service refuses the order or fails on it meanwhile', async () => {
+  for (const status of [422, 500]) {
+    const world = await orderWorld(30);
+    await world.shop(`delete from l where line_code = '2'; ${touch}`);
+    await world.sync();
+    world.serviceRule(({ form }): Fate => (form.get('code') === 'O1' ? { status } : 'pass'));
+    await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
+    await world.sync();
+    world.serviceRule(() => 'pass');
+    await world.timePasses('1 day');
+    await world.sync();
+    expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);
+    expect(await world.openDeadLetters()).toHaveLength(30);
+  }
+});
