@@ -2,6 +2,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { syncOrders as syncOrdersJob } from '../../jobs/sync-orders.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -29,7 +30,13 @@ async function pushedWorld(environment?: Record<string, string>): Promise<World>
   return world;
 }
 
-async function syncOrders(world: World, environment = {}): Promise<Record<string, number>> {
+async function syncOrders(world: World): Promise<Record<string, number>> {
+  const report = await world.run(syncOrdersJob);
+  expect(report).toMatchObject({ outcome: 'done' });
+  return report.counts;
+}
+
+async function byCommand(world: World, environment: Record<string, string>): Promise<Record<string, number>> {
   const end = await runCli(['sync', 'orders', '--json'], { ...world.environment, ...environment });
   expect(end).toMatchObject({ status: 0 });
   return JSON.parse(end.stdout).counts;
@@ -60,7 +67,7 @@ test('after the first push the service is as the shop, and an idle run reads and
   await world.warehouse(`update sync.cursors set position = jsonb_set(position, '{at}', to_jsonb(now()))
     where flow = 'orders'`);
   const before = world.service.requests()['POST /v1/orders'];
-  expect((await syncOrders(world, { ORDER_OVERLAP_MINUTES: '0' })).orders ?? 0).toBe(0);
+  expect((await byCommand(world, { ORDER_OVERLAP_MINUTES: '0' })).orders ?? 0).toBe(0);
   expect(world.service.requests()['POST /v1/orders']).toBe(before);
   expect(await world.warehouse('select * from sync.order_walk')).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { syncOrders as syncOrdersJob } from '../../jobs/sync-orders.ts';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/desired-order.ts';
 import { prepareOrder } from '../../src/orders/prepare-order.ts';
 import { pushOrder } from '../../src/orders/push-order.ts';
@@ -21,7 +22,8 @@ async function shopWorld(options: WorldOptions = {}): Promise<World> {
   return world;
 }
 
-const syncOrders = (world: World) => runCli(['sync', 'orders', '--json'], world.environment);
+const syncOrders = (world: World) => world.run(syncOrdersJob);
+const byCommand = (world: World) => runCli(['sync', 'orders', '--json'], world.environment);
 const orders = (from: number, to: number) => `
   insert into o (code) select 'O' || n from generate_series(${from}, ${to}) n;
   insert into l (order_code, line_code, product_id, price)
@@ -34,7 +36,7 @@ const writes = (world: World) =>
 test('two runs at once over the same orders add no sub-order twice', async () => {
   const world = await shopWorld();
   await world.shop(orders(1, 60));
-  const ends = await Promise.all([syncOrders(world), syncOrders(world), syncOrders(world)]);
+  const ends = await Promise.all([byCommand(world), byCommand(world), byCommand(world)]);
   expect(ends.map((end) => end.status)).toEqual([0, 0, 0]);
   expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
 });
@@ -54,7 +56,7 @@ test('a worker that read an order before another pushed a newer version does not
   const readAt = await warehouseNow(db);
   const [old] = await prepared(['R']);
   await world.shop(`update o set total_price = 77; update l set price = 77`);
-  expect((await syncOrders(world)).status).toBe(0);
+  expect((await syncOrders(world)).outcome).toBe('done');
   const outcome = await pushOrder(
     {
       api: app.api,
@@ -86,11 +88,11 @@ test('a service that fails, limits, loses responses and tokens has each line onc
   });
   await world.shop(orders(1, 15));
   for (let run = 0; run < 8; run += 1) {
-    if ((await syncOrders(world)).status === 0) break;
+    if ((await byCommand(world)).status === 0) break;
   }
   expect(await world.atService(subOrders)).toEqual([{ n: 30 }]);
   world.service.setFaults({ failRate: 0, rateLimitPerSecond: undefined });
-  expect((await syncOrders(world)).status).toBe(0);
+  expect((await byCommand(world)).status).toBe(0);
   expect(await world.atService(subOrders)).toEqual([{ n: 30 }]);
 });
 
@@ -177,7 +179,7 @@ test('bad rows stay alone: they are kept whole, counted, and go once they are co
   await world.shop(`insert into l (order_code, line_code, product_id, product_code, product_options) values
     ('GOOD', '1', 1, null, '{}'), ('GOOD', '2', null, 'unknown', '{}'), ('GOOD', '1', 2, null, '{}'),
     ('GOOD', '4', null, null, '{}'), ('GOOD', '5', 3, null, '[1]')`);
-  const end = await syncOrders(world);
+  const end = await byCommand(world);
   expect(end).toMatchObject({ status: 1, stdout: expect.not.stringContaining('steps failed') });
   expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
   const deadLetters = await world.warehouse(
@@ -196,7 +198,7 @@ test('bad rows stay alone: they are kept whole, counted, and go once they are co
   await world.shop(`delete from l where product_id = 2; update l set product_id = 4 where line_code = '4';
     update l set product_options = '{"a": "b"}' where line_code = '5'`);
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('unknown', 9)`);
-  expect((await syncOrders(world)).status).toBe(0);
+  expect((await byCommand(world)).status).toBe(0);
   expect(await world.atService('select product_id from reference_service.sub_orders order by product_id')).toEqual(
     [1, 3, 4, 9].map((id) => ({ product_id: String(id) })),
   );
@@ -209,12 +211,12 @@ test('what the service refuses is kept with its words, and tried again when aske
   // More digits than the service's integer takes.
   await world.shop(`alter table o add column mileage integer; update o set mileage = 2147483647`);
   await world.atService(`alter table reference_service.orders add check (code <> 'HUGE')`);
-  const end = await syncOrders(world);
+  const end = await byCommand(world);
   expect(end.status).toBe(1);
   const [deadLetter] = await world.warehouse<{ reason: string }>('select reason from sync.dead_letters');
   expect(deadLetter?.reason).toContain('POST /v1/orders: refused by the review service (status 422)');
   const asked = writes(world)['POST /v1/orders'];
-  await syncOrders(world);
+  await byCommand(world);
   expect(writes(world)['POST /v1/orders']).toBe(asked);
   await world.atService('alter table reference_service.orders drop constraint orders_code_check');
   expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
@@ -232,7 +234,7 @@ test('an order that the shop deleted is deleted at the service only when configu
     select now(), now(), min(s.id) from reference_service.sub_orders s join reference_service.orders o on o.id = s.order_id where o.code = 'O2'`);
   await world.shop(`update o set deleted_at = now(), updated_at = now() where code in ('O1', 'O2')`);
   const codes = 'select code from reference_service.orders order by code';
-  expect((await syncOrders(world)).status).toBe(0);
+  expect((await syncOrders(world)).outcome).toBe('done');
   expect(await world.atService(codes)).toHaveLength(3);
   const end = await runCli(['sync', 'orders'], { ...world.environment, ORDER_DELETES: 'send' });
   expect(end.status).toBe(0);
@@ -268,7 +270,7 @@ test('more orders without a code than a batch holds do not keep a first push fro
   await world.shop(
     `insert into o (code) select '' from generate_series(1, 5); insert into o (code) values ('A'), ('B')`,
   );
-  expect((await syncOrders(world)).status).toBe(0);
+  expect((await syncOrders(world)).outcome).toBe('done');
   expect(await world.atService('select code from reference_service.orders order by code')).toEqual([
     { code: 'A' },
     { code: 'B' },
