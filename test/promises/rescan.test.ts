@@ -7,6 +7,7 @@ import { planRescan } from '../../src/orders/plan-rescan.ts';
 import { runCli } from '../harness/cli.ts';
 import { serviceState } from '../harness/order-shop.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { until } from '../harness/patience.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 
 /**
@@ -276,6 +277,25 @@ test('what stops the rescan does not stop the reconcile of reviews, and the othe
   expect(reviewless.status).toBe(1);
   expect(reviewless.all.runs.reviews.outcome).not.toBe('done');
   expect(reviewless).toMatchObject({ outcome: 'done', counts: { orders_missed: 5 } });
+});
+
+test('orders are read again while the service is slow to show reviews; reviews are reported first all the same', async () => {
+  const world = await pushedWorld(5);
+  const rescanned = () =>
+    until(
+      async () => (await world.warehouse(`select from sync.runs where job = 'rescan-orders' and outcome = 'done'`))[0],
+    );
+  world.serviceRule(({ path }) =>
+    path.startsWith('/v1/reviews')
+      ? rescanned().then(
+          () => 'pass' as const,
+          () => ({ status: 403 }),
+        )
+      : 'pass',
+  );
+  const end = await cli(world, 'sync', 'reconcile');
+  expect(end).toMatchObject({ status: 0 });
+  expect(end.stdout).toMatch(/^sync reconcile: reviews: done.*\nsync reconcile: orders: done/);
 });
 
 test('a rescan keeps rows that no walk meets, and closes them when they are corrected', async () => {

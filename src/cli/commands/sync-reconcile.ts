@@ -5,8 +5,8 @@ import { addCounts } from '../../base/counts.ts';
 import { describeWithHint } from '../../base/errors.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { openProgress, type Progress } from '../ui/progress.ts';
-import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { openProgress } from '../ui/progress.ts';
+import { drawRun, runAllToEnd } from '../ui/run-to-end.ts';
 import { withApp } from '../ui/with-app.ts';
 
 /** `sync reconcile`, a part of the command `sync`. */
@@ -24,30 +24,26 @@ export const syncReconcileCommand: Command['define'] = (commander, run) => {
 };
 
 const runs = [
-  { name: 'reviews', job: reconcileReviews, unit: 'windows' },
-  { name: 'orders', job: rescanOrders, unit: 'spans of orders' },
-] as const satisfies readonly { name: string; job: AnyRunJob<App>; unit: string }[];
+  { name: 'reviews', job: reconcileReviews },
+  { name: 'orders', job: rescanOrders },
+] as const satisfies readonly { name: string; job: AnyRunJob<App> }[];
 
-/** Two runs, one after the other. What stops one does not stop the other. */
+/** Two runs beside each other, as the schedule starts them. What stops one does not stop the other. */
 async function reconcile(context: Context, allowRemovals: boolean): Promise<Report> {
-  let progress: Progress | undefined;
-  const wait: Progress['wait'] = (reason, untilMs) => progress?.wait(reason, untilMs);
-  return withApp(context, { wait }, async (app) => {
-    const reports = new Map<string, RunReport>();
-    for (const { name, job, unit } of runs) {
-      progress = openProgress(context.terminal, `sync reconcile: ${name}`, unit);
-      const report = await runToEnd(
-        app,
-        { job, payload: { allowRemovals } },
-        { progress, signal: context.signal },
-      ).catch((error: unknown): RunReport => {
-        if (context.signal.aborted) throw error;
-        return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
-      });
-      reports.set(name, report);
-    }
-    return drawBoth(reports);
+  const progress = openProgress(context.terminal, 'sync reconcile', 'steps');
+  return withApp(context, progress, async (app) => {
+    const both = runs.map(({ job }) => ({ job, payload: { allowRemovals } }));
+    const ended = await runAllToEnd(app, both, { progress, signal: context.signal });
+    const reports = runs.map(({ name }, index) => [name, reportOf(ended[index], context.signal)] as const);
+    return drawBoth(new Map(reports));
   });
+}
+
+/** @throws the reason why a command that was interrupted did not see the end of its run. */
+function reportOf(ended: PromiseSettledResult<RunReport> | undefined, signal: AbortSignal): RunReport {
+  if (ended?.status === 'fulfilled') return ended.value;
+  if (signal.aborted) throw ended?.reason;
+  return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(ended?.reason) };
 }
 
 function drawBoth(reports: ReadonlyMap<string, RunReport>): Report {

@@ -123,6 +123,7 @@ function showRetry({ wait }: Progress): (reason: string) => void {
   };
 }
 
+/** A run to enqueue. */
 type NewRun = { job: AnyRunJob<App>; payload: unknown; key?: string };
 
 /** Enqueues a run for running workers. */
@@ -134,21 +135,51 @@ export async function enqueueOnly(app: App, { job, payload, key }: NewRun): Prom
 
 /** Enqueues a run and works on it in this process to its end, alone or together with running workers. */
 export async function runToEnd(app: App, run: NewRun, following: Following): Promise<RunReport> {
-  const { id, joined } = await app.queues.enqueue(run.job, run.payload, run.key);
-  if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
-  const { progress } = following;
-  const alarm = openAlarm();
+  const [ended] = await runAllToEnd(app, [run], following);
+  if (ended?.status === 'fulfilled') return ended.value;
+  throw ended?.reason;
+}
+
+/** The same for several runs, which go on beside each other. What stops one of them does not stop the others. */
+export async function runAllToEnd(
+  app: App,
+  runs: readonly NewRun[],
+  { progress, signal }: Following,
+): Promise<PromiseSettledResult<RunReport>[]> {
+  const ids: string[] = [];
+  for (const { job, payload, key } of runs) {
+    const { id, joined } = await app.queues.enqueue(job, payload, key);
+    if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
+    ids.push(id);
+  }
+  const followed = progressOfAll(progress, runs.length).map((own) => ({ progress: own, signal, alarm: openAlarm() }));
   const worker = await workerOf(app, ['runs', 'steps'], {
-    onRun: alarm.ring,
+    onRun: () => {
+      for (const { alarm } of followed) alarm.ring();
+    },
     onQueueError: showQueueError(progress),
     onRetry: showRetry(progress),
   });
   try {
-    return await follow(app, id, { ...following, alarm });
+    return await Promise.allSettled(followed.map((following, index) => follow(app, ids[index] ?? '', following)));
   } finally {
     progress.stop();
     await worker.close();
   }
+}
+
+/** What each of several runs reports its progress to. Their sum is shown: it has a total once all of them are planned. */
+function progressOfAll(progress: Progress, count: number): Progress[] {
+  const runs = Array.from({ length: count }, () => ({ ended: 0, planned: Number.NaN }));
+  const sum = (key: 'ended' | 'planned') => runs.reduce((all, run) => all + run[key], 0);
+  return runs.map((run) => ({
+    ...progress,
+    update(ended, planned = Number.NaN) {
+      Object.assign(run, { ended, planned });
+      const total = sum('planned');
+      progress.update(sum('ended'), Number.isNaN(total) ? undefined : total);
+    },
+  }));
 }
 
 /** Draws the report of a run, in the same way for every command. */
