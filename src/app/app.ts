@@ -69,16 +69,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { log, now = () => new Date() } = options;
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
-  const connections = config.api.concurrency + stepsAtATime + 2;
-  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections });
-  opened.defer(() => warehouse.close());
-  await requireMigrated(warehouse);
-  // Ignore a service that cannot be asked: each run asks it before it begins.
-  await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
-    if (!(error instanceof ReviewApiError)) throw error;
-  });
-  const queues = await openQueues(config.queueUrl);
-  opened.defer(() => queues.close());
+  const [warehouse, queues] = await allOpened(opened, [openOwnWarehouse(config), openQueues(config.queueUrl)]);
   const shop = openShop({ ...config.shop, connections: slicesAtATime + 1 });
   opened.defer(() => shop.close());
   const api = openReviewApi({
@@ -117,6 +108,36 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     abort,
     close,
   };
+}
+
+/**
+ * Waits for what is opened side by side. `opened` closes what could be opened, also where another one could not.
+ *
+ * @throws the error of the first in the list that could not be opened.
+ */
+async function allOpened<T extends readonly Promise<{ close(): Promise<void> }>[]>(
+  opened: AsyncDisposableStack,
+  openings: readonly [...T],
+): Promise<{ -readonly [At in keyof T]: Awaited<T[At]> }> {
+  for (const one of await Promise.allSettled(openings)) {
+    if (one.status === 'fulfilled') opened.defer(() => one.value.close());
+  }
+  return Promise.all(openings);
+}
+
+/** Opens the warehouse, which must be migrated and hold no data of another service. */
+async function openOwnWarehouse(config: Config): Promise<Warehouse> {
+  await using opened = new AsyncDisposableStack();
+  const connections = config.api.concurrency + stepsAtATime + 2;
+  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections });
+  opened.defer(() => warehouse.close());
+  await requireMigrated(warehouse);
+  // Ignore a service that cannot be asked: each run asks it before it begins.
+  await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
+    if (!(error instanceof ReviewApiError)) throw error;
+  });
+  opened.move();
+  return warehouse;
 }
 
 /** The ceiling of requests per second, counted on the queue's server for all workers. */

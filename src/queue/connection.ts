@@ -13,6 +13,8 @@ export type QueueClasses = {
   Queue: ReturnType<typeof redisClasses>['Queue'];
   Worker: ReturnType<typeof redisClasses>['Worker'];
   connection: object;
+  /** Makes room for the connection on which one more worker listens. */
+  addListener(): void;
   /** How BullMQ reports spans; absent without an OpenTelemetry SDK. */
   telemetry: { telemetry?: BullMQOtel };
   /** Closes the shared connections. Close queues and workers first. */
@@ -23,19 +25,27 @@ export type QueueClasses = {
 const schema = 'bullmq';
 const connectTimeoutMs = 10_000;
 
-/** @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds. */
+/**
+ * Connections for the statements of all queues and workers of a process, which take milliseconds. A new connection costs the
+ * server 11 ms of processor time with the first claim of a job, since it reads the catalog and compiles BullMQ's function; a
+ * used one 0.6 ms.
+ */
+const forStatements = 2;
+
+/**
+ * @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds.
+ * @throws ReviewSyncError that names QUEUE_URL, with the driver's error. BullMQ itself would wait without an end and without a message.
+ */
 export async function queueClasses(url: string, silenceMs = 60_000): Promise<QueueClasses> {
   const telemetry = await openTelemetry();
   if (isRedis(url)) {
+    await requireResponse(withRedis(url, (redis) => redis.ping()));
     const connection = { url, maxRetriesPerRequest: null };
-    return { ...redisClasses(), connection, telemetry, close: async () => {} };
+    return { ...redisClasses(), connection, addListener: () => {}, telemetry, close: async () => {} };
   }
   const connection = new pg.Pool({
     connectionString: withSearchPath(url, schema),
-    // One pool for all queues and workers of the process. Each of up to three workers listens on a connection of its own. Two more
-    // serve all statements, which take a millisecond. A new connection costs the server 5 ms, and as much again for the first call
-    // of each of BullMQ's functions.
-    max: 5,
+    max: forStatements,
     application_name: 'review-sync queue',
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
@@ -45,8 +55,30 @@ export async function queueClasses(url: string, silenceMs = 60_000): Promise<Que
   connection.setMaxListeners(0);
   surviveLostConnections(connection, silenceMs);
   delayErrors(connection);
+  try {
+    // This connection is the first that the queues use.
+    await requireResponse(connection.connect().then((client) => client.release()));
+  } catch (error) {
+    connection.end().catch(() => {});
+    throw error;
+  }
   const classes = withBackend(createPostgresBackend) as unknown as ReturnType<typeof redisClasses>;
-  return { ...classes, connection, telemetry, close: () => connection.end() };
+  const addListener = () => {
+    connection.options.max = (connection.options.max ?? 0) + 1;
+  };
+  return { ...classes, connection, addListener, telemetry, close: () => connection.end() };
+}
+
+/** @throws ReviewSyncError that names QUEUE_URL, with the driver's error, where the server does not respond in time. */
+async function requireResponse(call: Promise<unknown>): Promise<void> {
+  try {
+    await respondsInTime(call, connectTimeoutMs);
+  } catch (cause) {
+    throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be reached', {
+      cause,
+      hint: 'Start the server, or correct QUEUE_URL. Without QUEUE_URL the queue is kept in the warehouse.',
+    });
+  }
 }
 
 /**
@@ -96,25 +128,6 @@ export const isRedis = (url: string) => /^rediss?:/.test(url);
 export async function migrateQueue(url: string): Promise<void> {
   if (isRedis(url)) return;
   await withClient(url, (client) => runMigrations(client, schema));
-}
-
-/**
- * Checks that the queue responds. BullMQ itself would wait without an end and without a message.
- *
- * @throws ReviewSyncError that names QUEUE_URL, with the driver's error.
- */
-export async function requireQueue(url: string): Promise<void> {
-  const ping: Promise<unknown> = isRedis(url)
-    ? withRedis(url, (redis) => redis.ping())
-    : withClient(url, (client) => client.query('select 1'));
-  try {
-    await respondsInTime(ping, connectTimeoutMs);
-  } catch (cause) {
-    throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be reached', {
-      cause,
-      hint: 'Start the server, or correct QUEUE_URL. Without QUEUE_URL the queue is kept in the warehouse.',
-    });
-  }
 }
 
 /** Opens a Redis connection for `ask` and closes it. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isRedis, type QueueClasses, queueClasses, requireQueue, respondsInTime } from './connection.ts';
+import { isRedis, type QueueClasses, queueClasses, respondsInTime } from './connection.ts';
 import type { AnyRunJob, RunReport } from './job.ts';
 
 /**
@@ -73,12 +73,13 @@ const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: 
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond.
  */
 export async function openQueues(url: string): Promise<Queues> {
-  await requireQueue(url);
   const classes = await queueClasses(url);
   const open = async (name: QueueName) => {
     const queue = new classes.Queue(queueNames[name], {
       connection: classes.connection,
       defaultJobOptions: retention,
+      // BullMQ would write its version and its default number of events for each queue that is opened.
+      skipMetasUpdate: true,
       ...classes.telemetry,
     });
     // The failing call reports the error. Without a listener the process would end.

@@ -65,6 +65,7 @@ export async function startWorker<Context>(given: WorkerOptions<Context>): Promi
   };
   try {
     for (const name of options.take) workers.push(await openWorker(options, name));
+    for (const worker of workers) worker.run().catch((error: unknown) => options.onQueueError?.(error));
   } catch (error) {
     await close(0).catch(() => {});
     throw error;
@@ -77,11 +78,11 @@ type OpenWorkerOptions<Context> = WorkerOptions<Context> & { recordings: Set<Pro
 
 /** A BullMQ worker whose first connection failed never becomes ready, so each attempt opens a new one. */
 async function openWorker<Context>(options: OpenWorkerOptions<Context>, name: QueueName): Promise<BullWorker> {
+  options.queues.classes.addListener();
   for (let attempt = 1; ; attempt += 1) {
     const worker = makeWorker(options, name);
     try {
       await worker.waitUntilReady();
-      worker.run().catch((error: unknown) => options.onQueueError?.(error));
       return worker;
     } catch (cause) {
       await worker.close(true).catch(() => {});
