@@ -18,7 +18,7 @@ export async function cheapestFolder(): Promise<string> {
 export const cheapSettings = process.platform === 'win32' ? [] : ['file_copy_method=clone'];
 
 /**
- * A command opens seven connections. With SCRAM each costs the server 4.4 ms of processor time and the client 2.5 ms, with the
+ * A command opens five connections or more. With SCRAM each costs the server 4.4 ms of processor time and the client 2.5 ms, with the
  * password as it is, which never leaves the machine, 3.1 and 1.0 ms.
  */
 export async function makeConnectionsCheap(admin: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Rows, Stage } from './stage.ts';
+import type { Rows, Sides } from './stage.ts';
 
 /** What is wrong, in a sentence with the key of the record. */
 export type Finding = string;
@@ -24,7 +24,7 @@ const shopOrders = `
   select o.code, jsonb_build_array(${seconds('moment(o.placed_at)')}, trim_scale(o.total), o.member, ${text('o.name')},
       ${text('o.store')}, ${text('o.device')}, o.points) as state,
     g.name as grade, o.grade is not null and g.code is null as is_grade_unknown, nullif(o.email, '') as email, nullif(o.phone, '') as phone, o.removed_at is not null as is_removed,
-    moment(o.placed_at) > clock_timestamp() - interval '29 days' as is_young,
+    moment(o.placed_at) > now() - interval '29 days' as is_young,
     o.device is not null and o.device not in ('pc', 'mobile') as is_faulty
   from orders o left join grades g on g.code = o.grade`;
 const shopLines = `
@@ -45,7 +45,7 @@ const serviceLines = `
   from reference_service.sub_orders s join reference_service.orders o on o.id = s.order_id
   join reference_service.products p on p.id = s.product_id`;
 
-type Sides = {
+type Tables = {
   orders: Map<string, Rows>;
   lines: Map<string, Rows>;
   serviceOrders: Map<string, Rows>;
@@ -61,18 +61,18 @@ type Sides = {
 };
 
 /** Compares the orders of shop and service, reading the tables of both. */
-export async function judgeOrders(stage: Stage, facts: OrderFacts): Promise<Finding[]> {
-  const sides = await readSides(stage);
+export async function judgeOrders(sides: Sides, facts: OrderFacts): Promise<Finding[]> {
+  const tables = await readTables(sides);
   const findings: Finding[] = [];
-  for (const [code, rows] of sides.orders) {
+  for (const [code, rows] of tables.orders) {
     if (facts.unseen.has(code)) continue;
-    for (const problem of judgeOrder(code, rows, sides, facts, stage)) findings.push(`order ${code}: ${problem}`);
+    for (const problem of judgeOrder(code, rows, tables, facts, sides)) findings.push(`order ${code}: ${problem}`);
   }
-  if (facts.isReconciled) findings.push(...judgeAbsent(sides, facts, stage));
+  if (facts.isReconciled) findings.push(...judgeAbsent(tables, facts, sides));
   return findings;
 }
 
-async function readSides({ shop, atService, warehouse }: Stage): Promise<Sides> {
+async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables> {
   const by = (rows: Rows, key: string) => Map.groupBy(rows, (row) => String(row[key]));
   const [orders, lines, atOrders, atLines, letters, waiting, links, products] = await Promise.all([
     shop(shopOrders),
@@ -97,14 +97,14 @@ async function readSides({ shop, atService, warehouse }: Stage): Promise<Sides> 
   };
 }
 
-function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, { setting }: Stage): Finding[] {
+function judgeOrder(code: string, rows: Rows, tables: Tables, facts: OrderFacts, { setting }: Sides): Finding[] {
   const [order] = rows;
   if (!order) return [];
-  const letters = sides.letters.get(code) ?? [];
+  const letters = tables.letters.get(code) ?? [];
   const reasons = letters.map((letter) => letter.reason).join('; ');
-  const lines = sides.lines.get(code) ?? [];
-  const serviceLines = sides.serviceLines.get(code) ?? [];
-  if (order.is_removed && rows.length === 1) return judgeRemoved(setting.deletes, { code, sides, letters });
+  const lines = tables.lines.get(code) ?? [];
+  const serviceLines = tables.serviceLines.get(code) ?? [];
+  if (order.is_removed && rows.length === 1) return judgeRemoved(setting.deletes, { code, tables, letters });
   const isTwice = rows.length > 1;
   if (isTwice || order.is_faulty) {
     return letters.some((letter) => letter.kind === 'order') ? [] : ['cannot be synced and is no dead letter'];
@@ -123,7 +123,7 @@ function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, {
       findings.push(`line ${line.line_code} cannot be synced and is no dead letter`);
     }
   }
-  const [found] = sides.serviceOrders.get(code) ?? [];
+  const [found] = tables.serviceOrders.get(code) ?? [];
   if (!found) return [...findings, 'is missing at the service'];
   if (JSON.stringify(found.state) !== JSON.stringify(order.state)) {
     findings.push(`is ${JSON.stringify(order.state)} in the shop and ${JSON.stringify(found.state)} at the service`);
@@ -134,16 +134,16 @@ function judgeOrder(code: string, rows: Rows, sides: Sides, facts: OrderFacts, {
       findings.push(`has grade ${order.grade}, at the service ${found.grade}`);
     findings.push(...judgeContact(order, found, facts.withheld.get(code)));
   }
-  findings.push(...judgeLines(code, { good, faulty, serviceLines }, sides, facts));
+  findings.push(...judgeLines(code, { good, faulty, serviceLines }, tables, facts));
   return findings;
 }
 
 function judgeRemoved(
   deletes: 'off' | 'send',
-  { code, sides, letters }: { code: string; sides: Sides; letters: Rows },
+  { code, tables, letters }: { code: string; tables: Tables; letters: Rows },
 ) {
-  if (deletes === 'off' || !sides.serviceOrders.has(code) || letters.length > 0) return [];
-  const isKept = sides.serviceLines.get(code)?.some((line) => line.has_reviews);
+  if (deletes === 'off' || !tables.serviceOrders.has(code) || letters.length > 0) return [];
+  const isKept = tables.serviceLines.get(code)?.some((line) => line.has_reviews);
   return isKept ? [] : ['was removed in the shop and is still at the service'];
 }
 
@@ -177,7 +177,7 @@ type OrderLines = { good: Rows; faulty: Rows; serviceLines: Rows };
 function judgeLines(
   code: string,
   { good, faulty, serviceLines }: OrderLines,
-  sides: Sides,
+  tables: Tables,
   facts: OrderFacts,
 ): Finding[] {
   const findings: Finding[] = [];
@@ -186,18 +186,18 @@ function judgeLines(
   const copies = new Map<unknown, unknown[]>();
   for (const { line_code, state } of faulty) copies.set(line_code, [...(copies.get(line_code) ?? []), state]);
   // The sub-order of a line that cannot be read, or whose new product is not known yet, is not changed.
-  const unchanged = new Set(faulty.map((line) => sides.links.get(`${code}/${line.line_code}`)));
+  const unchanged = new Set(faulty.map((line) => tables.links.get(`${code}/${line.line_code}`)));
   for (const line of good) {
     // Of two equal ones, the one without reviews is compared first: the other may be a kept one.
     const at = left.findIndex(
       (found) => found.state === line.state || copies.get(line.line_code)?.includes(found.state),
     );
     if (at >= 0) left.splice(at, 1);
-    else unchanged.add(sides.links.get(`${code}/${line.line_code}`));
+    else unchanged.add(tables.links.get(`${code}/${line.line_code}`));
     if (at >= 0) continue;
-    if (!sides.waiting.has(`${code}/${line.line_code}`)) {
+    if (!tables.waiting.has(`${code}/${line.line_code}`)) {
       findings.push(`line ${line.line_code} ${line.state} is not at the service, which has ${states(left)}`);
-    } else if (facts.isReconciled && sides.products.has(String(line.product_code))) {
+    } else if (facts.isReconciled && tables.products.has(String(line.product_code))) {
       findings.push(`line ${line.line_code} waits although its product ${line.product_code} is known`);
     }
   }
@@ -211,15 +211,15 @@ const states = (lines: Rows) => lines.map((line) => line.state).join(', ') || 'n
 /** Days that a deletion may take which no query shows: two rescans a day apart, and the days without one. */
 const absentAtMost = 4;
 
-function judgeAbsent(sides: Sides, { absentSince, day }: OrderFacts, { setting }: Stage): Finding[] {
+function judgeAbsent(tables: Tables, { absentSince, day }: OrderFacts, { setting }: Sides): Finding[] {
   const findings: Finding[] = [];
   for (const code of absentSince.keys()) {
-    if (sides.orders.has(code) || !sides.serviceOrders.has(code)) absentSince.delete(code);
+    if (tables.orders.has(code) || !tables.serviceOrders.has(code)) absentSince.delete(code);
   }
-  for (const code of sides.serviceOrders.keys()) {
-    if (sides.orders.has(code)) continue;
+  for (const code of tables.serviceOrders.keys()) {
+    if (tables.orders.has(code)) continue;
     if (!absentSince.has(code)) absentSince.set(code, day);
-    const isKept = sides.serviceLines.get(code)?.some((line) => line.has_reviews);
+    const isKept = tables.serviceLines.get(code)?.some((line) => line.has_reviews);
     if (setting.deletes === 'off' || isKept) continue;
     const days = day - (absentSince.get(code) ?? day);
     if (days > absentAtMost)

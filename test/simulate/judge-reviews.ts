@@ -1,5 +1,5 @@
 import type { Finding } from './judge-orders.ts';
-import type { Rows, Stage } from './stage.ts';
+import type { Rows, Sides } from './stage.ts';
 
 export type ReviewFacts = {
   /** Ids that were listed late, since the last complete reconcile. */
@@ -19,20 +19,20 @@ const fields = (
   ${milliseconds('r.created_at')}, ${milliseconds('r.updated_at')}, ${product})::text as state`;
 
 const atServiceSql = `select r.id, r.created_at < '2000-01-01' as is_implausible,
-  r.created_at < clock_timestamp() - interval '44 days' as is_old, ${fields('p.code')}
+  r.created_at < now() - interval '44 days' as is_old, ${fields('p.code')}
   from reference_service.reviews r left join reference_service.products p on p.id = r.product_id`;
 const inWarehouseSql = `select r.id, r.deleted_at is not null as is_deleted,
-  r.created_at < clock_timestamp() - interval '44 days' as is_old, ${fields('r.product_code')} from warehouse.reviews r`;
+  r.created_at < now() - interval '44 days' as is_old, ${fields('r.product_code')} from warehouse.reviews r`;
 
 /** RECONCILE_ALL_DAYS, and some days without a run. */
 const oldAtMost = 31 + 14;
 
 /** Compares the reviews of service and warehouse, reading the tables of both. */
-export async function judgeReviews(stage: Stage, facts: ReviewFacts): Promise<Finding[]> {
+export async function judgeReviews(sides: Sides, facts: ReviewFacts): Promise<Finding[]> {
   const [atService, inWarehouse, letters] = await Promise.all([
-    stage.atService(atServiceSql),
-    stage.warehouse(inWarehouseSql),
-    stage.warehouse(`select key, reason from sync.dead_letters where kind = 'review' and resolved_at is null`),
+    sides.atService(atServiceSql),
+    sides.warehouse(inWarehouseSql),
+    sides.warehouse(`select key, reason from sync.dead_letters where kind = 'review' and resolved_at is null`),
   ]);
   const deadLetters = new Map(letters.map((letter) => [String(letter.key), String(letter.reason)]));
   const held = new Map(inWarehouse.map((row) => [String(row.id), row]));

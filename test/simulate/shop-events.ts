@@ -138,7 +138,7 @@ const correctFaults: Event = async ({ shop }) => {
 };
 
 const takeBackup: Event = async ({ shop }) => {
-  await shop(`truncate backup_orders, backup_lines; insert into backup_orders select * from orders;
+  await shop(`delete from backup_orders; delete from backup_lines; insert into backup_orders select * from orders;
     insert into backup_lines select * from lines;
     insert into counters select 'backup', value from counters where name = 'order'
       on conflict (name) do update set value = excluded.value`);
@@ -150,7 +150,7 @@ const restoreBackup: Event = async ({ shop }) => {
   const rows = await shop(`select code from orders union select code from backup_orders`);
   const [backup] = await shop(`select 1 from counters where name = 'backup'`);
   if (!backup) return {};
-  await shop(`truncate orders, lines; insert into orders select * from backup_orders;
+  await shop(`delete from orders; delete from lines; insert into orders select * from backup_orders;
     insert into lines select * from backup_lines;
     update counters set value = (select value from counters where name = 'backup') where name = 'order';
     update orders set ${dated} where moment(placed_at) < clock_timestamp() - interval '40 days'`);

@@ -114,6 +114,18 @@ test('the judge finds nothing where both sides agree, and names each defect that
   }
 });
 
+test('a comparison sees both sides as they were when it began, whatever happens meanwhile', async () => {
+  const { sides, release } = await stage.freeze();
+  const sql = `select total_price from reference_service.orders where code = 'O5'`;
+  const [before] = await stage.atService(sql);
+  await stage.atService(`update reference_service.orders set total_price = total_price + 1 where code = 'O5'`);
+  expect([await sides.atService(sql), await stage.atService(sql)]).toEqual([
+    [before],
+    [expect.not.objectContaining(before ?? {})],
+  ]);
+  await release();
+});
+
 test('a simulation names the day on which something was broken in secret', async () => {
   const { days, ...plan } = planSimulation(3, 3, {
     events: { newOrders: 1, newReviews: 1 },

@@ -50,9 +50,23 @@ type Memory = {
   withheld: Map<string, { email: unknown; phone: unknown }>;
   /** Backfills that did not end by themselves: somebody repeats them in the evening. */
   interrupted: Set<Run>;
+  /** The comparison that goes on while the next things happen. */
+  comparison: Comparison | undefined;
   tally: Tally;
   story: string[];
 };
+
+/** A comparison of both sides as they were at a moment. */
+type Comparison = Pick<Failure, 'day' | 'at' | 'story'> & { findings: Promise<Finding[]> };
+
+class Failed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.findings.join('; '));
+    this.failure = failure;
+  }
+}
 
 const dayMs = 86_400_000;
 const events: Readonly<Record<string, Event>> = { ...shopEvents, ...serviceEvents, upgrade };
@@ -60,10 +74,12 @@ const events: Readonly<Record<string, Event>> = { ...shopEvents, ...serviceEvent
 /**
  * Lives through the days of a plan.
  *
- * 1. Each moment of a day: set the clock, let the events happen, then run commands while a fault strikes. A run of orders or
- *    reviews that ends `done` is judged at once: what it can have seen is at the other side.
+ * 1. Each moment of a day: set the clock, let the events happen, then run commands while a fault strikes. After a run of orders
+ *    or reviews that ends `done`, both sides are compared: what the run can have seen is at the other side.
  * 2. At the end of the day, without faults: reviews and orders side by side, catalog if it was touched, reconcile. Then
  *    everything is compared.
+ *
+ * A comparison reads snapshots of the databases. What happens next goes on meanwhile and changes nothing of it.
  *
  * @returns the findings of the first moment that has any.
  */
@@ -81,6 +97,7 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
     touchesCatalog: true,
     withheld: new Map(),
     interrupted: new Set(),
+    comparison: undefined,
     tally: { ends: new Map(), comparisons: new Map(), spentMs: new Map() },
     story: [],
   };
@@ -90,36 +107,48 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
     return new Date(localMs - offsetMs(plan.setting.zone, localMs - offsetMs(plan.setting.zone, localMs)));
   };
   const { tally } = memory;
-  const failed = (day: number, findings: Finding[]): Simulated => ({
-    days: day,
-    tally,
-    failure: { day, at: new Date().toISOString(), findings, story: memory.story },
-  });
   try {
     await events.takeBackup?.(stage, createRandom(0));
     for (const day of plan.days) {
       memory.story = [];
+      const now = { stage, clock: hands.clock, watch, memory, day };
       for (const moment of day.moments) {
         hands.clock.set(at(day.number, moment.hour));
         await timed(tally, 'happenings', () => happen(stage, moment, memory));
         await hands.sabotage?.(stage, day.number);
-        if (day.isOffline) continue;
-        const now = { stage, clock: hands.clock, watch, memory, day };
-        const findings = [...(await runMoment(now, moment)), ...watch.take()];
-        if (findings.length > 0) return failed(day.number, findings);
+        if (!day.isOffline) await runMoment(now, moment);
       }
       if (!day.isOffline) {
         hands.clock.set(at(day.number, 20));
-        const now = { stage, clock: hands.clock, watch, memory, day };
-        const findings = [...(await endDay(now)), ...watch.take()];
-        if (findings.length > 0) return failed(day.number, findings);
+        await endDay(now);
       }
       await hands.onDay?.(day, memory.story, stage, tally);
     }
+    await endComparison(memory);
     return { days: plan.days.length, tally };
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    return { days: error.failure.day, tally, failure: error.failure };
   } finally {
+    await memory.comparison?.findings.catch(() => {});
     await stage.close();
   }
+}
+
+/** @throws Failed where something was found, now or by the comparison that is still going on. */
+async function requireNone({ memory, day }: Now, findings: readonly Finding[]): Promise<void> {
+  if (findings.length === 0) return;
+  await endComparison(memory);
+  throw new Failed({ day: day.number, at: new Date().toISOString(), findings: [...findings], story: memory.story });
+}
+
+/** Waits for the comparison that is going on. @throws Failed where it found something. */
+async function endComparison(memory: Memory): Promise<void> {
+  const { comparison } = memory;
+  if (!comparison) return;
+  memory.comparison = undefined;
+  const findings = await timed(memory.tally, 'waiting for comparisons', () => comparison.findings);
+  if (findings.length > 0) throw new Failed({ ...comparison, findings });
 }
 
 const add = (counts: Map<string, number>, name: string, more = 1) => counts.set(name, (counts.get(name) ?? 0) + more);
@@ -147,6 +176,8 @@ async function happen(stage: Stage, moment: Moment, memory: Memory): Promise<voi
   for (const { kind, seed } of moment.events) {
     const event = events[kind];
     if (!event) throw new Error(`no event ${kind}`);
+    // It drops tables that a comparison may still have to read.
+    if (kind === 'upgrade') await endComparison(memory);
     const effect = await event(stage, createRandom(seed));
     for (const code of effect.unseenOrders ?? []) memory.unseenOrders.add(code);
     for (const id of effect.unseenReviews ?? []) memory.unseenReviews.add(id);
@@ -156,7 +187,7 @@ async function happen(stage: Stage, moment: Moment, memory: Memory): Promise<voi
 
 type Now = { stage: Stage; clock: Clock; watch: ReturnType<typeof watchContacts>; memory: Memory; day: Day };
 
-async function runMoment(now: Now, moment: Moment): Promise<Finding[]> {
+async function runMoment(now: Now, moment: Moment): Promise<void> {
   const stopping = new AbortController();
   if (moment.fault?.kind === 'recordIsRefused') now.memory.refusedOn = now.day.number;
   now.stage.proxy.use(ruleWith(now.stage, now.watch, moment.fault, { stop: () => stopping.abort() }));
@@ -174,25 +205,44 @@ async function runMoment(now: Now, moment: Moment): Promise<Finding[]> {
   now.stage.setServiceClock(0);
   const isDone = (flow: string) => ends.some((end) => end.status === 0 && end.args[1] === flow);
   const flows = (['orders', 'reviews'] as const).filter(isDone);
-  const judged = await judge(now, { flows, isReconciled: false });
-  return [...ends.flatMap(judgeEnd), ...ended.flatMap(({ findings = [] }) => findings), ...judged];
+  const found = ended.flatMap(({ findings = [] }) => findings);
+  await requireNone(now, [...ends.flatMap(judgeEnd), ...found, ...now.watch.take()]);
+  await compare(now, { flows });
 }
 
-/** Compares both sides. `isReconciled`: the runs must have found also what no query of changes shows. */
-async function judge(
-  { stage, memory, day }: Now,
-  { flows, isReconciled }: { flows: readonly ('orders' | 'reviews')[]; isReconciled: boolean },
-): Promise<Finding[]> {
-  const { absentSince, differsSince, withheld, refusedOn, tally } = memory;
-  for (const flow of flows) add(tally.comparisons, flow);
-  const facts = { absentSince, differsSince, withheld, refusedOn, day: day.number, isReconciled };
-  const findings = await timed(tally, 'comparing', () =>
-    Promise.all([
-      flows.includes('orders') ? judgeOrders(stage, { ...facts, unseen: memory.unseenOrders }) : [],
-      flows.includes('reviews') ? judgeReviews(stage, { ...facts, unseen: memory.unseenReviews }) : [],
-    ]),
-  );
-  return findings.flat();
+type ToCompare = {
+  flows: readonly ('orders' | 'reviews')[];
+  /** On a quiet evening after a reconcile: the runs must have found also what no query of changes shows. These were the last ones. */
+  quietEnds?: readonly End[];
+};
+
+/** Begins to compare both sides as they are now. */
+async function compare({ stage, memory, day }: Now, { flows, quietEnds }: ToCompare): Promise<void> {
+  await endComparison(memory);
+  if (flows.length === 0) return;
+  for (const flow of flows) add(memory.tally.comparisons, flow);
+  const { absentSince, differsSince, refusedOn } = memory;
+  const isReconciled = quietEnds !== undefined;
+  const facts = {
+    absentSince,
+    differsSince,
+    refusedOn,
+    day: day.number,
+    isReconciled,
+    withheld: new Map(memory.withheld),
+  };
+  const unseen = { orders: new Set(memory.unseenOrders), reviews: new Set(memory.unseenReviews) };
+  const { sides, release } = await timed(memory.tally, 'waiting for comparisons', () => stage.freeze());
+  const judged = [
+    flows.includes('orders') ? judgeOrders(sides, { ...facts, unseen: unseen.orders }) : [],
+    flows.includes('reviews') ? judgeReviews(sides, { ...facts, unseen: unseen.reviews }) : [],
+    quietEnds ? judgeState(sides, quietEnds, day.number) : [],
+  ];
+  const findings = Promise.all(judged)
+    .then((found) => found.flat())
+    .finally(release);
+  memory.comparison = { day: day.number, at: new Date().toISOString(), story: memory.story, findings };
+  findings.catch(() => {});
 }
 
 type HowToRun = {
@@ -302,7 +352,7 @@ function judgeEnd({ args, status, stderr }: End): Finding[] {
 }
 
 /** A quiet evening: all runs must end, and what they cannot complete must be somebody's fault. */
-async function endDay(now: Now): Promise<Finding[]> {
+async function endDay(now: Now): Promise<void> {
   const { stage, memory } = now;
   stage.proxy.use(ruleWith(stage, now.watch, undefined, { stop: () => {} }));
   const findings: Finding[] = [];
@@ -326,10 +376,12 @@ async function endDay(now: Now): Promise<Finding[]> {
   );
   const mayKnowMore = needsCatalog || (await areLinesWaiting(stage));
   let orders = mayKnowMore ? await quietly(() => run('sync', 'orders')) : other;
-  const both = ['orders', 'reviews'] as const;
-  findings.push(...(await judge(now, { flows: both, isReconciled: false })));
-  if (findings.length > 0) return findings;
+  const flows = ['orders', 'reviews'] as const;
+  await requireNone(now, findings);
+  await compare(now, { flows });
   let reconcile = await quietly(() => run('sync', 'reconcile'));
+  // Its two runs are independent: a review that came late may name the product of a line that the other had read before.
+  if (await areProductsKnown(stage)) orders = await quietly(() => run('sync', 'orders'));
   const said = `${orders.stderr}${orders.stdout}${reconcile.stderr}${reconcile.stdout}`;
   // Somebody reads what the runs say, and does it: then the second run must be complete.
   if (said.includes('sync orders --allow-removals')) {
@@ -340,11 +392,15 @@ async function endDay(now: Now): Promise<Finding[]> {
   }
   memory.unseenOrders.clear();
   memory.unseenReviews.clear();
-  findings.push(...(await judge(now, { flows: both, isReconciled: true })));
-  findings.push(...(await judgeState(stage, [reviews, orders, reconcile], now.day.number)));
-  return findings;
+  await requireNone(now, [...findings, ...now.watch.take()]);
+  await compare(now, { flows, quietEnds: [reviews, orders, reconcile] });
 }
 
 async function areLinesWaiting({ warehouse }: Stage): Promise<boolean> {
   return (await warehouse('select from sync.waiting_lines limit 1')).length > 0;
+}
+
+async function areProductsKnown({ warehouse }: Stage): Promise<boolean> {
+  const arrived = 'select from sync.waiting_lines join sync.product_links using (product_code) limit 1';
+  return (await warehouse(arrived)).length > 0;
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import pLimit from 'p-limit';
 import pg from 'pg';
 import { runProgram } from '../../src/cli/program.ts';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
@@ -21,12 +22,16 @@ export type Setting = {
 export type Rows = Record<string, unknown>[];
 export type Database = (sql: string, values?: unknown[]) => Promise<Rows>;
 
+/** The databases of the shop, the service and review-sync. */
+export type Sides = { setting: Setting; shop: Database; atService: Database; warehouse: Database };
+
 /** Where a run takes place: the three databases, the service and what stands before it. */
-export type Stage = {
-  setting: Setting;
-  shop: Database;
-  atService: Database;
-  warehouse: Database;
+export type Stage = Sides & {
+  /**
+   * The three databases as they are at this moment: later changes are not seen, and `now()` stays the same. Only DDL (an upgrade,
+   * TRUNCATE) must wait until it is released.
+   */
+  freeze(): Promise<{ sides: Sides; release(): Promise<void> }>;
   urls: { shop: string; service: string; warehouse: string };
   proxy: Awaited<ReturnType<typeof startRuleProxy>>;
   environment: Record<string, string>;
@@ -35,6 +40,9 @@ export type Stage = {
   expireTokens(): Promise<void>;
   close(): Promise<void>;
 };
+
+/** The snapshot is that of the first statement. */
+const snapshotSql = 'begin isolation level repeatable read, read only';
 
 let stages = 0;
 
@@ -77,7 +85,26 @@ export async function openStage(server: Pick<EmbeddedDatabase, 'createDatabase'>
       return [result].flat().at(-1)?.rows ?? [];
     };
   };
+  const freeze: Stage['freeze'] = async () => {
+    const opened = await Promise.all(
+      Object.entries(pools).map(async ([name, pool]) => ({ name, client: await pool.connect() })),
+    );
+    await Promise.all(opened.map(({ client }) => client.query(`${snapshotSql}; select now()`)));
+    const frozen = (name: keyof typeof urls): Database => {
+      const client = opened.find((one) => one.name === name)?.client;
+      const oneAtATime = pLimit(1);
+      return (sql, values) => oneAtATime(async () => (await client?.query(sql, values))?.rows ?? []);
+    };
+    return {
+      sides: { setting, shop: frozen('shop'), atService: frozen('service'), warehouse: frozen('warehouse') },
+      async release() {
+        await Promise.all(opened.map(({ client }) => client.query('commit')));
+        for (const { client } of opened) client.release();
+      },
+    };
+  };
   const stage: Stage = {
+    freeze,
     setting,
     shop: database('shop'),
     atService: database('service'),
@@ -102,7 +129,7 @@ export async function openStage(server: Pick<EmbeddedDatabase, 'createDatabase'>
 }
 
 function openPool(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 2, application_name: 'simulation' });
+  const pool = new pg.Pool({ connectionString: url, max: 3, application_name: 'simulation' });
   pool.on('error', () => {});
   return pool;
 }

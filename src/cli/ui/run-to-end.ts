@@ -144,15 +144,20 @@ export async function runToEnd(app: App, run: NewRun, following: Following): Pro
 export async function runAllToEnd(
   app: App,
   runs: readonly NewRun[],
-  { progress, signal }: Following,
+  following: Following,
 ): Promise<PromiseSettledResult<RunReport>[]> {
+  const { progress } = following;
   const ids: string[] = [];
   for (const { job, payload, key } of runs) {
     const { id, joined } = await app.queues.enqueue(job, payload, key);
     if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
     ids.push(id);
   }
-  const followed = progressOfAll(progress, runs.length).map((own) => ({ progress: own, signal, alarm: openAlarm() }));
+  const followed = progressOfAll(progress, runs.length).map((own) => ({
+    ...following,
+    progress: own,
+    alarm: openAlarm(),
+  }));
   const worker = await workerOf(app, ['runs', 'steps'], {
     onRun: () => {
       for (const { alarm } of followed) alarm.ring();
@@ -161,7 +166,7 @@ export async function runAllToEnd(
     onRetry: showRetry(progress),
   });
   try {
-    return await Promise.allSettled(followed.map((following, index) => follow(app, ids[index] ?? '', following)));
+    return await Promise.allSettled(followed.map((one, index) => follow(app, ids[index] ?? '', one)));
   } finally {
     progress.stop();
     await worker.close();
@@ -174,10 +179,10 @@ function progressOfAll(progress: Progress, count: number): Progress[] {
   const sum = (key: 'ended' | 'planned') => runs.reduce((all, run) => all + run[key], 0);
   return runs.map((run) => ({
     ...progress,
-    update(ended, planned = Number.NaN) {
+    update(ended, planned = Number.NaN, note) {
       Object.assign(run, { ended, planned });
       const total = sum('planned');
-      progress.update(sum('ended'), Number.isNaN(total) ? undefined : total);
+      progress.update(sum('ended'), Number.isNaN(total) ? undefined : total, note);
     },
   }));
 }
