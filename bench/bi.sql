@@ -3,7 +3,7 @@
 -- measured. Without triggers, as a statement of a million rows would keep all of them in memory for these.
 set session_replication_role = replica;
 insert into sync.order_links (order_code, order_id, ordered_at, pushed_at)
-select 'order-' || n, n, '2022-01-01T00:00:00Z'::timestamptz + n * interval '1 minute' * (2100000.0 / (@reviews * 0.6)), now()
+select 'order-' || n, n, '@first'::timestamptz + n * interval '1 minute' * (2100000.0 / (@reviews * 0.6)), now()
 from generate_series(1, (@reviews * 0.6)::integer) as n;
 
 insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at)
@@ -13,7 +13,7 @@ from generate_series(1, @reviews) as n
 cross join lateral (select 1 + (n * 3::bigint - 1) / 5 as o) as of_order
 cross join lateral (
   select jsonb_build_object('product_id', 1 + (n * 7919::bigint) % @products, 'price', '19900', 'status', 'delivery_finished',
-    'delivered_at', '2022-01-03T00:00:00Z'::timestamptz + o * interval '1 minute' * (2100000.0 / (@reviews * 0.6)),
+    'delivered_at', '@first'::timestamptz + interval '2 days' + o * interval '1 minute' * (2100000.0 / (@reviews * 0.6)),
     'invoice', 'invoice-' || n, 'product_options', jsonb_build_object('color', 'ivory', 'size', 'M')) as content
 ) as made;
 

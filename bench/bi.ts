@@ -1,32 +1,56 @@
 /**
- * How long the views of bi and the questions of docs/questions take, with the rights of bi_reader; what the counts behind them
- * cost when reviews land; and how long commands take on a large warehouse. Prints its table and puts it into
- * docs/benchmarks.md.
+ * What a large warehouse answers, and what it costs: views of bi and questions of docs/questions, with the rights of bi_reader;
+ * migrations; landing, and the counts behind the views; commands. Prints its table and puts it into docs/benchmarks.md.
  *
  *   npm run bench:bi                             a million reviews, a million delivered sub-orders
- *   npm run bench:bi -- --reviews 10000000       takes 20 GB of disk
+ *   npm run bench:bi -- --reviews 10000000 --keep /var/tmp/bi        in parts, on a server whose files stay (50 GB)
+ *   npm run bench:bi -- --reviews 10000000 --keep /var/tmp/bi --part questions
+ *
+ * With --keep the database is filled once. `--part upgrade` begins again from it; the other parts go on with what they find.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { ask, readQuestions } from '../docs/warehouse-page/questions.ts';
+import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
+import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
 import { foldChanges, rebuildAggregates, wrongCounts } from '../src/warehouse/aggregates.ts';
-import { prepareBi } from '../src/warehouse/bi.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
-import { runCli } from '../test/harness/cli.ts';
-import { cpuOf, type Landing, landInTurn } from './landing.ts';
+import { runProcess } from '../test/harness/cli.ts';
+import { type Landing, landInTurn } from './landing.ts';
+import { cpuOf, cpuOfEndedChildren, cpuOfFamily } from './processor-time.ts';
 import { openReviewStage } from './review-stage.ts';
 import { writeTable } from './table.ts';
 
-const { values: given } = parseArgs({ options: { reviews: { type: 'string', default: '1000000' } } });
+const { values: given } = parseArgs({
+  options: {
+    reviews: { type: 'string', default: '1000000' },
+    keep: { type: 'string' },
+    part: { type: 'string' },
+  },
+});
 const size = Number(given.reviews);
 if (!Number.isInteger(size) || size < 1000)
   throw new Error(`--reviews must be a number above 1000, not ${given.reviews}`);
 const products = 5000;
 const beforeCounts = '0023_comments';
+const beforeLast = '0030_bi_speed';
+const dayMs = 86_400_000;
+/** The days of creation that a reconcile reads again each time. */
+const recentDays = 45;
+const years = { days: 1458, delivery: 2, untilReview: 21 };
+/** Orders begin so long ago that all reviews were written before the recent days, which the stub brings. */
+const firstOrderAt = dayBefore(years.days + years.delivery + years.untilReview + recentDays);
+const perDay = Math.round(size / years.days);
+const recent = {
+  count: recentDays * perDay,
+  stepSeconds: 86_400 / perDay,
+  latencyMs: 0,
+  from: dayBefore(recentDays),
+};
 /** Takes the log out of a warehouse, and the indexes that serve the counts. */
 const withoutCounts = `
   drop trigger review_changes_insert on warehouse.reviews;
@@ -47,10 +71,21 @@ const cuts: Readonly<Record<string, string>> = {
     where ordered_at >= '2025-06-01' and ordered_at < '2025-06-08' group by 1`,
 };
 
+function dayBefore(days: number): string {
+  return `${new Date(Date.now() - days * dayMs).toISOString().slice(0, 10)}T00:00:00Z`;
+}
+
 /** A connection, and its server process. */
 type Asking = pg.Client & { pid: number };
+type Rows = string[][];
+type Stage = Awaited<ReturnType<typeof openReviewStage>>;
 
-const rows: string[][] = [];
+await using opened = new AsyncDisposableStack();
+const stage = await openReviewStage(given.keep);
+opened.defer(() => stage.close());
+const server = await serverPid(stage);
+
+let rows: Rows = [];
 function report(what: string, measured: string): void {
   rows.push([what, measured]);
   process.stdout.write(
@@ -58,14 +93,22 @@ function report(what: string, measured: string): void {
   );
 }
 
-async function secondsOf(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return (performance.now() - startedMs) / 1000;
+async function serverPid({ database }: Stage): Promise<number> {
+  const [pid] = (await readFile(join(database.directory, 'data', 'postmaster.pid'), 'utf8')).split('\n');
+  return Number(pid);
 }
 
 const seconds = (n: number) => `${n.toFixed(n < 10 ? 2 : 0)} s`;
-const timed = async (what: string, work: () => Promise<unknown>) => report(what, seconds(await secondsOf(work)));
+
+/** Time by the clock, and the processor time of the whole server and of the programs that this process has started. */
+async function timed(what: string, work: () => Promise<unknown>): Promise<void> {
+  const used = async () => (await cpuOfFamily(server)) + (await cpuOfEndedChildren(process.pid));
+  const before = await used();
+  const startedMs = performance.now();
+  await work();
+  const clock = (performance.now() - startedMs) / 1000;
+  report(what, `${seconds(clock)}, processor ${seconds((await used()) - before)}`);
+}
 
 /** The median of three by the clock, and the least processor time, which other work on the machine hardly changes. */
 async function medianOf(client: Asking, run: () => Promise<unknown>): Promise<string> {
@@ -73,99 +116,223 @@ async function medianOf(client: Asking, run: () => Promise<unknown>): Promise<st
   let cpu = Number.POSITIVE_INFINITY;
   for (const _ of turns) {
     const before = await cpuOf([client.pid]);
-    times.push(await secondsOf(run));
+    const startedMs = performance.now();
+    await run();
+    times.push((performance.now() - startedMs) / 1000);
     cpu = Math.min(cpu, (await cpuOf([client.pid])) - before);
   }
   const ms = (n: number) => Math.round(1000 * n).toLocaleString('en');
   return `${ms(times.sort((a, b) => a - b)[1] ?? 0)} ms, processor ${ms(cpu)} ms`;
 }
 
-async function viewsOf(client: pg.Client): Promise<string[]> {
-  const { rows } = await client.query(
-    `select relname from pg_class where relnamespace = 'bi'::regnamespace order by oid`,
-  );
-  return rows.map((row) => row.relname);
+/** A connection whose work is all in one process, so that its time can be taken. */
+async function connect(url: string): Promise<Asking> {
+  const client: Asking = Object.assign(new pg.Client({ connectionString: url }), { pid: 0 });
+  client.on('error', () => {});
+  await client.connect();
+  opened.defer(() => client.end());
+  client.pid = (await client.query('select pg_backend_pid() as pid')).rows[0].pid;
+  await client.query('set max_parallel_workers_per_gather = 0');
+  return client;
 }
 
-const stage = await openReviewStage();
-try {
-  const url = await stage.newWarehouse(beforeCounts);
-  const client: Asking = Object.assign(new pg.Client({ connectionString: url }), { pid: 0 });
-  await client.connect();
-  client.pid = (await client.query('select pg_backend_pid() as pid')).rows[0].pid;
-  // All the work of a question is in the process whose time is taken.
-  await client.query('set max_parallel_workers_per_gather = 0');
-  const fill = (await readFile(join(import.meta.dirname, 'bi.sql'), 'utf8'))
-    .replaceAll('@reviews', String(size))
-    .replaceAll('@products', String(products));
-  await client.query(fill);
-  await client.query('vacuum (analyze)');
-
+async function withWarehouse<T>(
+  url: string,
+  work: (db: Awaited<ReturnType<typeof openWarehouse>>['db']) => Promise<T>,
+) {
   const warehouse = await openWarehouse({ url, connections: 1, silenceMs: 0 });
-  await timed('migrate: the counts of what is there, and their indexes', () => migrateWarehouse(warehouse.db));
-  await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
-  await client.query('vacuum (analyze)');
-  for (const view of await viewsOf(client)) {
-    report(`\`bi.${view}\``, await medianOf(client, () => ask(client, cuts[view] ?? `select * from bi.${view}`)));
+  try {
+    return await work(warehouse.db);
+  } finally {
+    await warehouse.close();
+  }
+}
+
+/** Without the indexes, which are faster to make afterwards. Done once for a server that is kept. */
+async function fill(): Promise<void> {
+  const name = `filled_${size}`;
+  const client = await connect(await stage.database.createDatabase('postgres'));
+  if ((await client.query('select from pg_database where datname = $1', [name])).rowCount !== 0) return;
+  const unfinished = `unfinished_${size}`;
+  await client.query(`drop database if exists ${unfinished}`);
+  const url = await stage.database.createDatabase(unfinished);
+  await withWarehouse(url, (db) => migrateWarehouse(db, beforeCounts));
+  const filling = await connect(url);
+  const { rows: indexes } = await filling.query(`
+    select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
+    from pg_index
+    where indrelid in ('warehouse.reviews'::regclass, 'sync.sub_order_links'::regclass, 'sync.order_links'::regclass)
+      and not exists (select from pg_constraint where conindid = indexrelid)`);
+  for (const index of indexes) await filling.query(`drop index ${index.name}`);
+  const text = (await readFile(join(import.meta.dirname, 'bi.sql'), 'utf8'))
+    .replaceAll('@reviews', String(size))
+    .replaceAll('@products', String(products))
+    .replaceAll('@first', firstOrderAt);
+  await filling.query(text);
+  for (const { definition } of indexes) await filling.query(definition);
+  await filling.query('vacuum (analyze)');
+  await filling.end();
+  await client.query(`alter database ${unfinished} rename to ${name}`);
+}
+
+const measuredName = `measured_${size}`;
+const measuredUrl = () => stage.database.createDatabase(measuredName);
+
+async function environment(): Promise<Record<string, string>> {
+  const warehouse = await measuredUrl();
+  const shop = await stage.database.createDatabase('shop');
+  return {
+    ...stage.environmentOf(warehouse),
+    SHOP_DATABASE_URL: shop,
+    SHOP_TIME_ZONE: 'Asia/Seoul',
+    // Reviews are measured; npm run bench:rescan measures orders.
+    ORDER_RESCAN_DAYS: '0',
+    LOG_LEVEL: 'error',
+  };
+}
+
+/** Runs a command in a process of its own. @throws Error with what it said, where its exit status is another one than 0. */
+async function cli(...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await runProcess(args, await environment());
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** From the version before the counts to this one, as an installation that is upgraded. */
+async function upgrade(): Promise<void> {
+  const admin = await connect(stage.database.url('postgres'));
+  await admin.query(`drop database if exists ${measuredName}`);
+  await admin.query(`create database ${measuredName} template filled_${size} strategy file_copy`);
+  await admin.query('drop database if exists shop');
+  const shop = await stage.database.createDatabase('shop');
+  await loadSampleShop(shop, generateSampleShop({ seed: 1, now: new Date(), orders: 300, reviews: 2000 }));
+  const url = await measuredUrl();
+  await timed('migrate: the counts of what is there, and their indexes', () =>
+    withWarehouse(url, (db) => migrateWarehouse(db, beforeLast)),
+  );
+  const client = await connect(url);
+  await timed('the vacuum and analyze that follow', () => client.query('vacuum (analyze)'));
+  await timed('the command `migrate`: 0031 and 0032, with a new column and three indexes', () => cli('migrate'));
+  await timed('the command `migrate` with nothing to do', () => cli('migrate'));
+  await timed('a new column of `warehouse.reviews`, and of `sync.order_links`', () =>
+    client.query(`
+      alter table warehouse.reviews add column added text;
+      alter table sync.order_links add column added boolean not null default false`),
+  );
+  await client.query('alter table warehouse.reviews drop column added; alter table sync.order_links drop column added');
+}
+
+async function questions(): Promise<void> {
+  const client = await connect(await measuredUrl());
+  const { rows: views } = await client.query(
+    `select relname from pg_class where relnamespace = 'bi'::regnamespace order by oid`,
+  );
+  for (const { relname } of views) {
+    report(
+      `\`bi.${relname}\``,
+      await medianOf(client, () => ask(client, cuts[relname] ?? `select * from bi.${relname}`)),
+    );
   }
   for (const { file, question, sql } of await readQuestions()) {
     report(`${file.slice(0, 2)} ${question}`, await medianOf(client, () => ask(client, sql)));
   }
-  await timed('migrate of a new column', () => client.query('alter table warehouse.reviews add column added text'));
-  await timed('verify: the counts compared with the rows', async () => {
-    const wrong = await wrongCounts(warehouse.db);
-    if (wrong.length > 0) throw new Error(`wrong counts: ${JSON.stringify(wrong)}`);
-  });
-  await timed('migrate --rebuild', () => rebuildAggregates(warehouse.db));
+}
 
+/** Lands 100,000 reviews of three of the years, most of them about an order that is known. */
+async function landing(): Promise<void> {
+  const url = await measuredUrl();
+  const client = await connect(url);
+  await withWarehouse(url, foldChanges);
   const [withCounts, without] = [await stage.newWarehouse(), await stage.newWarehouse()];
-  const other = new pg.Client({ connectionString: without });
-  await other.connect();
+  const other = await connect(without);
   await other.query(withoutCounts);
-  await other.end();
-  const plan = { firstId: 1, from: new Date('2025-12-20T00:00:00Z'), stepSeconds: 120, products };
+  const { rows } = await client.query('select max(id)::float8 as newest from warehouse.reviews');
+  const from = new Date(Date.parse(firstOrderAt) + 300 * dayMs);
+  const plan = { firstId: rows[0].newest + 1, from, stepSeconds: 864, products };
   const landed = await landInTurn([withCounts, without, url], plan, 1000);
   const [empty, bare, full] = landed as [Landing, Landing, Landing];
   const ratio = (one: Landing, other: Landing) =>
     `${(other.seconds / one.seconds).toFixed(2)} by the clock, ${(other.cpuSeconds / one.cpuSeconds).toFixed(2)} by processor time`;
   report('landing with the counts, to without, empty table', ratio(empty, bare));
   report('landing into this table, to an empty one', ratio(full, empty));
-  report(
-    'views of bi with 100,000 reviews not folded yet: reviews_by_day',
-    await medianOf(client, () => ask(client, 'select * from bi.reviews_by_day')),
-  );
-  report(
-    'the same: reviews_per_delivered_sub_order',
-    await medianOf(client, () => ask(client, 'select * from bi.reviews_per_delivered_sub_order')),
-  );
-  await timed('fold of 100,000 reviews', () => foldChanges(warehouse.db));
+  for (const view of ['reviews_by_day', 'reviews_per_delivered_sub_order', 'reviews_by_product_month']) {
+    const what = `\`bi.${view}\` with 100,000 reviews not folded yet`;
+    report(what, await medianOf(client, () => ask(client, `select * from bi.${view}`)));
+  }
+  await timed('fold of 100,000 reviews', () => withWarehouse(url, foldChanges));
+}
 
-  const environment = stage.environmentOf(url);
-  const command = async (what: string, args: string[]) =>
-    timed(what, async () => {
-      const { status, stderr } = await runCli(args, environment);
-      if (status !== 0 && args[0] === 'backfill') throw new Error(stderr);
-    });
-  await command('`status`, with the start of the program', ['status']);
-  await command('`doctor`, with the start of the program', ['doctor']);
-  const perDay = Math.round(size / 1460);
-  await stage.hold({ count: 45 * perDay, stepSeconds: Math.floor(86_400 / perDay), latencyMs: 0 });
-  const days = ['backfill', 'reviews', '--from', '2020-01-01', '--to', '2020-02-14'];
-  await command(`45 days read for the first time (${(45 * perDay).toLocaleString('en')} reviews)`, days);
-  await command('the same 45 days read again, as a reconcile does', days);
-  const { rows: sizes } = await client.query(`
+async function commands(): Promise<void> {
+  const client = await connect(await measuredUrl());
+  // As if a reconcile had read everything older than the recent days just now.
+  await client.query(`
+    insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+    values ('run-1', 'reconcile-reviews', 'schedule', now(), now(), 'done') on conflict do nothing;
+    update sync.export_windows set started_at = now(), finished_at = now() where run_id = 'run-1'`);
+  await stage.hold(recent);
+  const days = ['--from', recent.from.slice(0, 10)];
+  const read = `${recent.count.toLocaleString('en')} reviews`;
+  const isThere = (await client.query('select from warehouse.reviews where id = 1')).rowCount !== 0;
+  await timed(`${recentDays} days read ${isThere ? 'again' : 'for the first time'} (${read})`, () =>
+    cli('backfill', 'reviews', ...days),
+  );
+  await timed(`\`sync reconcile\` of ${recentDays} days`, () => cli('sync', 'reconcile'));
+  await timed(`\`verify reviews\` of ${recentDays} days`, () => cli('verify', 'reviews', ...days));
+  for (const command of ['status', 'doctor']) {
+    for (const turn of turns) await timed(`\`${command}\`, ${turn}`, () => cli(command));
+  }
+}
+
+async function verify(): Promise<void> {
+  await timed('`verify reviews`: the counts compared with all rows', async () => {
+    const wrong = await withWarehouse(await measuredUrl(), wrongCounts);
+    if (wrong.length > 0) throw new Error(`wrong counts: ${JSON.stringify(wrong)}`);
+  });
+}
+
+async function rebuild(): Promise<void> {
+  const url = await measuredUrl();
+  await timed('`migrate --rebuild`', () => withWarehouse(url, rebuildAggregates));
+}
+
+async function sizes(): Promise<void> {
+  const client = await connect(await measuredUrl());
+  const { rows } = await client.query(`
     select pg_size_pretty(pg_total_relation_size('warehouse.reviews')) as reviews,
       pg_size_pretty(sum(pg_total_relation_size(c.oid)) filter (where relname ~ '^(review_(day|product)_counts|counted_deliveries|delivery_(counts|delays))$')) as counts,
-      pg_size_pretty(pg_total_relation_size('warehouse.reviews_by_order')) as by_order
+      pg_size_pretty(pg_total_relation_size('warehouse.reviews_by_order')) as by_order,
+      pg_size_pretty(pg_database_size(current_database())) as database
     from pg_class c where relnamespace = 'sync'::regnamespace and relkind = 'r'`);
+  const [{ reviews, counts, by_order, database }] = rows;
   report(
-    'size of warehouse.reviews; of the counts; of reviews_by_order',
-    `${sizes[0].reviews}; ${sizes[0].counts}; ${sizes[0].by_order}`,
+    'size of `warehouse.reviews`; of the counts; of `reviews_by_order`; of the database',
+    [reviews, counts, by_order, database].join('; '),
   );
-  await warehouse.close();
-  await client.end();
-  const name = size === 1_000_000 ? 'bi' : `bi-${size}`;
-  await writeTable(name, `npm run bench:bi -- --reviews ${size}`, ['what', 'measured'], rows);
-} finally {
-  await stage.close();
 }
+
+const parts: Readonly<Record<string, () => Promise<void>>> = {
+  upgrade,
+  questions,
+  landing,
+  commands,
+  verify,
+  rebuild,
+  sizes,
+};
+/** What each part has measured, kept beside the server's files for the other parts. */
+const notes = join(stage.database.directory, `measured-${size}.json`);
+const measured: Record<string, Rows> = JSON.parse(await readFile(notes, 'utf8').catch(() => '{}'));
+const chosen = given.part === undefined ? Object.keys(parts) : given.part.split(',');
+if (given.keep === undefined && given.part !== undefined) throw new Error('--part needs --keep');
+await fill();
+for (const name of chosen) {
+  const part = parts[name];
+  if (!part) throw new Error(`--part is one of ${Object.keys(parts).join(', ')}, not ${name}`);
+  rows = [];
+  await part();
+  measured[name] = rows;
+  await writeFile(notes, JSON.stringify(measured));
+}
+const marks: Readonly<Record<number, string>> = { 1000000: 'bi', 10000000: 'bi-ten-million' };
+const all = Object.keys(parts).flatMap((part) => measured[part] ?? []);
+await writeTable(marks[size], `npm run bench:bi -- --reviews ${size}`, ['what', 'measured'], all);

@@ -1,8 +1,8 @@
 /** Lands pages of 100 reviews of 1.4 kB into warehouses that are compared with each other. */
-import { readFile } from 'node:fs/promises';
 import { checkPage } from '../src/warehouse/check-page.ts';
 import { openWarehouse, type Warehouse } from '../src/warehouse/index.ts';
 import { landPage } from '../src/warehouse/reviews.ts';
+import { cpuOf } from './processor-time.ts';
 
 export type Landing = { reviews: number; seconds: number; cpuSeconds: number };
 
@@ -72,15 +72,4 @@ async function pidsOf(warehouse: Warehouse): Promise<number[]> {
   const pids = await Promise.all(clients.map((client) => client.query('select pg_backend_pid() as pid')));
   for (const client of clients) client.release();
   return pids.map(({ rows }) => rows[0].pid);
-}
-
-/** Seconds of processor time that the processes have used, in user and system mode. */
-export async function cpuOf(pids: readonly number[]): Promise<number> {
-  const ticksPerSecond = 100;
-  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
-  const ticks = stats.map((stat) => {
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
-  });
-  return ticks.reduce((sum, one) => sum + one, 0) / ticksPerSecond;
 }

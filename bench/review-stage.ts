@@ -1,4 +1,4 @@
-/** What the benches of reviews play on: the stub in a process of its own, and a Postgres with a warehouse a measurement. */
+/** What the benches of reviews use: the stub in a process of its own, and a Postgres with a warehouse a measurement. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,13 +8,15 @@ import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import type { StubReviews } from './review-stub.ts';
 
-export async function openReviewStage() {
-  const database = await startEmbeddedDatabase();
+/** @param keepIn folder of a Postgres that stays, with the safety of a real one; default: a temporary one without. */
+export async function openReviewStage(keepIn?: string) {
+  const database = await startEmbeddedDatabase(keepIn === undefined ? {} : { keepIn });
   const stub = fork(join(import.meta.dirname, 'review-stub.ts'));
   const [port] = (await once(stub, 'message')) as [number];
   const origin = `http://127.0.0.1:${port}`;
   return {
     origin,
+    database,
     /** Sets what the stub holds; gives the requests since the last time. */
     async hold(reviews: StubReviews): Promise<number> {
       stub.send(reviews);

@@ -1,12 +1,18 @@
 /**
- * The fastest review service there can be: reviews made up from their number, one every `stepSeconds` from `first` on, in
- * UTC, listed as the spec says. Run as a child with an IPC channel: a message sets what it holds.
+ * The fastest review service there can be: reviews made up from their number, one every `stepSeconds` (whole seconds) from a date
+ * on, in UTC, listed as the spec says. Run as a child with an IPC channel: a message sets what it holds.
  */
 import { createServer } from 'node:http';
 
-export type StubReviews = { count: number; stepSeconds: number; latencyMs: number };
+export type StubReviews = {
+  count: number;
+  stepSeconds: number;
+  latencyMs: number;
+  /** Date of the first review; default: 2020-01-01. */
+  from?: string;
+};
 
-const first = Date.parse('2020-01-01T00:00:00Z') / 1000;
+let first = 0;
 const pagesAtMost = 30;
 let held: StubReviews = { count: 0, stepSeconds: 1, latencyMs: 0 };
 let requests = 0;
@@ -37,9 +43,12 @@ const server = createServer((request, response) => {
   const last = Math.max(1, Math.ceil(total / limit));
   if (page > pagesAtMost) return void response.writeHead(422).end('{"error":"page is at most 30"}');
   response.setHeader('link', `<http://stub/v1/reviews?page=${last}>; rel="last"`);
-  const begin = from + (page - 1) * limit;
+  const begin = (page - 1) * limit;
+  const isNewestFirst = url.searchParams.get('date_order_desc') === '1';
   let text = '[';
-  for (let n = begin; n < Math.min(begin + limit, to + 1); n += 1) text += (n > begin ? ',' : '') + reviewOf(n);
+  for (let n = begin; n < Math.min(begin + limit, total); n += 1) {
+    text += (n > begin ? ',' : '') + reviewOf(isNewestFirst ? to - n : from + n);
+  }
   return end(`${text}]`);
 });
 
@@ -72,6 +81,7 @@ const images = JSON.stringify([
 /** Sets what the stub holds, and responds with the number of requests since the last message. */
 process.on('message', (message: StubReviews) => {
   held = message;
+  first = Date.parse(message.from ?? '2020-01-01T00:00:00Z') / 1000;
   process.send?.(requests);
   requests = 0;
 });

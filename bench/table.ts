@@ -1,9 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Prints a table and puts it between the marks `<!-- name -->` and `<!-- /name -->` of docs/benchmarks.md. */
+/**
+ * Prints a table and puts it between the marks `<!-- name -->` and `<!-- /name -->` of docs/benchmarks.md.
+ *
+ * @param name undefined: the table is only printed.
+ */
 export async function writeTable(
-  name: string,
+  name: string | undefined,
   command: string,
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -11,6 +15,7 @@ export async function writeTable(
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const table = [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
   process.stdout.write(`${table}\n`);
+  if (name === undefined) return;
   const file = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
   const text = await readFile(file, 'utf8');
   const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];

@@ -1,0 +1,28 @@
+/** Processor time in seconds, user and system mode, from /proc (Linux only). */
+import { readFile } from 'node:fs/promises';
+
+const ticksPerSecond = 100;
+
+/** What the processes have used. Those that have ended count nothing. */
+export async function cpuOf(pids: readonly number[]): Promise<number> {
+  const ticks = await Promise.all(pids.map(async (pid) => (await ticksOf(pid)).own));
+  return ticks.reduce((sum, one) => sum + one, 0) / ticksPerSecond;
+}
+
+/** What the children of the process have used that have ended. */
+export async function cpuOfEndedChildren(pid: number): Promise<number> {
+  return (await ticksOf(pid)).endedChildren / ticksPerSecond;
+}
+
+/** What the process and its children have used, ended ones included: a Postgres server by the pid of its postmaster. */
+export async function cpuOfFamily(pid: number): Promise<number> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return (await cpuOf([pid, ...children.split(' ').filter(Boolean).map(Number)])) + (await cpuOfEndedChildren(pid));
+}
+
+async function ticksOf(pid: number): Promise<{ own: number; endedChildren: number }> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const at = (index: number) => Number(fields[index] ?? 0);
+  return { own: at(11) + at(12), endedChildren: at(13) + at(14) };
+}
