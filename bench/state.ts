@@ -14,6 +14,7 @@ import { openLog } from '../src/base/log.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
 import { pruneMissedOrders } from '../src/warehouse/missed-orders.ts';
+import { compactMonthChanges } from '../src/warehouse/month-changes.ts';
 import { deleteOutdated, pruneHistory, reasonDays } from '../src/warehouse/retention.ts';
 import { acceptWebhook } from '../src/webhooks/accept-webhook.ts';
 import { applyInbox } from '../src/webhooks/apply-inbox.ts';
@@ -47,6 +48,7 @@ const tables = [
   { name: 'sync.missed_orders', ids: ['run_id'], fixed: [] },
   { name: 'sync.dead_letters', ids: ['key'], fixed: [] },
   { name: 'sync.webhook_inbox', ids: [], fixed: [] },
+  { name: 'sync.month_changes', ids: [], fixed: [] },
   { name: 'warehouse.review_overview', ids: [], fixed: ['first_review_created_at'] },
 ] as const;
 
@@ -141,6 +143,8 @@ function templateOf(job: string, table: string): string {
 
 /** Keeps the rows that the work leaves, table by table. */
 async function once(job: string, work: () => Promise<void>): Promise<void> {
+  // A reconcile joins the rows of a month: joined before, the rows that it leaves are those of what it changed.
+  await compactMonthChanges(db);
   for (const { name } of tables) {
     await client.query(`create temporary table before_${name.replace('.', '_')} as select * from ${name}`);
   }
@@ -148,8 +152,9 @@ async function once(job: string, work: () => Promise<void>): Promise<void> {
   const found: string[] = [];
   for (const { name } of tables) {
     const before = `before_${name.replace('.', '_')}`;
+    const columns = (await columnsOf(name)).map(({ column }) => column).join(', ');
     await client.query(
-      `create table ${templateOf(job, name)} as select * from ${name} except all select * from ${before}`,
+      `create table ${templateOf(job, name)} as select ${columns} from ${name} except all select ${columns} from ${before}`,
     );
     await client.query(`drop table ${before}`);
     const { rows } = await client.query(`select count(*)::integer as n from ${templateOf(job, name)}`);
@@ -180,6 +185,7 @@ async function copy(job: string, times: number, day: Date): Promise<void> {
   copies += times;
 }
 
+/** Without identities, which a reconcile gives anew to rows that it joins. */
 async function columnsOf(table: string): Promise<{ column: string; type: string }[]> {
   const found = known.get(table);
   if (found) return found;
