@@ -1,12 +1,13 @@
 /**
  * What a large warehouse answers, and what it costs: views of bi and questions of docs/questions, with the rights of bi_reader;
- * migrations; landing, and the counts behind the views; commands. Prints its table and puts it into docs/benchmarks.md.
+ * migrations; landing, and the counts behind the views; commands. Prints its table.
  *
  *   npm run bench:bi                             a million reviews, a million delivered sub-orders
- *   npm run bench:bi -- --reviews 10000000 --keep /var/tmp/bi        in parts, on a server whose files stay (50 GB)
- *   npm run bench:bi -- --reviews 10000000 --keep /var/tmp/bi --part questions
+ *   npm run bench:bi -- --keep /var/tmp/bi --reviews 10000000                      on a server whose files stay (35 GB)
+ *   npm run bench:bi -- --keep /var/tmp/bi --reviews 10000000 --part questions
  *
- * With --keep the database is filled once. `--part upgrade` begins again from it; the other parts go on with what they find.
+ * With --keep a database of each size is filled once, and the table of all that was measured there goes into docs/benchmarks.md.
+ * `--part upgrade` begins again with what was filled; the other parts go on with what they find, in any order.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
@@ -41,15 +42,18 @@ const beforeLast = '0030_bi_speed';
 const dayMs = 86_400_000;
 /** The days of creation that a reconcile reads again each time. */
 const recentDays = 45;
-const years = { days: 1458, delivery: 2, untilReview: 21 };
-/** Orders begin so long ago that all reviews were written before the recent days, which the stub brings. */
-const firstOrderAt = dayBefore(years.days + years.delivery + years.untilReview + recentDays);
-const perDay = Math.round(size / years.days);
+const years = { days: 1458, delivery: 2, untilReview: 22 };
+/** Orders begin so long ago that all reviews were written before those that the stub shows. */
+const firstOrderAt = dayBefore(years.days + years.delivery + years.untilReview + recentDays + 1);
+const stepSeconds = Math.floor(86_400 / Math.round(size / years.days));
+const recentReviews = Math.floor(((recentDays + 1) * 86_400) / stepSeconds);
+/** What the stub shows: the recent days up to today, as dense as the years before, about the newest orders. */
 const recent = {
-  count: recentDays * perDay,
-  stepSeconds: 86_400 / perDay,
+  count: recentReviews,
+  stepSeconds,
   latencyMs: 0,
-  from: dayBefore(recentDays),
+  from: dayBefore(recentDays + 1),
+  codes: { products, product: 'product-', order: 'order-', firstOrder: size * 0.6 - recentReviews },
 };
 /** Takes the log out of a warehouse, and the indexes that serve the counts. */
 const withoutCounts = `
@@ -59,7 +63,6 @@ const withoutCounts = `
   drop index warehouse.reviews_by_order;
   drop index warehouse.reviews_by_product;
   create index reviews_by_product on warehouse.reviews (product_code, created_at)`;
-const turns = [1, 2, 3];
 
 /** What is asked of a view that has a row for each review or order: nobody reads it whole. */
 const cuts: Readonly<Record<string, string>> = {
@@ -77,7 +80,7 @@ function dayBefore(days: number): string {
 
 /** A connection, and its server process. */
 type Asking = pg.Client & { pid: number };
-type Rows = string[][];
+type Rows = [what: string, measured: string][];
 type Stage = Awaited<ReturnType<typeof openReviewStage>>;
 
 await using opened = new AsyncDisposableStack();
@@ -100,29 +103,35 @@ async function serverPid({ database }: Stage): Promise<number> {
 
 const seconds = (n: number) => `${n.toFixed(n < 10 ? 2 : 0)} s`;
 
-/** Time by the clock, and the processor time of the whole server and of the programs that this process has started. */
-async function timed(what: string, work: () => Promise<unknown>): Promise<void> {
-  const used = async () => (await cpuOfFamily(server)) + (await cpuOfEndedChildren(process.pid));
-  const before = await used();
-  const startedMs = performance.now();
-  await work();
-  const clock = (performance.now() - startedMs) / 1000;
-  report(what, `${seconds(clock)}, processor ${seconds((await used()) - before)}`);
-}
+/** Processor time of the whole server and of the programs that this process has started. */
+const cpuOfAll = async () => (await cpuOfFamily(server)) + (await cpuOfEndedChildren(process.pid));
 
-/** The median of three by the clock, and the least processor time, which other work on the machine hardly changes. */
-async function medianOf(client: Asking, run: () => Promise<unknown>): Promise<string> {
-  const times: number[] = [];
-  let cpu = Number.POSITIVE_INFINITY;
-  for (const _ of turns) {
-    const before = await cpuOf([client.pid]);
+/** Runs it so often: the median by the clock, and the least processor time, which other work on the machine hardly changes. */
+async function measure(times: number, cpu: () => Promise<number>, run: () => Promise<unknown>) {
+  const measured: { clock: number; cpu: number }[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const before = await cpu();
     const startedMs = performance.now();
     await run();
-    times.push((performance.now() - startedMs) / 1000);
-    cpu = Math.min(cpu, (await cpuOf([client.pid])) - before);
+    measured.push({ clock: (performance.now() - startedMs) / 1000, cpu: (await cpu()) - before });
   }
-  const ms = (n: number) => Math.round(1000 * n).toLocaleString('en');
-  return `${ms(times.sort((a, b) => a - b)[1] ?? 0)} ms, processor ${ms(cpu)} ms`;
+  const clocks = measured.map((one) => one.clock).sort((a, b) => a - b);
+  return { clock: clocks[Math.floor(times / 2)] ?? 0, cpu: Math.min(...measured.map((one) => one.cpu)) };
+}
+
+async function timed(what: string, work: () => Promise<unknown>, times = 1): Promise<void> {
+  const { clock, cpu } = await measure(times, cpuOfAll, work);
+  report(what, `${seconds(clock)}, processor ${seconds(cpu)}`);
+}
+
+async function asked(what: string, client: Asking, sql: string): Promise<void> {
+  const ms = (n: number) => `${Math.round(1000 * n).toLocaleString('en')} ms`;
+  const { clock, cpu } = await measure(
+    3,
+    () => cpuOf([client.pid]),
+    () => ask(client, sql),
+  );
+  report(what, `${ms(clock)}, processor ${ms(cpu)}`);
 }
 
 /** A connection whose work is all in one process, so that its time can be taken. */
@@ -207,12 +216,14 @@ async function upgrade(): Promise<void> {
   const shop = await stage.database.createDatabase('shop');
   await loadSampleShop(shop, generateSampleShop({ seed: 1, now: new Date(), orders: 300, reviews: 2000 }));
   const url = await measuredUrl();
+  const client = await connect(url);
+  // As the version before would have set it: another zone counts everything again.
+  await client.query(`update sync.settings set time_zone = 'UTC'`);
   await timed('migrate: the counts of what is there, and their indexes', () =>
     withWarehouse(url, (db) => migrateWarehouse(db, beforeLast)),
   );
-  const client = await connect(url);
   await timed('the vacuum and analyze that follow', () => client.query('vacuum (analyze)'));
-  await timed('the command `migrate`: 0031 and 0032, with a new column and three indexes', () => cli('migrate'));
+  await timed('the command `migrate` from 0030 on: new columns, tables and indexes', () => cli('migrate'));
   await timed('the command `migrate` with nothing to do', () => cli('migrate'));
   await timed('a new column of `warehouse.reviews`, and of `sync.order_links`', () =>
     client.query(`
@@ -228,17 +239,14 @@ async function questions(): Promise<void> {
     `select relname from pg_class where relnamespace = 'bi'::regnamespace order by oid`,
   );
   for (const { relname } of views) {
-    report(
-      `\`bi.${relname}\``,
-      await medianOf(client, () => ask(client, cuts[relname] ?? `select * from bi.${relname}`)),
-    );
+    await asked(`\`bi.${relname}\``, client, cuts[relname] ?? `select * from bi.${relname}`);
   }
   for (const { file, question, sql } of await readQuestions()) {
-    report(`${file.slice(0, 2)} ${question}`, await medianOf(client, () => ask(client, sql)));
+    await asked(`${file.slice(0, 2)} ${question}`, client, sql);
   }
 }
 
-/** Lands 100,000 reviews of three of the years, most of them about an order that is known. */
+/** Lands 100,000 reviews that are newer than all others, three of five about one of the newest orders, and takes them away again. */
 async function landing(): Promise<void> {
   const url = await measuredUrl();
   const client = await connect(url);
@@ -247,8 +255,9 @@ async function landing(): Promise<void> {
   const other = await connect(without);
   await other.query(withoutCounts);
   const { rows } = await client.query('select max(id)::float8 as newest from warehouse.reviews');
-  const from = new Date(Date.parse(firstOrderAt) + 300 * dayMs);
-  const plan = { firstId: rows[0].newest + 1, from, stepSeconds: 864, products };
+  const firstId = rows[0].newest + 1;
+  const firstOrder = Math.max(1, size * 0.6 - 100_000);
+  const plan = { firstId, from: new Date(), stepSeconds, products, firstOrder };
   const landed = await landInTurn([withCounts, without, url], plan, 1000);
   const [empty, bare, full] = landed as [Landing, Landing, Landing];
   const ratio = (one: Landing, other: Landing) =>
@@ -256,31 +265,33 @@ async function landing(): Promise<void> {
   report('landing with the counts, to without, empty table', ratio(empty, bare));
   report('landing into this table, to an empty one', ratio(full, empty));
   for (const view of ['reviews_by_day', 'reviews_per_delivered_sub_order', 'reviews_by_product_month']) {
-    const what = `\`bi.${view}\` with 100,000 reviews not folded yet`;
-    report(what, await medianOf(client, () => ask(client, `select * from bi.${view}`)));
+    await asked(`\`bi.${view}\` with 100,000 reviews not folded yet`, client, `select * from bi.${view}`);
   }
   await timed('fold of 100,000 reviews', () => withWarehouse(url, foldChanges));
+  await client.query('delete from warehouse.reviews where id >= $1', [firstId]);
+  await withWarehouse(url, foldChanges);
+  await client.query('vacuum warehouse.reviews, sync.review_changes, sync.order_changes, sync.counted_deliveries');
 }
 
 async function commands(): Promise<void> {
   const client = await connect(await measuredUrl());
-  // As if a reconcile had read everything older than the recent days just now.
+  // What an earlier run brought goes; the stub has another port each time. As if a reconcile had read everything older just now.
   await client.query(`
+    delete from warehouse.reviews where id <= ${recent.count};
+    delete from sync.export_windows where run_id <> 'run-1';
+    delete from sync.connected_service;
     insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
     values ('run-1', 'reconcile-reviews', 'schedule', now(), now(), 'done') on conflict do nothing;
     update sync.export_windows set started_at = now(), finished_at = now() where run_id = 'run-1'`);
+  await withWarehouse(await measuredUrl(), foldChanges);
+  await client.query('vacuum (analyze)');
   await stage.hold(recent);
   const days = ['--from', recent.from.slice(0, 10)];
-  const read = `${recent.count.toLocaleString('en')} reviews`;
-  const isThere = (await client.query('select from warehouse.reviews where id = 1')).rowCount !== 0;
-  await timed(`${recentDays} days read ${isThere ? 'again' : 'for the first time'} (${read})`, () =>
-    cli('backfill', 'reviews', ...days),
-  );
+  report('reviews of these days', recent.count.toLocaleString('en'));
+  await timed(`${recentDays} days read for the first time`, () => cli('backfill', 'reviews', ...days));
   await timed(`\`sync reconcile\` of ${recentDays} days`, () => cli('sync', 'reconcile'));
   await timed(`\`verify reviews\` of ${recentDays} days`, () => cli('verify', 'reviews', ...days));
-  for (const command of ['status', 'doctor']) {
-    for (const turn of turns) await timed(`\`${command}\`, ${turn}`, () => cli(command));
-  }
+  for (const command of ['status', 'doctor']) await timed(`\`${command}\``, () => cli(command), 3);
 }
 
 async function verify(): Promise<void> {
@@ -319,20 +330,29 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   rebuild,
   sizes,
 };
-/** What each part has measured, kept beside the server's files for the other parts. */
-const notes = join(stage.database.directory, `measured-${size}.json`);
-const measured: Record<string, Rows> = JSON.parse(await readFile(notes, 'utf8').catch(() => '{}'));
-const chosen = given.part === undefined ? Object.keys(parts) : given.part.split(',');
+/** By size and part: what was measured in this folder. */
+type Notes = Record<string, Record<string, Rows>>;
+const notesFile = join(stage.database.directory, 'measured.json');
+const notes: Notes = JSON.parse(await readFile(notesFile, 'utf8').catch(() => '{}'));
+const measured = notes[size] ?? {};
+notes[size] = measured;
 if (given.keep === undefined && given.part !== undefined) throw new Error('--part needs --keep');
 await fill();
-for (const name of chosen) {
+for (const name of given.part?.split(',') ?? Object.keys(parts)) {
   const part = parts[name];
   if (!part) throw new Error(`--part is one of ${Object.keys(parts).join(', ')}, not ${name}`);
   rows = [];
   await part();
   measured[name] = rows;
-  await writeFile(notes, JSON.stringify(measured));
+  await writeFile(notesFile, JSON.stringify(notes));
 }
-const marks: Readonly<Record<number, string>> = { 1000000: 'bi', 10000000: 'bi-ten-million' };
-const all = Object.keys(parts).flatMap((part) => measured[part] ?? []);
-await writeTable(marks[size], `npm run bench:bi -- --reviews ${size}`, ['what', 'measured'], all);
+const columns = Object.values(notes).map((byPart) => new Map(Object.keys(parts).flatMap((part) => byPart[part] ?? [])));
+const labels = new Set(columns.flatMap((column) => [...column.keys()]));
+const head = ['what', ...Object.keys(notes).map((reviews) => `${Number(reviews).toLocaleString('en')} reviews`)];
+const lines = [...labels].map((what) => [what, ...columns.map((column) => column.get(what) ?? '')]);
+await writeTable(
+  given.keep === undefined ? undefined : 'bi',
+  'npm run bench:bi -- --keep <folder>, with --reviews 10000000 too',
+  head,
+  lines,
+);

@@ -12,7 +12,7 @@ const text = 'It fits well and came the next day; the colour is that of the pict
 const variant = (name: string) => `https://images.example.com/reviews/2020/01/01/${name}/0123456789abcdef.jpg`;
 
 /** Where the reviews of a landing begin, and what sets them apart from those of `bi.sql`. */
-export type LandingPlan = { firstId: number; from: Date; stepSeconds: number; products: number };
+export type LandingPlan = { firstId: number; from: Date; stepSeconds: number; products: number; firstOrder: number };
 
 function reviewOf(plan: LandingPlan, n: number): object {
   const date = new Date(plan.from.getTime() + n * plan.stepSeconds * 1000).toISOString();
@@ -26,7 +26,10 @@ function reviewOf(plan: LandingPlan, n: number): object {
       { url: variant('full'), gallery_url: variant('gallery'), thumbnail_url: variant('thumbnail'), width: 1200 },
     ],
     ...{ comments_count: 0, source: ['brand_mobile', 'brand_pc', 'sms', 'email'][n % 4], options: [] },
-    ...{ product_options: { size: 'L', colour: 'blue' }, order_code: n % 5 < 3 ? `order-${1 + n}` : null },
+    ...{
+      product_options: { size: 'L', colour: 'blue' },
+      order_code: n % 5 < 3 ? `order-${plan.firstOrder + n}` : null,
+    },
     ...{ sub_order_code: null, store_order: false, store_name: null },
   };
 }

@@ -10,8 +10,11 @@ export type StubReviews = {
   latencyMs: number;
   /** Date of the first review; default: 2020-01-01. */
   from?: string;
+  /** How many products, how codes of products and orders begin, and the number of the first order; default: 500, P, O, 0. */
+  codes?: { products: number; product: string; order: string; firstOrder: number };
 };
 
+const defaultCodes = { products: 500, product: 'P', order: 'O', firstOrder: 0 };
 let first = 0;
 const pagesAtMost = 30;
 let held: StubReviews = { count: 0, stepSeconds: 1, latencyMs: 0 };
@@ -57,7 +60,8 @@ const dateOf = (n: number) => new Date((first + n * held.stepSeconds) * 1000 + (
 /** About 1.4 kB, like the ones that services send. */
 function reviewOf(n: number): string {
   const date = dateOf(n);
-  return `{"id":${n + 1},"code":null,"display":true,"user_id":${n % 9999},"user_code":"member${n % 9999}","user_name":"Kim","message":"${message}","score":${1 + (n % 5)},"created_at":"${date}","updated_at":"${date}","product_id":${n % 500},"product_code":"P${n % 500}","review_type":"photo","images_count":1,"images":${images},"videos_count":0,"video_urls":[],"videos":[],"likes_count":${n % 7},"plus_likes_count":${n % 5},"comments_count":0,"source":"brand_pc","options":[],"product_options":{"size":"L","colour":"blue"},"order_code":"O${n}","sub_order_code":"S${n}","store_order":false,"store_name":null}`;
+  const { products, product, order, firstOrder } = held.codes ?? defaultCodes;
+  return `{"id":${n + 1},"code":null,"display":true,"user_id":${n % 9999},"user_code":"member${n % 9999}","user_name":"Kim","message":"${message}","score":${1 + (n % 5)},"created_at":"${date}","updated_at":"${date}","product_id":${n % products},"product_code":"${product}${n % products}","review_type":"photo","images_count":1,"images":${images},"videos_count":0,"video_urls":[],"videos":[],"likes_count":${n % 7},"plus_likes_count":${n % 5},"comments_count":0,"source":"brand_pc","options":[],"product_options":{"size":"L","colour":"blue"},"order_code":"${order}${firstOrder + n}","sub_order_code":"S${n}","store_order":false,"store_name":null}`;
 }
 const message = 'It fits well and came the next day; the colour is that of the picture. 만족합니다. '.repeat(5);
 const variant = (name: string) => `https://images.example.com/reviews/2020/01/01/${name}/0123456789abcdef.jpg`;
