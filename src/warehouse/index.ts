@@ -36,7 +36,7 @@ export type WarehouseOptions = {
   silenceMs?: number;
 };
 
-/** Longer than any statement on 100 million reviews but those of a migration; the longest are of `verify` and of pruning. */
+/** Longer than any statement on 100 million reviews but those of migrations and counts, which read every row (docs/benchmarks.md). */
 const longestStatementMs = 600_000;
 
 /** Opens the warehouse. The first statement connects. */

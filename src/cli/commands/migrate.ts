@@ -11,7 +11,7 @@ Ask an administrator to run: create role bi_reader nologin; then run migrate aga
 export const migrate: Command = {
   define(commander, run) {
     commander
-      .option('--rebuild', 'count again what the views of bi are answered from; a minute for ten million reviews')
+      .option('--rebuild', 'count again what the views of bi are answered from; minutes for ten million reviews')
       .addHelpText(
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',

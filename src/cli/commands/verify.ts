@@ -3,6 +3,7 @@ import { count } from '../../app/status-view.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
 import { rebuildAggregates, type WrongCount, wrongCounts } from '../../warehouse/aggregates.ts';
+import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
@@ -41,14 +42,26 @@ async function runVerify(context: Context, { from, to, repair = false }: Options
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, range, { repair });
     progress.stop();
     // The counts are of all reviews: a range of days leaves them out.
-    const wrong = from === undefined && to === undefined ? await wrongCounts(app.warehouse.db) : [];
-    if (repair && wrong.length > 0) await rebuildAggregates(app.warehouse.db);
+    const isOpen = from === undefined && to === undefined;
+    const wrong = isOpen ? await compareCounts(app.config.warehouseDatabaseUrl, repair) : [];
     return {
       text: [draw(report, repair), ...drawWrongCounts(wrong, repair)].join('\n\n'),
       json: { ...report, wrongCounts: wrong },
       incomplete: !isFine(report) || (wrong.length > 0 && !repair),
     };
   });
+}
+
+/** Each of these statements reads every row. At a hundred million rows they take longer than a server may otherwise be silent. */
+async function compareCounts(url: string, repair: boolean): Promise<WrongCount[]> {
+  const warehouse = await openWarehouse({ url, connections: 1, silenceMs: 0 });
+  try {
+    const wrong = await wrongCounts(warehouse.db);
+    if (repair && wrong.length > 0) await rebuildAggregates(warehouse.db);
+    return wrong;
+  } finally {
+    await warehouse.close();
+  }
 }
 
 const isFine = ({ differing, problems, repaired }: Verification) =>
