@@ -22,7 +22,7 @@ import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { runProcess } from '../test/harness/cli.ts';
 import { type Landing, landInTurn } from './landing.ts';
-import { cpuOf, cpuOfEndedChildren, cpuOfFamily } from './processor-time.ts';
+import { cpuOfEndedChildren, cpuOfFamily, scheduleOf } from './processor-time.ts';
 import { openReviewStage } from './review-stage.ts';
 import { writeTable } from './table.ts';
 
@@ -106,32 +106,43 @@ const seconds = (n: number) => `${n.toFixed(n < 10 ? 2 : 0)} s`;
 /** Processor time of the whole server and of the programs that this process has started. */
 const cpuOfAll = async () => (await cpuOfFamily(server)) + (await cpuOfEndedChildren(process.pid));
 
-/** Runs it so often: the median by the clock, and the least processor time, which other work on the machine hardly changes. */
-async function measure(times: number, cpu: () => Promise<number>, run: () => Promise<unknown>) {
-  const measured: { clock: number; cpu: number }[] = [];
-  for (let time = 0; time < times; time += 1) {
-    const before = await cpu();
-    const startedMs = performance.now();
-    await run();
-    measured.push({ clock: (performance.now() - startedMs) / 1000, cpu: (await cpu()) - before });
+const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** By the clock, and the processor time; of several turns the median, and the least. */
+async function timed(what: string, work: () => Promise<unknown>, turns = 1): Promise<void> {
+  const clocks: number[] = [];
+  const used: number[] = [];
+  for (let turn = 0; turn < turns; turn += 1) {
+    const before = await cpuOfAll();
+    clocks.push(await secondsOf(work));
+    used.push((await cpuOfAll()) - before);
   }
-  const clocks = measured.map((one) => one.clock).sort((a, b) => a - b);
-  return { clock: clocks[Math.floor(times / 2)] ?? 0, cpu: Math.min(...measured.map((one) => one.cpu)) };
+  report(what, `${seconds(median(clocks))}, processor ${seconds(Math.min(...used))}`);
 }
 
-async function timed(what: string, work: () => Promise<unknown>, times = 1): Promise<void> {
-  const { clock, cpu } = await measure(times, cpuOfAll, work);
-  report(what, `${seconds(clock)}, processor ${seconds(cpu)}`);
-}
-
+/**
+ * The median of three by the clock, with what the server process waited for a processor that others had, and the least processor
+ * time, which they hardly change. The rest of the time it waits for the disk and for us.
+ */
 async function asked(what: string, client: Asking, sql: string): Promise<void> {
+  const clocks: number[] = [];
+  const waits: number[] = [];
+  const used: number[] = [];
+  for (let turn = 0; turn < 3; turn += 1) {
+    const before = await scheduleOf(client.pid);
+    clocks.push(await secondsOf(() => ask(client, sql)));
+    const after = await scheduleOf(client.pid);
+    waits.push(after.waited - before.waited);
+    used.push(after.ran - before.ran);
+  }
   const ms = (n: number) => `${Math.round(1000 * n).toLocaleString('en')} ms`;
-  const { clock, cpu } = await measure(
-    3,
-    () => cpuOf([client.pid]),
-    () => ask(client, sql),
-  );
-  report(what, `${ms(clock)}, processor ${ms(cpu)}`);
+  report(what, `${ms(median(clocks))}, waited ${ms(median(waits))}, processor ${ms(Math.min(...used))}`);
+}
+
+async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return (performance.now() - startedMs) / 1000;
 }
 
 /** A connection whose work is all in one process, so that its time can be taken. */
@@ -274,6 +285,7 @@ async function landing(): Promise<void> {
 }
 
 async function commands(): Promise<void> {
+  await cli('migrate');
   const client = await connect(await measuredUrl());
   // What an earlier run brought goes; the stub has another port each time. As if a reconcile had read everything older just now.
   await client.query(`

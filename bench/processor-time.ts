@@ -20,6 +20,12 @@ export async function cpuOfFamily(pid: number): Promise<number> {
   return (await cpuOf([pid, ...children.split(' ').filter(Boolean).map(Number)])) + (await cpuOfEndedChildren(pid));
 }
 
+/** How long a process of one thread has run, and how long it has waited for a processor while others ran. */
+export async function scheduleOf(pid: number): Promise<{ ran: number; waited: number }> {
+  const [ran = 0, waited = 0] = (await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ').map(Number);
+  return { ran: ran / 1e9, waited: waited / 1e9 };
+}
+
 async function ticksOf(pid: number): Promise<{ own: number; endedChildren: number }> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
