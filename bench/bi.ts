@@ -364,7 +364,7 @@ const head = ['what', ...Object.keys(notes).map((reviews) => `${Number(reviews).
 const lines = [...labels].map((what) => [what, ...columns.map((column) => column.get(what) ?? '')]);
 await writeTable(
   given.keep === undefined ? undefined : 'bi',
-  'npm run bench:bi -- --keep <folder>, with --reviews 10000000 too',
+  'npm run bench:bi -- --keep <folder>, then with --reviews 10000000',
   head,
   lines,
 );
