@@ -38,7 +38,7 @@ export const reviewColumns = {
 /**
  * Fields that only lists show (`user_id`, `comments_count`) or only a review alone (`tag_name`; spec, "Review"). A response in
  * which no record has such a field does not erase it. Any other field that is absent is none (`third_party_name`, for example).
- * In `extra` the same holds for each field. An id that is used again for another review, of another creation date, keeps nothing.
+ * In `extra` the same holds for each field. An id that is used for another review after a deletion keeps nothing.
  */
 export const partialFields: readonly string[] = ['user_id', 'comments_count', 'tag_name'];
 
@@ -49,8 +49,11 @@ export const alwaysKnownFields = names.filter((name) => !partialFields.includes(
 
 const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
 
-/** The id names another review now: nothing of what the table has is known of this one. */
-const isAnother = 'kept.created_at <> excluded.created_at';
+/**
+ * The id names another review than the deleted one, of which the service keeps nothing. The creation date of a review that is not
+ * deleted can be corrected (spec, "PATCH /v1/reviews/:id").
+ */
+const isAnother = '(kept.deleted_at is not null and kept.created_at <> excluded.created_at)';
 
 /** The value of a column after a version that replaces the kept one. `$2` are the names of the fields that are shown. */
 function newest(name: string): string {

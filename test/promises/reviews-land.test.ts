@@ -173,7 +173,7 @@ test.each([
   },
 );
 
-test('a review with another creation date under the same id is another review, of which nothing was known', async () => {
+test('a review with another creation date than the deleted one of its id is another review, of which nothing was known', async () => {
   const alone = review(1, { comments: [{ id: 1 }], tag_name: 'summer' });
   await landOne(warehouse, Buffer.from(JSON.stringify(alone)), plausible);
   await query(url, `update warehouse.reviews set deleted_at = now(), first_seen_at = '2026-03-05T00:00:00Z'`);
@@ -186,6 +186,15 @@ test('a review with another creation date under the same id is another review, o
   await query(url, 'update warehouse.reviews set deleted_at = now()');
   await land([review(1, { created_at: '2026-02-01T09:00:00+09:00', updated_at: '2026-02-01T09:00:00+09:00' })]);
   expect(await stored(columns)).toEqual([{ tag_name: null, comments_count: null, extra: {}, is_known: false }]);
+});
+
+test('a review whose creation date is corrected keeps what only a review alone shows, and its first_seen_at', async () => {
+  await landOne(warehouse, Buffer.from(JSON.stringify(review(1, { tag_name: 'summer' }))), plausible);
+  await query(url, `update warehouse.reviews set first_seen_at = '2026-03-05T00:00:00Z'`);
+  await land([review(1, { created_at: '2026-02-28T09:00:00+09:00', updated_at: '2026-03-04T09:00:00+09:00' })]);
+  expect(await stored(`tag_name, first_seen_at = '2026-03-05T00:00:00Z' as is_known`)).toEqual([
+    { tag_name: 'summer', is_known: true },
+  ]);
 });
 
 test('what only a review alone shows stays when a list shows the review again, and the other way round', async () => {

@@ -6,7 +6,7 @@
 -- @columns: names. @typed_columns: names and types. @column_names: names as an array.
 -- @newest_values: for each column but id, and for extra: the value after a version that replaces the kept one.
 -- @assignments: the same as assignments. @kept_values: the values in the table.
--- @is_another: whether the id stands for another review than before.
+-- @is_another: whether the id stands for another review than the deleted one of the row.
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
