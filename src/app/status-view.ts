@@ -1,4 +1,5 @@
 import { durationText } from '../base/time/duration.ts';
+import { isoOf } from '../base/time/span.ts';
 import type { Run } from '../warehouse/runs.ts';
 import type { StatusReport } from './status-report.ts';
 
@@ -6,13 +7,16 @@ import type { StatusReport } from './status-report.ts';
 export type StatusTable = { title: string; head: readonly string[]; rows: readonly (readonly string[])[] };
 
 export type StatusTables = Readonly<
-  Record<'flows' | 'coverage' | 'deadLetters' | 'runs' | 'queue' | 'late' | 'schedules', StatusTable>
+  Record<'flows' | 'coverage' | 'openGaps' | 'deadLetters' | 'runs' | 'queue' | 'late' | 'schedules', StatusTable>
 >;
 
 /** `yyyy-mm-dd hh:mm:ss` in UTC. */
 export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
 
 export const count = (n: number) => n.toLocaleString('en');
+
+/** Open gaps that are shown; `status --json` lists all. */
+const shownGaps = 20;
 
 /** A cursor of an early version may hold a date that is none, such as `infinity`. */
 const watermarkText = (at: string) => (Number.isNaN(Date.parse(at)) ? at : utc(new Date(at)));
@@ -37,6 +41,11 @@ export function statusTables(report: StatusReport): StatusTables {
         `${readDays}/${days}${readDays < days ? '  ← incomplete' : ''}`,
         count(reviews),
       ]),
+    },
+    openGaps: {
+      title: 'Open gaps',
+      head: ['Reviews', 'From', 'To', 'Since', 'Attempts', 'Why'],
+      rows: openGapRows(report.openGaps),
     },
     deadLetters: {
       title: 'Dead letters',
@@ -83,6 +92,32 @@ export function statusTables(report: StatusReport): StatusTables {
     },
   };
 }
+
+/** The gaps that have been open longest first. */
+function openGapRows(gaps: StatusReport['openGaps']): string[][] {
+  const oldestFirst = gaps.toSorted((a, b) => a.firstSeenAt.getTime() - b.firstSeenAt.getTime());
+  const rows = oldestFirst
+    .slice(0, shownGaps)
+    .map(({ axis, span, kind, firstSeenAt, attempts }) => [
+      axis,
+      isoOf(span.start).slice(0, 19).replace('T', ' '),
+      isoOf(span.end).slice(0, 19).replace('T', ' '),
+      utc(firstSeenAt),
+      count(attempts),
+      gapReasons[kind],
+    ]);
+  if (gaps.length > shownGaps) rows.push([`… and ${count(gaps.length - shownGaps)} more`, '', '', '', '', '']);
+  return rows;
+}
+
+const gapReasons: Readonly<Record<StatusReport['openGaps'][number]['kind'], string>> = {
+  unreachable: 'more reviews than the service can show',
+  'out-of-range': 'the service shows reviews of other dates',
+  refused: 'the service refuses the request or fails on it',
+  implausible: 'the service shows far too few reviews',
+  unwritten: 'a dead letter: a review cannot be written',
+  failed: 'the step of the run failed',
+};
 
 /** Facts that need no table, a sentence each. */
 export function statusNotes({ suspectedGone, webhooks, missedOrders }: StatusReport): string[] {

@@ -111,7 +111,7 @@ async function newest(
   readAt: Date,
 ): Promise<DesiredOrder | undefined> {
   const wasPushed = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
-  // What another run has noted since is that run's to count.
+  // Another run has pushed the order since then, and counts the removals that it took note of.
   if (wasPushed && deps.policy.removals === 'approved') return undefined;
   // Nothing is remembered of an order that another process deleted at the service, so it looks like a new one.
   const mayBeDeleted = leased.isNew && deps.deletes === 'send';
@@ -183,8 +183,8 @@ function difference({ policy }: PushDeps, attempt: PushAttempt, { detail }: Acce
 }
 
 /**
- * What was approved is what an earlier push took note of: the shop may have lost more lines since, and another run may have held
- * it back.
+ * Whether this push may remove `wanted` records. What was approved is the number that an earlier push took note of: if the shop has
+ * lost more lines since, or another run has held the removals back, nothing is removed.
  */
 const mayRemove = ({ removals }: PushPolicy, { link }: LeasedOrder, wanted: number): boolean =>
   removals === 'all' || (removals === 'approved' && !link.removalsHeld && wanted <= link.removalsWanted);

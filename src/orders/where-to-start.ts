@@ -11,7 +11,7 @@ export type Clocks = { shopNow: string; now: Date };
  * shows now, minus the time that has passed since; where that lies before the cursor, the run starts there. So a run after such
  * a jump reads again as much as the clock was set back, not the whole shop.
  *
- * @returns the beginning of all changes without a cursor, and where nothing says when a cursor of the shop's future was taken.
+ * @returns the beginning of all changes, if there is no cursor, or if it is ahead of the shop's clock and has no `readTo`.
  */
 export function whereToStart(
   cursor: Cursor | undefined,
@@ -28,7 +28,7 @@ export function whereToStart(
   return { at: new Date(earliestMs - lookbackMinutes * 60_000).toISOString(), code: '' };
 }
 
-/** Of the shop's text in UTC, down to the millisecond below; what is no date lies beyond all. */
+/** Milliseconds since 1970 of the shop's text in UTC, rounded down. A text that is not a date gives `Infinity`. */
 export function instantOf(at: string): number {
   const parsed = Date.parse(at.replace(' ', 'T').replace(/\+00$/, 'Z'));
   return Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : Math.floor(parsed);

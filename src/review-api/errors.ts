@@ -69,7 +69,7 @@ export class AuthenticationError extends ReviewApiError {
   }
 }
 
-/** The service refused the request (400, 403, 409, 422 and other 4xx). The same request will fail again. */
+/** The service refused the request (4xx other than 401, 404, 408 and 429). The client does not send it again. */
 export class RefusedError extends ReviewApiError {
   override readonly name = 'RefusedError';
 

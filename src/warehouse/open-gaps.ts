@@ -3,6 +3,16 @@ import { isoOf, type Span, secondOf } from '../base/time/span.ts';
 import type { Db } from './index.ts';
 import type { Axis } from './schema.ts';
 
+/**
+ * Why a span is open.
+ *
+ * - `unreachable`: it holds more reviews than the service can show.
+ * - `out-of-range`: the service shows reviews of other dates than asked for.
+ * - `refused`: the service refuses the requests (4xx), or fails on them (5xx, malformed bodies).
+ * - `implausible`: the service shows so few reviews that no deletion is believed.
+ * - `unwritten`: a review of it is a dead letter.
+ * - `failed`: the step of a run failed before the span was read.
+ */
 export type GapKind = 'unreachable' | 'out-of-range' | 'refused' | 'implausible' | 'unwritten' | 'failed';
 
 /** A span of the axis that could not be read or proven; `reason` is a sentence. */

@@ -6,7 +6,7 @@ export type WantedRemoval = { code: string; removals: number };
 
 /**
  * What pushes took note of and nobody has removed or held back: of this run, and of runs that ended before they could remove
- * it. What other runs that still go on have found is theirs to count.
+ * it. A run that has not ended counts what its own pushes took note of.
  */
 export async function wantedRemovals(db: Db, runId: string | undefined): Promise<WantedRemoval[]> {
   const { rows } = await sql<WantedRemoval>`

@@ -86,6 +86,8 @@ test('a second that the service refuses stops neither the cursor nor the detecti
   expect(listed(world) - before).toBeLessThan(20);
   const status = await cli('status');
   expect(status.stdout).toContain('cannot be read');
+  const { stdout } = await runCli(['status'], world.environment);
+  expect(stdout).toMatch(/Open gaps\n.*Why\s+created .*the service refuses the request or fails on it/);
 
   twist.change = undefined;
   expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });

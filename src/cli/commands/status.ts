@@ -25,8 +25,17 @@ export const status: Command = {
 
 /** Times are in UTC. */
 function draw(report: StatusReport, issues: readonly Issue[]): string {
-  const { flows, coverage, queue, runs, deadLetters, late, schedules } = statusTables(report);
-  const sections = [flows, coverage, queue, { ...runs, rows: runs.rows.slice(0, 10) }, deadLetters, late, schedules];
+  const { flows, coverage, openGaps, queue, runs, deadLetters, late, schedules } = statusTables(report);
+  const sections = [
+    flows,
+    coverage,
+    openGaps,
+    queue,
+    { ...runs, rows: runs.rows.slice(0, 10) },
+    deadLetters,
+    late,
+    schedules,
+  ];
   return [drawIssues(issues), ...sections.map(drawSection), ...statusNotes(report)].join('\n\n');
 }
 

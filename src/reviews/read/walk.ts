@@ -4,7 +4,7 @@ import { fetchFirstPage, fetchPage, isSorted, limitsOf, type Page, type PageQuer
 import { isEndBeforeRefusal } from './read-pages.ts';
 import type { End, Reading, Todo } from './reading.ts';
 
-/** Part of a full page that a cut counts with. 0.94: 2,726 records take 27 first pages, each a record into the next, and the last. */
+/** How full a page is expected to be, to estimate where page 30 begins. 0.94: 2,726 records take 27 first pages, each a record into the next, and the last. */
 const cutSize = 0.94;
 
 /**

@@ -23,7 +23,7 @@ ${section('progress', 'In progress', inProgress(view.progress, report.at))}
 ${section('daily', 'Reviews and orders per day', ofHistory(dailyCharts))}
 ${section('lag', 'Lag over the last week', ofHistory(lagCharts))}
 ${section('dead-letters', 'Dead letters', html`${deadLetters(tables.deadLetters, report)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}
-${section('coverage', 'Coverage', html`${calendar(view)}${table(tables.coverage)}`)}
+${section('coverage', 'Coverage', html`${calendar(view)}${table(tables.coverage)}${tables.openGaps.rows.length > 0 && table(tables.openGaps)}`)}
 ${section('runs', 'Last runs', runs(tables.runs, report))}
 ${section('late', 'Late reviews', html`${table(tables.late)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
 ${section('queue', tables.queue.title, queue(tables.queue, report.queue.error))}
