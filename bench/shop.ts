@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
-import { pushStep, type SliceDeps } from '../src/orders/push-slice.ts';
+import { pushStep, type SliceDeps } from '../src/orders/push-step.ts';
 import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../src/orders/sync-orders.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';

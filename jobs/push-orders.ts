@@ -1,6 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
-import { type OrderStep, pushStep } from '../src/orders/push-slice.ts';
+import { type OrderStep, pushStep } from '../src/orders/push-step.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { object, oneOf, optionalText, texts } from './payload.ts';
 

@@ -6,7 +6,7 @@ import type { PushPolicy } from '../src/orders/desired-order.ts';
 import { keepKeylessOrders } from '../src/orders/keyless-orders.ts';
 import { planRescan, type RescanStep } from '../src/orders/plan-rescan.ts';
 import { planRemovals } from '../src/orders/plan-steps.ts';
-import { pushStep } from '../src/orders/push-slice.ts';
+import { pushStep } from '../src/orders/push-step.ts';
 import { countDueOrders, removeAbsentOrders } from '../src/orders/remove-absent-orders.ts';
 import { rescanAbsent, rescanSpan } from '../src/orders/rescan-orders.ts';
 import type { StepJob } from '../src/queue/job.ts';

@@ -47,8 +47,8 @@ export async function applySubOrders(push: Push, diff: SubOrderDiff): Promise<'d
     if (outcome === 'again') return 'again';
     if (outcome === 'done') dropLink(attempt, surplus.lineCode);
   }
-  for (const double of diff.removeDoubles) {
-    if ((await removeSubOrder(push, double)) === 'again') return 'again';
+  for (const duplicate of diff.removeDuplicates) {
+    if ((await removeSubOrder(push, duplicate)) === 'again') return 'again';
   }
   for (const { lineCode, subOrderId, why } of diff.kept) {
     deps.log.warn(
@@ -152,7 +152,7 @@ async function send(
     if (!(error instanceof UnknownOutcomeError || error instanceof NotFoundError)) throw error;
     const tries = (attempt.tries.get(line.lineCode) ?? 0) + 1;
     attempt.tries.set(line.lineCode, tries);
-    if (tries === lineAttempts || !deps.requests.hasPatience()) {
+    if (tries === lineAttempts || !deps.requests.hasBudgetLeft()) {
       failLine(attempt, line, `${error.message} (${tries} attempts)`, 'transient');
     }
     await deps.requests.wait(deps.settleMs * tries);

@@ -9,10 +9,10 @@ import type { CatalogRow } from '../shop/catalog.ts';
 import type { RawRow, Read } from '../shop/rows.ts';
 import { findDeadLetters, keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { type Attempted, defaultPatience, openServiceHealth, type Patience } from './service-health.ts';
+import { type Attempted, defaultRetryBudget, openServiceHealth, type RetryBudget } from './service-health.ts';
 
 /** Requests about a record whose last run failed too are sent once: the catalog is synced every hour. */
-const catalogPatience: Patience = { ...defaultPatience, totalOfKnownMs: 0 };
+const catalogRetryBudget: RetryBudget = { ...defaultRetryBudget, totalAfterFailedPushMs: 0 };
 
 export type CatalogAttempt = <T>(code: string, send: (options: CallOptions) => Promise<T>) => Promise<Attempted<T>>;
 
@@ -27,11 +27,11 @@ export async function openAttempts(
     api,
     db,
     signal,
-    patience = catalogPatience,
-  }: { api: Pick<ReviewApi, 'orders'>; db: Db; signal: AbortSignal; patience?: Patience },
+    retryBudget = catalogRetryBudget,
+  }: { api: Pick<ReviewApi, 'orders'>; db: Db; signal: AbortSignal; retryBudget?: RetryBudget },
   kind: 'category' | 'user_grade',
 ): Promise<CatalogAttempt> {
-  const health = openServiceHealth(api, { patience, signal });
+  const health = openServiceHealth(api, { retryBudget, signal });
   const failing = new Set((await findDeadLetters(db, { kind })).map(({ key }) => key));
   return async (code, send) => {
     try {

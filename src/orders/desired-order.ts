@@ -67,8 +67,11 @@ export function isUnchanged(
 }
 
 /** Whether the order is deleted in the shop, and stays at the service or was never there. @param deletes ORDER_DELETES. */
-export const isIgnored = ({ prepared }: DesiredOrder, link: OrderLink | undefined, deletes: 'off' | 'send'): boolean =>
-  prepared.order.deletedAt !== undefined && (deletes === 'off' || link === undefined);
+export const isDeletedAndKept = (
+  { prepared }: DesiredOrder,
+  link: OrderLink | undefined,
+  deletes: 'off' | 'send',
+): boolean => prepared.order.deletedAt !== undefined && (deletes === 'off' || link === undefined);
 
 /** What the contact rule says about each contact field of an order. @param link what is remembered of it. */
 export function contactDecisions(

@@ -15,7 +15,7 @@ export type SubOrderDiff = {
   change: (LineLink & { subOrderId: number; patch: SubOrderPatch })[];
   remove: { lineCode: string; subOrderId: number }[];
   /** Second sub-orders of lines whose creation was sent twice and carried out twice. */
-  removeDoubles: { lineCode: string; subOrderId: number }[];
+  removeDuplicates: { lineCode: string; subOrderId: number }[];
   kept: { lineCode: string; subOrderId: number; why: KeptReason }[];
   /** Links to write before anything is sent: found sub-orders, sub-orders taken over, and those about to be created. */
   links: LineLink[];
@@ -43,13 +43,13 @@ export function diffSubOrders(
     create: [],
     change: [],
     remove: [],
-    removeDoubles: [],
+    removeDuplicates: [],
     kept: [],
     links: [],
     dropLinks: [],
     found: 0,
   };
-  const { ofLines, ofRemovedLines, doubles } = matchSubOrders(theirs, lines, links, untouched);
+  const { ofLines, ofRemovedLines, duplicates } = matchSubOrders(theirs, lines, links, untouched);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   const idsBefore = theirs.map((subOrder) => subOrder.id);
 
@@ -70,8 +70,8 @@ export function diffSubOrders(
     if (subOrder) retire(diff, lineCode, subOrder, linkOf.get(lineCode)?.idsBefore ?? null);
     else diff.dropLinks.push(lineCode);
   }
-  for (const { lineCode, subOrder } of doubles) {
-    if (subOrder.reviews_count === 0) diff.removeDoubles.push({ lineCode, subOrderId: subOrder.id });
+  for (const { lineCode, subOrder } of duplicates) {
+    if (subOrder.reviews_count === 0) diff.removeDuplicates.push({ lineCode, subOrderId: subOrder.id });
     else diff.kept.push({ lineCode, subOrderId: subOrder.id, why: 'has reviews' });
   }
   return diff;

@@ -2,7 +2,7 @@ import type { OrderDetail } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { deadLettersOfOrder } from '../warehouse/dead-letters.ts';
-import { type LineLink, type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
+import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
 import { type OrderComparison, withoutPersonalData } from './compare-order.ts';
 import { findInShop } from './find-in-shop.ts';
 import { type LookDeps, openLookup, rememberedOf } from './look-at-order.ts';
@@ -13,7 +13,7 @@ export type OrderExplanation = {
   /** The shop's rows; undefined where the shop does not have the order. Name, e-mail and phone are only said to be there. */
   shop: RawOrder | undefined;
   link: OrderLink | undefined;
-  lines: LineLink[];
+  lines: LineLinkRow[];
   deadLetters: Awaited<ReturnType<typeof deadLettersOfOrder>>;
   /** The order as the service shows it; undefined where it does not have it. */
   service: OrderDetail | undefined;

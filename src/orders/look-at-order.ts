@@ -6,8 +6,8 @@ import {
   type ReviewApi,
 } from '../review-api/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
+import { warehouseNow } from '../warehouse/clock.ts';
 import type { Db } from '../warehouse/index.ts';
-import { warehouseNow } from '../warehouse/links.ts';
 import { type OrderLink, orderLines, orderLinks } from '../warehouse/order-links.ts';
 import { compareOrder, type OrderComparison } from './compare-order.ts';
 import {

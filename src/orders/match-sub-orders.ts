@@ -1,10 +1,10 @@
 import type { SubOrder } from '../review-api/index.ts';
-import type { LineLink as AnyLineLink } from '../warehouse/order-links.ts';
+import type { LineLinkRow } from '../warehouse/order-links.ts';
 import type { SubOrderContent } from './order-body.ts';
 import { likeness } from './same-content.ts';
 
 export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
-export type LineLink = AnyLineLink<SubOrderContent>;
+export type LineLink = LineLinkRow<SubOrderContent>;
 
 /**
  * A sub-order that belongs to a line.
@@ -25,7 +25,7 @@ export type Matches = {
   /** Sub-orders of lines that the shop has removed and that no other line took over, by line code. */
   ofRemovedLines: Map<string, SubOrder>;
   /** Second sub-orders of lines whose creation was sent twice and carried out twice. */
-  doubles: { lineCode: string; subOrder: SubOrder }[];
+  duplicates: { lineCode: string; subOrder: SubOrder }[];
 };
 
 /**
@@ -103,17 +103,17 @@ export function matchSubOrders(
   }
 
   // 4. Creations that were carried out twice.
-  const doubles: Matches['doubles'] = [];
+  const duplicates: Matches['duplicates'] = [];
   for (const link of links.filter((one) => one.wasSentAgain && ofLinks.has(one.lineCode))) {
     for (const subOrder of free()) {
       if (!isNewSince(link, subOrder) || likeness(subOrder, link.content) !== 'exact') continue;
       taken.add(subOrder.id);
-      doubles.push({ lineCode: link.lineCode, subOrder });
+      duplicates.push({ lineCode: link.lineCode, subOrder });
     }
   }
 
   const ofRemovedLines = new Map([...removed].map(([lineCode, { subOrder }]) => [lineCode, subOrder]));
-  return { ofLines, ofRemovedLines, doubles };
+  return { ofLines, ofRemovedLines, duplicates };
 }
 
 /** Whether the sub-order was not there yet when the creation was sent. */

@@ -81,7 +81,7 @@ async function awaitShown(
 ): Promise<'shown' | 'absent' | undefined> {
   // A process that is stopped records nothing: the next one looks.
   deps.signal.throwIfAborted();
-  if (!deps.requests.hasPatience()) return undefined;
+  if (!deps.requests.hasBudgetLeft()) return undefined;
   for (const wait of waitsBetweenLooks) {
     await deps.requests.wait(deps.settleMs * wait);
     const looked = await orderAtService(deps, orderId);

@@ -1,9 +1,9 @@
+import { warehouseNow } from '../warehouse/clock.ts';
 import type { Db } from '../warehouse/index.ts';
-import { warehouseNow } from '../warehouse/links.ts';
 import { holdRemovals, wantedRemovals } from '../warehouse/order-removals.ts';
 import type { ContactPolicy } from './contact-rule.ts';
 import type { PushPolicy } from './desired-order.ts';
-import type { OrderStep } from './push-slice.ts';
+import type { OrderStep } from './push-step.ts';
 import { heldReason, isUnusual } from './removal-guard.ts';
 
 /** Orders in one step of a small batch, so that several workers share it. */

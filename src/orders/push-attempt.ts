@@ -9,7 +9,7 @@ import type { LineLink } from './match-sub-orders.ts';
 import type { Accepted } from './post-order.ts';
 import { lineKey } from './prepare-order.ts';
 import type { PushDeps, PushOutcome } from './push-order.ts';
-import { type FailureKind, lookForDoubleMs, retryDelayMs } from './retry-delay.ts';
+import { duplicateCheckDelayMs, type FailureKind, retryDelayMs } from './retry-delay.ts';
 
 /** One attempt to bring an order in line with the shop: filled step by step, recorded as a whole. */
 export type PushAttempt = {
@@ -103,7 +103,7 @@ function setFailure(attempt: PushAttempt, kind: FailureKind): void {
  * The outcome where the lease was lost: another process took the order over, and sees in the links what this process did.
  * This process tries the order again later.
  */
-export function lost({ now }: PushDeps, { orderCode }: LeasedOrder): PushOutcome {
+export function leaseLostOutcome({ now }: PushDeps, { orderCode }: LeasedOrder): PushOutcome {
   return { kind: 'leased-elsewhere', lease: { orderCode, leasedBy: 'another process', leasedUntil: now() } };
 }
 
@@ -114,7 +114,7 @@ export async function endAttempt(
   record: PushRecord = recordOf(deps, attempt),
 ): Promise<PushOutcome> {
   count(attempt, 'lines_failed', attempt.failedLines.size);
-  if (!(await deps.store.record(attempt.leased, record))) return lost(deps, attempt.leased);
+  if (!(await deps.store.record(attempt.leased, record))) return leaseLostOutcome(deps, attempt.leased);
   return { kind: 'ended', counts: attempt.counts };
 }
 
@@ -154,8 +154,8 @@ export function recordOf(deps: PushDeps, attempt: PushAttempt, accepted?: Accept
 function retryOf({ desired, failure, links }: PushAttempt, link: OrderLink) {
   const failedPushes = failure === undefined ? 0 : failedPushesAfter(desired, link);
   if (failure !== undefined) return { failedPushes, retryAfterMs: retryDelayMs(failure, failedPushes) };
-  const mayHaveDouble = [...links.values()].some((line) => line.wasSentAgain);
-  return { failedPushes, retryAfterMs: mayHaveDouble ? lookForDoubleMs : null };
+  const mayHaveDuplicate = [...links.values()].some((line) => line.wasSentAgain);
+  return { failedPushes, retryAfterMs: mayHaveDuplicate ? duplicateCheckDelayMs : null };
 }
 
 /** How many pushes in a row have failed if this one fails too. A change of the order in the shop begins a new row. */

@@ -7,7 +7,7 @@ import { LeaseLostError } from '../warehouse/leases.ts';
 import type { OtherLease } from '../warehouse/order-links.ts';
 import type { LeasedOrder, OrderStore } from '../warehouse/order-store.ts';
 import { applySubOrders } from './apply-sub-orders.ts';
-import { type DesiredOrder, isIgnored, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { type DesiredOrder, isDeletedAndKept, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { diffSubOrders, type SubOrderDiff } from './diff-sub-orders.ts';
 import { type Accepted, postOrder } from './post-order.ts';
 import {
@@ -15,7 +15,7 @@ import {
   endAttempt,
   failedPushesAfter,
   failOrder,
-  lost,
+  leaseLostOutcome,
   newAttempt,
   type PushAttempt,
   recordOf,
@@ -23,7 +23,7 @@ import {
 } from './push-attempt.ts';
 import { emptiesOrder, keptReason } from './removal-guard.ts';
 import { noteDeletion, removeOrder } from './remove-order.ts';
-import { isSecondLook, retryDelayMs } from './retry-delay.ts';
+import { isDuplicateCheckDue, retryDelayMs } from './retry-delay.ts';
 import type { RecordRequests, ServiceHealth } from './service-health.ts';
 
 export type PushDeps = {
@@ -81,7 +81,7 @@ export async function pushOrder(deps: PushDeps, given: DesiredOrder, readAt: Dat
   let wasSent = false;
   let desired: DesiredOrder | undefined;
   try {
-    desired = await newest(deps, leased, given, readAt);
+    desired = await rereadIfStale(deps, leased, given, readAt);
     const nothing = whyNothing(deps, leased, desired);
     if (!desired || nothing) {
       await deps.store.release(leased, { wasSent });
@@ -93,18 +93,18 @@ export async function pushOrder(deps: PushDeps, given: DesiredOrder, readAt: Dat
     wasSent = true;
     const sending = { ...deps, requests: deps.service.ofRecord({ hasFailedBefore: leased.link.failures > 0 }) };
     if (isDeleted) return await removeOrder(sending, attempt);
-    return await upsertOrder(sending, attempt, { forgetsSentAgain: isSecondLook(leased.link, readAt) });
+    return await upsertOrder(sending, attempt, { endsDuplicateCheck: isDuplicateCheckDue(leased.link, readAt) });
   } catch (error) {
     if (desired && isOfThisOrder(error)) return failUnexpectedly(deps, leased, desired, error);
     // Ignore a release that fails: it is repeated, and at last the lease runs out by itself.
     await deps.store.release(leased, { wasSent }).catch(() => {});
-    if (error instanceof LeaseLostError) return lost(deps, leased);
+    if (error instanceof LeaseLostError) return leaseLostOutcome(deps, leased);
     throw error;
   }
 }
 
 /** Step 2. @returns undefined where nothing is left to do for this push. */
-async function newest(
+async function rereadIfStale(
   deps: PushDeps,
   leased: LeasedOrder,
   given: DesiredOrder,
@@ -122,7 +122,7 @@ async function newest(
 function whyNothing({ policy, deletes }: PushDeps, leased: LeasedOrder, desired: DesiredOrder | undefined) {
   if (!desired) return undefined;
   if (isUnchanged(desired, leased.link, policy)) return 'orders_unchanged';
-  const isKept = isIgnored(desired, leased.isNew ? undefined : leased.link, deletes);
+  const isKept = isDeletedAndKept(desired, leased.isNew ? undefined : leased.link, deletes);
   return isKept ? 'orders_deleted_kept' : undefined;
 }
 
@@ -130,7 +130,7 @@ function whyNothing({ policy, deletes }: PushDeps, leased: LeasedOrder, desired:
 async function upsertOrder(
   deps: OrderDeps,
   attempt: PushAttempt,
-  { forgetsSentAgain }: { forgetsSentAgain: boolean },
+  { endsDuplicateCheck }: { endsDuplicateCheck: boolean },
 ): Promise<PushOutcome> {
   const { leased } = attempt;
   // Until the service has accepted the order, what is held back stays so.
@@ -146,13 +146,13 @@ async function upsertOrder(
 
     const diff = difference(deps, attempt, posted);
     if (!(await deps.store.saveLines(leased, { lines: diff.links, dropLinks: diff.dropLinks })))
-      return lost(deps, leased);
+      return leaseLostOutcome(deps, leased);
     for (const lineCode of diff.dropLinks) attempt.links.delete(lineCode);
     for (const link of diff.links) attempt.links.set(link.lineCode, link);
     count(attempt, 'sub_orders_added', diff.found);
 
     if ((await applySubOrders({ deps, attempt, order: posted.detail }, diff)) === 'again') continue;
-    if (forgetsSentAgain) forgetSentAgain(attempt);
+    if (endsDuplicateCheck) endDuplicateCheck(attempt);
     if (posted.notCleared.length > 0) failOrder(attempt, notClearedReason(posted.notCleared), 'permanent');
     count(attempt, 'orders_pushed');
     return endAttempt(deps, attempt, recordOf(deps, attempt, posted));
@@ -189,8 +189,8 @@ function difference({ policy }: PushDeps, attempt: PushAttempt, { detail }: Acce
 const mayRemove = ({ removals }: PushPolicy, { link }: LeasedOrder, wanted: number): boolean =>
   removals === 'all' || (removals === 'approved' && !link.removalsHeld && wanted <= link.removalsWanted);
 
-/** The second look for a double has taken place: no third one is needed, unless a double could not be removed. */
-function forgetSentAgain(attempt: PushAttempt): void {
+/** The check for a duplicate is done: no other is needed, unless a duplicate could not be removed. */
+function endDuplicateCheck(attempt: PushAttempt): void {
   for (const { lineCode, subOrderId, wasSentAgain } of attempt.leased.lines) {
     const link = attempt.failedLines.has(lineCode) ? undefined : attempt.links.get(lineCode);
     if (link && wasSentAgain && subOrderId !== null) setLink(attempt, { ...link, wasSentAgain: false });

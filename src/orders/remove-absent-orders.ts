@@ -16,7 +16,7 @@ import { removalsHeldBy } from '../warehouse/order-removals.ts';
 import { type Deletion, deleteOrder } from './delete-order.ts';
 import type { PushPolicy } from './desired-order.ts';
 import { missingInShop } from './find-in-shop.ts';
-import type { SliceDeps } from './push-slice.ts';
+import type { SliceDeps } from './push-step.ts';
 import { isUnusual } from './removal-guard.ts';
 import { openServiceHealth, type RecordRequests } from './service-health.ts';
 

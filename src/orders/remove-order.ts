@@ -1,5 +1,5 @@
 import { deleteOrder } from './delete-order.ts';
-import { count, endAttempt, failOrder, lost, type PushAttempt, recordOf } from './push-attempt.ts';
+import { count, endAttempt, failOrder, leaseLostOutcome, type PushAttempt, recordOf } from './push-attempt.ts';
 import type { OrderDeps, PushDeps, PushOutcome } from './push-order.ts';
 
 /** Nothing of an order that the shop has deleted waits or fails. */
@@ -17,7 +17,7 @@ export async function removeOrder(deps: OrderDeps, attempt: PushAttempt): Promis
     case 'absent':
       return { kind: 'ended', counts: {} };
     case 'lost':
-      return lost(deps, leased);
+      return leaseLostOutcome(deps, leased);
     case 'kept':
       // No run tries again until the shop changes the order.
       deps.log.warn(order, `did not delete an order that the shop deleted: ${deletion.reason}`);

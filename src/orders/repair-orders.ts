@@ -1,8 +1,8 @@
 import { addCounts, type Counts } from '../base/counts.ts';
-import { warehouseNow } from '../warehouse/links.ts';
+import { warehouseNow } from '../warehouse/clock.ts';
 import { markOrdersUnsure } from '../warehouse/order-links.ts';
 import { planRemovals, stepsOf } from './plan-steps.ts';
-import { pushStep, type SliceDeps } from './push-slice.ts';
+import { pushStep, type SliceDeps } from './push-step.ts';
 
 /**
  * Pushes orders again that the service shows otherwise than the shop, with no e-mail address and no phone number that the

@@ -10,16 +10,16 @@ import {
   knownOrders,
   noteAbsentOrders,
 } from '../warehouse/absent-orders.ts';
+import { warehouseNow } from '../warehouse/clock.ts';
 import { readCursor } from '../warehouse/cursors.ts';
 import type { Db } from '../warehouse/index.ts';
-import { warehouseNow } from '../warehouse/links.ts';
 import { noteMissedOrders, ordersPushedForOtherReasons } from '../warehouse/missed-orders.ts';
 import type { OrderLink } from '../warehouse/order-links.ts';
 import { changedShopQueries } from '../warehouse/shop-queries.ts';
-import { isIgnored, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { isDeletedAndKept, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { missingInShop } from './find-in-shop.ts';
 import { type CreationRange, ordersByCreation } from './orders-by-creation.ts';
-import { pushStep, type SliceDeps } from './push-slice.ts';
+import { pushStep, type SliceDeps } from './push-step.ts';
 import { readDesiredOrders, readLinksOf } from './read-desired-orders.ts';
 import { whereToStart } from './where-to-start.ts';
 
@@ -62,7 +62,7 @@ async function rescanPage(deps: RescanDeps, raws: readonly RawOrder[]): Promise<
   const links = await readLinksOf(db, orders);
   const changed = orders.filter((desired) => {
     const link = links.get(desired.prepared.order.code);
-    return !isIgnored(desired, link, deps.deletes) && !isUnchanged(desired, link, policy);
+    return !isDeletedAndKept(desired, link, deps.deletes) && !isUnchanged(desired, link, policy);
   });
   const due = changed.map(({ prepared }) => prepared.order);
   const read: Counts = { orders: raws.length, orders_unchanged: orders.length - due.length };

@@ -10,26 +10,26 @@ import {
 } from '../review-api/index.ts';
 
 /** How long the requests of one order may keep failing, in milliseconds. */
-export type Patience = {
+export type RetryBudget = {
   /** One request, before the service is checked. */
-  firstMs: number;
+  beforeCheckMs: number;
   /** The same request once more, after the service has shown that it is up. */
-  secondMs: number;
+  afterCheckMs: number;
   /** Between the two. */
   pauseMs: number;
   /** All requests of the order together. Then each is sent once. */
   totalMs: number;
   /** As `totalMs`, for an order whose last push failed too. */
-  totalOfKnownMs: number;
+  totalAfterFailedPushMs: number;
 };
 
 /** With the check in between, an order that always fails costs a run at most 30 s, and from the second run on about 5 s. */
-export const defaultPatience: Patience = {
-  firstMs: 15_000,
-  secondMs: 5000,
+export const defaultRetryBudget: RetryBudget = {
+  beforeCheckMs: 15_000,
+  afterCheckMs: 5000,
   pauseMs: 1000,
   totalMs: 20_000,
-  totalOfKnownMs: 5000,
+  totalAfterFailedPushMs: 5000,
 };
 
 /** As many orders in a row that fail, while none succeeds, are a failure of the service. */
@@ -44,9 +44,9 @@ export type RecordRequests = ReturnType<ServiceHealth['ofRecord']>;
 /**
  * Distinguishes a failure of one order (the service always responds to it with 500) from a failure of the service:
  *
- * 1. Send the request, and again while it fails, for `firstMs`.
+ * 1. Send the request, and again while it fails, for `beforeCheckMs`.
  * 2. List one order. A service that is down fails here too, and the error is thrown.
- * 3. Send the request again, for `secondMs`; not where the order has failed for too long already, or in an earlier run.
+ * 3. Send the request again, for `afterCheckMs`; not where the order has failed for too long already, or in an earlier run.
  * 4. If it still fails, it is this order's failure where requests of other orders succeeded meanwhile, or where the order
  *    failed in an earlier run too. Otherwise it is so only while fewer than five orders in a row fail.
  *
@@ -57,16 +57,16 @@ export type RecordRequests = ReturnType<ServiceHealth['ofRecord']>;
 export function openServiceHealth(
   api: Pick<ReviewApi, 'orders'>,
   {
-    patience = defaultPatience,
+    retryBudget = defaultRetryBudget,
     signal = new AbortController().signal,
-  }: { patience?: Patience | undefined; signal?: AbortSignal | undefined } = {},
+  }: { retryBudget?: RetryBudget | undefined; signal?: AbortSignal | undefined } = {},
 ) {
   const wait = (delayMs: number) => waitingFor('outage', () => sleep(delayMs, signal));
   let [inARow, successes] = [0, 0];
   return {
     /** The requests of one push of one order, or of another record. @param hasFailedBefore whether its last push failed. */
     ofRecord({ hasFailedBefore }: { hasFailedBefore: boolean }) {
-      let leftMs = hasFailedBefore ? patience.totalOfKnownMs : patience.totalMs;
+      let leftMs = hasFailedBefore ? retryBudget.totalAfterFailedPushMs : retryBudget.totalMs;
       let isCounted = false;
       const spending = async <T>(work: () => Promise<T>): Promise<T> => {
         const startedMs = performance.now();
@@ -79,9 +79,9 @@ export function openServiceHealth(
       };
       return {
         /** Whether the order may still wait for the service: not where its requests have failed for too long. */
-        hasPatience: () => leftMs > 0,
+        hasBudgetLeft: () => leftMs > 0,
 
-        /** Waits, at the expense of the order's patience. @throws the reason of the signal. */
+        /** Waits, at the expense of the order's retry budget. @throws the reason of the signal. */
         async wait(delayMs: number): Promise<void> {
           leftMs -= delayMs;
           await wait(delayMs);
@@ -108,7 +108,7 @@ export function openServiceHealth(
           };
           let failure: unknown;
           try {
-            return await sendFor(Math.max(0, Math.min(patience.firstMs, leftMs)));
+            return await sendFor(Math.max(0, Math.min(retryBudget.beforeCheckMs, leftMs)));
           } catch (error) {
             if (!isTransient(error)) throw error;
             failure = error;
@@ -116,9 +116,9 @@ export function openServiceHealth(
           // Waits for as long as the client's own limits allow, and throws where the service stays away.
           await api.orders.list({ limit: 1 });
           if (maySendAgain) {
-            await wait(patience.pauseMs);
+            await wait(retryBudget.pauseMs);
             try {
-              return await sendFor(patience.secondMs);
+              return await sendFor(retryBudget.afterCheckMs);
             } catch (error) {
               if (!isTransient(error)) throw error;
               failure = error;

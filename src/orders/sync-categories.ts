@@ -7,14 +7,14 @@ import { type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../
 import type { Db } from '../warehouse/index.ts';
 import { type CatalogAttempt, openAttempts, readCatalogRows } from './catalog-record.ts';
 import { fingerprint } from './fingerprint.ts';
-import type { Patience } from './service-health.ts';
+import type { RetryBudget } from './service-health.ts';
 
 export type CategoryDeps = {
   api: Pick<ReviewApi, 'categories' | 'orders'>;
   shop: Shop;
   db: Db;
   signal: AbortSignal;
-  patience?: Patience;
+  retryBudget?: RetryBudget;
 };
 
 /**

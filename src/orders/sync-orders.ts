@@ -1,9 +1,9 @@
 import { ReviewSyncError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
 import type { OrderKey, OrderPage, OrderPosition } from '../shop/orders.ts';
+import { warehouseNow } from '../warehouse/clock.ts';
 import { advanceCursor, readCursor } from '../warehouse/cursors.ts';
 import type { Db } from '../warehouse/index.ts';
-import { warehouseNow } from '../warehouse/links.ts';
 import { heldOrders } from '../warehouse/order-removals.ts';
 import { ordersToRevisit } from '../warehouse/order-revisits.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../warehouse/order-walks.ts';
 import type { PushPolicy } from './desired-order.ts';
 import { planRemovals, stepsOf } from './plan-steps.ts';
-import type { OrderStep } from './push-slice.ts';
+import type { OrderStep } from './push-step.ts';
 import { instantOf, whereToStart } from './where-to-start.ts';
 
 export type SyncDeps = { shop: Shop; db: Db };

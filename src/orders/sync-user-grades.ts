@@ -15,14 +15,14 @@ import type { Db } from '../warehouse/index.ts';
 import { type NamedLease, withLease } from '../warehouse/leases.ts';
 import { type CatalogAttempt, openAttempts, readCatalogRows } from './catalog-record.ts';
 import { fingerprint } from './fingerprint.ts';
-import type { Patience } from './service-health.ts';
+import type { RetryBudget } from './service-health.ts';
 
 export type UserGradeDeps = {
   api: Pick<ReviewApi, 'userGrades' | 'orders'>;
   shop: Shop;
   db: Db;
   signal: AbortSignal;
-  patience?: Patience;
+  retryBudget?: RetryBudget;
   /** Called when another process is syncing the grades. */
   onWait?: ((wait: Wait) => void) | undefined;
 };

@@ -7,7 +7,7 @@ import { isDifferent, notComparable, type OrderComparison, withoutPersonalData }
 import { missingInShop } from './find-in-shop.ts';
 import { type LookDeps, type OrderLook, openLookup, rememberedOf } from './look-at-order.ts';
 import { type CreationRange, ordersByCreation } from './orders-by-creation.ts';
-import type { SliceDeps } from './push-slice.ts';
+import type { SliceDeps } from './push-step.ts';
 import { repairOrders } from './repair-orders.ts';
 
 /**

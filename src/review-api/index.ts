@@ -145,7 +145,7 @@ export function openReviewApi(options: ReviewApiOptions): ReviewApi {
   };
   const gate = openGate({
     now,
-    onHold(wait) {
+    onPause(wait) {
       log.warn({ until: new Date(wait.untilMs) }, wait.reason);
       reportWait(wait);
     },

@@ -4,7 +4,7 @@ import { gaps, partBefore, type Span, secondOf } from '../base/time/span.ts';
 import { absentIn } from '../warehouse/absent-reviews.ts';
 import { coveredSpans, enterSpans } from '../warehouse/export-windows.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { heldVersions, type LateCandidates, ledgerNow } from '../warehouse/lateness.ts';
+import { type LateCandidates, ledgerNow, storedVersions } from '../warehouse/lateness.ts';
 import { openGap } from '../warehouse/open-gaps.ts';
 import { landPage } from '../warehouse/reviews.ts';
 import type { Page } from './read/list-page.ts';
@@ -78,10 +78,10 @@ function lateFinder(warehouse: Warehouse, before: Date) {
   return {
     async look(page: Page): Promise<void> {
       const ids = page.ids.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
-      const held = await heldVersions(warehouse.db, ids);
+      const stored = await storedVersions(warehouse.db, ids);
       for (const [index, text] of page.ids.entries()) {
         const [id, updated] = [Number(text), page.check.dates[index]?.updated_at];
-        const before = held.get(id);
+        const before = stored.get(id);
         if (before === undefined) found.set(id, 'inserted');
         else if (updated !== undefined && updated > before.getTime()) found.set(id, 'updated');
       }

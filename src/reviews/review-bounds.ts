@@ -10,7 +10,7 @@ import {
   startOfDay,
 } from '../base/time/span.ts';
 import { RefusedError, type ReviewApi } from '../review-api/index.ts';
-import { heldBounds } from '../warehouse/absent-reviews.ts';
+import { storedBounds } from '../warehouse/absent-reviews.ts';
 import type { Db } from '../warehouse/index.ts';
 import { recordOverview } from '../warehouse/overview.ts';
 import { fetchPage, type PageDeps } from './read/list-page.ts';
@@ -152,9 +152,9 @@ export async function allSpans(
   overview: Overview,
   { plausible, lateSince }: { plausible: Span; lateSince?: Second },
 ): Promise<Span[]> {
-  const held = await heldBounds(db);
+  const stored = await storedBounds(db);
   const { bounds, isFirstHidden } = overview;
-  const span = held && intersection({ start: secondOf(held.first), end: secondOf(held.last) + 1 }, plausible);
+  const span = stored && intersection({ start: secondOf(stored.first), end: secondOf(stored.last) + 1 }, plausible);
   if (!span) return reviewSpans(overview);
   const [first, last] = [span.start, span.end - 1];
   const named = isFirstHidden ? (lateSince ?? first) : (bounds?.first ?? first);

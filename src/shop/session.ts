@@ -51,7 +51,7 @@ export type OrderRange = Readonly<{ axis: OrderAxis; after: OrderPosition; befor
  */
 export type OrderPage = { keys: OrderKey[]; next?: OrderPosition; isByDate: boolean };
 
-/** A driver: `openPostgres` or `openMysql`. */
+/** What a driver implements. Opened by `open-database.ts`. */
 export type ShopDatabase = {
   /**
    * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's

@@ -76,7 +76,7 @@ export async function newestBut(db: Db, ids: readonly number[]): Promise<number[
 }
 
 /** Creation of the oldest and the newest review that is here and not marked deleted. */
-export async function heldBounds(db: Db): Promise<{ first: Date; last: Date } | undefined> {
+export async function storedBounds(db: Db): Promise<{ first: Date; last: Date } | undefined> {
   const { rows } = await sql<{ first: Date | null; last: Date | null }>`
     select min(created_at) as first, max(created_at) as last from warehouse.reviews where deleted_at is null`.execute(
     db,

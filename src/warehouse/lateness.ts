@@ -48,7 +48,7 @@ export async function ledgerNow(db: Db): Promise<{ at: Date; isEmpty: boolean }>
 }
 
 /** The version (`updated_at`) in which the warehouse holds each of the reviews, without those that it lacks or that are marked deleted. */
-export async function heldVersions(db: Db, ids: readonly number[]): Promise<Map<number, Date>> {
+export async function storedVersions(db: Db, ids: readonly number[]): Promise<Map<number, Date>> {
   const { rows } = await sql<{ id: number; at: Date }>`
     select id, updated_at as at from warehouse.reviews
     where id = any(${ids}::bigint[]) and deleted_at is null`.execute(db);

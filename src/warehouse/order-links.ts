@@ -30,7 +30,7 @@ export type OrderLink = {
 };
 
 /** What is remembered of an order line: its sub-order, or that one is about to be created (`subOrderId` null). */
-export type LineLink<Content = unknown> = Readonly<{
+export type LineLinkRow<Content = unknown> = Readonly<{
   lineCode: string;
   subOrderId: number | null;
   /** As last pushed, or as being created. */
@@ -60,7 +60,7 @@ export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<
 }
 
 /** What is remembered of the lines of these orders, by order code. */
-export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<string, LineLink[]>> {
+export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<string, LineLinkRow[]>> {
   if (codes.length === 0) return new Map();
   const lines = await db
     .selectFrom('sync.sub_order_links')

@@ -1,8 +1,8 @@
 import { maskedReason, type NewDeadLetter } from './dead-letters.ts';
-import type { LineLink } from './order-links.ts';
+import type { LineLinkRow } from './order-links.ts';
 
 /** Links to write, and line codes of links to delete. */
-export type LineChange = { lines: readonly LineLink[]; dropLinks: readonly string[] };
+export type LineChange = { lines: readonly LineLinkRow[]; dropLinks: readonly string[] };
 
 /** The outcome of a push, recorded as a whole. */
 export type PushRecord = LineChange & {

@@ -4,14 +4,14 @@ import { openBatch } from './batch.ts';
 import { asStorableJson, type NewDeadLetter, putDeadLetter } from './dead-letters.ts';
 import { type Db, statement } from './index.ts';
 import { LeaseLostError, newOwner } from './leases.ts';
-import { type LineLink, type OrderLink, type OtherLease, orderLines, otherLeases } from './order-links.ts';
+import { type LineLinkRow, type OrderLink, type OtherLease, orderLines, otherLeases } from './order-links.ts';
 import { type LineChange, lineColumns, type PushRecord, recordColumns } from './order-record.ts';
 
 /** An order that this process alone may push until the lease expires. */
 export type Lease = Readonly<{ orderCode: string; token: string }>;
 export type LeasedOrder = Lease & {
   link: OrderLink;
-  lines: LineLink[];
+  lines: LineLinkRow[];
   /** Nothing is remembered of the order: no process has pushed it, or it was deleted at the service and forgotten. */
   isNew: boolean;
   /** When the lease was last known to be ours, by `performance.now()`. */
@@ -88,7 +88,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     const items = codes.map((code) => ({ order_code: code, token: newOwner() }));
     const renewedAtMs = performance.now();
     let leased: (OrderLink & { token: string; isNew: boolean })[];
-    let lines: Map<string, LineLink[]>;
+    let lines: Map<string, LineLinkRow[]>;
     let others: Map<string, OtherLease>;
     try {
       leased = await rows(leaseSql, [JSON.stringify(items), leaseMs]);

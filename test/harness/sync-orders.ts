@@ -2,7 +2,7 @@ import type { App } from '../../src/app/app.ts';
 import { addCounts, type Counts } from '../../src/base/counts.ts';
 import type { ContactPolicy } from '../../src/orders/contact-rule.ts';
 import { planRescan } from '../../src/orders/plan-rescan.ts';
-import { pushStep, type SliceDeps } from '../../src/orders/push-slice.ts';
+import { pushStep, type SliceDeps } from '../../src/orders/push-step.ts';
 import { rescanSpan } from '../../src/orders/rescan-orders.ts';
 import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders.ts';
 
@@ -48,7 +48,7 @@ export function sliceDeps({ api, shop, warehouse, orderStore, log, now, config }
     contactMaxAgeDays: config.orderContactMaxAgeDays,
     deletes: config.orderDeletes,
     settleMs: 1,
-    patience: { firstMs: 50, secondMs: 20, pauseMs: 1, totalMs: 500, totalOfKnownMs: 50 },
+    retryBudget: { beforeCheckMs: 50, afterCheckMs: 20, pauseMs: 1, totalMs: 500, totalAfterFailedPushMs: 50 },
     ...more,
   } satisfies SliceDeps;
 }

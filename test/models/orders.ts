@@ -18,7 +18,7 @@
  *
  * - A request ends at the service before the lease runs out under which it was sent (`leaseOutlastsRequests`), and one
  *   whose response was lost ends while its worker looks (15 s). Where it takes longer, the code keeps the lease until it
- *   runs out, and looks for a double an hour later. PUT and DELETE end before their worker goes on.
+ *   runs out, and checks for a duplicate an hour later. PUT and DELETE end before their worker goes on.
  * - Checking the lease and sending the request is one step, and the clock of a frozen process goes on.
  * - A push takes no longer than the lookback, and no transaction of the shop commits later than that after its date: what the
  *   cursor passed while another worker was busy, or while a change was not committed, is read once more.
@@ -102,7 +102,7 @@ export type Link = {
 };
 export type Operation =
   | { kind: 'change'; line: string; id: number; content: Content; before: number[] | null; wasSentAgain: boolean }
-  | { kind: 'remove'; line: string; id: number; isDouble: boolean }
+  | { kind: 'remove'; line: string; id: number; isDuplicate: boolean }
   | { kind: 'create'; line: string; content: Content };
 
 /** What a run reads. `upTo`: where the cursor goes once it has ended. `isAlone`: it began while the other worker was idle. */
@@ -267,8 +267,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       before: link.idsBefore && [...link.idsBefore],
       wasSentAgain: link.wasSentAgain,
     });
-    const removal = (one: { lineCode: string; subOrderId: number }, { isDouble }: { isDouble: boolean }) =>
-      ({ kind: 'remove', line: one.lineCode, id: one.subOrderId, isDouble }) as const;
+    const removal = (one: { lineCode: string; subOrderId: number }, { isDuplicate }: { isDuplicate: boolean }) =>
+      ({ kind: 'remove', line: one.lineCode, id: one.subOrderId, isDuplicate }) as const;
     const mayRemove = mayRemoveNow({ isRemoving }, noted, diff.remove.length);
     const operations: Operation[] = [
       ...diff.change.map((one) => {
@@ -282,8 +282,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           wasSentAgain: one.wasSentAgain,
         };
       }),
-      ...(mayRemove ? diff.remove.map((one) => removal(one, { isDouble: false })) : []),
-      ...diff.removeDoubles.map((one) => removal(one, { isDouble: true })),
+      ...(mayRemove ? diff.remove.map((one) => removal(one, { isDuplicate: false })) : []),
+      ...diff.removeDuplicates.map((one) => removal(one, { isDuplicate: true })),
       ...diff.create.map((one) => ({
         kind: 'create' as const,
         line: one.lineCode,
@@ -531,7 +531,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           seen: worker.seen,
           todo: operations,
         };
-        const removals = operations.filter((one) => one.kind === 'remove' && !one.isDouble).length;
+        const removals = operations.filter((one) => one.kind === 'remove' && !one.isDuplicate).length;
         const saved = design.linksBeforeRequests ? applying.links : state.links;
         const renewed = isHolder ? { holder: name, isOver: false } : lease;
         const isSame = JSON.stringify(saved) === JSON.stringify(state.links);
@@ -747,7 +747,7 @@ function linksAfter(links: readonly Link[], operation: Operation, id: number, se
       return [...others, { line, id, content, before, wasSentAgain }];
     }
     case 'remove':
-      return operation.isDouble ? [...links] : others;
+      return operation.isDuplicate ? [...links] : others;
     default:
       return operation satisfies never;
   }

@@ -216,7 +216,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'the contact rule goes by the clock of this machine alone',
-    file: 'src/orders/push-slice.ts',
+    file: 'src/orders/push-step.ts',
     find: 'now: ageClock(deps.now, readAt),',
     replace: 'now: deps.now,',
     tests: [`${orders('contact')} > an old order does not become young`],

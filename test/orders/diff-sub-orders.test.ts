@@ -35,7 +35,16 @@ const link = (one: Line, subOrderId: number | null, idsBefore: number[] | null =
   idsBefore,
   wasSentAgain: false,
 });
-const nothing = { create: [], change: [], remove: [], removeDoubles: [], kept: [], links: [], dropLinks: [], found: 0 };
+const nothing = {
+  create: [],
+  change: [],
+  remove: [],
+  removeDuplicates: [],
+  kept: [],
+  links: [],
+  dropLinks: [],
+  found: 0,
+};
 
 describe('diffSubOrders', () => {
   test('two equal lines stay two, and one that is gone takes one of them', () => {
@@ -128,7 +137,7 @@ describe('diffSubOrders', () => {
       const theirs = [atService(3, one), atService(11, one), atService(12, one)];
       expect(diffSubOrders(theirs, [one], [sentAgain])).toEqual({
         ...nothing,
-        removeDoubles: [{ lineCode: '1', subOrderId: 12 }],
+        removeDuplicates: [{ lineCode: '1', subOrderId: 12 }],
       });
       const reviewed = [atService(11, one), atService(12, one, { reviews_count: 2 })];
       expect(diffSubOrders(reviewed, [one], [sentAgain])).toEqual({

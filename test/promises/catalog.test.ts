@@ -295,11 +295,11 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);
   const { api, shop, warehouse } = await world.openApp();
   const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal };
-  const patience = { firstMs: 50, secondMs: 20, pauseMs: 1, totalMs: 500, totalOfKnownMs: 0 };
+  const retryBudget = { beforeCheckMs: 50, afterCheckMs: 20, pauseMs: 1, totalMs: 500, totalAfterFailedPushMs: 0 };
   for (const run of [1, 2]) {
     sent.clear();
-    await syncCategories({ ...deps, patience });
-    await syncUserGrades({ ...deps, patience });
+    await syncCategories({ ...deps, retryBudget });
+    await syncUserGrades({ ...deps, retryBudget });
     // What failed in the run before is sent once.
     expect([run, sent.get('/v1/categories') === 1]).toEqual([run, run === 2]);
     expect(sent.get('/v1/user_grades')).toBe(1);

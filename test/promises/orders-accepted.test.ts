@@ -53,8 +53,14 @@ test('a change or deletion that the service only accepts (202) and does not carr
 test('a change or deletion that the service answers with 202 and carries out is done, since reading the order shows it', async () => {
   const world = await changedWorld();
   withoutBody(world, { carriedOutWith: 202 });
-  const patience = { firstMs: 5000, secondMs: 5000, pauseMs: 1, totalMs: 60_000, totalOfKnownMs: 60_000 };
-  expect(await world.sync({ patience })).toMatchObject({
+  const retryBudget = {
+    beforeCheckMs: 5000,
+    afterCheckMs: 5000,
+    pauseMs: 1,
+    totalMs: 60_000,
+    totalAfterFailedPushMs: 60_000,
+  };
+  expect(await world.sync({ retryBudget })).toMatchObject({
     sub_orders_changed: 2,
     sub_orders_removed: 1,
     orders_deleted: 1,

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { addCounts } from '../../src/base/counts.ts';
 import { openLog } from '../../src/base/log.ts';
-import { pushStep } from '../../src/orders/push-slice.ts';
+import { pushStep } from '../../src/orders/push-step.ts';
 import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';

@@ -4,7 +4,7 @@ import { type DesiredOrder, desiredOrder } from '../../src/orders/desired-order.
 import { prepareOrder } from '../../src/orders/prepare-order.ts';
 import { pushOrder } from '../../src/orders/push-order.ts';
 import { openServiceHealth } from '../../src/orders/service-health.ts';
-import { warehouseNow } from '../../src/warehouse/links.ts';
+import { warehouseNow } from '../../src/warehouse/clock.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
 import { openWorld, type World, type WorldOptions } from '../harness/world.ts';

@@ -70,7 +70,7 @@ test('a creation that is carried out after the run has stopped waiting is found 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a creation that is carried out after the next run has sent it again leaves no double for longer than an hour', async () => {
+test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour', async () => {
   const world = await orderWorld();
   await world.shop(sizes);
   const late = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ test('a creation that is carried out after the next run has sent it again leaves
   expect(world.requests()).toEqual([]);
 });
 
-test('a push that another line of the order makes due does not end the wait for a late double', async () => {
+test('a push that another line of the order makes due does not end the wait for a late duplicate', async () => {
   const world = await orderWorld();
   await world.shop(`${sizes}, ('A', '3', 7, '{"size": "L"}')`);
   const late = Promise.withResolvers<void>();
@@ -216,7 +216,7 @@ test('options that the shop clears are cleared, and a service that keeps them is
   ]);
 });
 
-test('a double that the service does not let go stays known, and is removed once it does', async () => {
+test('a duplicate that the service does not let go stays known, and is removed once it does', async () => {
   const world = await orderWorld();
   await world.shop(sizes);
   const late = Promise.withResolvers<void>();

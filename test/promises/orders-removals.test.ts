@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import type { PushPolicy } from '../../src/orders/desired-order.ts';
-import { pushStep } from '../../src/orders/push-slice.ts';
+import { pushStep } from '../../src/orders/push-step.ts';
 import { isUnusual } from '../../src/orders/removal-guard.ts';
 import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/sync-orders.ts';
-import { warehouseNow } from '../../src/warehouse/links.ts';
+import { warehouseNow } from '../../src/warehouse/clock.ts';
 import { holdRemovals, removalsHeld } from '../../src/warehouse/order-removals.ts';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';

@@ -101,7 +101,7 @@ test('an order that the service always fails on is tried again by the next run, 
   expect(await isTriedBy('0')).toBe(false);
 });
 
-test('five bad lines of one order are one bad order: they stop no run, and share its patience', async () => {
+test('five bad lines of one order are one bad order: they stop no run, and share its retry budget', async () => {
   const world = await orderWorld();
   await world.shop(`insert into o (code) values ('BAD'), ('GOOD');
     insert into l (order_code, line_code, product_id) select 'BAD', n, n from generate_series(1, 7) n;

@@ -33,14 +33,14 @@ test('a write that must not be repeated is repeated only where it cannot have be
 
 test('a named wait holds everybody, is obeyed up to a maximum, and gets jitter on top', () => {
   const limited: Failure = { kind: 'limited', retryAfterMs: 7_000 };
-  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', holdMs: 7_000, delayMs: 7_250 });
+  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 7_000, delayMs: 7_250 });
   const tomorrow: Failure = { kind: 'failed', retryAfterMs: 86_400_000 };
-  expect(nextStep(tomorrow, first, defaultRetryLimits)).toMatchObject({ holdMs: defaultRetryLimits.maxRetryAfterMs });
+  expect(nextStep(tomorrow, first, defaultRetryLimits)).toMatchObject({ pauseMs: defaultRetryLimits.maxRetryAfterMs });
 });
 
 test('a 429 without a named wait holds everybody for the backoff', () => {
   const limited: Failure = { kind: 'limited', retryAfterMs: undefined };
-  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', holdMs: 250, delayMs: 250 });
+  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 250, delayMs: 250 });
 });
 
 test('malformed answers are asked for again a few times only, a bad certificate never', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gaps, localPeriod, type Span, startOfDay } from '../../src/base/time/span.ts';
 import { classify, endsOn, isMoreBehind, pageAround } from '../../src/reviews/read/classify-page.ts';
-import { halvesOf, meet } from '../../src/reviews/read/read-exhaustively.ts';
+import { halvesOf, upAndDownComplete } from '../../src/reviews/read/read-exhaustively.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
@@ -144,14 +144,14 @@ describe('both ends of a saturated second', () => {
   const list = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => String(from + index));
 
   test('they are whole when what both show is the end of each, in opposite order', () => {
-    expect(meet(list(0, 60), list(40, 100).toReversed())).toBe(true);
-    expect(meet(list(0, 60), list(60, 100).toReversed())).toBe(false);
+    expect(upAndDownComplete(list(0, 60), list(40, 100).toReversed())).toBe(true);
+    expect(upAndDownComplete(list(0, 60), list(60, 100).toReversed())).toBe(false);
   });
 
   test('one id in common, or the same order from both ends, proves nothing', () => {
-    expect(meet(['5', ...list(20, 60)], ['5', ...list(70, 100)])).toBe(false);
-    expect(meet([...list(20, 60), '5'], ['5', ...list(70, 100)])).toBe(false);
-    expect(meet(list(0, 60), list(0, 60))).toBe(false);
+    expect(upAndDownComplete(['5', ...list(20, 60)], ['5', ...list(70, 100)])).toBe(false);
+    expect(upAndDownComplete([...list(20, 60), '5'], ['5', ...list(70, 100)])).toBe(false);
+    expect(upAndDownComplete(list(0, 60), list(0, 60))).toBe(false);
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
 import { connectionOptions } from '../../src/shop/mysql-url.ts';
+import { dialectOf } from '../../src/shop/open-database.ts';
 
 test('user, password and database may hold every character, percent-encoded; the port is 3306 unless it is given', () => {
   expect(connectionOptions('mysql://sh%40p:p%2Fw%3A%25@[::1]/my%20shop')).toEqual({
@@ -36,4 +37,12 @@ test.each(['sslmode=require', 'ssl=maybe', 'charset=latin1'])(
 
 test('an address without a database is refused with an example', () => {
   expect(() => connectionOptions('mysql://u:geheim@h')).toThrow(/^SHOP_DATABASE_URL names no database$/);
+});
+
+test('the scheme of the address names the kind of database, and an unknown one is refused without the password', () => {
+  const of = (scheme: string) => dialectOf(`${scheme}://u:geheim@h/d`);
+  expect(['postgres', 'postgresql', 'mysql', 'mariadb'].map(of)).toEqual(['postgres', 'postgres', 'mysql', 'mysql']);
+  const refusal = () => of('sqlserver');
+  expect(refusal).toThrow(UsageError);
+  expect(refusal).toThrow(/^SHOP_DATABASE_URL begins with sqlserver:, expected a Postgres or MySQL database$/);
 });

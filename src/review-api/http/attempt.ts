@@ -48,7 +48,7 @@ export function openAttempt(options: AttemptOptions): Attempt {
     do {
       await gate.pass(options.stopped);
       await options.acquire(options.stopped);
-    } while (gate.isHeld());
+    } while (gate.isPaused());
     options.stopped.throwIfAborted();
     const connections = await pool();
     call.beforeSend?.();

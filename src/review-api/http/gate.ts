@@ -5,25 +5,25 @@ import { waitingFor } from '../../base/waits.ts';
 export type Wait = { untilMs: number; reason: string };
 
 export type Gate = {
-  /** Lets no request start for this many milliseconds from now. Never shortens an earlier hold. */
-  hold(holdMs: number, reason: string): void;
-  isHeld(): boolean;
+  /** Lets no request start for this many milliseconds from now. Never shortens an earlier pause. */
+  pause(pauseMs: number, reason: string): void;
+  isPaused(): boolean;
   /** Resolves when requests may start. */
   pass(signal: AbortSignal): Promise<void>;
 };
 
-/** One gate for all requests of a client: a `Retry-After` of one response holds all requests. `onHold` is called once per hold. */
-export function openGate(options: { now: () => number; onHold: (wait: Wait) => void }): Gate {
+/** One gate for all requests of a client: a `Retry-After` of one response pauses all requests. `onPause` is called once per pause. */
+export function openGate(options: { now: () => number; onPause: (wait: Wait) => void }): Gate {
   // A monotonic clock: a wall clock that is set back must not keep the gate closed.
   const clock = () => performance.now();
   let openAt = 0;
   return {
-    hold(holdMs, reason) {
-      if (clock() + holdMs <= openAt) return;
-      openAt = clock() + holdMs;
-      options.onHold({ untilMs: options.now() + holdMs, reason });
+    pause(pauseMs, reason) {
+      if (clock() + pauseMs <= openAt) return;
+      openAt = clock() + pauseMs;
+      options.onPause({ untilMs: options.now() + pauseMs, reason });
     },
-    isHeld: () => openAt > clock(),
+    isPaused: () => openAt > clock(),
     async pass(signal) {
       signal.throwIfAborted();
       while (openAt > clock()) await waitingFor('retry_after', () => sleep(Math.ceil(openAt - clock()), signal));

@@ -37,8 +37,8 @@ export const defaultRetryLimits: RetryLimits = {
   totalWaitMs: 120_000,
 };
 
-/** `holdMs`: how long no request of this client should start, because the service asked for fewer requests. */
-export type Step = { holdMs: number } & (
+/** `pauseMs`: how long no request of this client should start, because the service asked for fewer requests. */
+export type Step = { pauseMs: number } & (
   | { action: 'repeat'; delayMs: number }
   | { action: 'give-up' }
   | { action: 'unknown-outcome' }
@@ -64,18 +64,18 @@ export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryL
   const backoffMs = Math.round(attempt.random * backoffCeilingMs(attempt.number, limits));
   const asked = 'retryAfterMs' in failure ? failure.retryAfterMs : undefined;
   const askedMs = asked === undefined ? 0 : Math.min(asked, limits.maxRetryAfterMs);
-  const holdMs = failure.kind === 'limited' && askedMs === 0 ? backoffMs : askedMs;
+  const pauseMs = failure.kind === 'limited' && askedMs === 0 ? backoffMs : askedMs;
 
   if (failure.kind === 'not-confirmed' || (!attempt.repeatable && mayBeCarriedOut(failure)))
-    return { action: 'unknown-outcome', holdMs };
-  if (failure.kind === 'unsent' && failure.permanent) return { action: 'give-up', holdMs };
+    return { action: 'unknown-outcome', pauseMs };
+  if (failure.kind === 'unsent' && failure.permanent) return { action: 'give-up', pauseMs };
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
-  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up', holdMs };
+  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up', pauseMs };
   // Jitter on top of `Retry-After` spreads clients that were given the same second.
   const delayMs = askedMs + backoffMs;
   const { spentMs = 0, giveUpAfterMs = Number.POSITIVE_INFINITY } = attempt;
-  if (failure.kind !== 'limited' && spentMs + delayMs > giveUpAfterMs) return { action: 'give-up', holdMs };
-  return { action: 'repeat', delayMs, holdMs };
+  if (failure.kind !== 'limited' && spentMs + delayMs > giveUpAfterMs) return { action: 'give-up', pauseMs };
+  return { action: 'repeat', delayMs, pauseMs };
 }
 
 /** Whether the service may have carried out the write, so that sending it again could do it twice. */

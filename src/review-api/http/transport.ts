@@ -99,14 +99,14 @@ export function openTransport(options: TransportOptions): Transport {
         },
         options.limits,
       );
-      if (step.holdMs > 0) options.gate.hold(step.holdMs, 'the review service asked for fewer requests');
+      if (step.pauseMs > 0) options.gate.pause(step.pauseMs, 'the review service asked for fewer requests');
       const context = { ...contextOf(call, outcome), attempts: number };
       if (step.action === 'unknown-outcome') throw new UnknownOutcomeError(context);
       options.stopped.throwIfAborted();
       if (step.action === 'give-up') throw failureError(outcome.failure, { ...context, hint: outcome.hint });
       const reason = `${call.method} ${call.path}: ${outcome.detail ?? outcome.failure.kind}`;
       options.onRetry({ untilMs: now() + step.delayMs, reason }, step.delayMs);
-      const kind = step.holdMs > 0 ? 'retry_after' : 'outage';
+      const kind = step.pauseMs > 0 ? 'retry_after' : 'outage';
       await waitingFor(kind, () => sleep(step.delayMs, options.stopped));
       waitedMs += step.delayMs;
       if (countsAsSpent) spentMs += step.delayMs;

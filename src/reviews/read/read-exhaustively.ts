@@ -28,10 +28,10 @@ export async function readExhaustively(reading: Reading): Promise<End> {
   const work: Work = { reading, query, seen: new Set(), changed: false };
   const whole = await read(work, query, { once: true });
   // What was not asked for is no reason to look for more of it.
-  if (reading.outOfRange !== undefined) return { kind: 'left', todos: [] };
+  if (reading.outOfRange !== undefined) return { kind: 'reread', todos: [] };
   if (whole.settled && !whole.overflow) return { kind: 'proven' };
   const halves = halvesOf(span, deps.timeZone);
-  if (halves.length > 0) return { kind: 'left', todos: halves.map((half) => ({ span: half, how: 'pages' })) };
+  if (halves.length > 0) return { kind: 'reread', todos: halves.map((half) => ({ span: half, how: 'pages' })) };
   if (await readByFilters(work, whole)) return { kind: 'proven' };
   const reason = unreachableReason(axis, span, work.seen.size, await totalOf(deps, query));
   return { kind: 'unreachable', reason };
@@ -97,7 +97,7 @@ async function readScore(work: Work, query: PageQuery): Promise<Part> {
   if (up.settled && !up.overflow) return { ids: up.all, isComplete: true };
   const down = await read(work, { ...query, desc: true });
   const both = new Set([...up.all, ...down.all]);
-  if (up.settled && down.settled && meet(up.ids, down.ids)) return { ids: both, isComplete: true };
+  if (up.settled && down.settled && upAndDownComplete(up.ids, down.ids)) return { ids: both, isComplete: true };
 
   const products = [...up.pages, ...down.pages].flatMap((page) => page.check.products.map((one) => one.product_id));
   return readFiltered(work, query, { both, products: new Set(products) });
@@ -145,7 +145,7 @@ async function read({ reading, seen }: Work, query: PageQuery, options?: { once:
  * Whether a list read upwards and downwards is whole: what both showed is the end of each, in opposite order. A service
  * that sorts records of one date alike both ways does not pass.
  */
-export function meet(up: readonly string[], down: readonly string[]): boolean {
+export function upAndDownComplete(up: readonly string[], down: readonly string[]): boolean {
   const above = new Set(down);
   const common = up.filter((id) => above.has(id)).length;
   if (common === 0) return false;

@@ -99,7 +99,7 @@ export async function readWindow(
       const reason = `The service shows a review of ${isoOf(outOfRange)} where ${spanText(span)} (${axis}) was asked for: REVIEW_API_TIME_ZONE, ${deps.timeZone}, may not be the zone in which it reads dates`;
       result.holes.push({ span, kind: 'out-of-range', reason });
     } else if (end.kind === 'proven') await enter(reading);
-    else if (end.kind === 'left') begin(end.todos);
+    else if (end.kind === 'reread') begin(end.todos);
     else result.holes.push({ span, kind: 'unreachable', reason: end.reason });
   }
 

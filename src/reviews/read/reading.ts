@@ -17,10 +17,10 @@ export type Todo = Readonly<{
  * How the reading of a span ends, unless it showed a date that was not asked for.
  *
  * - `proven`: everything of the span was shown, and the service holds no more.
- * - `left`: the span has to be read in another way.
+ * - `reread`: the span has to be read in another way.
  * - `unreachable`: no query can reach all of it; the reason is a sentence.
  */
-export type End = { kind: 'proven' } | { kind: 'left'; todos: Todo[] } | { kind: 'unreachable'; reason: string };
+export type End = { kind: 'proven' } | { kind: 'reread'; todos: Todo[] } | { kind: 'unreachable'; reason: string };
 
 /** A span that was read to its end and proven. */
 export type Proven = {
@@ -43,7 +43,7 @@ export type Land = (page: Page) => Promise<boolean>;
 export type Reading = {
   readonly deps: PageDeps;
   readonly axis: Axis;
-  /** What this reading has to prove. It becomes shorter when the reading leaves a part to other readings. */
+  /** What this reading has to prove. It becomes shorter when the reading hands a part over to other readings. */
   span: Span;
   /** Every record that the span's list showed, by id, with its second where it has one. */
   readonly seen: Map<string, Second | undefined>;
@@ -60,7 +60,7 @@ export type Reading = {
   /** Resolves when every page has landed. */
   landed(): Promise<void>;
   /** Hands the end of the span over to other readings, which begin at once. */
-  leave(todos: readonly Todo[]): void;
+  handOver(todos: readonly Todo[]): void;
   /** What the reading proves of its span, when every page has landed. */
   proven(): Proven;
 };
@@ -108,7 +108,7 @@ export function beginReading(
       landing.catch(() => {});
     },
     landed: () => landing,
-    leave(todos) {
+    handOver(todos) {
       const { start, end } = reading.span;
       reading.span = { start, end: Math.min(end, ...todos.map((todo) => todo.span.start)) };
       begin(todos);

@@ -13,14 +13,14 @@ const cutSize = 0.94;
  * 1. A span that may have more pages than the service numbers is cut at the date where page 30 begins. That page is the first
  *    of the rest, which another reading begins at once.
  * 2. The last page is requested by its number. It is data and count at once: the span is proven where the list has as many
- *    records as were seen. A span that is not proven is left to be read by page numbers.
- * 3. A second that fills a page by itself and what lies behind it are left to other readings, and so is the rest after 29 pages.
+ *    records as were seen. A span that is not proven is read again by page numbers.
+ * 3. A second that fills a page by itself and what lies behind it are handed over to other readings, and so is the rest after 29 pages.
  *
  * @param first the page with which the span begins, where it is known.
  */
 export async function walk(reading: Reading, first: Todo['first']): Promise<End> {
   const isProven = await readToEnd(reading, first);
-  return isProven ? { kind: 'proven' } : { kind: 'left', todos: [{ span: reading.span, how: 'pages' }] };
+  return isProven ? { kind: 'proven' } : { kind: 'reread', todos: [{ span: reading.span, how: 'pages' }] };
 }
 
 /** @returns whether the span is proven. */
@@ -60,8 +60,8 @@ async function readToEnd(reading: Reading, first: Todo['first']): Promise<boolea
         // Dates that were not asked for would fill each second in turn.
         if (reading.outOfRange !== undefined) return false;
         isWhole = false;
-        reading.leave([{ span: { start: from, end: outcome.end }, how: 'pages' }]);
-        if (outcome.end < end) reading.leave([{ span: { start: outcome.end, end }, how: 'walk' }]);
+        reading.handOver([{ span: { start: from, end: outcome.end }, how: 'pages' }]);
+        if (outcome.end < end) reading.handOver([{ span: { start: outcome.end, end }, how: 'walk' }]);
         break;
       case 'continue':
         from = outcome.from;
@@ -78,14 +78,14 @@ async function readToEnd(reading: Reading, first: Todo['first']): Promise<boolea
     }
     if (reading.pages >= mostPages - 1 && from < reading.span.end) {
       isWhole = false;
-      reading.leave([{ span: { start: from, end: reading.span.end }, how: 'walk' }]);
+      reading.handOver([{ span: { start: from, end: reading.span.end }, how: 'walk' }]);
     }
   }
   return (await takeLast(reading, reading.span.end, isWhole)).isProven;
 }
 
 /**
- * Leaves the end of the span to another reading, where it may hold more than can be proven at once.
+ * Hands the end of the span over to another reading, where it may hold more than can be proven at once.
  *
  * @param from where this reading goes on.
  * @param pages of the span, as the service names them: its greatest page number may be a cap.
@@ -101,7 +101,7 @@ async function cutOff(reading: Reading, from: Second, pages: number | undefined)
   const start = shortestEnd(begin, deps.timeZone);
   if (start <= from || start >= span.end) return;
   const isFirst = (lastOf(page.seconds) ?? 0) > start && !page.seconds.includes(undefined);
-  reading.leave([
+  reading.handOver([
     { span: { start, end: span.end }, how: 'walk', first: isFirst ? { page, fullPage: reading.fullPage } : undefined },
   ]);
 }

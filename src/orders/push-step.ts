@@ -3,17 +3,17 @@ import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { openBatch } from '../warehouse/batch.ts';
+import { warehouseNow } from '../warehouse/clock.ts';
 import { type NewDeadLetter, putDeadLetter, resolveOrderDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { warehouseNow } from '../warehouse/links.ts';
 import { forgetFingerprints, type OrderLink } from '../warehouse/order-links.ts';
 import { forgetWaiting, resolveUnchanged } from '../warehouse/order-revisits.ts';
 import { ageClock } from './contact-rule.ts';
-import { type DesiredOrder, isIgnored, isUnchanged, type PushPolicy } from './desired-order.ts';
+import { type DesiredOrder, isDeletedAndKept, isUnchanged, type PushPolicy } from './desired-order.ts';
 import type { PushDeps } from './push-order.ts';
 import { pushOrders } from './push-orders.ts';
 import { readDesiredOrders, readLinksOf } from './read-desired-orders.ts';
-import { openServiceHealth, type Patience } from './service-health.ts';
+import { openServiceHealth, type RetryBudget } from './service-health.ts';
 
 /**
  * Which orders to push. `plannedAt`: the orders did not change, but are read again for another reason; an order that was
@@ -27,7 +27,7 @@ const ordersPerSlice = 200;
 export type SliceDeps = Omit<PushDeps, 'policy' | 'readAgain' | 'service'> & {
   shop: Shop;
   db: Db;
-  patience?: Patience;
+  retryBudget?: RetryBudget;
 };
 
 /**
@@ -72,8 +72,8 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
   const { plannedAt } = step;
   const isRevisit = plannedAt !== undefined;
   const due = isRevisit ? notPushedSince(new Date(plannedAt), orders, links) : orders;
-  const sorted = sort(deps, due, links, policy);
-  await closeUnchanged(db, sorted);
+  const parts = partition(deps, due, links, policy);
+  await closeUnchanged(db, parts);
 
   const push: PushDeps = {
     ...deps,
@@ -86,15 +86,15 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
       return codes.map((code) => byCode.get(code));
     }),
   };
-  const pushed = addCounts(await pushOrders(push, sorted.changed, readAt));
+  const pushed = addCounts(await pushOrders(push, parts.changed, readAt));
   if (policy.removals === 'approved') {
     // An earlier batch of the run has read and pushed these orders.
     const { orders_pushed: _, orders_unchanged: __, ...removed } = pushed;
     return removed;
   }
   const read = isRevisit ? { orders_revisited: raws.length } : { orders: raws.length };
-  const unchanged = isRevisit ? {} : { orders_unchanged: sorted.unchanged.length };
-  const failed = { orders_failed: deadLetters.length, orders_deleted_kept: sorted.ignored.length };
+  const unchanged = isRevisit ? {} : { orders_unchanged: parts.unchanged.length };
+  const failed = { orders_failed: deadLetters.length, orders_deleted_kept: parts.deletedKept.length };
   return addCounts([read, unchanged, failed, pushed]);
 }
 
@@ -127,36 +127,36 @@ function notPushedSince(
   return orders.filter(({ prepared }) => (links.get(prepared.order.code)?.pushedAt ?? 0) < at);
 }
 
-type Sorted = {
+type Partition = {
   /** To be pushed, or deleted at the service. */
   changed: DesiredOrder[];
   unchanged: DesiredOrder[];
   /** Deleted in the shop; they stay at the service, or were never there. */
-  ignored: DesiredOrder[];
+  deletedKept: DesiredOrder[];
 };
 
-function sort(
+function partition(
   { deletes }: SliceDeps,
   orders: readonly DesiredOrder[],
   links: ReadonlyMap<string, OrderLink>,
   policy: PushPolicy,
-): Sorted {
-  const sorted: Sorted = { changed: [], unchanged: [], ignored: [] };
+): Partition {
+  const parts: Partition = { changed: [], unchanged: [], deletedKept: [] };
   for (const desired of orders) {
     const link = links.get(desired.prepared.order.code);
-    if (isIgnored(desired, link, deletes)) sorted.ignored.push(desired);
-    else sorted[isUnchanged(desired, link, policy) ? 'unchanged' : 'changed'].push(desired);
+    if (isDeletedAndKept(desired, link, deletes)) parts.deletedKept.push(desired);
+    else parts[isUnchanged(desired, link, policy) ? 'unchanged' : 'changed'].push(desired);
   }
-  return sorted;
+  return parts;
 }
 
 /** Unchanged orders, and those that are deleted in the shop and stay at the service, have nothing left to correct. */
-async function closeUnchanged(db: Db, { unchanged, ignored }: Sorted): Promise<void> {
+async function closeUnchanged(db: Db, { unchanged, deletedKept }: Partition): Promise<void> {
   await resolveUnchanged(
     db,
     unchanged.map(({ prepared, fingerprint }) => ({ order_code: prepared.order.code, fingerprint })),
   );
-  const deleted = ignored.map(({ prepared }) => prepared.order.code);
+  const deleted = deletedKept.map(({ prepared }) => prepared.order.code);
   await resolveOrderDeadLetters(db, deleted);
   await forgetWaiting(db, deleted);
 }
