@@ -181,8 +181,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a run removes what another run has noted since it counted',
     file: 'src/orders/push-order.ts',
-    find: "const isCountedElsewhere = wasPushed && deps.policy.removals === 'approved';",
-    replace: 'const isCountedElsewhere = false;',
+    find: "if (wasPushed && deps.policy.removals === 'approved') return undefined;",
+    replace: '',
     tests: [`${orders('removals')} > a run that waits for an order removes only`],
   },
   {
@@ -505,7 +505,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the end of a run does not ring the alarm of its command',
     file: 'src/cli/ui/run-to-end.ts',
-    find: '    onRun: alarm.ring,\n',
+    find: 'for (const { alarm } of followed) alarm.ring();',
     replace: '',
     tests: ['test/cli/run-to-end.test.ts'],
   },
