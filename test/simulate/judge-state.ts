@@ -31,14 +31,21 @@ export async function countRows({ warehouse }: Sides): Promise<Map<string, numbe
   return new Map(rows.map((row) => [String(row.name), Number(row.rows)]));
 }
 
-/** The state that review-sync keeps, and what the last runs of a quiet day said. */
-export async function judgeState(sides: Sides, ends: readonly End[], day: number): Promise<Finding[]> {
+/**
+ * The state that review-sync keeps, and what the last runs of a quiet day said.
+ *
+ * @param openRuns runs that had not ended on the quiet evening before; afterwards those of this one. The queue hands the run of a
+ *   killed command to the second command after it, which may end before that run does.
+ */
+export async function judgeState(
+  sides: Sides,
+  { ends, day, openRuns }: { ends: readonly End[]; day: number; openRuns: Set<string> },
+): Promise<Finding[]> {
   const [open] = await sides.warehouse(`select
     (select count(*)::integer from sync.dead_letters where resolved_at is null) as letters,
     (select count(*)::integer from sync.open_gaps where kind <> 'unwritten') as gaps,
     (select string_agg(key || ': ' || reason, '; ') from sync.dead_letters
-      where resolved_at is null and kind = 'webhook') as webhooks,
-    (select count(*)::integer from sync.runs where finished_at is null) as runs`);
+      where resolved_at is null and kind = 'webhook') as webhooks`);
   const findings: Finding[] = [];
   for (const { args, status, stderr, stdout } of ends) {
     if (status === 0 || Number(open?.letters) > 0) continue;
@@ -49,7 +56,13 @@ export async function judgeState(sides: Sides, ends: readonly End[], day: number
     if (rows > most) findings.push(`${name} has ${rows} rows on day ${day}, expected at most ${most}`);
   }
   if (open?.webhooks) findings.push(`webhooks are dead letters though nothing is wrong with them: ${open.webhooks}`);
-  if (Number(open?.runs) > 0) findings.push(`${open?.runs} runs have not ended on a quiet day`);
+  const running = (await sides.warehouse('select id from sync.runs where finished_at is null')).map(({ id }) =>
+    String(id),
+  );
+  const stuck = running.filter((id) => openRuns.has(id));
+  if (stuck.length > 0) findings.push(`runs have not ended since the quiet day before: ${stuck.join(', ')}`);
+  openRuns.clear();
+  for (const id of running) openRuns.add(id);
   if (Number(open?.gaps) > 0) findings.push(`${open?.gaps} gaps of reviews are open on a quiet day`);
   return findings;
 }

@@ -42,6 +42,8 @@ export type Hands = {
 type Memory = {
   unseenOrders: Set<string>;
   unseenReviews: Set<number>;
+  /** Runs that had not ended on the last quiet evening. */
+  openRuns: Set<string>;
   absentSince: Map<string, number>;
   differsSince: Map<string, number>;
   refusedOn: number;
@@ -91,6 +93,7 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
   const memory: Memory = {
     unseenOrders: new Set(),
     unseenReviews: new Set(),
+    openRuns: new Set(),
     absentSince: new Map(),
     differsSince: new Map(),
     refusedOn: Number.NEGATIVE_INFINITY,
@@ -236,7 +239,7 @@ async function compare({ stage, memory, day }: Now, { flows, quietEnds }: ToComp
   const judged = [
     flows.includes('orders') ? judgeOrders(sides, { ...facts, unseen: unseen.orders }) : [],
     flows.includes('reviews') ? judgeReviews(sides, { ...facts, unseen: unseen.reviews }) : [],
-    quietEnds ? judgeState(sides, quietEnds, day.number) : [],
+    quietEnds ? judgeState(sides, { ends: quietEnds, day: day.number, openRuns: memory.openRuns }) : [],
   ];
   const findings = Promise.all(judged)
     .then((found) => found.flat())
