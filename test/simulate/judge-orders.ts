@@ -58,6 +58,8 @@ type Tables = {
   links: Map<string, string>;
   /** Codes of products that some review in the warehouse names. */
   products: Set<string>;
+  /** Orders whose removals another run, which has not ended, will make or hold back: that of a killed command, which was taken over. */
+  pendingRemovals: Set<string>;
 };
 
 /** Compares the orders of shop and service, reading the tables of both. */
@@ -65,7 +67,7 @@ export async function judgeOrders(sides: Sides, facts: OrderFacts): Promise<Find
   const tables = await readTables(sides);
   const findings: Finding[] = [];
   for (const [code, rows] of tables.orders) {
-    if (facts.unseen.has(code)) continue;
+    if (facts.unseen.has(code) || tables.pendingRemovals.has(code)) continue;
     for (const problem of judgeOrder(code, rows, tables, facts, sides)) findings.push(`order ${code}: ${problem}`);
   }
   if (facts.isReconciled) findings.push(...judgeAbsent(tables, facts, sides));
@@ -74,7 +76,7 @@ export async function judgeOrders(sides: Sides, facts: OrderFacts): Promise<Find
 
 async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables> {
   const by = (rows: Rows, key: string) => Map.groupBy(rows, (row) => String(row[key]));
-  const [orders, lines, atOrders, atLines, letters, waiting, links, products] = await Promise.all([
+  const [orders, lines, atOrders, atLines, letters, waiting, links, products, pending] = await Promise.all([
     shop(shopOrders),
     shop(shopLines),
     atService(serviceOrders),
@@ -84,6 +86,8 @@ async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables
     warehouse(`select order_code || '/' || line_code as key from sync.waiting_lines`),
     warehouse(`select order_code || '/' || line_code as key, sub_order_id::text as id from sync.sub_order_links`),
     warehouse('select distinct product_code from warehouse.reviews where product_code is not null'),
+    warehouse(`select l.order_code from sync.order_links l join sync.runs r on r.id = l.removals_run
+      where l.removals_wanted > 0 and r.finished_at is null`),
   ]);
   return {
     orders: by(orders, 'code'),
@@ -94,6 +98,7 @@ async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables
     waiting: new Set(waiting.map((row) => String(row.key))),
     links: new Map(links.map((row) => [String(row.key), String(row.id)])),
     products: new Set(products.map((row) => String(row.product_code))),
+    pendingRemovals: new Set(pending.map((row) => String(row.order_code))),
   };
 }
 
