@@ -331,10 +331,10 @@ async function note({ memory }: Now, args: readonly string[], running: Promise<E
 }
 
 /**
- * No command may take longer, in real time: what never ends is a failure, too. A run waits up to 180 s for the lease of an order to
- * which the service may still be doing something.
+ * No command may take longer, in real time: what never ends is a failure, too. A run waits up to ORDER_LEASE_SECONDS for the lease of an
+ * order to which the service may still be doing something.
  */
-const longestRunMs = patienceMs(300);
+const longestRunMs = patienceMs(120);
 
 async function bounded(end: Promise<End>, args: readonly string[]): Promise<End> {
   const ended = new AbortController();

@@ -75,6 +75,8 @@ export async function openStage(server: Pick<EmbeddedDatabase, 'createDatabase'>
     ORDER_DELETES: setting.deletes,
     // A job of a process that was killed is taken over within a second of real time.
     TAKE_OVER_SECONDS: '1',
+    // A run waits this long, in real time, for the orders of a process that died. The service carries out no write so late.
+    ORDER_LEASE_SECONDS: '20',
     LOG_LEVEL: 'warn',
   };
   const database = (name: string): Database => {
