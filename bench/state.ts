@@ -184,7 +184,7 @@ async function copy(job: string, times: number, day: Date): Promise<void> {
   copies += times;
 }
 
-/** Without identities, which a reconcile gives anew to rows that it joins. */
+/** Without identities: a reconcile gives new ones to rows that it joins. */
 async function columnsOf(table: string): Promise<{ column: string; type: string }[]> {
   const found = known.get(table);
   if (found) return found;

@@ -54,7 +54,9 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
     if (implausible !== undefined) return implausible;
     const findAbsent = work.findAbsent === true;
     const entry = { ...proven, runId, axis: window.axis, spans, findAbsent, late: late?.take(proven.ids) };
-    counts.late += await enterSpans(db, entry);
+    // Two statements: spans are entered side by side, and `counts.late += await …` would add to the value of before the wait.
+    const found = await enterSpans(db, entry);
+    counts.late += found;
     return undefined;
   }
 

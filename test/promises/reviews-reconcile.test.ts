@@ -2,7 +2,9 @@ import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { reconcileReviews } from '../../jobs/reconcile-reviews.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { reviewDeps } from '../../src/app/deps.ts';
+import type { Span } from '../../src/base/time/span.ts';
 import type { RunReport } from '../../src/queue/job.ts';
+import { exportWindow } from '../../src/reviews/export-window.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
@@ -132,6 +134,26 @@ test('what the service showed late is brought in, counted, and told by status', 
     { job: 'sync-reviews', reviews: 1 },
   ]);
   expect(status.late[0].longestSeconds).toBeGreaterThan(3 * 86_400);
+});
+
+test('late reviews are counted once each where several spans of a window are entered at the same time', async () => {
+  const world = await synced(240);
+  const app = await world.openApp();
+  const deps = reviewDeps(app, app.abort.signal);
+  const start = Math.floor(Date.now() / 1000) - 200 * 3600;
+  const read = (span: Span) =>
+    exportWindow(deps, { runId: 'reconcile', window: { axis: 'created', span }, findLate: true });
+  // Six days, each with an hour that the run has not read yet.
+  const days = Array.from({ length: 6 }, (_, index) => start + index * 86_400);
+  for (const at of days) await read({ start: at + 3600, end: at + 86_400 });
+  await seedReviews(
+    world.serviceDatabaseUrl,
+    days.map((at): SeedReview => {
+      const date = new Date((at + 600) * 1000);
+      return { product_code: 'P1', message: 'late', score: 4, created_at: date, updated_at: date };
+    }),
+  );
+  expect(await read({ start, end: start + 6 * 86_400 })).toMatchObject({ spans: 6, inserted: 6, late: 6 });
 });
 
 test('the newest days are read each time, all else once a month', async () => {

@@ -51,7 +51,7 @@ type Tables = {
   serviceOrders: Map<string, Rows>;
   serviceLines: Map<string, Rows>;
   /** Open dead letters of orders and lines, by order. */
-  letters: Map<string, Rows>;
+  deadLetters: Map<string, Rows>;
   /** `order/line` of lines that wait for a product id. */
   waiting: Set<string>;
   /** The sub-orders of lines, by `order/line`: what CONTRACT.md promises of `sync.sub_order_links`. */
@@ -76,7 +76,7 @@ export async function judgeOrders(sides: Sides, facts: OrderFacts): Promise<Find
 
 async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables> {
   const by = (rows: Rows, key: string) => Map.groupBy(rows, (row) => String(row[key]));
-  const [orders, lines, atOrders, atLines, letters, waiting, links, products, pending] = await Promise.all([
+  const [orders, lines, atOrders, atLines, deadLetters, waiting, links, products, pending] = await Promise.all([
     shop(shopOrders),
     shop(shopLines),
     atService(serviceOrders),
@@ -94,7 +94,7 @@ async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables
     lines: by(lines, 'order_code'),
     serviceOrders: by(atOrders, 'code'),
     serviceLines: by(atLines, 'order_code'),
-    letters: by(letters, 'order_code'),
+    deadLetters: by(deadLetters, 'order_code'),
     waiting: new Set(waiting.map((row) => String(row.key))),
     links: new Map(links.map((row) => [String(row.key), String(row.id)])),
     products: new Set(products.map((row) => String(row.product_code))),
@@ -105,26 +105,28 @@ async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables
 function judgeOrder(code: string, rows: Rows, tables: Tables, facts: OrderFacts, { setting }: Sides): Finding[] {
   const [order] = rows;
   if (!order) return [];
-  const letters = tables.letters.get(code) ?? [];
-  const reasons = letters.map((letter) => letter.reason).join('; ');
+  const deadLetters = tables.deadLetters.get(code) ?? [];
+  const reasons = deadLetters.map((deadLetter) => deadLetter.reason).join('; ');
   const lines = tables.lines.get(code) ?? [];
   const serviceLines = tables.serviceLines.get(code) ?? [];
-  if (order.is_removed && rows.length === 1) return judgeRemoved(setting.deletes, { code, tables, letters });
+  if (order.is_removed && rows.length === 1) return judgeRemoved(setting.deletes, { code, tables, deadLetters });
   const isTwice = rows.length > 1;
   if (isTwice || order.is_faulty) {
-    return letters.some((letter) => letter.kind === 'order') ? [] : ['cannot be synced and is no dead letter'];
+    return deadLetters.some((deadLetter) => deadLetter.kind === 'order')
+      ? []
+      : ['cannot be synced and is no dead letter'];
   }
   const { good, faulty } = usable(lines);
   // What was refused is sent again a day later: the whole order, or its empty values, without which the rest was accepted.
   if (facts.day - facts.refusedOn <= 2 && /status 422|an empty value was sent/.test(reasons)) return [];
   // The order was emptied: its sub-orders stay until somebody allows their removal.
-  if (lines.length === 0 && serviceLines.length > 0 && letters.length > 0) return [];
-  if (letters.length > 0 && faulty.length === 0) {
+  if (lines.length === 0 && serviceLines.length > 0 && deadLetters.length > 0) return [];
+  if (deadLetters.length > 0 && faulty.length === 0) {
     return /allow-removals/.test(reasons) ? [] : [`is a dead letter though nothing is wrong with it: ${reasons}`];
   }
   const findings: Finding[] = [];
   for (const line of faulty) {
-    if (!letters.some((letter) => String(letter.key).startsWith(`${code}/${line.line_code}`))) {
+    if (!deadLetters.some((deadLetter) => String(deadLetter.key).startsWith(`${code}/${line.line_code}`))) {
       findings.push(`line ${line.line_code} cannot be synced and is no dead letter`);
     }
   }
@@ -145,9 +147,9 @@ function judgeOrder(code: string, rows: Rows, tables: Tables, facts: OrderFacts,
 
 function judgeRemoved(
   deletes: 'off' | 'send',
-  { code, tables, letters }: { code: string; tables: Tables; letters: Rows },
+  { code, tables, deadLetters }: { code: string; tables: Tables; deadLetters: Rows },
 ) {
-  if (deletes === 'off' || !tables.serviceOrders.has(code) || letters.length > 0) return [];
+  if (deletes === 'off' || !tables.serviceOrders.has(code) || deadLetters.length > 0) return [];
   const isKept = tables.serviceLines.get(code)?.some((line) => line.has_reviews);
   return isKept ? [] : ['was removed in the shop and is still at the service'];
 }

@@ -42,13 +42,13 @@ export async function judgeState(
   { ends, day, openRuns }: { ends: readonly End[]; day: number; openRuns: Set<string> },
 ): Promise<Finding[]> {
   const [open] = await sides.warehouse(`select
-    (select count(*)::integer from sync.dead_letters where resolved_at is null) as letters,
+    (select count(*)::integer from sync.dead_letters where resolved_at is null) as "deadLetters",
     (select count(*)::integer from sync.open_gaps where kind <> 'unwritten') as gaps,
     (select string_agg(key || ': ' || reason, '; ') from sync.dead_letters
       where resolved_at is null and kind = 'webhook') as webhooks`);
   const findings: Finding[] = [];
   for (const { args, status, stderr, stdout } of ends) {
-    if (status === 0 || Number(open?.letters) > 0) continue;
+    if (status === 0 || Number(open?.deadLetters) > 0) continue;
     findings.push(`${args.join(' ')} is incomplete on a quiet day, without any dead letter: ${stderr}${stdout}`);
   }
   for (const [name, rows] of await countRows(sides)) {
