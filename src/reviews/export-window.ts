@@ -1,14 +1,14 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
-import { gaps, partBefore, type Span, secondOf } from '../base/time/span.ts';
+import { partBefore, type Span, secondOf, without } from '../base/time/span.ts';
 import { absentIn } from '../warehouse/absent-reviews.ts';
 import { coveredSpans, enterSpans } from '../warehouse/export-windows.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { type LateCandidates, ledgerNow, storedVersions } from '../warehouse/lateness.ts';
-import { openGap } from '../warehouse/open-gaps.ts';
+import { type Gap, openGap } from '../warehouse/open-gaps.ts';
 import { landPage } from '../warehouse/reviews.ts';
 import type { Page } from './read/list-page.ts';
-import { type Hole, type ReadDeps, readWindow } from './read/read-window.ts';
+import { type ReadDeps, readWindow } from './read/read-window.ts';
 import type { Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
 
@@ -61,15 +61,14 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
   }
 
   const beganAt = secondOf(deps.now());
-  const left = gaps(window.span, await coveredSpans(db, window.axis, { runId }));
-  const { holes, ...read } = await readWindow(deps, window, { land, enter }, left);
+  const left = without(window.span, await coveredSpans(db, window.axis, { runId }));
+  const { gaps, ...read } = await readWindow(deps, window, { land, enter }, left);
   // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads it.
-  for (const { span, kind, reason } of holes) {
-    for (const past of partBefore(span, beganAt - justNow))
-      await openGap(db, { axis: window.axis, span: past, kind, reason });
+  for (const gap of gaps) {
+    for (const span of partBefore(gap.span, beganAt - justNow)) await openGap(db, window.axis, { ...gap, span });
   }
   // A record that could not be written is a dead letter, which makes the run incomplete by itself.
-  const unread = holes.filter((hole) => hole.kind !== 'unwritten');
+  const unread = gaps.filter((gap) => gap.kind !== 'unwritten');
   if (unread.length > 0) throw incomplete(unread);
   return { windows: 1, ...read, ...counts };
 }
@@ -113,9 +112,9 @@ async function tooFew(warehouse: Warehouse, spans: readonly Span[], proven: Prov
 export const tooFewReason = (shown: number, held: number) =>
   `The service shows ${shown.toLocaleString('en')} of ${held.toLocaleString('en')} reviews that the warehouse holds: too few to believe that the others were deleted, so none was marked`;
 
-function incomplete(holes: readonly Hole[]): IncompleteError {
-  const first = new Map(holes.toReversed().map((hole) => [hole.kind, hole.reason]));
-  const more = holes.length - first.size;
+function incomplete(gaps: readonly Gap[]): IncompleteError {
+  const first = new Map(gaps.toReversed().map((gap) => [gap.kind, gap.reason]));
+  const more = gaps.length - first.size;
   const reasons = [...first.values()].reverse().join('. ');
   return new IncompleteError(more > 0 ? `${reasons}. ${more} more spans cannot be read for such reasons` : reasons, {
     hint: 'Everything else of the period is in the warehouse. Later runs try these spans again; npx review-sync status lists them.',

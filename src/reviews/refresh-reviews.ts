@@ -95,7 +95,7 @@ async function fromList(
   missing: Map<string, number>,
   counts: typeof noneLanded,
 ): Promise<boolean> {
-  const { holes } = await readWindow(
+  const { gaps } = await readWindow(
     deps,
     { axis: 'updated', span },
     {
@@ -109,7 +109,7 @@ async function fromList(
       enter: async () => undefined,
     },
   );
-  return holes.length === 0;
+  return gaps.length === 0;
 }
 
 /** Spans that contain the dates of all changes. Dates at most `apartSeconds` apart share a span. */

@@ -1,4 +1,4 @@
-import { gaps, isoOf, parseInstant, partBefore, type Second, secondOf } from '../base/time/span.ts';
+import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../base/time/span.ts';
 import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/cursors.ts';
 import { coveredSpans } from '../warehouse/export-windows.ts';
 import type { Db } from '../warehouse/index.ts';
@@ -79,8 +79,8 @@ export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan,
     const covered = [...(await coveredSpans(db, axis, { runId })), ...explained];
     // The last minute counts as not yet proven, and the next run reads it anyway.
     const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, readTo - lag) : []));
-    for (const span of wanted.flatMap((one) => gaps(one, covered)))
-      await openGap(db, { axis, span, kind: 'failed', reason: failure });
+    for (const span of wanted.flatMap((one) => without(one, covered)))
+      await openGap(db, axis, { span, kind: 'failed', reason: failure });
   }
   await advanceCursor(db, 'reviews', { at: isoOf(nextWatermark), readTo: isoOf(readTo) });
 }

@@ -124,7 +124,7 @@ async function verifyWindow(work: Work, span: Span): Promise<void> {
   const { warehouse, askedAtMost = 20_000 } = deps;
   const seen = new Map<string, Second | undefined>();
   const found = new Map<string, Difference>();
-  const { holes } = await readWindow(
+  const { gaps } = await readWindow(
     deps,
     { axis: 'created', span },
     {
@@ -145,7 +145,7 @@ async function verifyWindow(work: Work, span: Span): Promise<void> {
       },
     },
   );
-  work.problems.push(...holes.map((hole) => hole.reason));
+  work.problems.push(...gaps.map((gap) => gap.reason));
   const isWithin = (second: Second | undefined) => second === undefined || (second >= span.start && second < span.end);
   for (const second of seen.values()) {
     if (isWithin(second)) monthOf(work, second).service += 1;

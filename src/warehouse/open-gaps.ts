@@ -15,28 +15,27 @@ import type { Axis } from './schema.ts';
  */
 export type GapKind = 'unreachable' | 'out-of-range' | 'refused' | 'implausible' | 'unwritten' | 'failed';
 
-/** A span of the axis that could not be read or proven; `reason` is a sentence. */
-export type OpenGap = {
+/** A span that could not be read or proven; `reason` is a sentence. */
+export type Gap = { span: Span; kind: GapKind; reason: string };
+
+export type OpenGap = Gap & {
   axis: Axis;
-  span: Span;
-  kind: GapKind;
-  reason: string;
   attempts: number;
   firstSeenAt: Date;
   lastTriedAt: Date;
 };
 
 /** Enters a gap. Gaps within it become part of it, and what they know of earlier attempts stays. */
-export async function openGap(db: Db, gap: Pick<OpenGap, 'axis' | 'span' | 'kind' | 'reason'>): Promise<void> {
+export async function openGap(db: Db, axis: Axis, gap: Gap): Promise<void> {
   const [start, end] = [isoOf(gap.span.start), isoOf(gap.span.end)];
   await sql`
     with within as (
-      delete from sync.open_gaps where axis = ${gap.axis} and start_at >= ${start} and end_at <= ${end}
+      delete from sync.open_gaps where axis = ${axis} and start_at >= ${start} and end_at <= ${end}
         and (start_at > ${start} or end_at < ${end})
       returning attempts, first_seen_at
     )
     insert into sync.open_gaps as known (axis, start_at, end_at, kind, reason, attempts, first_seen_at)
-    select ${gap.axis}, ${start}::timestamptz, ${end}::timestamptz, ${gap.kind}, ${gap.reason.slice(0, 1000)},
+    select ${axis}, ${start}::timestamptz, ${end}::timestamptz, ${gap.kind}, ${gap.reason.slice(0, 1000)},
       coalesce(max(attempts), 0) + 1, coalesce(min(first_seen_at), now())
     from within
     on conflict (axis, start_at, end_at) do update set

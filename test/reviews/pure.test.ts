@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { gaps, localPeriod, type Span, startOfDay } from '../../src/base/time/span.ts';
+import { localPeriod, type Span, startOfDay, without } from '../../src/base/time/span.ts';
+import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { classify, endsOn, isMoreBehind, pageAround } from '../../src/reviews/read/classify-page.ts';
+import { createObstacles, obstacleOf } from '../../src/reviews/read/obstacles.ts';
 import { halvesOf, upAndDownComplete } from '../../src/reviews/read/read-exhaustively.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 
@@ -161,12 +163,12 @@ describe('spans', () => {
       { start: 20, end: 30 },
       { start: 30, end: 50 },
     ];
-    expect(gaps({ start: 0, end: 100 }, covered)).toEqual([
+    expect(without({ start: 0, end: 100 }, covered)).toEqual([
       { start: 0, end: 20 },
       { start: 50, end: 100 },
     ]);
-    expect(gaps({ start: 10, end: 20 }, [{ start: 0, end: 100 }])).toEqual([]);
-    expect(gaps({ start: 20, end: 31 }, [{ start: 0, end: 30 }])).toEqual([{ start: 30, end: 31 }]);
+    expect(without({ start: 10, end: 20 }, [{ start: 0, end: 100 }])).toEqual([]);
+    expect(without({ start: 20, end: 31 }, [{ start: 0, end: 30 }])).toEqual([{ start: 30, end: 31 }]);
   });
 
   test('halves meet, never within an hour that daylight saving repeats', () => {
@@ -203,5 +205,51 @@ describe('spans', () => {
       start: '2026-03-08 01:59:59',
       end: '2026-03-08 03:00:00',
     });
+  });
+});
+
+describe('obstacles', () => {
+  const failed = (times: number) => {
+    const obstacles = createObstacles();
+    return { obstacles, next: Array.from({ length: times }, () => obstacles.after('failed')) };
+  };
+
+  test('what the service refuses or fails on is an obstacle; without a response it may be down', () => {
+    const request = { method: 'GET', path: '/v1/reviews' };
+    expect(obstacleOf(new NotFoundError({ ...request, status: 404 }))).toBe('refused');
+    expect(obstacleOf(new RefusedError({ ...request, status: 422 }))).toBe('refused');
+    expect(obstacleOf(new UnavailableError({ ...request, status: 500 }))).toBe('failed');
+    expect(obstacleOf(new MalformedResponseError({ ...request, status: 200 }))).toBe('failed');
+    expect(obstacleOf(new UnavailableError(request))).toBeUndefined();
+    expect(obstacleOf(new Error('of the database'))).toBeUndefined();
+  });
+
+  test('a span that is refused is halved fifty times, one that fails twenty-four times', () => {
+    const obstacles = createObstacles();
+    const refused = Array.from({ length: 52 }, () => obstacles.after('refused'));
+    expect(refused.slice(48)).toEqual(['halve', 'halve', 'leave', 'leave']);
+    expect(obstacles.after('failed')).toBe('halve');
+    obstacles.pageCame();
+    const more = Array.from({ length: 25 }, () => obstacles.after('failed'));
+    expect(more.slice(21)).toEqual(['halve', 'halve', 'leave', 'leave']);
+  });
+
+  test('the service counts as down after seven failures without a page since the first of them', () => {
+    expect(failed(7).next).toEqual([...Array(6).fill('halve'), 'stop']);
+    const { obstacles } = failed(6);
+    obstacles.pageCame();
+    expect(obstacles.after('failed')).toBe('halve');
+    // A page from before the first failure shows nothing.
+    const late = createObstacles();
+    late.pageCame();
+    expect(Array.from({ length: 7 }, () => late.after('failed')).at(-1)).toBe('stop');
+  });
+
+  test('waits are shortened after the first failure, not after a refusal', () => {
+    const obstacles = createObstacles();
+    obstacles.after('refused');
+    expect(obstacles.giveUpAfterMs()).toBeUndefined();
+    obstacles.after('failed');
+    expect(obstacles.giveUpAfterMs()).toBe(5000);
   });
 });

@@ -1,9 +1,10 @@
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
 import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
-import { type Hole, type ReadDeps, readWindow } from '../../src/reviews/read/read-window.ts';
+import { type ReadDeps, readWindow } from '../../src/reviews/read/read-window.ts';
 import { windowLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
+import type { Gap } from '../../src/warehouse/open-gaps.ts';
 import { listModel, type ModelReview, type Mood } from '../harness/list-model.ts';
 import { testSeed } from '../harness/sampled.ts';
 
@@ -38,7 +39,7 @@ const listed = (reviews: readonly ModelReview[], how: Partial<Mood> = {}): Servi
 async function idsRead(
   service: Service,
   timeZone = mood.zone,
-): Promise<{ ids: number[]; reasons: string[]; holes: Hole[]; requests: number }> {
+): Promise<{ ids: number[]; reasons: string[]; gaps: Gap[]; requests: number }> {
   const ids = new Set<number>();
   let requests = 0;
   const reviews: Service = {
@@ -49,7 +50,7 @@ async function idsRead(
   };
   const { signal } = new AbortController();
   const deps = { reviews, timeZone, signal, plausible: { start: at('2000-01-01') / 1000, end: 4e9 }, slots: pLimit(8) };
-  const { holes } = await readWindow(
+  const { gaps } = await readWindow(
     deps,
     { axis: 'created', span },
     {
@@ -60,8 +61,8 @@ async function idsRead(
       enter: async () => undefined,
     },
   );
-  const reasons = holes.map((hole) => hole.reason);
-  return { ids: [...ids].sort((a, b) => a - b), reasons, holes, requests };
+  const reasons = gaps.map((gap) => gap.reason);
+  return { ids: [...ids].sort((a, b) => a - b), reasons, gaps, requests };
 }
 
 const idsOf = (reviews: readonly ModelReview[]) => reviews.map((review) => review.id).sort((a, b) => a - b);
@@ -244,8 +245,8 @@ test.each([
     expect(createdMs).toBeLessThan(at(to) + 86_400_000);
   }
   expect(read.reasons).toEqual([expect.stringContaining('status 500')]);
-  const holes = read.holes.reduce((sum, hole) => sum + hole.span.end - hole.span.start, 0);
-  expect(holes).toBeLessThan(seconds * 1.5 + 60);
+  const unread = read.gaps.reduce((sum, gap) => sum + gap.span.end - gap.span.start, 0);
+  expect(unread).toBeLessThan(seconds * 1.5 + 60);
   expect(read.requests).toBeLessThan(100);
 });
 

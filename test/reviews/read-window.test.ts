@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
-import { gaps, type Span } from '../../src/base/time/span.ts';
+import { type Span, without } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { type ReadDeps, readWindow } from '../../src/reviews/read/read-window.ts';
 import type { Proven } from '../../src/reviews/read/reading.ts';
@@ -102,8 +102,8 @@ async function readAll(deps: ReadDeps, wanted: Span, axis: 'created' | 'updated'
   for (const span of planWindows(wanted, [], (limits.days - 0.25) * 86_400)) {
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       try {
-        const read = await readWindow(deps, { axis, span }, { land, enter }, gaps(span, seen.proven));
-        seen.reasons.push(...read.holes.map((hole) => hole.reason));
+        const read = await readWindow(deps, { axis, span }, { land, enter }, without(span, seen.proven));
+        seen.reasons.push(...read.gaps.map((gap) => gap.reason));
         seen.requests += read.requests;
         break;
       } catch (error) {

@@ -17,7 +17,7 @@ const now = new Date('2026-07-01T00:00:00Z');
 const count = async (table: string) =>
   (await query<{ n: number }>(url, `select count(*)::integer as n from ${table}`))[0]?.n;
 const gap = (start: number, end: number, kind: 'failed' | 'unreachable' | 'unwritten' = 'unreachable') =>
-  openGap(warehouse.db, { axis: 'created', span: { start, end }, kind, reason: `${start}` });
+  openGap(warehouse.db, 'created', { span: { start, end }, kind, reason: `${start}` });
 const spans = async () => (await openGaps(warehouse.db)).map(({ span }) => [span.start, span.end]);
 
 test('a year of schedules is a few rows: old neighbouring spans become one, and what they cover stays the same', async () => {

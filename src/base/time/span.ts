@@ -107,8 +107,8 @@ function unambiguous(at: Second, zone: string, direction: 1 | -1): DateTime {
   return local;
 }
 
-/** The spans of `wanted` that `covered` lacks. */
-export function gaps(wanted: Span, covered: readonly Span[]): Span[] {
+/** The parts of `wanted` that lie in none of `covered`. */
+export function without(wanted: Span, covered: readonly Span[]): Span[] {
   const found: Span[] = [];
   let from = wanted.start;
   for (const span of [...covered].sort((a, b) => a.start - b.start)) {

@@ -1,21 +1,18 @@
 import type { LimitFunction } from 'p-limit';
 import { describeError } from '../../base/errors.ts';
-import { gaps, isoOf, type Span } from '../../base/time/span.ts';
-import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../review-api/index.ts';
-import type { GapKind } from '../../warehouse/open-gaps.ts';
+import { isoOf, type Span, without } from '../../base/time/span.ts';
+import type { Gap } from '../../warehouse/open-gaps.ts';
 import type { PageDeps } from './list-page.ts';
+import { createObstacles, obstacleOf } from './obstacles.ts';
 import { halvesOf, readExhaustively, spanText } from './read-exhaustively.ts';
 import { beginReading, type End, type Land, type Proven, type Reading, type Todo } from './reading.ts';
 import { walk } from './walk.ts';
-import type { Window } from './window.ts';
+import type { Axis, Window } from './window.ts';
 
 export type ReadDeps = PageDeps & {
   /** Slots of this process: spans that are read at a time, over all windows. */
   slots: LimitFunction;
 };
-
-/** A span that cannot be called read, and why: a sentence. */
-export type Hole = { span: Span; kind: GapKind; reason: string };
 
 export type Sink = {
   /** Lands a page: its reviews are true whether or not the span is proven. */
@@ -24,18 +21,11 @@ export type Sink = {
   enter(proven: Proven): Promise<string | undefined>;
 };
 
-export type WindowRead = { holes: Hole[]; requests: number; reviews: number; spans: number };
+/** `gaps`: what cannot be called read. */
+export type WindowRead = { gaps: Gap[]; requests: number; reviews: number; spans: number };
 
-/** Errors of other kinds (of the database, a failed authentication) after which no further span of the window is begun. */
+/** Errors that are not of one span, after which no further span of the window is begun. */
 const errorsAtMost = 3;
-/** Failed requests, and no page since the first of them, after which the service counts as down. 7: a span, its halves and quarters. */
-const failuresAtMost = 7;
-/**
- * Spans that are halved because the service refuses them, or fails on them. One second in 44 days takes 22 halvings. A refusal
- * takes one request. A failure takes the waits of the client: two minutes for the first, `giveUpAfterMs` for each further.
- */
-const halvingsAtMost = { refused: 50, failed: 24 };
-const giveUpAfterMs = 5000;
 
 /**
  * Reads every review of a window, whatever is added, changed or deleted meanwhile: what stood throughout is read.
@@ -47,122 +37,141 @@ const giveUpAfterMs = 5000;
  * 4. A full second, and a span whose list is not sorted, is read by page numbers, score, both ends and product.
  * 5. A span that was read is proven by the page on which its list has to end, then entered. What is not proven is read by page
  *    numbers.
- * 6. A span that the service refuses or fails on is halved, so that only the obstacle becomes a hole. What else cannot be
- *    read is a hole, and so are the pages of which a record could not be written. Everything else is read all the same.
+ * 6. A span that the service refuses or fails on is halved, so that the gap is no larger than the obstacle. What else
+ *    cannot be read is a gap, and so are the pages of which a record could not be written. Everything else is read all the same.
  *
  * @param spans the parts of the window that are to be read.
- * @returns the holes.
  * @throws the client's errors where the service is down, and the sink's, when every span that was begun has ended.
  */
 export async function readWindow(
   deps: ReadDeps,
-  window: Window,
+  { axis, span }: Window,
   sink: Sink,
-  spans: readonly Span[] = [window.span],
+  spans: readonly Span[] = [span],
 ): Promise<WindowRead> {
-  const { axis } = window;
-  const result: WindowRead = { holes: [], requests: 0, reviews: 0, spans: 0 };
-  const errors: unknown[] = [];
-  const halvings = { refused: 0, failed: 0 };
-  const obstacles: { span: Span; error: unknown }[] = [];
-  let failures = 0;
-  let hasRespondedSince = false;
-  const running: Promise<void>[] = [];
-
-  const begin = (todos: readonly Todo[]) => {
-    running.push(...todos.map((todo) => deps.slots(() => readOne(todo))));
+  const read: WindowRead = { gaps: [], requests: 0, reviews: 0, spans: 0 };
+  const work: Work = {
+    deps,
+    axis,
+    sink,
+    read,
+    obstacles: createObstacles(),
+    unreadable: [],
+    errors: new Set(),
+    running: [],
   };
-  const land: Land = (page) => {
-    hasRespondedSince = true;
-    return sink.land(page);
-  };
-
-  async function readOne({ span, how, first }: Todo): Promise<void> {
-    if (errors.length >= errorsAtMost) return;
-    const limited = halvings.failed > 0 ? { ...deps, giveUpAfterMs } : deps;
-    const reading = beginReading(limited, axis, span, { land, begin });
-    try {
-      await conclude(reading, await (how === 'walk' ? walk(reading, first) : readExhaustively(reading)));
-    } catch (error) {
-      halve({ span: reading.span, how }, error);
-    } finally {
-      // The reading may have reported a page that could not land already.
-      await reading.landed().catch((error: unknown) => !errors.includes(error) && errors.push(error));
-      result.requests += reading.requests;
-    }
-  }
-
-  async function conclude(reading: Reading, end: End): Promise<void> {
-    const { span, outOfRange } = reading;
-    if (span.end <= span.start) return;
-    if (outOfRange !== undefined) {
-      const reason = `The service shows a review of ${isoOf(outOfRange)} where ${spanText(span)} (${axis}) was asked for: REVIEW_API_TIME_ZONE, ${deps.timeZone}, may not be the zone in which it reads dates`;
-      result.holes.push({ span, kind: 'out-of-range', reason });
-    } else if (end.kind === 'proven') await enter(reading);
-    else if (end.kind === 'reread') begin(end.todos);
-    else result.holes.push({ span, kind: 'unreachable', reason: end.reason });
-  }
-
-  function halve({ span, how }: Todo, error: unknown): void {
-    const kind = obstacleOf(error);
-    if (kind === 'failed') {
-      if (failures === 0) hasRespondedSince = false;
-      failures += 1;
-    }
-    const isDown = failures >= failuresAtMost && !hasRespondedSince;
-    if (kind === undefined || isDown || errors.length > 0) {
-      errors.push(error);
-      return;
-    }
-    halvings[kind] += 1;
-    const halves = halvings[kind] > halvingsAtMost[kind] ? [] : halvesOf(span, deps.timeZone);
-    if (halves.length === 0) obstacles.push({ span, error });
-    begin(halves.map((half) => ({ span: half, how })));
-  }
-
-  async function enter(reading: Reading): Promise<void> {
-    await reading.landed();
-    const { span } = reading;
-    const proven = reading.proven();
-    for (const one of gaps(span, proven.spans)) {
-      const reason = `Among the reviews from ${isoOf(one.start)} to ${isoOf(one.end)} are some that could not be written: see npx review-sync dead-letters`;
-      result.holes.push({ span: one, kind: 'unwritten', reason });
-    }
-    if (proven.spans.length === 0) return;
-    const reason = await sink.enter(proven);
-    if (reason !== undefined) {
-      result.holes.push({ span, kind: 'implausible', reason });
-      return;
-    }
-    result.spans += 1;
-    result.reviews += proven.reviews;
-  }
-
-  begin(spans.map((span) => ({ span, how: 'walk' })));
+  begin(
+    work,
+    spans.map((one) => ({ span: one, how: 'walk' })),
+  );
   // Readings add others to the end of the list while the loop goes through it.
-  for (const one of running) await one;
-  if (errors.length > 0) throw errors[0];
-  for (const { span, error } of joined(obstacles)) {
-    const reason = `The reviews ${axis} from ${isoOf(span.start)} to ${isoOf(span.end)} cannot be read: ${describeError(error)}`;
-    result.holes.push({ span, kind: 'refused', reason });
-  }
-  return result;
+  for (const one of work.running) await one;
+  for (const error of work.errors) throw error;
+  read.gaps.push(...joined(work.unreadable).map((one) => unreadableGap(axis, one)));
+  return read;
 }
 
-/** The obstacles, neighbours as one. */
-function joined<Obstacle extends { span: Span }>(obstacles: readonly Obstacle[]): Obstacle[] {
-  const all: Obstacle[] = [];
-  for (const one of obstacles.toSorted((a, b) => a.span.start - b.span.start)) {
+type Unreadable = { span: Span; kind: 'refused'; error: unknown };
+
+/** One window while it is read. */
+type Work = {
+  readonly deps: ReadDeps;
+  readonly axis: Axis;
+  readonly sink: Sink;
+  /** What was read so far. */
+  readonly read: WindowRead;
+  readonly obstacles: ReturnType<typeof createObstacles>;
+  /** Spans that the service refuses or fails on, and that are not halved. */
+  readonly unreadable: Unreadable[];
+  /** Errors that are not of one span. */
+  readonly errors: Set<unknown>;
+  /** The readings that were begun; none of them rejects. */
+  readonly running: Promise<void>[];
+};
+
+function begin(work: Work, todos: readonly Todo[]): void {
+  for (const todo of todos) work.running.push(work.deps.slots(() => readOne(work, todo)));
+}
+
+async function readOne(work: Work, todo: Todo): Promise<void> {
+  const { deps, axis, sink, obstacles, errors } = work;
+  if (errors.size >= errorsAtMost) return;
+  const land: Land = (page) => {
+    obstacles.pageCame();
+    return sink.land(page);
+  };
+  const limited = { ...deps, giveUpAfterMs: obstacles.giveUpAfterMs() };
+  const reading = beginReading(limited, axis, todo.span, { land, begin: (todos) => begin(work, todos) });
+  try {
+    await conclude(work, reading, await (todo.how === 'walk' ? walk(reading, todo.first) : readExhaustively(reading)));
+  } catch (error) {
+    halve(work, { span: reading.span, how: todo.how }, error);
+  } finally {
+    // The reading may have handed over a page that could not land already.
+    await reading.landed().catch((error: unknown) => errors.add(error));
+    work.read.requests += reading.requests;
+  }
+}
+
+async function conclude(work: Work, reading: Reading, end: End): Promise<void> {
+  const { span, outOfRange } = reading;
+  if (span.end <= span.start) return;
+  if (outOfRange !== undefined) {
+    const { timeZone } = work.deps;
+    const reason = `The service shows a review of ${isoOf(outOfRange)} where ${spanText(span)} (${work.axis}) was asked for: REVIEW_API_TIME_ZONE, ${timeZone}, may not be the zone in which it reads dates`;
+    work.read.gaps.push({ span, kind: 'out-of-range', reason });
+  } else if (end.kind === 'proven') await enter(work, reading);
+  else if (end.kind === 'reread') begin(work, end.todos);
+  else work.read.gaps.push({ span, kind: 'unreachable', reason: end.reason });
+}
+
+async function enter({ sink, read }: Work, reading: Reading): Promise<void> {
+  await reading.landed();
+  const { span } = reading;
+  const proven = reading.proven();
+  for (const one of without(span, proven.spans)) {
+    const reason = `Among the reviews from ${isoOf(one.start)} to ${isoOf(one.end)} are some that could not be written: see npx review-sync dead-letters`;
+    read.gaps.push({ span: one, kind: 'unwritten', reason });
+  }
+  if (proven.spans.length === 0) return;
+  const reason = await sink.enter(proven);
+  if (reason !== undefined) {
+    read.gaps.push({ span, kind: 'implausible', reason });
+    return;
+  }
+  read.spans += 1;
+  read.reviews += proven.reviews;
+}
+
+/** Reads the halves of a span that could not be read; or leaves it, where it is an obstacle that cannot be halved. */
+function halve(work: Work, { span, how }: Todo, error: unknown): void {
+  const { deps, obstacles, unreadable, errors } = work;
+  const obstacle = obstacleOf(error);
+  const next = obstacle === undefined || errors.size > 0 ? 'stop' : obstacles.after(obstacle);
+  if (next === 'stop') {
+    errors.add(error);
+    return;
+  }
+  const halves = next === 'halve' ? halvesOf(span, deps.timeZone) : [];
+  if (halves.length === 0) unreadable.push({ span, kind: 'refused', error });
+  begin(
+    work,
+    halves.map((half) => ({ span: half, how })),
+  );
+}
+
+/** Neighbours as one. */
+function joined(spans: readonly Unreadable[]): Unreadable[] {
+  const all: Unreadable[] = [];
+  for (const one of spans.toSorted((a, b) => a.span.start - b.span.start)) {
     const last = all.at(-1);
-    if (last?.span.end !== one.span.start) all.push(one);
+    if (last?.span.end !== one.span.start || last.kind !== one.kind) all.push(one);
     else all[all.length - 1] = { ...last, span: { start: last.span.start, end: one.span.end } };
   }
   return all;
 }
 
-/** Whether an error may be one of this request alone: refused with a 4xx status, or failed with a 5xx status or a malformed body. */
-function obstacleOf(error: unknown): 'refused' | 'failed' | undefined {
-  if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
-  const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
-  return isFailure && error.status !== undefined ? 'failed' : undefined;
+function unreadableGap(axis: Axis, { span, kind, error }: Unreadable): Gap {
+  const reason = `The reviews ${axis} from ${isoOf(span.start)} to ${isoOf(span.end)} cannot be read: ${describeError(error)}`;
+  return { span, kind, reason };
 }

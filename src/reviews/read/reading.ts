@@ -1,4 +1,4 @@
-import { gaps, localPeriod, type Second, type Span } from '../../base/time/span.ts';
+import { localPeriod, type Second, type Span, without } from '../../base/time/span.ts';
 import { limitsOf, type Page, type PageDeps } from './list-page.ts';
 import type { Axis } from './window.ts';
 
@@ -115,7 +115,7 @@ export function beginReading(
     },
     proven() {
       const { seen, pages, requests } = reading;
-      const spans = gaps(reading.span, unwritten);
+      const spans = without(reading.span, unwritten);
       const isWithin = (second: Second | undefined) =>
         second !== undefined && spans.some((one) => second >= one.start && second < one.end);
       const reviews = [...seen.values()].filter(isWithin).length;

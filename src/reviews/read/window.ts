@@ -1,4 +1,4 @@
-import { gaps, type Second, type Span } from '../../base/time/span.ts';
+import { type Second, type Span, without } from '../../base/time/span.ts';
 import type { Axis } from '../../warehouse/schema.ts';
 
 export type { Axis };
@@ -24,7 +24,7 @@ export function planWindows(
   covered: readonly Span[] = [],
   maxSeconds: Second = windowLimits.seconds,
 ): Span[] {
-  return gaps(wanted, covered).flatMap(({ start, end }) => {
+  return without(wanted, covered).flatMap(({ start, end }) => {
     const count = Math.ceil((end - start) / maxSeconds);
     const boundary = (index: number) => start + Math.floor(((end - start) * index) / count);
     return Array.from({ length: count }, (_, index) => ({ start: boundary(index), end: boundary(index + 1) }));

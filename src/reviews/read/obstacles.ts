@@ -1,0 +1,45 @@
+import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../review-api/index.ts';
+
+/** Failed requests, and no page since the first of them, after which the service counts as down. 7: a span, its halves and quarters. */
+const failuresAtMost = 7;
+/**
+ * Spans of a window that are halved. One second in 44 days takes 22 halvings. A refusal takes one request. A failure takes the
+ * waits of the client: two minutes for the first, `giveUpAfterMs` for each further.
+ */
+const halvingsAtMost = { refused: 50, failed: 24 };
+const giveUpAfterMs = 5000;
+
+/** Why a span cannot be read as it is. `refused`: with a 4xx status. `failed`: with a 5xx status or a malformed body. */
+export type Obstacle = keyof typeof halvingsAtMost;
+
+/** Undefined where the error is not one of this span: of the database, a failed authentication, no response at all. */
+export function obstacleOf(error: unknown): Obstacle | undefined {
+  if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
+  const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
+  return isFailure && error.status !== undefined ? 'failed' : undefined;
+}
+
+/** Counts the obstacles that the readings of one window meet, and says what follows each. */
+export function createObstacles() {
+  const met = { refused: 0, failed: 0 };
+  let hasRespondedSince = false;
+  return {
+    /** The service showed a page. */
+    pageCame(): void {
+      hasRespondedSince = true;
+    },
+    /** How long a request may be repeated: not for minutes again where the service has failed already. */
+    giveUpAfterMs: () => (met.failed > 0 ? giveUpAfterMs : undefined),
+    /**
+     * - `stop`: the service is down.
+     * - `halve`: the service may show a part of the span.
+     * - `leave`: so many spans were halved that this one stays a gap.
+     */
+    after(obstacle: Obstacle): 'stop' | 'halve' | 'leave' {
+      met[obstacle] += 1;
+      if (obstacle === 'failed' && met.failed === 1) hasRespondedSince = false;
+      if (met.failed >= failuresAtMost && !hasRespondedSince) return 'stop';
+      return met[obstacle] > halvingsAtMost[obstacle] ? 'leave' : 'halve';
+    },
+  };
+}
