@@ -1,7 +1,7 @@
 import type { Counts } from '../base/counts.ts';
 import type { NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { OrderLink } from '../warehouse/order-links.ts';
-import type { PushRecord } from '../warehouse/order-record.ts';
+import type { PushRecord, Removals } from '../warehouse/order-record.ts';
 import type { LeasedOrder } from '../warehouse/order-store.ts';
 import { contactAfter, contactFields, type LastContact } from './contact-rule.ts';
 import { type DesiredOrder, sentFieldsAfter } from './desired-order.ts';
@@ -29,9 +29,8 @@ export type PushAttempt = {
   reasons: string[];
   /** What kind of failure to retry; undefined: none. `transient` where there are both. */
   failure: FailureKind | undefined;
-  /** What is to be removed by the last batch of the run: how many sub-orders, or 1 for the order; and whether it is held back. */
-  removalsWanted: number;
-  removalsHeld: boolean;
+  /** Undefined until the service has accepted the order. */
+  removals: Removals | undefined;
 };
 
 export function newAttempt(desired: DesiredOrder, leased: LeasedOrder): PushAttempt {
@@ -46,8 +45,7 @@ export function newAttempt(desired: DesiredOrder, leased: LeasedOrder): PushAtte
     tries: new Map(),
     reasons: [],
     failure: undefined,
-    removalsWanted: 0,
-    removalsHeld: false,
+    removals: undefined,
   };
 }
 
@@ -129,9 +127,8 @@ export function recordOf(deps: PushDeps, attempt: PushAttempt, accepted?: Accept
     orderId: accepted ? accepted.detail.id : link.orderId,
     fingerprint: desired.fingerprint,
     ...retryOf(attempt, link),
-    removalsWanted: attempt.removalsWanted,
-    removalsHeld: attempt.removalsHeld,
-    removalsRun: attempt.removalsWanted > 0 ? deps.runId : undefined,
+    removals: attempt.removals,
+    removalsRun: deps.runId,
     // A line that failed may have been changed all the same; a line that was not pushed stays as unsure as it was.
     linesUnsure:
       attempt.failure === 'transient' ||

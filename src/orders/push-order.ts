@@ -113,8 +113,8 @@ async function rereadIfStale(
   const wasPushed = leased.link.pushedAt !== null && leased.link.pushedAt >= readAt;
   // Another run has pushed the order since then, and counts the removals that it took note of.
   if (wasPushed && deps.policy.removals === 'approved') return undefined;
-  // Nothing is remembered of an order that another process deleted at the service, so it looks like a new one.
-  const mayBeDeleted = leased.isNew && deps.deletes === 'send';
+  // Nothing is recorded of an order that another process deleted at the service, so it looks like a new one.
+  const mayBeDeleted = leased.link.pushedAt === null && deps.deletes === 'send';
   return wasPushed || mayBeDeleted ? deps.readAgain(leased.orderCode) : given;
 }
 
@@ -133,9 +133,6 @@ async function upsertOrder(
   { endsDuplicateCheck }: { endsDuplicateCheck: boolean },
 ): Promise<PushOutcome> {
   const { leased } = attempt;
-  // Until the service has accepted the order, what is held back stays so.
-  attempt.removalsHeld = leased.link.removalsHeld;
-  if (attempt.removalsHeld) attempt.removalsWanted = leased.link.removalsWanted;
   for (;;) {
     const posted = await postOrder(deps, attempt);
     if (posted.kind !== 'accepted') {
@@ -176,9 +173,10 @@ function difference({ policy }: PushDeps, attempt: PushAttempt, { detail }: Acce
   const isEmptied = emptiesOrder(prepared);
   const removals = diff.remove.length;
   const isAllowed = policy.removals === 'all' || (!isEmptied && mayRemove(policy, leased, removals));
-  attempt.removalsWanted = isAllowed ? 0 : removals;
-  attempt.removalsHeld = attempt.removalsWanted > 0 && (isEmptied || leased.link.removalsHeld);
-  if (attempt.removalsHeld) attempt.reasons = [keptReason(removals, { isEmptied })];
+  const wanted = isAllowed ? 0 : removals;
+  const isHeld = wanted > 0 && (isEmptied || leased.link.removalsHeld);
+  attempt.removals = { wanted, isHeld };
+  if (isHeld) attempt.reasons = [keptReason(removals, { isEmptied })];
   return isAllowed ? diff : { ...diff, remove: [] };
 }
 

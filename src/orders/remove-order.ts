@@ -22,6 +22,7 @@ export async function removeOrder(deps: OrderDeps, attempt: PushAttempt): Promis
       // No run tries again until the shop changes the order.
       deps.log.warn(order, `did not delete an order that the shop deleted: ${deletion.reason}`);
       count(attempt, 'orders_deleted_kept');
+      attempt.removals = { wanted: 0, isHeld: false };
       return endAttempt(deps, attempt, { ...recordOf(deps, attempt), ...nothingLeft });
     case 'failed':
       failOrder(attempt, deletion.reason, deletion.failure);
@@ -42,6 +43,6 @@ export async function noteDeletion(deps: PushDeps, attempt: PushAttempt): Promis
     await deps.store.release(leased, { wasSent: false });
     return { kind: 'ended', counts: { orders_failed: 1 } };
   }
-  attempt.removalsWanted = 1;
+  attempt.removals = { wanted: 1, isHeld: false };
   return endAttempt(deps, attempt, { ...recordOf(deps, attempt), ...nothingLeft, fingerprint: null });
 }

@@ -4,6 +4,9 @@ import type { LineLinkRow } from './order-links.ts';
 /** Links to write, and line codes of links to delete. */
 export type LineChange = { lines: readonly LineLinkRow[]; dropLinks: readonly string[] };
 
+/** What is to be removed by the last batch of the run: how many sub-orders, or 1 for the order; and whether it is held back. */
+export type Removals = { wanted: number; isHeld: boolean };
+
 /** The outcome of a push, recorded as a whole. */
 export type PushRecord = LineChange & {
   orderId: number | null;
@@ -14,9 +17,9 @@ export type PushRecord = LineChange & {
   failedPushes: number;
   /** When to push the order again although the shop did not change it; null: never. */
   retryAfterMs: number | null;
-  removalsWanted: number;
-  removalsHeld: boolean;
-  /** The run that took note of `removalsWanted`. */
+  /** Undefined: the push did not learn what is to be removed, and what is held back stays so. */
+  removals: Removals | undefined;
+  /** The run that took note of `removals`. */
   removalsRun: string | undefined;
   linesUnsure: boolean;
   userGradeCode: string | undefined;
@@ -54,8 +57,8 @@ export function recordColumns(push: PushRecord) {
     sent_fields: push.sentFields,
     failed_pushes: push.failedPushes,
     retry_after_ms: push.retryAfterMs,
-    removals_wanted: push.removalsWanted,
-    removals_held: push.removalsHeld,
+    removals_wanted: push.removals?.wanted ?? null,
+    removals_held: push.removals?.isHeld ?? false,
     removals_run: push.removalsRun,
     lines_unsure: push.linesUnsure,
     user_grade_code: push.userGradeCode,

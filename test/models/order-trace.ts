@@ -69,7 +69,13 @@ function judgeWith(
       workers,
       begin: {
         service: { hasOrder, subs, nextId: Math.max(0, ...subs.map((sub) => sub.id)) + 1 },
-        row: { ...(row ?? none), isKnown: row !== undefined, cursor, isInLookback: false },
+        row: {
+          ...(row ?? none),
+          isKnown: row !== undefined,
+          isRecorded: row !== undefined,
+          cursor,
+          isInLookback: false,
+        },
         links: sorted(links),
         lease: { holder: isLeased ? 'dead' : null, isOver: false },
       },

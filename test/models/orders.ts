@@ -6,8 +6,8 @@
  * and two workers. A worker does this, one step an action:
  *
  *     idle ─ read ─▶ read ─ lease ─▶ leased ─ POST ─▶ posted ─ save links ─▶ applying ─ send ─▶ waiting ─ response ─▶ applying
- *                     ▲                ▲                                        │                  │ lost
- *                     │                └──────────── shown: look again ─────────┼──── looking ◀────┘
+ *                     ▲     │ stale   ▲▲                                        │                  │ lost
+ *                     │     └▶ stale ─┘└──────────── shown: look again ─────────┼──── looking ◀────┘
  *                     └── something is to be removed ── ending ◀── record ──────┘
  *                                                         └─ move the cursor ─▶ idle
  *
@@ -45,6 +45,8 @@ export const orderDesign = {
   looksForLostCreate: true,
   /** A copy of the order is read again if the order was pushed since. */
   rereadsStaleCopy: true,
+  /** An order of which no push is recorded is read again under the lease: another process may have deleted it since. */
+  rereadsNewOrder: true,
   /** Sub-orders are distinguished by options and price, not by their product alone. */
   matchesByContent: true,
   /** The warehouse knows of an order before the first request about it is sent. */
@@ -118,8 +120,8 @@ type Attempt = Copy & {
   /** The warehouse did not know of the order. */
   isNew: boolean;
   wasPosted: boolean;
-  /** Sub-orders that are to be removed by the last batch of the run. */
-  removalsWanted: number;
+  /** Sub-orders that are to be removed by the last batch of the run; null until the service has accepted the order. */
+  removalsWanted: number | null;
   links: Link[];
   failed: string[];
   /** The push before was not recorded. */
@@ -130,7 +132,8 @@ type Attempt = Copy & {
 type Worker =
   | { at: 'idle' }
   | (Copy & { at: 'read'; isStale: boolean })
-  | (Attempt & { at: 'leased' })
+  /** `stale`: the copy is read again under the lease. */
+  | (Attempt & { at: 'stale' | 'leased' })
   | (Attempt & { at: 'posted'; seen: Sub[] })
   | (Attempt & { at: 'applying' | 'waiting'; seen: Sub[]; todo: Operation[] })
   | (Attempt & { at: 'looking'; seen: Sub[]; todo: Operation[] })
@@ -157,6 +160,8 @@ export type OrderState = {
    */
   row: {
     isKnown: boolean;
+    /** Some push was recorded since the order was last deleted at the service. */
+    isRecorded: boolean;
     /** The fingerprint of a version. */
     pushed: string | null;
     isUnsure: boolean;
@@ -175,6 +180,8 @@ export type OrderState = {
   workers: { A: Worker; B: Worker };
   /** More was removed than had been counted. For the invariant only. */
   isUncounted: boolean;
+  /** A version was sent that is older than one that was recorded. For the invariant only. */
+  isOutdated: boolean;
   faultsLeft: number;
 };
 
@@ -223,6 +230,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     air: [],
     row: {
       isKnown: false,
+      isRecorded: false,
       pushed: null,
       isUnsure: false,
       isRetryDue: false,
@@ -236,6 +244,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     lease: { holder: null, isOver: false },
     workers: { A: { at: 'idle' }, B: { at: 'idle' } },
     isUncounted: false,
+    isOutdated: false,
     faultsLeft: scenario.faults,
     ...traced?.begin,
   };
@@ -387,7 +396,11 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     /** Ends the attempt: what was pushed, the links and the lease in one transaction. */
     const recorded = (
       attempt: Attempt,
-      { hasFailed, links = attempt.links }: { hasFailed: boolean; links?: Link[] },
+      {
+        hasFailed,
+        isRefused = false,
+        links = attempt.links,
+      }: { hasFailed: boolean; isRefused?: boolean; links?: Link[] },
     ) => {
       const { workers } = ended(attempt);
       const copy = workers[otherName];
@@ -397,18 +410,22 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         row.isRetryDue &&
         state.links.some((one) => one.line === line && one.wasSentAgain && one.id !== null);
       const recordedLinks = links.map((link) => (wasLookedAt(link) ? { ...link, wasSentAgain: false } : link));
-      const isStillUnsure = row.isUnsure && traced?.waits[attempt.version] === true;
+      const isStillUnsure = row.isUnsure && (isRefused || traced?.waits[attempt.version] === true);
+      const mayHaveChanged = hasFailed && !isRefused;
       const isRetryDue = hasFailed || recordedLinks.some((link) => link.wasSentAgain);
+      // As record_orders.sql: without a response nothing is known of removals, and what is held back stays so.
+      const removalsWanted = attempt.removalsWanted ?? (row.isHeld ? row.removalsWanted : 0);
       return {
         workers: copy.at === 'read' ? { ...workers, [otherName]: { ...copy, isStale: true } } : workers,
         row: {
           ...row,
           isKnown: true,
+          isRecorded: true,
           pushed: fingerprintOf(attempt.version),
           isRetryDue: isRetryDue && design.failedOrderIsRetried,
-          isUnsure: (hasFailed || isStillUnsure) && design.distrustsLinesOfLostPush,
-          removalsWanted: attempt.removalsWanted,
-          isHeld: attempt.removalsWanted > 0 && (row.isHeld || traced?.isEmptied[attempt.version] === true),
+          isUnsure: (mayHaveChanged || isStillUnsure) && design.distrustsLinesOfLostPush,
+          removalsWanted,
+          isHeld: removalsWanted > 0 && (row.isHeld || traced?.isEmptied[attempt.version] === true),
         },
         recorded: { last: attempt.version, newest: Math.max(attempt.version, state.recorded.newest) },
         links: recordedLinks,
@@ -453,23 +470,34 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       case 'read': {
         const isFree = lease.holder === null || lease.isOver;
         if (!isFree) return;
-        const version = worker.isStale && design.rereadsStaleCopy ? state.shop : worker.version;
         const held = { holder: name, isOver: false };
-        const { upTo, isAlone, isRemoving } = worker;
+        const { version, upTo, isAlone, isRemoving } = worker;
         // A lease that ran out is that of a push that was not recorded.
         const isLost = lease.holder !== null;
         const pushed = isLost && design.forgetsFingerprintOfLostPush ? null : row.pushed;
         const isUnsure = row.isUnsure || (isLost && design.distrustsLinesOfLostPush);
-        const known = { isUnsure, keepsLease: false, isNew: !row.isKnown, wasPosted: false, removalsWanted: 0 };
+        const known = { isUnsure, keepsLease: false, isNew: !row.isKnown, wasPosted: false, removalsWanted: null };
         const attempt: Attempt = { version, upTo, isAlone, isRemoving, links: state.links, failed: [], ...known };
         const isKnown = row.isKnown || design.knowsOrderBeforePost;
-        add(
-          `${name} takes the lease`,
-          { ...become({ at: 'leased', ...attempt }), lease: held, row: { ...row, isKnown, pushed, isUnsure } },
-          as('lease'),
-        );
+        const take = (at: 'stale' | 'leased') =>
+          add(
+            `${name} takes the lease`,
+            { ...become({ at, ...attempt }), lease: held, row: { ...row, isKnown, pushed, isUnsure } },
+            as('lease'),
+          );
+        const isStale = worker.isStale && design.rereadsStaleCopy;
+        const mayBeDeleted = !row.isRecorded && design.rereadsNewOrder;
+        if (isStale || mayBeDeleted) take('stale');
+        // A new order is read again only with ORDER_DELETES=send.
+        if (!isStale && (!mayBeDeleted || traced)) take('leased');
         return;
       }
+      case 'stale':
+        add(
+          `${name} reads the order again under its lease`,
+          become({ ...attemptOf(worker), at: 'leased', version: state.shop }),
+        );
+        return;
       case 'leased': {
         const known = { ...row, isKnown: !worker.isNew };
         const isSame = isUnchanged(known, worker);
@@ -503,16 +531,17 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           return;
         }
         const posted: Worker = { ...attemptOf(worker), at: 'posted', wasPosted: true, seen: service.subs };
-        const there = { ...service, hasOrder: true };
-        add(`${name} sends POST /v1/orders`, { ...become(posted), service: there }, { kind: 'post' });
+        const isOutdated = state.isOutdated || worker.version < state.recorded.newest;
+        const sent = { service: { ...service, hasOrder: true }, isOutdated };
+        add(`${name} sends POST /v1/orders`, { ...become(posted), ...sent }, { kind: 'post' });
         const unanswered = become({ ...worker, wasPosted: true });
-        fault(`the response to the POST of ${name} is lost`, { ...unanswered, service: there }, { kind: 'post' });
-        if (mayWrite)
-          fault(
-            `the service fails for the POST of ${name}`,
-            recorded({ ...worker, removalsWanted: 0 }, { hasFailed: true }),
-            as('record'),
-          );
+        fault(`the response to the POST of ${name} is lost`, { ...unanswered, ...sent }, { kind: 'post' });
+        if (!mayWrite) return;
+        const refused = recorded(worker, { hasFailed: true, isRefused: true });
+        fault(`the service refuses the POST of ${name}`, refused, as('record'));
+        // Explored alone it finds nothing that a line which fails does not.
+        if (traced)
+          fault(`the service fails for the POST of ${name}`, recorded(worker, { hasFailed: true }), as('record'));
         return;
       }
       case 'posted': {
@@ -623,8 +652,11 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           return;
         }
         const { row: after, ...rest } = recorded({ ...worker, removalsWanted: 0 }, { hasFailed: false, links: [] });
-        const forgotten = { ...after, isKnown: false, pushed: null, isRetryDue: false };
-        add(`${name} forgets the order`, { ...rest, row: forgotten }, as('forget'));
+        const forgotten = { ...after, isKnown: false, isRecorded: false, pushed: null, isRetryDue: false };
+        // Nothing is left that shows another worker that its copy is stale.
+        const { workers } = ended(worker);
+        const others = other.at === 'read' ? { [otherName]: { ...other, isStale: false } } : {};
+        add(`${name} forgets the order`, { ...rest, workers: { ...workers, ...others }, row: forgotten }, as('forget'));
         return;
       }
       default:
@@ -686,6 +718,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       'no line has a second sub-order': isNeverTwice,
       'an older version is never recorded over a newer one': ({ recorded }) => recorded.last === recorded.newest,
       'nothing is removed that the run has not counted': ({ isUncounted }) => !isUncounted,
+      'no request carries an older version than one that was recorded': ({ isOutdated }) => !isOutdated,
     },
     goal: { name: 'the service gets what the shop has', isReached: isInLine },
     probes: {
@@ -705,6 +738,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       'a removal is noted and its run is gone': ({ row, workers }) =>
         row.removalsWanted > 0 && workers.A.at === 'idle' && workers.B.at === 'idle',
       'the cursor has passed a change that is not committed': ({ row, shop }) => row.cursor > shop,
+      'a copy is read again that is older than the deletion of the order': ({ workers, recorded }) =>
+        Object.values(workers).some((one) => one.at === 'stale' && one.isNew && recorded.newest > one.version),
       'a copy is older than what was pushed since': ({ workers, recorded }) =>
         Object.values(workers).some((one) => one.at === 'read' && recorded.newest > one.version),
     },
@@ -766,11 +801,12 @@ function key(state: OrderState): string {
     JSON.stringify([state.workers[name], state.lease.holder === name, state.air.some((one) => one.by === name)]);
   const air = state.air.map((one) => JSON.stringify([one.operation, one.by === 'gone'])).sort();
   const lease = [state.lease.holder === null, state.lease.holder === 'dead', state.lease.isOver];
-  const { shop, dated, service, row, recorded, links, isUncounted, faultsLeft } = state;
+  const { shop, dated, service, row, recorded, links, isUncounted, isOutdated, faultsLeft } = state;
   return JSON.stringify([
     shop,
     dated,
     isUncounted,
+    isOutdated,
     service,
     row,
     recorded,

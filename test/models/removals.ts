@@ -37,6 +37,8 @@ export const removalDesign = {
   heldStaysHeld: true,
   /** A push that began before its order was held back does not undo that. */
   holdOutlastsPush: true,
+  /** A push that the service refuses does not undo what was held back while it went on. */
+  refusalKeepsHold: true,
   /** What is held back is an open dead letter, also after an error of the push. */
   errorKeepsHold: true,
   /** An order that the shop does not have any more has nothing that is held back. */
@@ -68,7 +70,7 @@ export type RemovalScenario = {
   /** What the shop may do to one order, each at most so often in all. */
   changes: readonly { to: Shown; isDated: boolean; of?: Which }[];
   changesAtMost: number;
-  faults?: readonly ('lost run' | 'repeated step' | 'error')[];
+  faults?: readonly ('lost run' | 'repeated step' | 'error' | 'refused')[];
   faultsAtMost?: number;
   /** Whether somebody gives --allow-removals once nothing else helps. */
   mayAllow?: true;
@@ -86,6 +88,7 @@ type Row = {
   isHeld: boolean;
   run: RunName | 'ended' | null;
   hasDeadLetter: boolean;
+  isRetryDue: boolean;
 };
 /** sync.absent_orders. `isOld`: first missed a day ago; `isDue`: it was when it was missed last; `isPushedSince`. */
 type Absence = {
@@ -168,7 +171,7 @@ const isFarMore = (removals: number): boolean => isUnusual({ read: 2, removals: 
 const both = [0, 1] as const;
 const names = ['A', 'B'] as const;
 
-const newRow: Row = { pushed: null, wanted: 0, isHeld: false, run: null, hasDeadLetter: false };
+const newRow: Row = { pushed: null, wanted: 0, isHeld: false, run: null, hasDeadLetter: false, isRetryDue: false };
 const whole: Order = {
   shop: 3,
   subs: 3,
@@ -244,7 +247,7 @@ export function removalModel(scenario: RemovalScenario, changed: Partial<Removal
     for (const kind of scenario.kinds) {
       for (const isAllowed of scenario.mayAllow ? [false, true] : [false]) {
         const isRead = ({ isInFeed, row }: Order) =>
-          kind === 'rescan' || isInFeed || (row?.hasDeadLetter && design.readsHeldAgain);
+          kind === 'rescan' || isInFeed || row?.isRetryDue || (row?.hasDeadLetter && design.readsHeldAgain);
         const run: Run = {
           kind,
           isAllowed,
@@ -284,10 +287,21 @@ export function removalModel(scenario: RemovalScenario, changed: Partial<Removal
   const lostRun = (state: RemovalState, name: RunName): RemovalState => ended(deadLeases(state, name), name);
 
   /** As `recordError` in order-store.ts. */
-  const failedPush = (state: RemovalState, name: RunName, { of, copy }: Push): RemovalState => {
-    const row = state.orders[of].row ?? newRow;
+  const failedPush = (state: RemovalState, name: RunName, push: Push): RemovalState => {
+    const row = state.orders[push.of].row ?? newRow;
     const isKept = row.isHeld && design.errorKeepsHold;
-    const failed: Row = { ...row, pushed: copy, wanted: isKept ? row.wanted : 0, hasDeadLetter: true };
+    return recordedFailure(state, name, push, { ...row, wanted: isKept ? row.wanted : 0 });
+  };
+
+  /** As record_orders.sql does it for an order that was not accepted. */
+  const refusedPush = (state: RemovalState, name: RunName, push: Push): RemovalState => {
+    const row = state.orders[push.of].row ?? newRow;
+    const isHeld = row.isHeld && (design.refusalKeepsHold || push.link?.isHeld === true);
+    return recordedFailure(state, name, push, { ...row, isHeld, wanted: isHeld ? row.wanted : 0 });
+  };
+
+  const recordedFailure = (state: RemovalState, name: RunName, { of, copy }: Push, row: Row): RemovalState => {
+    const failed = { ...row, pushed: copy, hasDeadLetter: true, isRetryDue: true };
     const after = withRun(withOrder(state, of, { row: failed, lease: null }), name, { push: null });
     return { ...after, faultsLeft: state.faultsLeft - 1 };
   };
@@ -333,7 +347,7 @@ export function removalModel(scenario: RemovalScenario, changed: Partial<Removal
   }
 
   function isUnchanged(copy: Shown, row: Row | null, run: Run): boolean {
-    if (row === null || row.pushed !== copy) return false;
+    if (row === null || row.pushed !== copy || row.isRetryDue) return false;
     if (run.at === 'removing') return row.wanted === 0;
     return !run.isAllowed || !row.hasDeadLetter;
   }
@@ -378,6 +392,9 @@ export function removalModel(scenario: RemovalScenario, changed: Partial<Removal
           fault(`${what}, and is lost before it records that`, lostRun(judged, name));
         if (state.faultsLeft > 0 && scenario.faults?.includes('error'))
           fault(`the push of order ${of} by ${name} ends in an error`, failedPush(state, name, push));
+        // The orders are alike: one of them is enough.
+        if (of === 0 && state.faultsLeft > 0 && scenario.faults?.includes('refused'))
+          fault(`the service refuses order ${of} of ${name}`, refusedPush(state, name, push));
         if (isDeletion && isAllowed) {
           const forgotten = withOrder(judged, of, { row: null, lease: null, isHeldBack: false });
           add(`${what} and forgets it`, withRun(forgotten, name, { push: null }));
@@ -393,6 +410,7 @@ export function removalModel(scenario: RemovalScenario, changed: Partial<Removal
           isHeld,
           run: wanted > 0 ? name : null,
           hasDeadLetter: isHeld,
+          isRetryDue: false,
         };
         const absence = order.absence && { ...order.absence, isPushedSince: true };
         const isHeldBack = wanted > 0 && (order.isHeldBack || isHeld);
@@ -545,7 +563,7 @@ export function removalModel(scenario: RemovalScenario, changed: Partial<Removal
     if (row === null) return state;
     const isHeld = row.isHeld && !design.vanishedIsNotHeld;
     return withOrder(state, of, {
-      row: { ...row, pushed: null, wanted: 0, isHeld, hasDeadLetter: false },
+      row: { ...row, pushed: null, wanted: 0, isHeld, hasDeadLetter: false, isRetryDue: false },
       isHeldBack: false,
     });
   };
@@ -557,7 +575,7 @@ export function removalModel(scenario: RemovalScenario, changed: Partial<Removal
       const { row, shop, isInFeed } = order;
       const waitsForRescan =
         !isInFeed && !row?.hasDeadLetter && row?.pushed !== shop && !scenario.kinds.includes('rescan');
-      const isNamed = row?.hasDeadLetter === true && !scenario.mayAllow;
+      const isNamed = row?.isHeld === true && !scenario.mayAllow;
       return isInLine(order) || isNamed || waitsForRescan || shop === 'gone';
     });
   }
@@ -593,6 +611,7 @@ export function removalModel(scenario: RemovalScenario, changed: Partial<Removal
           const push = runs[name]?.push;
           return push?.at === 'leased' && orders[push.of].row?.isHeld && push.link?.isHeld === false;
         }),
+      'an order that is held back was refused': ({ orders }) => orders.some(({ row }) => row?.isHeld && row.isRetryDue),
       'an order is absent and due': ({ orders }) => orders.some(({ absence }) => absence?.isDue),
       'an absent order has returned': ({ orders }) => orders.some(({ absence, shop }) => absence && shop !== 'gone'),
       'an order is deleted because it is gone': ({ orders }) =>

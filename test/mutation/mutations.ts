@@ -153,9 +153,23 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'removals that were held back are forgotten by a push that goes on',
     file: 'sql/warehouse/statements/record_orders.sql',
-    find: 'removals_held = g.removals_held or (l.removals_held and g.removals_wanted > 0),',
-    replace: 'removals_held = g.removals_held,',
+    find: 'removals_held = (g.removals_held or l.removals_held) and',
+    replace: 'removals_held = g.removals_held and',
     tests: [`${orders('removals')} > a push that began before its order was held back`],
+  },
+  {
+    name: 'a refused push undoes what was held back meanwhile',
+    file: 'sql/warehouse/statements/record_orders.sql',
+    find: 'coalesce(g.removals_wanted, l.removals_held::integer * l.removals_wanted)',
+    replace: 'coalesce(g.removals_wanted, 0)',
+    tests: [`${orders('removals')} > what another run holds back during a push`],
+  },
+  {
+    name: 'an order is not read again whose lease a dead process has left',
+    file: 'src/orders/push-order.ts',
+    find: 'leased.link.pushedAt === null && deps.deletes',
+    replace: 'leased.isNew && deps.deletes',
+    tests: [`${orders('deleted-once')} > a process that read`],
   },
   {
     name: 'the dead letter of what is held back closes',

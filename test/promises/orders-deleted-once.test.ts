@@ -56,7 +56,7 @@ test('a run that waited for an order while another run deleted it creates nothin
   expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
 });
 
-test.each(['known', 'new'])(
+test.each(['known', 'new', 'new and leased by a dead process'])(
   'a process that read a %s order before the shop deleted it does not create it after another process deleted it',
   async (order) => {
     const world = await orderWorld(order === 'known' ? 1 : 0);
@@ -74,6 +74,11 @@ test.each(['known', 'new'])(
     await world.sync({ deletes: 'send' });
     await world.shop('update o set deleted_at = now(), updated_at = now()');
     expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
+    // A third process took the lease to push an older reading, and was killed before it read the order again.
+    if (order.endsWith('dead process'))
+      await world.warehouse(
+        `insert into sync.order_links (order_code, lease_owner, lease_expires_at) values ('O1', 'dead', now())`,
+      );
     mayGoOn.resolve();
     await slow;
     expect(await world.atService('select code from reference_service.orders')).toEqual([]);

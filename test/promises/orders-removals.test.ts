@@ -319,6 +319,33 @@ test('a push that began before its order was held back does not undo that', asyn
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test.each([422, 500])(
+  'what another run holds back during a push stays held back when the service responds with %d',
+  async (status) => {
+    const world = await orderWorld(1, { isTraced: true });
+    await world.shop(`delete from l where line_code = '2'; ${touch}`);
+    await (await pushOf(world, 'mine', 'usual'))();
+    const { warehouse } = await world.openApp();
+    world.serviceRule(async ({ form }): Promise<Fate> => {
+      if (!form.has('code')) return 'pass';
+      await holdRemovals(warehouse.db, 'mine', { codes: ['O1'], reason: 'far more than usual' });
+      return { status };
+    });
+    await world.shop('update o set total_price = 7');
+    await (await pushOf(world, 'other', 'usual'))();
+    await world.judge();
+    expect(await world.warehouse(remembered)).toEqual([{ wanted: 1, isHeld: true, run: 'mine' }]);
+    world.serviceRule(() => 'pass');
+    await world.timePasses('1 day');
+    const end = await runCli(['sync', 'orders'], world.environment);
+    expect(end.stdout + end.stderr).toContain('1 removals of orders and lines are held back');
+    expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
+    expect(await world.openDeadLetters()).toMatchObject([
+      { key: 'O1', reason: expect.stringContaining('--allow-removals') },
+    ]);
+  },
+);
+
 test('deletions that were held back are held back again when the orders were gone from the shop for a while', async () => {
   const world = await orderWorld(30);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };

@@ -1,6 +1,8 @@
 -- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id, dead
 -- letters; and gives the lease back, unless a request may still be under way. Only for orders whose lease is still ours.
--- Removals that were held back during the push stay so, with their dead letter, while something is to be removed.
+-- A push that did not get the order accepted knows nothing of removals (removals_wanted is null): what is held back stays as it is, and
+-- what was only noted is noted again by the next push. Otherwise what was held back during the push stays so, with its dead letter, while
+-- something is to be removed.
 -- $1: one object an order, with the columns of `g`.
 -- @write_line_links: write_line_links.sql.
 with leased as (
@@ -11,11 +13,12 @@ with leased as (
     shop_updated_at = g.shop_updated_at, ordered_at = g.ordered_at, pushed_at = clock_timestamp(),
     failed_pushes = g.failed_pushes,
     failures = greatest(
-      jsonb_array_length(g.dead_letters), (l.removals_held and g.removals_wanted > 0)::integer
+      jsonb_array_length(g.dead_letters), (l.removals_held and g.removals_wanted is distinct from 0)::integer
     ),
     retry_at = clock_timestamp() + g.retry_after_ms * interval '1 millisecond',
-    removals_held = g.removals_held or (l.removals_held and g.removals_wanted > 0),
-    removals_wanted = g.removals_wanted, removals_run = g.removals_run,
+    removals_held = (g.removals_held or l.removals_held) and g.removals_wanted is distinct from 0,
+    removals_wanted = coalesce(g.removals_wanted, l.removals_held::integer * l.removals_wanted),
+    removals_run = case when g.removals_wanted is null then l.removals_run else g.removals_run end,
     lines_unsure = g.lines_unsure,
     lease_owner = case when g.keeps_lease then l.lease_owner end,
     lease_expires_at = case when g.keeps_lease then l.lease_expires_at end
