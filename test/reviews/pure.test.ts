@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { localPeriod, type Span, startOfDay, without } from '../../src/base/time/span.ts';
-import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
+import {
+  LimitedError,
+  MalformedResponseError,
+  NotFoundError,
+  RefusedError,
+  UnavailableError,
+} from '../../src/review-api/index.ts';
 import { classify, endsOn, isMoreBehind, pageAround } from '../../src/reviews/read/classify-page.ts';
 import { createObstacles, obstacleOf } from '../../src/reviews/read/obstacles.ts';
 import { halvesOf, upAndDownComplete } from '../../src/reviews/read/read-exhaustively.ts';
@@ -214,13 +220,15 @@ describe('obstacles', () => {
     return { obstacles, next: Array.from({ length: times }, () => obstacles.after('failed')) };
   };
 
-  test('what the service refuses or fails on is an obstacle; without a response it may be down', () => {
+  test('what the service refuses or fails on is an obstacle; an error that no other span would be spared is none', () => {
     const request = { method: 'GET', path: '/v1/reviews' };
     expect(obstacleOf(new NotFoundError({ ...request, status: 404 }))).toBe('refused');
     expect(obstacleOf(new RefusedError({ ...request, status: 422 }))).toBe('refused');
     expect(obstacleOf(new UnavailableError({ ...request, status: 500 }))).toBe('failed');
     expect(obstacleOf(new MalformedResponseError({ ...request, status: 200 }))).toBe('failed');
-    expect(obstacleOf(new UnavailableError(request))).toBeUndefined();
+    expect(obstacleOf(new UnavailableError(request))).toBe('failed');
+    expect(obstacleOf(new UnavailableError(request, false))).toBeUndefined();
+    expect(obstacleOf(new LimitedError({ ...request, status: 429 }))).toBeUndefined();
     expect(obstacleOf(new Error('of the database'))).toBeUndefined();
   });
 

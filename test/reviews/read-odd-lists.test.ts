@@ -218,10 +218,14 @@ test('one review with a date far from what was asked for does not stop the other
   expect(await idsRead(odd)).toMatchObject({ ids: idsOf(reviews), reasons: [] });
 });
 
-const failure = { method: 'GET', path: '/v1/reviews', status: 500, attempts: 14 };
+type Failure = ConstructorParameters<typeof UnavailableError>[0];
 
-/** The service, which responds with 500 to every list whose period holds a second of [from, to). */
-function failingFor(service: Service, [from, to]: [string, string]): Service {
+const failure = { method: 'GET', path: '/v1/reviews', status: 500, attempts: 14 };
+/** A proxy that waits too long for an answer, or a process that dies of the request, may end it without any. */
+const noResponse = { ...failure, status: undefined, detail: 'the connection broke' };
+
+/** The service, which fails on every list whose period holds a second of [from, to). */
+function failingFor(service: Service, [from, to]: [string, string], failure: Failure): Service {
   const local = (text: string) => Date.parse(`${text.replace(' ', 'T')}Z`);
   return {
     async page(params, page, options) {
@@ -233,34 +237,38 @@ function failingFor(service: Service, [from, to]: [string, string]): Service {
 }
 
 test.each([
-  ['a second', '2026-10-28T12:00:00Z', '2026-10-28T12:00:01Z', 1],
-  ['three days', '2026-10-26T00:00:00Z', '2026-10-29T00:00:00Z', 3 * 86_400],
-])('a service that responds with 500 for %s leaves a gap of little more than that', async (_, from, to, seconds) => {
+  ['responds with 500 for a second', failure, '2026-10-28T12:00:00Z', '2026-10-28T12:00:01Z', 1],
+  ['responds with 500 for three days', failure, '2026-10-26T00:00:00Z', '2026-10-29T00:00:00Z', 3 * 86_400],
+  ['breaks the connection for a second', noResponse, '2026-10-28T12:00:00Z', '2026-10-28T12:00:01Z', 1],
+])('a service that %s leaves a gap of little more than that', async (_, how, from, to, seconds) => {
   const reviews = spread(1500, at('2026-10-20T00:00:00Z'), 20 * 86_400);
-  const service = failingFor(listed(reviews, { zone: 'UTC', lastPage: 'real' }), [from, to]);
+  const service = failingFor(listed(reviews, { zone: 'UTC', lastPage: 'real' }), [from, to], how);
   const read = await idsRead(service, 'UTC');
   const missing = reviews.filter(({ id }) => !read.ids.includes(id));
   for (const { createdMs } of missing) {
     expect(createdMs).toBeGreaterThanOrEqual(at(from) - 86_400_000);
     expect(createdMs).toBeLessThan(at(to) + 86_400_000);
   }
-  expect(read.reasons).toEqual([expect.stringContaining('status 500')]);
+  expect(read.reasons).toEqual([expect.stringContaining(new UnavailableError(how).message)]);
   const unread = read.gaps.reduce((sum, gap) => sum + gap.span.end - gap.span.start, 0);
   expect(unread).toBeLessThan(seconds * 1.5 + 60);
   expect(read.requests).toBeLessThan(100);
 });
 
-test('a service that responds with 500 to everything is down: an error after a few requests, not a list of gaps', async () => {
-  let requests = 0;
-  const down: Service = {
-    async page() {
-      requests += 1;
-      throw new UnavailableError(failure);
-    },
-  };
-  await expect(idsRead(down)).rejects.toThrow(UnavailableError);
-  expect(requests).toBeLessThan(20);
-});
+test.each([failure, noResponse])(
+  'a service that fails on everything (status $status) is down: an error after a few requests, not a list of gaps',
+  async (how) => {
+    let requests = 0;
+    const down: Service = {
+      async page() {
+        requests += 1;
+        throw new UnavailableError(how);
+      },
+    };
+    await expect(idsRead(down)).rejects.toThrow(UnavailableError);
+    expect(requests).toBeLessThan(20);
+  },
+);
 
 test.each([
   [404, NotFoundError],

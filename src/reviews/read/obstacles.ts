@@ -9,14 +9,17 @@ const failuresAtMost = 7;
 const halvingsAtMost = { refused: 50, failed: 24 };
 const giveUpAfterMs = 5000;
 
-/** Why a span cannot be read as it is. `refused`: with a 4xx status. `failed`: with a 5xx status or a malformed body. */
+/**
+ * Why a span cannot be read as it is. `refused`: with a 4xx status. `failed`: with a 5xx status, a malformed body, or without any
+ * response: a request that takes the service too long, or that its process dies of, may end so.
+ */
 export type Obstacle = keyof typeof halvingsAtMost;
 
-/** Undefined where the error is not one of this span: of the database, a failed authentication, no response at all. */
+/** Undefined where the error is not one of this span: of the database, a failed authentication, an invalid certificate. */
 export function obstacleOf(error: unknown): Obstacle | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
   const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
-  return isFailure && error.status !== undefined ? 'failed' : undefined;
+  return isFailure && error.retryable ? 'failed' : undefined;
 }
 
 /** Counts the obstacles that the readings of one window meet, and says what follows each. */
