@@ -126,24 +126,25 @@ function gaps(report: StatusReport): Issue[] {
 
 /** The next step for a span that could not be read, by the reason. */
 const gapHints: Readonly<Record<StatusReport['openGaps'][number]['kind'], string>> = {
-  unreachable:
+  'too-many':
     'npx review-sync backfill reviews reads reviews by their creation date; if the gap is one of creation dates, ask the service’s makers',
   'out-of-range':
     'set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; npx review-sync doctor compares them',
-  refused: 'the service refuses these dates or fails on them: ask the service’s makers; later runs try again',
-  implausible:
+  refused: 'the service refuses these dates: ask the service’s makers; later runs try again',
+  'service-error': 'the service fails on these dates: ask the service’s makers; later runs try again',
+  'too-few':
     'find out what the service lacks; if these reviews really are gone, delete their rows from warehouse.reviews',
-  unwritten: 'npx review-sync dead-letters',
-  failed: 'later runs try again; if that does not help, npx review-sync doctor says what is broken',
+  'dead-letter': 'npx review-sync dead-letters',
+  'step-failed': 'later runs try again; if that does not help, npx review-sync doctor says what is broken',
 };
 
-/** Records that could not be written are shown as dead letters. A gap of a failed run is urgent after three attempts. */
+/** Records that could not be written are shown as dead letters. A gap of a failed step is urgent after three attempts. */
 function openGaps({ openGaps: gaps }: StatusReport): Issue[] {
-  const unread = gaps.filter((gap) => gap.kind !== 'unwritten');
+  const unread = gaps.filter((gap) => gap.kind !== 'dead-letter');
   const [first] = unread;
   if (!first) return [];
   const more = unread.length > 1 ? ` (and ${unread.length - 1} more spans)` : '';
-  const isUrgent = unread.some((gap) => gap.kind !== 'failed' || gap.attempts > 3);
+  const isUrgent = unread.some((gap) => gap.kind !== 'step-failed' || gap.attempts > 3);
   return [{ key: 'open gaps', what: `${first.reason}${more}`, hint: gapHints[first.kind], isUrgent }];
 }
 

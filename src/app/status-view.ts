@@ -111,12 +111,13 @@ function openGapRows(gaps: StatusReport['openGaps']): string[][] {
 }
 
 const gapReasons: Readonly<Record<StatusReport['openGaps'][number]['kind'], string>> = {
-  unreachable: 'more reviews than the service can show',
+  'too-many': 'more reviews than the service can show',
   'out-of-range': 'the service shows reviews of other dates',
-  refused: 'the service refuses the request or fails on it',
-  implausible: 'the service shows far too few reviews',
-  unwritten: 'a dead letter: a review cannot be written',
-  failed: 'the step of the run failed',
+  refused: 'the service refuses the request (4xx)',
+  'service-error': 'the service fails on the request (5xx or no usable response)',
+  'too-few': 'the service shows far too few reviews',
+  'dead-letter': 'a dead letter: a review cannot be written',
+  'step-failed': 'the step of a run failed before it was read',
 };
 
 /** Facts that need no table, a sentence each. */

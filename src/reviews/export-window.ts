@@ -68,7 +68,7 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
     for (const span of partBefore(gap.span, beganAt - justNow)) await openGap(db, window.axis, { ...gap, span });
   }
   // A record that could not be written is a dead letter, which makes the run incomplete by itself.
-  const unread = gaps.filter((gap) => gap.kind !== 'unwritten');
+  const unread = gaps.filter((gap) => gap.kind !== 'dead-letter');
   if (unread.length > 0) throw incomplete(unread);
   return { windows: 1, ...read, ...counts };
 }

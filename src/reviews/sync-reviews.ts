@@ -2,7 +2,7 @@ import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from 
 import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/cursors.ts';
 import { coveredSpans } from '../warehouse/export-windows.ts';
 import type { Db } from '../warehouse/index.ts';
-import { dueGaps, openGap, openGaps, settleUnwrittenGaps } from '../warehouse/open-gaps.ts';
+import { dueGaps, openGap, openGaps, settleDeadLetterGaps } from '../warehouse/open-gaps.ts';
 import { planWindows, type Window, windowLimits } from './read/window.ts';
 import { type BoundsDeps, captureOverview, findFirst, newestOf, reviewSpans } from './review-bounds.ts';
 
@@ -39,7 +39,7 @@ export async function planSyncReviews(
   const nextWatermark = await newestUpdate(deps, { readTo, end });
   await pullBackCursor(deps.db, deps.now());
   const watermark = parseInstant((await readCursor(deps.db, 'reviews'))?.at ?? '');
-  await settleUnwrittenGaps(deps.db);
+  await settleDeadLetterGaps(deps.db);
   const again = await dueGaps(deps.db, options.allGaps ? undefined : deps.now());
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(span).map((one) => ({ axis, span: one })));
   if (watermark === undefined) {
@@ -80,7 +80,7 @@ export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan,
     // The last minute counts as not yet proven, and the next run reads it anyway.
     const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, readTo - lag) : []));
     for (const span of wanted.flatMap((one) => without(one, covered)))
-      await openGap(db, axis, { span, kind: 'failed', reason: failure });
+      await openGap(db, axis, { span, kind: 'step-failed', reason: failure });
   }
   await advanceCursor(db, 'reviews', { at: isoOf(nextWatermark), readTo: isoOf(readTo) });
 }

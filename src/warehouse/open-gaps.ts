@@ -6,14 +6,22 @@ import type { Axis } from './schema.ts';
 /**
  * Why a span is open.
  *
- * - `unreachable`: it holds more reviews than the service can show.
+ * - `refused`: the service refuses the requests (4xx).
+ * - `service-error`: the service fails on them (5xx, no response, malformed bodies).
+ * - `too-many`: it holds more reviews than any query can show.
+ * - `too-few`: the service shows so few reviews that no deletion is believed.
  * - `out-of-range`: the service shows reviews of other dates than asked for.
- * - `refused`: the service refuses the requests (4xx), or fails on them (5xx, malformed bodies).
- * - `implausible`: the service shows so few reviews that no deletion is believed.
- * - `unwritten`: a review of it is a dead letter.
- * - `failed`: the step of a run failed before the span was read.
+ * - `dead-letter`: a review of it cannot be written.
+ * - `step-failed`: the step of a run failed before the span was read.
  */
-export type GapKind = 'unreachable' | 'out-of-range' | 'refused' | 'implausible' | 'unwritten' | 'failed';
+export type GapKind =
+  | 'refused'
+  | 'service-error'
+  | 'too-many'
+  | 'too-few'
+  | 'out-of-range'
+  | 'dead-letter'
+  | 'step-failed';
 
 /** A span that could not be read or proven; `reason` is a sentence. */
 export type Gap = { span: Span; kind: GapKind; reason: string };
@@ -73,10 +81,10 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
  * Counts the gaps of dead letters as read once no review is a dead letter any more: each was landed, or discarded by a
  * person, and everything else of their pages landed when they were read.
  */
-export async function settleUnwrittenGaps(db: Db): Promise<void> {
+export async function settleDeadLetterGaps(db: Db): Promise<void> {
   await sql`
     with settled as (
-      delete from sync.open_gaps where kind = 'unwritten'
+      delete from sync.open_gaps where kind = 'dead-letter'
         and not exists (select from sync.dead_letters where kind = 'review' and resolved_at is null)
       returning *
     )
@@ -89,12 +97,12 @@ export async function settleUnwrittenGaps(db: Db): Promise<void> {
 const firstRetryMs = 10 * 60_000;
 const longestRetryMs = 86_400_000;
 
-/** Those that are due for another attempt at `now`; without it, all. What a failure left is due at once: it may be over. */
+/** Those that are due for another attempt at `now`; without it, all. What a failed step left is due at once: the failure may be over. */
 export async function dueGaps(db: Db, now: Date | undefined): Promise<OpenGap[]> {
   const all = await openGaps(db);
   if (!now) return all;
   return all.filter(({ kind, attempts, lastTriedAt }) => {
-    if (kind === 'failed') return true;
+    if (kind === 'step-failed') return true;
     const waitMs = Math.min(longestRetryMs, firstRetryMs * 4 ** (attempts - 1));
     return now.getTime() - lastTriedAt.getTime() >= waitMs;
   });
@@ -112,7 +120,7 @@ export async function closeUpdatedGaps(db: Db, readAt: Date): Promise<void> {
 
 /** The sentence with which a run reports open gaps; undefined where no gap is open. Gaps of records that could not be written are dead letters. */
 export async function gapsProblem(db: Db): Promise<string | undefined> {
-  const open = (await openGaps(db)).filter((gap) => gap.kind !== 'unwritten');
+  const open = (await openGaps(db)).filter((gap) => gap.kind !== 'dead-letter');
   const [first] = open;
   if (!first) return undefined;
   const what = open.length === 1 ? '1 span of reviews is not read' : `${open.length} spans of reviews are not read`;

@@ -418,7 +418,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'what failed is no open gap',
     file: 'src/reviews/sync-reviews.ts',
-    find: "      await openGap(db, axis, { span, kind: 'failed', reason: failure });\n",
+    find: "      await openGap(db, axis, { span, kind: 'step-failed', reason: failure });\n",
     replace: '      continue;\n',
     tests: ['test/promises/cursor-waits.test.ts > a window that the warehouse cannot store'],
   },

@@ -87,7 +87,7 @@ test('a second that the service refuses stops neither the cursor nor the detecti
   const status = await cli('status');
   expect(status.stdout).toContain('cannot be read');
   const { stdout } = await runCli(['status'], world.environment);
-  expect(stdout).toMatch(/Open gaps\n.*Why\s+created .*the service refuses the request or fails on it/);
+  expect(stdout).toMatch(/Open gaps\n.*Why\s+created .*the service refuses the request \(4xx\)/);
 
   twist.change = undefined;
   expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
@@ -128,7 +128,7 @@ test('a bad review leaves only its page uncovered; two months later the same bac
   const [hours] = await covered();
   expect(hours?.hours).toBeGreaterThan(150);
   expect(hours?.hours).toBeLessThan(250);
-  expect(await world.warehouse('select kind from sync.open_gaps')).toEqual([{ kind: 'unwritten' }]);
+  expect(await world.warehouse('select kind from sync.open_gaps')).toEqual([{ kind: 'dead-letter' }]);
 
   const past = `- interval '60 days'`;
   await world.warehouse(`update sync.runs set started_at = started_at ${past}, finished_at = finished_at ${past}`);

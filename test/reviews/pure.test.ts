@@ -217,16 +217,16 @@ describe('spans', () => {
 describe('obstacles', () => {
   const failed = (times: number) => {
     const obstacles = createObstacles();
-    return { obstacles, next: Array.from({ length: times }, () => obstacles.after('failed')) };
+    return { obstacles, next: Array.from({ length: times }, () => obstacles.after('service-error')) };
   };
 
   test('what the service refuses or fails on is an obstacle; an error that no other span would be spared is none', () => {
     const request = { method: 'GET', path: '/v1/reviews' };
     expect(obstacleOf(new NotFoundError({ ...request, status: 404 }))).toBe('refused');
     expect(obstacleOf(new RefusedError({ ...request, status: 422 }))).toBe('refused');
-    expect(obstacleOf(new UnavailableError({ ...request, status: 500 }))).toBe('failed');
-    expect(obstacleOf(new MalformedResponseError({ ...request, status: 200 }))).toBe('failed');
-    expect(obstacleOf(new UnavailableError(request))).toBe('failed');
+    expect(obstacleOf(new UnavailableError({ ...request, status: 500 }))).toBe('service-error');
+    expect(obstacleOf(new MalformedResponseError({ ...request, status: 200 }))).toBe('service-error');
+    expect(obstacleOf(new UnavailableError(request))).toBe('service-error');
     expect(obstacleOf(new UnavailableError(request, false))).toBeUndefined();
     expect(obstacleOf(new LimitedError({ ...request, status: 429 }))).toBeUndefined();
     expect(obstacleOf(new Error('of the database'))).toBeUndefined();
@@ -236,9 +236,9 @@ describe('obstacles', () => {
     const obstacles = createObstacles();
     const refused = Array.from({ length: 52 }, () => obstacles.after('refused'));
     expect(refused.slice(48)).toEqual(['halve', 'halve', 'leave', 'leave']);
-    expect(obstacles.after('failed')).toBe('halve');
+    expect(obstacles.after('service-error')).toBe('halve');
     obstacles.pageCame();
-    const more = Array.from({ length: 25 }, () => obstacles.after('failed'));
+    const more = Array.from({ length: 25 }, () => obstacles.after('service-error'));
     expect(more.slice(21)).toEqual(['halve', 'halve', 'leave', 'leave']);
   });
 
@@ -246,18 +246,18 @@ describe('obstacles', () => {
     expect(failed(7).next).toEqual([...Array(6).fill('halve'), 'stop']);
     const { obstacles } = failed(6);
     obstacles.pageCame();
-    expect(obstacles.after('failed')).toBe('halve');
+    expect(obstacles.after('service-error')).toBe('halve');
     // A page from before the first failure shows nothing.
     const late = createObstacles();
     late.pageCame();
-    expect(Array.from({ length: 7 }, () => late.after('failed')).at(-1)).toBe('stop');
+    expect(Array.from({ length: 7 }, () => late.after('service-error')).at(-1)).toBe('stop');
   });
 
   test('waits are shortened after the first failure, not after a refusal', () => {
     const obstacles = createObstacles();
     obstacles.after('refused');
     expect(obstacles.giveUpAfterMs()).toBeUndefined();
-    obstacles.after('failed');
+    obstacles.after('service-error');
     expect(obstacles.giveUpAfterMs()).toBe(5000);
   });
 });

@@ -249,7 +249,9 @@ test.each([
     expect(createdMs).toBeGreaterThanOrEqual(at(from) - 86_400_000);
     expect(createdMs).toBeLessThan(at(to) + 86_400_000);
   }
-  expect(read.reasons).toEqual([expect.stringContaining(new UnavailableError(how).message)]);
+  expect(read.gaps).toMatchObject([
+    { kind: 'service-error', reason: expect.stringContaining(new UnavailableError(how).message) },
+  ]);
   const unread = read.gaps.reduce((sum, gap) => sum + gap.span.end - gap.span.start, 0);
   expect(unread).toBeLessThan(seconds * 1.5 + 60);
   expect(read.requests).toBeLessThan(100);

@@ -12,6 +12,10 @@ const oldest = '0019';
 /** What older versions had where later ones have nothing. */
 const hadBefore: Readonly<Record<string, object>> = { 'sync.dead_letters': { payload: {} } };
 
+/** Kinds of gaps as they were called before 0034. */
+const gapsBefore = `update sync.open_gaps set kind = case kind when 'too-many' then 'unreachable' when 'too-few' then 'implausible'
+  when 'dead-letter' then 'unwritten' when 'step-failed' then 'failed' when 'service-error' then 'refused' else kind end`;
+
 const tablesSql = `select format('%I.%I', n.nspname, c.relname) as name
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('sync', 'warehouse') and c.relkind = 'r' order by 1`;
@@ -30,6 +34,8 @@ export async function upgrade(stage: Stage, random: Random): Promise<Effect> {
   const { warehouse } = stage;
   // The logs of changes had other columns. What is folded is in the counts, and the logs are empty.
   await warehouse('select sync.fold_changes()');
+  if (version < '0034')
+    await warehouse(`alter table sync.open_gaps drop constraint open_gaps_kind_check; ${gapsBefore}`);
   const rows = new Map<unknown, unknown>();
   for (const { name } of await warehouse(tablesSql)) {
     const had = JSON.stringify(hadBefore[String(name)] ?? {});

@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { coveredSpans, enterSpans } from '../../src/warehouse/export-windows.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { closeGaps, dueGaps, openGap, openGaps, settleUnwrittenGaps } from '../../src/warehouse/open-gaps.ts';
+import {
+  closeGaps,
+  dueGaps,
+  type GapKind,
+  openGap,
+  openGaps,
+  settleDeadLetterGaps,
+} from '../../src/warehouse/open-gaps.ts';
 import { pruneHistory } from '../../src/warehouse/retention.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
@@ -16,7 +23,7 @@ afterEach(() => warehouse.close());
 const now = new Date('2026-07-01T00:00:00Z');
 const count = async (table: string) =>
   (await query<{ n: number }>(url, `select count(*)::integer as n from ${table}`))[0]?.n;
-const gap = (start: number, end: number, kind: 'failed' | 'unreachable' | 'unwritten' = 'unreachable') =>
+const gap = (start: number, end: number, kind: GapKind = 'too-many') =>
   openGap(warehouse.db, 'created', { span: { start, end }, kind, reason: `${start}` });
 const spans = async () => (await openGaps(warehouse.db)).map(({ span }) => [span.start, span.end]);
 
@@ -125,7 +132,7 @@ test('a proven span is taken out of the gaps that it meets, and a wider gap take
 
 test('a gap is tried again less and less often; what failed requests left is tried by every run', async () => {
   await gap(100, 200);
-  await gap(300, 400, 'failed');
+  await gap(300, 400, 'step-failed');
   const due = async (minutes: number) =>
     (await dueGaps(warehouse.db, new Date(Date.now() + minutes * 60_000))).map(({ span }) => span.start);
   expect(await due(0)).toEqual([300]);
@@ -137,13 +144,13 @@ test('a gap is tried again less and less often; what failed requests left is tri
 });
 
 test('the gap of a page with a dead letter counts as read once no review is a dead letter any more', async () => {
-  await gap(100, 200, 'unwritten');
+  await gap(100, 200, 'dead-letter');
   await gap(300, 400);
   await query(url, `insert into sync.dead_letters (kind, key, reason, payload) values ('review', '7', 'bad', '{}')`);
-  await settleUnwrittenGaps(warehouse.db);
+  await settleDeadLetterGaps(warehouse.db);
   expect(await spans()).toHaveLength(2);
   await query(url, 'update sync.dead_letters set resolved_at = now()');
-  await settleUnwrittenGaps(warehouse.db);
+  await settleDeadLetterGaps(warehouse.db);
   expect(await spans()).toEqual([[300, 400]]);
   expect(await coveredSpans(warehouse.db, 'created')).toEqual([{ start: 100, end: 200 }]);
 });

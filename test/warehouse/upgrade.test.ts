@@ -130,6 +130,24 @@ test('migrating twice, or from two machines at once, applies each file once', as
   expect(applied.sort()).toEqual(names.slice(2));
 });
 
+test('the open gaps of an older version are there after the upgrade, with the kinds of this one', async () => {
+  const url = await createDatabase();
+  const warehouse = await openWarehouse({ url, connections: 1 });
+  await migrateWarehouse(warehouse.db, '0033_removals_held');
+  await warehouse.close();
+  const kinds = ['unreachable', 'out-of-range', 'refused', 'implausible', 'unwritten', 'failed'];
+  await queryAgain(
+    url,
+    `insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
+     select 'created', to_timestamp(n), to_timestamp(n + 1), kind, 'r' from unnest($1::text[]) with ordinality as k (kind, n)`,
+    [kinds],
+  );
+  await runCli(['migrate'], { ...world.environment, WAREHOUSE_DATABASE_URL: url });
+  expect(await queryAgain(url, 'select kind from sync.open_gaps order by start_at')).toEqual(
+    ['too-many', 'out-of-range', 'refused', 'too-few', 'dead-letter', 'step-failed'].map((kind) => ({ kind })),
+  );
+});
+
 test('a migration that has landed is never edited: a warehouse that has it would not learn of the change', async () => {
   const listed = await readFile(packagePath('test', 'warehouse', 'migrations.sha256'), 'utf8');
   const found = await Promise.all(

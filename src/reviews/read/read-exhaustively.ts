@@ -33,8 +33,8 @@ export async function readExhaustively(reading: Reading): Promise<End> {
   const halves = halvesOf(span, deps.timeZone);
   if (halves.length > 0) return { kind: 'reread', todos: halves.map((half) => ({ span: half, how: 'pages' })) };
   if (await readByFilters(work, whole)) return { kind: 'proven' };
-  const reason = unreachableReason(axis, span, work.seen.size, await totalOf(deps, query));
-  return { kind: 'unreachable', reason };
+  const reason = tooManyReason(axis, span, work.seen.size, await totalOf(deps, query));
+  return { kind: 'too-many', reason };
 }
 
 /** The span in two; none where it is the shortest that can be asked for. */
@@ -156,7 +156,7 @@ export function upAndDownComplete(up: readonly string[], down: readonly string[]
 export const spanText = ({ start, end }: Span) =>
   end === start + 1 ? isoOf(start) : `${isoOf(start)} to ${isoOf(end)}`;
 
-function unreachableReason(axis: Axis, span: Span, read: number, total: number | undefined): string {
+function tooManyReason(axis: Axis, span: Span, read: number, total: number | undefined): string {
   const held = total === undefined ? 'more reviews' : `${total.toLocaleString('en')} reviews, more`;
   return `The service holds ${held} ${axis} at ${spanText(span)} than any query can reach (${read.toLocaleString('en')} were read)`;
 }

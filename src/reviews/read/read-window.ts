@@ -3,7 +3,7 @@ import { describeError } from '../../base/errors.ts';
 import { isoOf, type Span, without } from '../../base/time/span.ts';
 import type { Gap } from '../../warehouse/open-gaps.ts';
 import type { PageDeps } from './list-page.ts';
-import { createObstacles, obstacleOf } from './obstacles.ts';
+import { createObstacles, type Obstacle, obstacleOf } from './obstacles.ts';
 import { halvesOf, readExhaustively, spanText } from './read-exhaustively.ts';
 import { beginReading, type End, type Land, type Proven, type Reading, type Todo } from './reading.ts';
 import { walk } from './walk.ts';
@@ -71,7 +71,7 @@ export async function readWindow(
   return read;
 }
 
-type Unreadable = { span: Span; kind: 'refused'; error: unknown };
+type Unreadable = { span: Span; kind: Obstacle; error: unknown };
 
 /** One window while it is read. */
 type Work = {
@@ -122,7 +122,7 @@ async function conclude(work: Work, reading: Reading, end: End): Promise<void> {
     work.read.gaps.push({ span, kind: 'out-of-range', reason });
   } else if (end.kind === 'proven') await enter(work, reading);
   else if (end.kind === 'reread') begin(work, end.todos);
-  else work.read.gaps.push({ span, kind: 'unreachable', reason: end.reason });
+  else work.read.gaps.push({ span, ...end });
 }
 
 async function enter({ sink, read }: Work, reading: Reading): Promise<void> {
@@ -131,12 +131,12 @@ async function enter({ sink, read }: Work, reading: Reading): Promise<void> {
   const proven = reading.proven();
   for (const one of without(span, proven.spans)) {
     const reason = `Among the reviews from ${isoOf(one.start)} to ${isoOf(one.end)} are some that could not be written: see npx review-sync dead-letters`;
-    read.gaps.push({ span: one, kind: 'unwritten', reason });
+    read.gaps.push({ span: one, kind: 'dead-letter', reason });
   }
   if (proven.spans.length === 0) return;
   const reason = await sink.enter(proven);
   if (reason !== undefined) {
-    read.gaps.push({ span, kind: 'implausible', reason });
+    read.gaps.push({ span, kind: 'too-few', reason });
     return;
   }
   read.spans += 1;
@@ -146,14 +146,14 @@ async function enter({ sink, read }: Work, reading: Reading): Promise<void> {
 /** Reads the halves of a span that could not be read; or leaves it, where it is an obstacle that cannot be halved. */
 function halve(work: Work, { span, how }: Todo, error: unknown): void {
   const { deps, obstacles, unreadable, errors } = work;
-  const obstacle = obstacleOf(error);
-  const next = obstacle === undefined || errors.size > 0 ? 'stop' : obstacles.after(obstacle);
-  if (next === 'stop') {
+  const kind = errors.size > 0 ? undefined : obstacleOf(error);
+  const next = kind && obstacles.after(kind);
+  if (kind === undefined || next === 'stop') {
     errors.add(error);
     return;
   }
   const halves = next === 'halve' ? halvesOf(span, deps.timeZone) : [];
-  if (halves.length === 0) unreadable.push({ span, kind: 'refused', error });
+  if (halves.length === 0) unreadable.push({ span, kind, error });
   begin(
     work,
     halves.map((half) => ({ span: half, how })),

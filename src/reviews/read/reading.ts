@@ -18,9 +18,9 @@ export type Todo = Readonly<{
  *
  * - `proven`: everything of the span was shown, and the service holds no more.
  * - `reread`: the span has to be read in another way.
- * - `unreachable`: no query can reach all of it; the reason is a sentence.
+ * - `too-many`: no query can show all of it; the reason is a sentence.
  */
-export type End = { kind: 'proven' } | { kind: 'reread'; todos: Todo[] } | { kind: 'unreachable'; reason: string };
+export type End = { kind: 'proven' } | { kind: 'reread'; todos: Todo[] } | { kind: 'too-many'; reason: string };
 
 /** A span that was read to its end and proven. */
 export type Proven = {
