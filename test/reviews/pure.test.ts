@@ -9,7 +9,7 @@ import {
   UnavailableError,
 } from '../../src/review-api/index.ts';
 import { classify, endsOn, isMoreBehind, pageAround } from '../../src/reviews/read/classify-page.ts';
-import { createObstacles, obstacleOf } from '../../src/reviews/read/obstacles.ts';
+import { obstacleOf } from '../../src/reviews/read/obstacles.ts';
 import { halvesOf, upAndDownComplete } from '../../src/reviews/read/read-exhaustively.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 
@@ -214,50 +214,14 @@ describe('spans', () => {
   });
 });
 
-describe('obstacles', () => {
-  const failed = (times: number) => {
-    const obstacles = createObstacles();
-    return { obstacles, next: Array.from({ length: times }, () => obstacles.after('service-error')) };
-  };
-
-  test('what the service refuses or fails on is an obstacle; an error that no other span would be spared is none', () => {
-    const request = { method: 'GET', path: '/v1/reviews' };
-    expect(obstacleOf(new NotFoundError({ ...request, status: 404 }))).toBe('refused');
-    expect(obstacleOf(new RefusedError({ ...request, status: 422 }))).toBe('refused');
-    expect(obstacleOf(new UnavailableError({ ...request, status: 500 }))).toBe('service-error');
-    expect(obstacleOf(new MalformedResponseError({ ...request, status: 200 }))).toBe('service-error');
-    expect(obstacleOf(new UnavailableError(request))).toBe('service-error');
-    expect(obstacleOf(new UnavailableError(request, false))).toBeUndefined();
-    expect(obstacleOf(new LimitedError({ ...request, status: 429 }))).toBeUndefined();
-    expect(obstacleOf(new Error('of the database'))).toBeUndefined();
-  });
-
-  test('a span that is refused is halved fifty times, one that fails twenty-four times', () => {
-    const obstacles = createObstacles();
-    const refused = Array.from({ length: 52 }, () => obstacles.after('refused'));
-    expect(refused.slice(48)).toEqual(['halve', 'halve', 'leave', 'leave']);
-    expect(obstacles.after('service-error')).toBe('halve');
-    obstacles.pageCame();
-    const more = Array.from({ length: 25 }, () => obstacles.after('service-error'));
-    expect(more.slice(21)).toEqual(['halve', 'halve', 'leave', 'leave']);
-  });
-
-  test('the service counts as down after seven failures without a page since the first of them', () => {
-    expect(failed(7).next).toEqual([...Array(6).fill('halve'), 'stop']);
-    const { obstacles } = failed(6);
-    obstacles.pageCame();
-    expect(obstacles.after('service-error')).toBe('halve');
-    // A page from before the first failure shows nothing.
-    const late = createObstacles();
-    late.pageCame();
-    expect(Array.from({ length: 7 }, () => late.after('service-error')).at(-1)).toBe('stop');
-  });
-
-  test('waits are shortened after the first failure, not after a refusal', () => {
-    const obstacles = createObstacles();
-    obstacles.after('refused');
-    expect(obstacles.giveUpAfterMs()).toBeUndefined();
-    obstacles.after('service-error');
-    expect(obstacles.giveUpAfterMs()).toBe(5000);
-  });
+test('what the service refuses or fails on is an obstacle; an error that no other span would be spared is none', () => {
+  const request = { method: 'GET', path: '/v1/reviews' };
+  expect(obstacleOf(new NotFoundError({ ...request, status: 404 }))).toBe('refused');
+  expect(obstacleOf(new RefusedError({ ...request, status: 422 }))).toBe('refused');
+  expect(obstacleOf(new UnavailableError({ ...request, status: 500 }))).toBe('service-error');
+  expect(obstacleOf(new MalformedResponseError({ ...request, status: 200 }))).toBe('service-error');
+  expect(obstacleOf(new UnavailableError(request))).toBe('service-error');
+  expect(obstacleOf(new UnavailableError(request, false))).toBeUndefined();
+  expect(obstacleOf(new LimitedError({ ...request, status: 429 }))).toBeUndefined();
+  expect(obstacleOf(new Error('of the database'))).toBeUndefined();
 });

@@ -254,7 +254,15 @@ test.each([
   ]);
   const unread = read.gaps.reduce((sum, gap) => sum + gap.span.end - gap.span.start, 0);
   expect(unread).toBeLessThan(seconds * 1.5 + 60);
-  expect(read.requests).toBeLessThan(100);
+  expect(read.requests).toBeLessThan(120);
+});
+
+test('a service that responds, but fails on all of what is left to read, leaves a gap: it would be tried by every run as if it were down', async () => {
+  const service = failingFor(listed([], { zone: 'UTC' }), ['2026-10-20T00:00:00Z', '2026-11-10T00:00:00Z'], failure);
+  const read = await idsRead(service, 'UTC');
+  expect(read.gaps).toMatchObject([{ kind: 'service-error', span }]);
+  // Each of them is followed by a request that succeeds: the service is not down.
+  expect(read.requests).toBe(2 * (1 + 2 * 24));
 });
 
 test.each([failure, noResponse])(
@@ -303,6 +311,17 @@ test.each([
     expect(read.ids).toEqual(expect.arrayContaining(idsOf(crowd.slice(120))));
   },
 );
+
+test('a service that refuses everything is asked for fifty halves of the window at the most', async () => {
+  const refusing: Service = {
+    async page() {
+      throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 403 });
+    },
+  };
+  const read = await idsRead(refusing, 'UTC');
+  expect(read.gaps).toMatchObject([{ kind: 'refused', span }]);
+  expect(read.requests).toBe(1 + 2 * 50);
+});
 
 test('the pieces of a split are read side by side', async () => {
   const service = listed(spread(7300, at('2026-10-20T00:00:00Z'), 20 * 86_400), { lastPage: 'real' });

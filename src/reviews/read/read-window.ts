@@ -3,7 +3,7 @@ import { describeError } from '../../base/errors.ts';
 import { isoOf, type Span, without } from '../../base/time/span.ts';
 import type { Gap } from '../../warehouse/open-gaps.ts';
 import type { PageDeps } from './list-page.ts';
-import { createObstacles, type Obstacle, obstacleOf } from './obstacles.ts';
+import { giveUpAfterMs, halvingsAtMost, isResponding, type Obstacle, obstacleOf } from './obstacles.ts';
 import { halvesOf, readExhaustively, spanText } from './read-exhaustively.ts';
 import { beginReading, type End, type Land, type Proven, type Reading, type Todo } from './reading.ts';
 import { walk } from './walk.ts';
@@ -55,7 +55,7 @@ export async function readWindow(
     axis,
     sink,
     read,
-    obstacles: createObstacles(),
+    met: { refused: 0, 'service-error': 0 },
     unreadable: [],
     errors: new Set(),
     running: [],
@@ -80,7 +80,8 @@ type Work = {
   readonly sink: Sink;
   /** What was read so far. */
   readonly read: WindowRead;
-  readonly obstacles: ReturnType<typeof createObstacles>;
+  /** How many readings met an obstacle. */
+  readonly met: Record<Obstacle, number>;
   /** Spans that the service refuses or fails on, and that are not halved. */
   readonly unreadable: Unreadable[];
   /** Errors that are not of one span. */
@@ -94,18 +95,15 @@ function begin(work: Work, todos: readonly Todo[]): void {
 }
 
 async function readOne(work: Work, todo: Todo): Promise<void> {
-  const { deps, axis, sink, obstacles, errors } = work;
+  const { axis, sink, met, errors } = work;
   if (errors.size >= errorsAtMost) return;
-  const land: Land = (page) => {
-    obstacles.pageCame();
-    return sink.land(page);
-  };
-  const limited = { ...deps, giveUpAfterMs: obstacles.giveUpAfterMs() };
-  const reading = beginReading(limited, axis, todo.span, { land, begin: (todos) => begin(work, todos) });
+  // Where the service has failed already, no request is repeated for minutes again.
+  const deps = met['service-error'] > 0 ? { ...work.deps, giveUpAfterMs } : work.deps;
+  const reading = beginReading(deps, axis, todo.span, { land: sink.land, begin: (todos) => begin(work, todos) });
   try {
     await conclude(work, reading, await (todo.how === 'walk' ? walk(reading, todo.first) : readExhaustively(reading)));
   } catch (error) {
-    halve(work, { span: reading.span, how: todo.how }, error);
+    await halve(work, { span: reading.span, how: todo.how }, error);
   } finally {
     // The reading may have handed over a page that could not land already.
     await reading.landed().catch((error: unknown) => errors.add(error));
@@ -144,15 +142,15 @@ async function enter({ sink, read }: Work, reading: Reading): Promise<void> {
 }
 
 /** Reads the halves of a span that could not be read; or leaves it, where it is an obstacle that cannot be halved. */
-function halve(work: Work, { span, how }: Todo, error: unknown): void {
-  const { deps, obstacles, unreadable, errors } = work;
+async function halve(work: Work, { span, how }: Todo, error: unknown): Promise<void> {
+  const { deps, axis, met, unreadable, errors } = work;
   const kind = errors.size > 0 ? undefined : obstacleOf(error);
-  const next = kind && obstacles.after(kind);
-  if (kind === undefined || next === 'stop') {
+  if (kind === undefined || (kind === 'service-error' && !(await isResponding(deps, axis)))) {
     errors.add(error);
     return;
   }
-  const halves = next === 'halve' ? halvesOf(span, deps.timeZone) : [];
+  met[kind] += 1;
+  const halves = met[kind] > halvingsAtMost[kind] ? [] : halvesOf(span, deps.timeZone);
   if (halves.length === 0) unreadable.push({ span, kind, error });
   begin(
     work,
