@@ -51,6 +51,10 @@ export async function applySubOrders(push: Push, diff: SubOrderDiff): Promise<'d
     if ((await removeSubOrder(push, duplicate)) === 'again') return 'again';
   }
   for (const { lineCode, subOrderId, why } of diff.kept) {
+    if (attempt.hidden.has(subOrderId)) {
+      const reason = `the shop has removed the line, but the service does not show whether its sub-order ${subOrderId} has reviews`;
+      failLine(attempt, { lineCode }, `${reason}; the next run looks again`, 'transient');
+    }
     deps.log.warn(
       { order: order.code, line: lineCode, subOrderId, why },
       'did not remove a sub-order that the shop lacks',
@@ -66,7 +70,7 @@ export async function applySubOrders(push: Push, diff: SubOrderDiff): Promise<'d
 async function createSubOrder(push: Push, line: Line): Promise<Sent> {
   const { deps, attempt, order } = push;
   const { lineCode } = line;
-  const idsBefore = order.sub_orders.map((one) => one.id);
+  const idsBefore = [...order.sub_orders.map((one) => one.id), ...attempt.hidden];
   const create = async (limits: RequestLimits) => {
     const created = await deps.api.subOrders.create(order.id, line.content, limits);
     const wasSentAgain = attempt.links.get(lineCode)?.wasSentAgain ?? false;

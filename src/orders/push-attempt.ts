@@ -15,6 +15,10 @@ import { duplicateCheckDelayMs, type FailureKind, retryDelayMs } from './retry-d
 export type PushAttempt = {
   desired: DesiredOrder;
   leased: LeasedOrder;
+  /** The service's id of the order whose sub-orders the links name; null: none is known. */
+  orderId: number | null;
+  /** Ids of sub-orders that the service has, but did not show in its last response to the order. */
+  hidden: Set<number>;
   counts: Counts;
   /** All links of the order's lines, as last written or about to be recorded; by line code. */
   links: Map<string, LineLink>;
@@ -37,6 +41,8 @@ export function newAttempt(desired: DesiredOrder, leased: LeasedOrder): PushAtte
   return {
     desired,
     leased,
+    orderId: leased.link.orderId,
+    hidden: new Set(),
     counts: {},
     links: new Map((leased.lines as LineLink[]).map((link) => [link.lineCode, link])),
     changed: new Set(),

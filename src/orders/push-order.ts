@@ -1,7 +1,7 @@
 import type { Counts } from '../base/counts.ts';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { ReviewApi, Wait } from '../review-api/index.ts';
+import type { ReviewApi, SubOrder, Wait } from '../review-api/index.ts';
 import { isAboutData } from '../warehouse/batch.ts';
 import { LeaseLostError } from '../warehouse/leases.ts';
 import type { OtherLease } from '../warehouse/order-links.ts';
@@ -9,7 +9,8 @@ import type { LeasedOrder, OrderStore } from '../warehouse/order-store.ts';
 import { applySubOrders } from './apply-sub-orders.ts';
 import { type DesiredOrder, isDeletedAndKept, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { diffSubOrders, type SubOrderDiff } from './diff-sub-orders.ts';
-import { type Accepted, postOrder } from './post-order.ts';
+import { subOrdersAtService } from './hidden-sub-orders.ts';
+import { postOrder } from './post-order.ts';
 import {
   count,
   endAttempt,
@@ -63,7 +64,7 @@ export type PushOutcome =
  * 2. Read the order again if another process has pushed it since it was read, or may have deleted it.
  * 3. Stop if the last push sent the order as it is in the shop; delete it at the service if the shop did.
  * 4. POST the order.
- * 5. Match its sub-orders with the shop's lines.
+ * 5. Match its sub-orders with the shop's lines, linked ones that the response does not show included.
  * 6. Write down, under the lease, which sub-orders are taken over and which are about to be created.
  * 7. Change, remove and create sub-orders. After a lost response look again, from 4.
  * 8. Record all of it in one transaction, which gives the lease back.
@@ -141,7 +142,8 @@ async function upsertOrder(
       return endAttempt(deps, attempt);
     }
 
-    const diff = difference(deps, attempt, posted);
+    const theirs = await subOrdersAtService(deps, attempt, posted.detail);
+    const diff = difference(deps, attempt, theirs);
     if (!(await deps.store.saveLines(leased, { lines: diff.links, dropLinks: diff.dropLinks })))
       return leaseLostOutcome(deps, leased);
     for (const lineCode of diff.dropLinks) attempt.links.delete(lineCode);
@@ -160,14 +162,14 @@ async function upsertOrder(
  * What to send about the sub-orders. Lines that wait, that cannot be read or that failed keep theirs unchanged. Removals wait
  * for the last batch of the run, which may hold them back (promise 6) until the lines are back or `--allow-removals` is given.
  */
-function difference({ policy }: PushDeps, attempt: PushAttempt, { detail }: Accepted): SubOrderDiff {
+function difference({ policy }: PushDeps, attempt: PushAttempt, theirs: readonly SubOrder[]): SubOrderDiff {
   const { leased, desired } = attempt;
   const { prepared } = desired;
   attempt.reasons = [];
   const untouched = new Set([...prepared.waiting, ...prepared.faulty].map((line) => line.lineCode));
   for (const lineCode of attempt.failedLines.keys()) untouched.add(lineCode);
   const lines = prepared.lines.filter((line) => !untouched.has(line.lineCode));
-  const diff = diffSubOrders(detail.sub_orders, lines, [...attempt.links.values()], untouched, {
+  const diff = diffSubOrders(theirs, lines, [...attempt.links.values()], untouched, {
     areLinesUnsure: leased.link.areLinesUnsure,
   });
   const isEmptied = emptiesOrder(prepared);

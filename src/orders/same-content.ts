@@ -26,6 +26,9 @@ export function isSamePrice(theirs: MoneyAmount | null, ours: string): boolean {
   return cents === hundredths || cents * 100n === hundredths || cents === roundedToWhole(hundredths);
 }
 
+/** A price as the service would show it, in hundredths. @param ours decimal text. */
+export const centsOf = (ours: string): number => Number(toHundredths(ours));
+
 /** Options may come back reordered or trimmed. */
 export function areSameOptions(
   theirs: Readonly<Record<string, string>>,

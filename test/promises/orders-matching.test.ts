@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
-import type { ProxiedRequest } from '../harness/rule-proxy.ts';
+import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
 
 const open: OrderWorld[] = [];
 afterEach(async () => {
@@ -252,24 +252,77 @@ test('a line that waits for its product still waits after its order was gone for
   expect(await world.warehouse(waiting)).toHaveLength(1);
 });
 
-test('a sub-order that the service does not show for a moment does not stand there twice for longer than an hour', async () => {
+/** The response to the order's POST shows none of its sub-orders, as one from a copy of the database that lags behind. */
+async function hideSubOrders(world: OrderWorld, { changes = 'pass' as Fate } = {}): Promise<void> {
+  const [shown] = await world.atService(`select o.id::integer, o.code, jsonb_build_array() as sub_orders
+    from reference_service.orders o`);
+  const response = { status: 201, body: JSON.stringify(shown) };
+  world.serviceRule(({ method, path }) => {
+    if (method === 'PUT') return changes;
+    return method === 'POST' && path === '/v1/orders' ? response : 'pass';
+  });
+}
+
+test('sub-orders that the service does not show for a moment are changed, and not created again', async () => {
   const world = await orderWorld();
   await world.shop(sizes);
   await world.sync();
-  await world.shop(`update l set status = 'delivery_started'; update o set updated_at = now()`);
-  const [shown] = await world.atService(`select o.id::integer, o.code, jsonb_build_array() as sub_orders
-    from reference_service.orders o`);
-  let isStale = false;
-  world.serviceRule(({ method, path }) => {
-    if (isStale || method !== 'POST' || path !== '/v1/orders') return 'pass';
-    isStale = true;
-    return { status: 201, body: JSON.stringify(shown) };
-  });
-  expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
-  expect(await world.atService(subOrders)).toHaveLength(4);
-  await world.timePasses('61 minutes');
+  await hideSubOrders(world);
+  for (const price of [20, 30]) {
+    await world.shop(`update l set price = ${price}; update o set updated_at = now()`);
+    expect(await world.sync()).toMatchObject({ orders_pushed: 1, sub_orders_changed: 2 });
+  }
+  expect(await world.atService(subOrders)).toEqual(both.map((one) => ({ ...one, price: '30' })));
+  expect(await world.warehouse('select 1 from sync.order_links where retry_at is not null')).toEqual([]);
+});
+
+test('lines get new codes while the service does not show their sub-orders: the new lines take these over', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
   await world.sync();
-  expect(await world.atService(subOrders)).toEqual(both.map((one) => ({ ...one, status: 'delivery_started' })));
+  await hideSubOrders(world);
+  await world.shop(`update l set line_code = line_code || 'n', status = 'delivered'; update o set updated_at = now()`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual(both.map((one) => ({ ...one, status: 'delivered' })));
+});
+
+test('a line is removed while the service does not show its sub-order: it is removed once it is shown, unless it has reviews', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  await world.sync();
+  await hideSubOrders(world);
+  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toHaveLength(2);
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'A/1', reason: expect.stringContaining('has reviews') }]);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual(both.slice(0, 1));
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('sub-orders that were deleted at the service are made again, once the service answers 404 to a change of them', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  await world.sync();
+  await world.atService('delete from reference_service.sub_orders returning 1');
+  await world.shop(`update o set total_price = 30, updated_at = now()`);
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
+  expect(await world.atService(subOrders)).toEqual(both);
+});
+
+test('where the service does not say whether it has a sub-order that it does not show, nothing is created', async () => {
+  const world = await orderWorld();
+  await world.shop(sizes);
+  await world.sync();
+  await hideSubOrders(world, { changes: { status: 403, body: '{}' } });
+  await world.shop(`update l set price = 20; update o set updated_at = now()`);
+  expect(await world.sync()).toMatchObject({ lines_failed: 2 });
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'A/1' }, { key: 'A/2' }]);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual(both.map((one) => ({ ...one, price: '20' })));
+  expect(await world.openDeadLetters()).toEqual([]);
 });
 
 test('a web page in response to a write is a failure of that write, and the next run makes it', async () => {
