@@ -25,18 +25,30 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
   [/(?<!`[\w$-]{1,64}`\.`)(?<!\bTable '[\w$-]{1,64}\.)\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
 ];
 
+/** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000 letters. */
+const maxRead = 10_000;
+
 /**
- * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern.
+ * Characters of a secret that are looked for. What follows them in the text is masked too: a customer's text may have any
+ * length, and an expression of more than some 50,000 characters is refused.
+ */
+const maxSecret = 1000;
+
+/**
+ * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. Of a text longer than `maxRead`
+ * the first part is returned.
  *
  * @param secrets further values to replace: a token, a customer's name. They are found in upper and lower case, percent-encoded
  *   and JSON-escaped; phone numbers with any separators and country code.
  */
 export function mask(text: string, secrets: readonly (string | undefined)[] = []): string {
   const patterns = [...new Set(secrets)].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
-  let masked = narrow(text);
+  let masked = narrow(text.slice(0, maxRead));
   for (const pattern of patterns) masked = masked.replaceAll(pattern, '[masked]');
   for (const [pattern, replacement] of privatePatterns) masked = masked.replaceAll(pattern, replacement);
-  return masked;
+  if (text.length <= maxRead) return masked;
+  // The cut may lie within a secret, which no pattern recognises then: its beginning is left out.
+  return `${masked.endsWith('[masked]') ? masked : masked.slice(0, -maxSecret)}…`;
 }
 
 /** Full-width letters, digits and signs, as Korean and Japanese keyboards type them, in their ASCII form. */
@@ -49,10 +61,10 @@ function patternsOf(secret: string): RegExp[] {
   const trimmed = secret.trim();
   const plain = narrow(trimmed);
   const digits = plain.replaceAll(/\D/g, '');
-  const isNumber = digits.length >= 7 && /^[\d\s+().\-/_\p{Pd}\p{Cf}\u2212]*$/u.test(plain);
+  const isNumber = digits.length >= 7 && digits.length <= 40 && /^[\d\s+().\-/_\p{Pd}\p{Cf}\u2212]*$/u.test(plain);
   const patterns = [...new Set([...formsOf(plain), ...formsOf(trimmed)])]
     .filter((form) => form.length >= minLength)
-    .map((form) => new RegExp(escaped(form), 'giu'));
+    .map((form) => new RegExp(patternOf(form), 'giu'));
   if (!isNumber) return patterns;
   // The national number, without country code and leading zero.
   const core = digits.replace(/^(?:00)?82/, '').replace(/^0+/, '');
@@ -72,6 +84,12 @@ function formsOf(text: string): string[] {
     form.replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
   ]);
   return [...new Set(forms)];
+}
+
+function patternOf(form: string): string {
+  if (form.length <= maxSecret) return escaped(form);
+  // Half of a surrogate pair would not be found in the whole one.
+  return `${escaped(form.slice(0, maxSecret).replace(/[\ud800-\udbff]$/, ''))}[^]*`;
 }
 
 const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');

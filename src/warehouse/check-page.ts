@@ -44,8 +44,11 @@ export function checkPage(items: readonly unknown[], plausible: Span): PageCheck
     if (reason !== undefined) faults.push({ index, reason });
   }
   const products = [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
-  return { count: items.length, fields: [...fields], faults, dates, products };
+  return { count: items.length, fields: [...fields].map(storableName), faults, dates, products };
 }
+
+/** The name as `storableRecord` writes it. */
+const storableName = (name: string) => name.toWellFormed().replaceAll('\u0000', '\ufffd');
 
 const noDates: Dates = { created_at: undefined, updated_at: undefined };
 

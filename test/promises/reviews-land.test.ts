@@ -120,6 +120,22 @@ test('a text with NUL or half a surrogate pair lands readable, and what it held 
   expect((await stored('message, extra'))[0]).toEqual({ message: 'ab', extra: { mood: 'fair' } });
 });
 
+test('a field whose name has a NUL lands readable, and no other record of its page notices', async () => {
+  const odd = review(1, { 'ke\u0000y': 1 });
+  expect(await land([odd, review(2)])).toMatchObject({ inserted: 2, refused: 0 });
+  expect((await stored('extra'))[0]).toEqual({
+    extra: { 'ke\ufffdy': 1, review_sync_original: { 'ke\ufffdy': '1' } },
+  });
+  expect(await land([odd, review(2)])).toMatchObject({ unchanged: 2 });
+  expect(await compare([odd, review(2)])).toEqual([]);
+});
+
+test('a refused record with a text of any length leaves the others alone, and its reason quotes none of it', async () => {
+  const bad = [60_000, 3_000_000].map((length, n) => review(n + 1, { message: 'y'.repeat(length), score: 'abc' }));
+  expect(await land([...bad, review(3)])).toMatchObject({ inserted: 1, refused: 2 });
+  for (const { reason } of await openLetters()) expect(reason).not.toContain('yyy');
+});
+
 test('a record that is not UTF-8 is a dead letter with its bytes, and never lands with other characters', async () => {
   const body = Buffer.concat([
     Buffer.from(`[${JSON.stringify(review(2))},${JSON.stringify(review(1)).replace('fine', '')}`.slice(0, -1)),

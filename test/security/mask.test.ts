@@ -83,3 +83,17 @@ test('a wrong value is shown when it is a date or a short number; of all else it
   expect(hidden.join()).not.toMatch(/minji|1234|street/i);
   expect(hidden.slice(2, 4)).toEqual(['a number of 12 digits', 'a number of 12 digits']);
 });
+
+test.each([60_000, 3_000_000])('a secret of %i characters is masked, whole or cut off', (length) => {
+  const secret = 'A long text. '.repeat(length / 13);
+  expect(mask(`refused: ${secret}`, [secret])).toBe('refused: [masked]…');
+  expect(mask(`refused: ${secret.slice(0, 5000)}`, [secret])).toBe('refused: [masked]');
+  expect(mask('score is no number', [secret, '1'.repeat(length)])).toBe('score is no number');
+});
+
+test('of a text of any length the beginning is masked and returned', () => {
+  const text = mask(`to kim@shop.example ${'y'.repeat(3_000_000)}`, ['Minji']);
+  expect(text).toMatch(/^to \[e-mail\] y+…$/);
+  expect(text.length).toBeLessThan(10_000);
+  expect(mask(`${'fine '.repeat(1999)}Minji Kim`, ['Minji Kim'])).not.toMatch(/Minj/);
+});
