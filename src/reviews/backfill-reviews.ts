@@ -4,7 +4,7 @@ import { intersection, type Span } from '../base/time/span.ts';
 import { coveredSpans } from '../warehouse/export-windows.ts';
 import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
 import { planWindows, type Window } from './read/window.ts';
-import { type BoundsDeps, captureOverview, findFirst, type Overview, reviewSpans } from './review-bounds.ts';
+import { type BoundsDeps, boundsFor, type Overview, reviewSpans } from './review-bounds.ts';
 
 /**
  * The windows of a backfill, on the created axis.
@@ -19,9 +19,7 @@ export async function planBackfillReviews(
   resume: { since: Date },
 ): Promise<Window[]> {
   const covered = await coveredSpans(deps.db, 'created', { since: resume.since });
-  const captured = await captureOverview(deps);
-  const overview = range.from === undefined ? await findFirst(deps, captured) : captured;
-  const spans = spansOf(range, deps, overview);
+  const spans = spansOf(range, deps, await boundsFor(range, deps));
   return spans.flatMap((span) => planWindows(span, covered)).map((span) => ({ axis: 'created', span }));
 }
 

@@ -1,4 +1,5 @@
 import { ReviewSyncError } from '../base/errors.ts';
+import type { DayRange } from '../base/time/day-range.ts';
 import {
   dayAfter,
   intersection,
@@ -58,16 +59,11 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
     text === null ? undefined : parseInstant(text),
   );
   const [first, last] = named;
+  const isEmpty = first === undefined || last === undefined;
+  if (isEmpty && newest !== undefined) throw namesNoReview();
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
-  let bounds: Overview['bounds'];
-  if (first !== undefined && last !== undefined) {
-    const sorted = [first, last, ...(newest === undefined ? [] : [newest])].map(clamp).sort((a, b) => a - b);
-    bounds = { first: sorted[0] ?? start, last: sorted.at(-1) ?? start };
-  } else if (newest !== undefined) {
-    throw new ReviewSyncError('overview', 'GET /v1/reviews/overview names no review, but GET /v1/reviews lists some', {
-      hint: 'Run it again: the service may be computing the overview just now.',
-    });
-  }
+  const dates = isEmpty ? [] : [first, last, newest ?? first].map(clamp);
+  const bounds = isEmpty ? undefined : { first: Math.min(...dates), last: Math.max(...dates) };
   const iso = (second: Second | undefined) => (second === undefined ? null : isoOf(second));
   await recordOverview(deps.db, { capturedAt, first: iso(bounds?.first), last: iso(bounds?.last) });
   const toRead = bounds && {
@@ -82,25 +78,45 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
   };
 }
 
+const namesNoReview = () =>
+  new ReviewSyncError('overview', 'GET /v1/reviews/overview names no review, but GET /v1/reviews lists some', {
+    hint: 'Run it again: the service may be computing the overview just now.',
+  });
+
 /** No two zones differ by more than 26 hours. A window has 44 days, so the margin seldom costs a request. */
 const overviewErrorSeconds = 26 * 3600;
+
+/**
+ * The bounds that reading a range of days needs: the first date only where the range names none.
+ *
+ * @throws ReviewSyncError where the overview names no review, but the list shows one.
+ */
+export async function boundsFor({ from }: DayRange, deps: BoundsDeps): Promise<Overview> {
+  const overview = await captureOverview(deps);
+  return from === undefined || !overview.bounds ? findFirst(deps, overview) : overview;
+}
 
 /** Windows that `findFirst` asks for at a time. */
 const searchedAtATime = 8;
 
 /**
  * The overview with the creation of the first plausible review where an implausible one hides it: the window of the first review
- * that the list shows. A window without a review costs one request, at most 220 from 2000 on, and is asked for by this search only.
+ * that the list shows. An overview that names no review is believed only where the list shows none either. A window without a
+ * review costs one request, at most 220 from 2000 on, and is asked for by this search only.
+ *
+ * @throws ReviewSyncError where the overview names no review, but the list shows one.
  */
 export async function findFirst(deps: PageDeps, overview: Overview): Promise<Overview> {
-  const { bounds } = overview;
-  if (!overview.isFirstHidden || !bounds) return overview;
-  const windows = planWindows({ start: bounds.first, end: bounds.last + 1 });
+  const { bounds, isFirstHidden } = overview;
+  if (bounds && !isFirstHidden) return overview;
+  const windows = planWindows(bounds ? { start: bounds.first, end: bounds.last + 1 } : deps.plausible);
   for (let from = 0; from < windows.length; from += searchedAtATime) {
     const some = windows.slice(from, from + searchedAtATime);
     const areEmpty = await Promise.all(some.map((span) => isEmpty(deps, span)));
     const found = some[areEmpty.indexOf(false)];
-    if (found) return { ...overview, isFirstHidden: false, bounds: { first: found.start, last: bounds.last } };
+    if (!found) continue;
+    if (!bounds) throw namesNoReview();
+    return { ...overview, isFirstHidden: false, bounds: { first: found.start, last: bounds.last } };
   }
   return overview;
 }

@@ -11,7 +11,7 @@ import { spansOf } from './backfill-reviews.ts';
 import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
 import { type ReadDeps, readWindow } from './read/read-window.ts';
 import { planWindows } from './read/window.ts';
-import { allSpans, type BoundsDeps, captureOverview, findFirst } from './review-bounds.ts';
+import { allSpans, type BoundsDeps, boundsFor } from './review-bounds.ts';
 
 export type VerifyDeps = ReadDeps &
   BoundsDeps &
@@ -58,8 +58,7 @@ export async function verifyReviews(
   options: { repair: boolean },
 ): Promise<Verification> {
   const { warehouse, timeZone } = deps;
-  const captured = await captureOverview(deps);
-  const overview = range.from === undefined ? await findFirst(deps, captured) : captured;
+  const overview = await boundsFor(range, deps);
   const isOpen = range.from === undefined && range.to === undefined;
   const spans = isOpen
     ? await allSpans(warehouse.db, overview, { plausible: deps.plausible })

@@ -158,3 +158,19 @@ test('a first sync does not believe an overview that is hours old, or that is em
   const { service, warehouse } = await ids(world);
   expect(warehouse).toEqual(service);
 });
+
+test.each([[[]], [['--from', '2026-02-01']]])(
+  'an overview that names no review is not believed where all reviews are months old (backfill reviews %s)',
+  async (range) => {
+    const world = await serviceWith(reviews(30, 3600));
+    await using proxy = await startChangingProxy(world.serviceUrl, {
+      answer(answer, { path }) {
+        if (path !== '/v1/reviews/overview') return;
+        answer.body = { first_review_created_at: null, last_review_created_at: null };
+      },
+    });
+    const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
+    const end = await runCli(['backfill', 'reviews', ...range], environment);
+    expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('names no review') });
+  },
+);
