@@ -1,10 +1,11 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
-import { partBefore, type Span, secondOf, without } from '../base/time/span.ts';
+import { partBefore, secondOf, without } from '../base/time/span.ts';
 import { absentIn } from '../warehouse/absent-reviews.ts';
 import { coveredSpans, enterSpans } from '../warehouse/export-windows.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { type LateCandidates, ledgerNow, storedVersions } from '../warehouse/lateness.ts';
+import { type LateCandidates, ledgerNow } from '../warehouse/lateness.ts';
+import { storedVersions } from '../warehouse/one-review.ts';
 import { type Gap, openGap } from '../warehouse/open-gaps.ts';
 import { landPage } from '../warehouse/reviews.ts';
 import type { Page } from './read/list-page.ts';
@@ -25,6 +26,8 @@ export type Export = {
 
 /** Seconds before the reading began that count as not yet proven: what is written just then may not be listed yet. */
 const justNow = 60;
+/** So many reviews missing from one span are not believed unless at least as many were shown. */
+const fewAbsent = 20;
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
@@ -50,10 +53,14 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
   async function enter(proven: Proven): Promise<string | undefined> {
     // What is written after the first request was sent may not have been shown: it must not be taken for read.
     const spans = proven.spans.flatMap((span) => partBefore(span, secondOf(proven.startedAt) - justNow));
-    const implausible = work.findAbsent ? await tooFew(deps.warehouse, spans, proven) : undefined;
-    if (implausible !== undefined) return implausible;
-    const findAbsent = work.findAbsent === true;
-    const entry = { ...proven, runId, axis: window.axis, spans, findAbsent, late: late?.take(proven.ids) };
+    const absent: number[] = [];
+    for (const span of work.findAbsent ? spans : []) {
+      const found = await absentIn(db, span, proven.ids);
+      absent.push(...found.map(({ id }) => id));
+    }
+    const shown = proven.reviews;
+    if (absent.length >= fewAbsent && absent.length > shown) return tooFewReason(shown, shown + absent.length);
+    const entry = { ...proven, runId, axis: window.axis, spans, absent, late: late?.take(proven.ids) };
     // Two statements: spans are entered side by side, and `counts.late += await …` would add to the value of before the wait.
     const found = await enterSpans(db, entry);
     counts.late += found;
@@ -93,20 +100,6 @@ function lateFinder(warehouse: Warehouse, before: Date) {
       return candidates;
     },
   };
-}
-
-/** So many reviews missing from one span are not believed unless at least as many were shown. */
-const fewAbsent = 20;
-
-async function tooFew(warehouse: Warehouse, spans: readonly Span[], proven: Proven): Promise<string | undefined> {
-  let absent = 0;
-  for (const span of spans) {
-    const missing = await absentIn(warehouse.db, span, proven.ids);
-    absent += missing.length;
-  }
-  const shown = proven.reviews;
-  if (absent < fewAbsent || absent <= shown) return undefined;
-  return tooFewReason(shown, shown + absent);
 }
 
 export const tooFewReason = (shown: number, held: number) =>

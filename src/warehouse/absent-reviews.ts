@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import { isoOf, type Span } from '../base/time/span.ts';
 import type { Db } from './index.ts';
 
-/** Takes note of reviews created in the span (its end left out) that are here and not among `ids`. */
-export async function noteAbsent(db: Db, runId: string, span: Span, ids: ReadonlySet<string>): Promise<void> {
+/** Takes note of reviews that a proven reading of their date did not show (`absentIn`). */
+export async function noteAbsent(db: Db, runId: string, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
   await sql`
     insert into sync.absent_reviews as known (review_id, run_id)
-    ${absentFrom(span, ids, sql`r.id, ${runId}`)}
+    select unnest(${ids}::bigint[]), ${runId}
     on conflict (review_id) do update set
       run_id = excluded.run_id,
       last_missed_at = now(),
@@ -17,17 +18,13 @@ export async function noteAbsent(db: Db, runId: string, span: Span, ids: Readonl
 export type Absent = { id: number; createdAt: Date };
 
 /** Reviews created in the span (its end left out) that are here, not marked deleted, and not among `ids`. */
-export async function absentIn(db: Db, span: Span, ids: ReadonlySet<string>): Promise<Absent[]> {
-  const { rows } = await sql<Absent>`${absentFrom(span, ids, sql`r.id, r.created_at as "createdAt"`)}`.execute(db);
+export async function absentIn(db: Db, { start, end }: Span, ids: ReadonlySet<string>): Promise<Absent[]> {
+  const shown = [...ids].filter((id) => /^\d{1,18}$/.test(id));
+  const { rows } = await sql<Absent>`
+    select id, created_at as "createdAt" from warehouse.reviews
+    where created_at >= ${isoOf(start)} and created_at < ${isoOf(end)} and deleted_at is null
+      and id <> all(${shown}::bigint[])`.execute(db);
   return rows;
-}
-
-function absentFrom({ start, end }: Span, ids: ReadonlySet<string>, columns: ReturnType<typeof sql>) {
-  const known = [...ids].filter((id) => /^\d{1,18}$/.test(id));
-  return sql`
-    select ${columns} from warehouse.reviews r
-    where r.created_at >= ${isoOf(start)} and r.created_at < ${isoOf(end)} and r.deleted_at is null
-      and r.id <> all(${known}::bigint[])`;
 }
 
 /** Every review that is suspected gone, whichever run missed it: one that could not be asked about is asked about again. */

@@ -37,14 +37,12 @@ export type Entry = {
   axis: Axis;
   /** Proven seconds. */
   spans: readonly Span[];
-  /** Every id that the reading showed. */
-  ids: ReadonlySet<string>;
   pages: number;
   reviews: number;
   requests: number;
   startedAt: Date;
-  /** Take note of reviews that are here, dated within the spans, and were not shown. Created axis only. */
-  findAbsent: boolean;
+  /** Reviews that are here, dated within the spans, and were not shown. */
+  absent: readonly number[];
   /** What the reading brought that may have come late; undefined where that is not looked for. */
   late: LateCandidates | undefined;
 };
@@ -57,6 +55,7 @@ export type Entry = {
  */
 export async function enterSpans(db: Db, entry: Entry): Promise<number> {
   return inTransaction(db, async (trx) => {
+    await noteAbsent(trx, entry.runId, entry.absent);
     const late = entry.late ? await noteLate(trx, entry.runId, entry.late) : 0;
     for (const [index, span] of entry.spans.entries()) {
       // The figures are those of the whole reading: they stand with its first span.
@@ -66,7 +65,6 @@ export async function enterSpans(db: Db, entry: Entry): Promise<number> {
           (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
         values (${entry.runId}, ${entry.axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests},
           ${entry.startedAt}, clock_timestamp())`.execute(trx);
-      if (entry.findAbsent) await noteAbsent(trx, entry.runId, span, entry.ids);
       await closeGaps(trx, entry.axis, span);
     }
     return late;

@@ -47,14 +47,6 @@ export async function ledgerNow(db: Db): Promise<{ at: Date; isEmpty: boolean }>
   return row;
 }
 
-/** The version (`updated_at`) in which the warehouse holds each of the reviews, without those that it lacks or that are marked deleted. */
-export async function storedVersions(db: Db, ids: readonly number[]): Promise<Map<number, Date>> {
-  const { rows } = await sql<{ id: number; at: Date }>`
-    select id, updated_at as at from warehouse.reviews
-    where id = any(${ids}::bigint[]) and deleted_at is null`.execute(db);
-  return new Map(rows.map(({ id, at }) => [id, at]));
-}
-
 export type Lateness = { job: string; reviews: number; longestSeconds: number };
 
 /** How many reviews came late since then, by the job that found them, and how late at the most. */

@@ -165,12 +165,11 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
     runId: 'run',
     axis: 'created' as const,
     spans: [{ start: 100, end: 200 }],
-    ids: new Set(['1', '2']),
     pages: 1,
     reviews: 2,
     requests: 1,
     startedAt: now,
-    findAbsent: true,
+    absent: [3],
     late: undefined,
   };
   await query(url, 'alter table sync.absent_reviews add constraint broken check (false)');
