@@ -11,7 +11,7 @@ import { subOrderFields } from './compare-order.ts';
 import type { SubOrderDiff } from './diff-sub-orders.ts';
 import { type Line, type LineLink, matchSubOrders } from './match-sub-orders.ts';
 import type { SubOrderContent } from './order-body.ts';
-import { orderAtService, sendAndConfirm } from './order-requests.ts';
+import { type IsDone, orderAtService, sendAndConfirm } from './order-requests.ts';
 import { count, dropLink, failLine, type PushAttempt, setLink } from './push-attempt.ts';
 import type { OrderDeps } from './push-order.ts';
 import { type RequestLimits, refusalKind } from './service-health.ts';
@@ -91,13 +91,22 @@ async function createSubOrder(push: Push, line: Line): Promise<Sent> {
 
 async function changeSubOrder(push: Push, { patch, ...link }: SubOrderDiff['change'][number]): Promise<Sent> {
   const { deps, attempt, order } = push;
-  const before = attempt.links.get(link.lineCode)?.content;
+  const contentBefore = attempt.links.get(link.lineCode)?.content;
   const change = async (fields: SubOrderPatch): Promise<Sent> => {
-    // A field that the service does not show is taken for changed.
-    const isChanged = (theirs: readonly SubOrder[]) => {
+    const differing = (theirs: readonly SubOrder[]) => {
       const subOrder = theirs.find((one) => one.id === link.subOrderId);
-      const shown = subOrder && subOrderFields(link.content, subOrder, true);
-      return shown?.every(({ field, outcome }) => !(field in fields) || outcome !== 'different') === true;
+      const all = subOrder && subOrderFields(link.content, subOrder, true);
+      return all?.flatMap(({ field, outcome }) => (field in fields && outcome === 'different' ? [field] : []));
+    };
+    const before = differing(order.sub_orders);
+    const isEmptied = (field: string) => fields[field as keyof SubOrderPatch] === null;
+    // A field that the service does not show is taken for changed. Values that it keeps although they were sent empty are reported
+    // below, where another field shows that the change was carried out, or where the push before, whose lease has ended, sent them too.
+    const isChanged: IsDone = (theirs, isLastLook) => {
+      const left = differing(theirs);
+      if (left?.length === 0) return true;
+      if (!left?.every(isEmptied) || !isLastLook) return false;
+      return before?.some((field) => !isEmptied(field)) === true || attempt.leased.link.failures > 0;
     };
     const update = (limits: RequestLimits) => deps.api.subOrders.update(order.id, link.subOrderId, fields, limits);
     const outcome = await send(push, link, update, isChanged);
@@ -115,7 +124,7 @@ async function changeSubOrder(push: Push, { patch, ...link }: SubOrderDiff['chan
     notCleared = await fieldsNotCleared(push, link, cleared);
   }
   if (outcome !== 'done') return outcome;
-  setLink(attempt, { ...link, content: withFieldsOf(before, link.content, notCleared) });
+  setLink(attempt, { ...link, content: withFieldsOf(contentBefore, link.content, notCleared) });
   count(attempt, 'sub_orders_changed');
   return 'done';
 }
@@ -132,12 +141,11 @@ async function removeSubOrder(push: Push, surplus: { lineCode: string; subOrderI
   return 'done';
 }
 
-/** @param isDone whether these sub-orders of the order show that the request was carried out. */
 async function send(
   { deps, attempt, order }: Push,
   line: { lineCode: string; content?: unknown },
   request: (limits: RequestLimits) => Promise<void>,
-  isDone: (theirs: readonly SubOrder[]) => boolean,
+  isDone: IsDone,
 ): Promise<Sent | 'shown'> {
   deps.signal.throwIfAborted();
   try {

@@ -42,10 +42,12 @@ export async function sendWrite<T>(
 export const mayBeUnderWay = (error: unknown): error is UnknownOutcomeError =>
   error instanceof UnknownOutcomeError && error.status !== 500 && error.status !== 503;
 
+/** Whether these sub-orders show that a write was carried out. `isLastLook`: no other follows. */
+export type IsDone = (theirs: readonly SubOrder[], isLastLook: boolean) => boolean;
+
 /**
  * Sends a write about the order, and where its outcome is unknown looks whether the service shows that it was carried out.
  *
- * @param isDone whether these sub-orders show it.
  * @returns `shown`: carried out, although its response did not say so; `absent`: the same, and the service has no order of this id;
  *   `failed`: not carried out, or nobody knows.
  * @throws the client's errors.
@@ -55,7 +57,7 @@ export async function sendAndConfirm(
   leased: LeasedOrder,
   orderId: number,
   request: (limits: RequestLimits) => Promise<void>,
-  isDone: (theirs: readonly SubOrder[]) => boolean,
+  isDone: IsDone,
 ): Promise<'done' | 'shown' | 'absent' | { failed: string }> {
   const wasWriteUnderWay = leased.isWriteUnderWay;
   try {
@@ -74,20 +76,16 @@ export async function sendAndConfirm(
 const waitsBetweenLooks = [1, 2, 4, 8];
 
 /** Looks at the order for 15 times `settleMs`: the service may carry a write out seconds after its response was lost. */
-async function awaitShown(
-  deps: RequestDeps,
-  orderId: number,
-  isDone: (theirs: readonly SubOrder[]) => boolean,
-): Promise<'shown' | 'absent' | undefined> {
+async function awaitShown(deps: RequestDeps, orderId: number, isDone: IsDone): Promise<'shown' | 'absent' | undefined> {
   // A process that is stopped records nothing: the next one looks.
   deps.signal.throwIfAborted();
   if (!deps.requests.hasBudgetLeft()) return undefined;
-  for (const wait of waitsBetweenLooks) {
+  for (const [index, wait] of waitsBetweenLooks.entries()) {
     await deps.requests.wait(deps.settleMs * wait);
     const looked = await orderAtService(deps, orderId);
     if ('failed' in looked) return undefined;
     if (!looked.value) return 'absent';
-    if (isDone(looked.value.sub_orders)) return 'shown';
+    if (isDone(looked.value.sub_orders, index === waitsBetweenLooks.length - 1)) return 'shown';
   }
   return undefined;
 }

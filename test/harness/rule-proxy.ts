@@ -7,14 +7,14 @@ export type ProxiedRequest = { method: string; path: string; form: URLSearchPara
 /**
  * What happens to a request: `pass`, the service gets it; `lose`, the service carries it out and its response is lost;
  * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out, and the
- * response has this status and no body; `carriedOutAfter`, the response is 504, and the
+ * response has this status and no body; with `form`, of these fields; `carriedOutAfter`, the response is 504, and the
  * service carries the request out once the promise has resolved; `form`, the service gets these fields instead.
  */
 export type Fate =
   | 'pass'
   | 'lose'
   | { status: number; body?: string }
-  | { carriedOutWith: number }
+  | { carriedOutWith: number; form?: URLSearchParams }
   | { carriedOutAfter: Promise<unknown> }
   | { form: URLSearchParams };
 
@@ -40,7 +40,7 @@ export async function startRuleProxy(target: string) {
       return;
     }
     const type = incoming.headers['content-type'];
-    const form = typeof fate === 'object' && 'form' in fate ? fate.form.toString() : undefined;
+    const form = typeof fate === 'object' && 'form' in fate ? fate.form?.toString() : undefined;
     const address = form === undefined || body !== '' ? url : `${path}?${form}`;
     const response = await fetch(`${target}${address}`, {
       method,

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
 
@@ -72,6 +73,48 @@ test('a change or deletion that the service answers with 202 and carries out is 
   world.serviceRule(() => 'pass');
   await world.sync();
   expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
+});
+
+/** Accepts changes, and carries them out without the values that are empty. */
+const keepsEmptied = (world: OrderWorld) =>
+  world.serviceRule(({ method, form }) => {
+    const filled = new URLSearchParams([...form].filter(([, value]) => value !== ''));
+    return method === 'PUT' ? { carriedOutWith: 202, form: filled } : 'pass';
+  });
+const writesOf = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
+
+test('a field that the service accepts empty (202) and keeps is named once, in place of a failure in each run', async () => {
+  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  await world.shop(`insert into o (code) values ('alone'), ('with more');
+    insert into l (order_code, line_code, product_id, invoice) values ('alone', '1', 7, 'I1'), ('with more', '1', 7, 'I1')`);
+  await world.sync();
+  await world.shop(`update l set invoice = null, price = case when order_code = 'alone' then price else 77 end;
+    update o set updated_at = now()`);
+  keepsEmptied(world);
+  await world.sync();
+  const reasons = async () => (await world.openDeadLetters()).map(({ reason }) => reason);
+  const kept = expect.stringMatching(/the service keeps invoice of sub-order .*clear it there by hand/);
+  // The price shows that the one change was carried out. Of the other nothing shows it: the service may still be at it.
+  expect(await reasons()).toEqual([expect.stringContaining('got 202'), kept]);
+  await world.timePasses('1 minute');
+  await world.sync();
+  expect(await reasons()).toEqual([kept, kept]);
+  for (const time of ['10 minutes', '2 hours']) {
+    await world.timePasses(time);
+    keepsEmptied(world);
+    // As long as the dead letters are open, runs name them; they send nothing, and nothing fails anew.
+    const end = await runCli(['sync', 'orders', '--json'], world.environment);
+    expect(JSON.parse(end.stdout).counts).not.toHaveProperty('lines_failed');
+    expect(writesOf(world)).toEqual([]);
+  }
+  await world.timePasses('1 day');
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await reasons()).toEqual([]);
+  expect(await world.atService('select distinct invoice from reference_service.sub_orders')).toEqual([
+    { invoice: null },
+  ]);
 });
 
 test('a change or deletion is done with an empty response of status 200, 201 or 204', async () => {
