@@ -51,7 +51,8 @@ const refusing = (at: Date): Twist['change'] => {
   const local = new Date(at.getTime() + 9 * hour).toISOString().slice(0, 19).replace('T', ' ');
   return (answer, call) => {
     const [start, end] = [call.query.get('start_datetime') ?? '', call.query.get('end_datetime') ?? ''];
-    if (isList(call) && start <= local && local <= end) Object.assign(answer, { status: 403, body: { error: 'no' } });
+    if (isList(call) && start <= local && local <= end)
+      Object.assign(answer, { status: 403, body: { error: 'n\u0000o' } });
   };
 };
 

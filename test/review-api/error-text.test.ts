@@ -29,3 +29,9 @@ test('what a service says twice, as text and as a list, is told once', () => {
   const words = errorText(JSON.stringify({ error: errors.join('; '), errors, status: 422 }));
   expect(words).toBe(`error: ${errors.join('; ')}; status: 422`);
 });
+
+test('what no column of Postgres can hold, NUL and half a surrogate pair, is left out', () => {
+  expect(errorText('{"error":"bad\\u0000name \\ud83d"}')).toBe('error: bad name \ufffd');
+  expect(errorText('bad\u0000name')).toBe('bad name');
+  expect(errorText('😀'.repeat(400))?.isWellFormed()).toBe(true);
+});

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { coveredSpans, enterSpans } from '../../src/warehouse/export-windows.ts';
+import { coveredSpans, enterSpans, windowTotals } from '../../src/warehouse/export-windows.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import {
   closeGaps,
@@ -181,4 +181,22 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
   expect(await query(url, 'select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 3 }]);
   expect(await coveredSpans(warehouse.db, 'created')).toEqual(entry.spans);
   expect(await spans()).toEqual([]);
+});
+
+test('the figures of a reading count once, also where a dead letter divides what it proved', async () => {
+  const [first, second] = [
+    { start: 100, end: 150 },
+    { start: 160, end: 200 },
+  ];
+  const figures = { pages: 3, reviews: 250, requests: 4 };
+  await enterSpans(warehouse.db, {
+    runId: 'divided',
+    axis: 'created',
+    spans: [first, second],
+    ...figures,
+    startedAt: now,
+    absent: [],
+    late: undefined,
+  });
+  expect(await windowTotals(warehouse.db, 'divided')).toEqual({ windows: 2, reviews: 250, requests: 4 });
 });

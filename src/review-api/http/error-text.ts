@@ -14,7 +14,8 @@ const maxRead = 4_000;
 export function errorText(body: string, secrets: readonly (string | undefined)[] = []): string | undefined {
   const text = mask(plainText(body.slice(0, maxRead)), secrets);
   if (text === '') return undefined;
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
+  // The cut may leave half a surrogate pair, which jsonb refuses.
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
 function plainText(body: string): string {
@@ -30,7 +31,11 @@ function plainText(body: string): string {
   } catch {
     text = body.replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ');
   }
-  return text.replace(/\s+/g, ' ').trim();
+  // Postgres stores no NUL: a gap or a dead letter with such a reason could not be written.
+  return text
+    .toWellFormed()
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
 }
 
 /** The spec does not describe error bodies, so all strings and numbers are read, each with the name of its field. */
