@@ -2,14 +2,14 @@ import { ReviewSyncError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
 import { putDeadLetter, resolveKeylessDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { orderDeadLetter } from './prepare-order.ts';
+import { keylessDeadLetter } from './prepare-order.ts';
 
 /** `problem`: why it is unknown whether there are more, one sentence. */
 export type KeylessReport = { found: number; problem?: string };
 
 /**
- * Looks for orders without code or date, which no run reads, and keeps them as dead letters; closes the dead letters of
- * those that were corrected. Reads the whole of orders.sql in at most 30 s: for once a day.
+ * Looks for orders without a usable code or without date, which no run reads, and keeps them as dead letters; closes the dead
+ * letters of those that were corrected. Reads the whole of orders.sql in at most 30 s: for the first run and once a day.
  */
 export async function keepKeylessOrders({ shop, db }: { shop: Shop; db: Db }): Promise<KeylessReport> {
   const read = await shop.keylessOrders().catch((error: unknown) => {
@@ -22,8 +22,7 @@ export async function keepKeylessOrders({ shop, db }: { shop: Shop; db: Db }): P
       problem: 'It is unknown whether orders.sql has rows without code or date: looking took over 30 s',
     };
   }
-  const reason = 'code or date of the order is empty, expected a value';
-  const deadLetters = read.rows.map((row) => orderDeadLetter(row, reason));
+  const deadLetters = read.rows.map(keylessDeadLetter);
   for (const deadLetter of deadLetters) await putDeadLetter(db, deadLetter);
   if (!read.isComplete) {
     const problem = `orders.sql has more than ${read.rows.length} rows without code or date; only these were kept as dead letters`;

@@ -1,5 +1,5 @@
 import type { RawOrder } from '../shop/orders.ts';
-import { type Order, type RawRow, readOrder, readOrderLine } from '../shop/rows.ts';
+import { longestCode, type Order, type RawRow, readOrder, readOrderLine } from '../shop/rows.ts';
 import { keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Line } from './diff-sub-orders.ts';
 import { subOrderBody } from './order-body.ts';
@@ -45,8 +45,6 @@ export function prepareOrder(raw: RawOrder, products: ReadonlyMap<string, number
   return prepared;
 }
 
-/** Bytes of a code. Indexes of the warehouse hold two of them and no more than 2,704 bytes; real codes are far shorter. */
-const longestCode = 1000;
 const isTooLong = (code: string | null | undefined): boolean =>
   typeof code === 'string' && Buffer.byteLength(code) > longestCode;
 const tooLong = (column: string, code: string | null | undefined) =>
@@ -83,12 +81,18 @@ function inStableOrder(lines: readonly RawRow[]): RawRow[] {
     .map(({ line }) => line);
 }
 
-/** The dead letter of an order that cannot be read. */
+/** The dead letter of an order that cannot be read. One without a usable code is closed by the daily check alone, see keepKeylessOrders. */
 export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
-  // The hash of a code that is too long stands for it: the daily check of rows without a code must not close this dead letter.
-  const code = isTooLong(raw.code) ? keyOf(raw) : raw.code?.trim() ? raw.code : undefined;
+  const code = !isTooLong(raw.code) && raw.code?.trim() ? raw.code : undefined;
   return { kind: 'order', key: code ?? keyOf(raw), order_code: code, reason, payload: raw };
 }
+
+/** The dead letter of an order whose code is missing, blank or too long, or that has no date. */
+export const keylessDeadLetter = (raw: RawRow): NewDeadLetter =>
+  orderDeadLetter(
+    raw,
+    isTooLong(raw.code) ? tooLong('code', raw.code) : 'code or date of the order is empty, expected a value',
+  );
 
 export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;
 

@@ -14,6 +14,7 @@ import {
   readOrderWalk,
 } from '../warehouse/order-walks.ts';
 import type { PushPolicy } from './desired-order.ts';
+import { keepKeylessOrders } from './keyless-orders.ts';
 import { planRemovals, stepsOf } from './plan-steps.ts';
 import type { OrderStep } from './push-step.ts';
 import { instantOf, whereToStart } from './where-to-start.ts';
@@ -64,7 +65,8 @@ export type SyncState = {
 export type SyncBatch = { steps: OrderStep[]; state: SyncState };
 
 /**
- * The first batch of an incremental run. What a run reads, in this order:
+ * The first batch of an incremental run. A run from the beginning also names the orders that no run reads, see keepKeylessOrders.
+ * What a run reads, in this order:
  *
  * 1. Without a cursor, in a shop with a change feed: all orders, by code. A walk that was interrupted goes on where it stopped.
  * 2. Everything that changed since the cursor minus the lookback; without a cursor, from the beginning.
@@ -78,6 +80,7 @@ export async function planSyncOrders(deps: SyncDeps, options: SyncOptions): Prom
   const shopNow = await deps.shop.now();
   const cursor = await readCursor(deps.db, 'orders');
   const start = whereToStart(cursor, { shopNow, now }, options.lookbackMinutes);
+  if (start.at === '-infinity') await keepKeyless(deps);
   const walk = await walkToGoOn(deps, start, shopNow);
   // An interrupted walk has had batches before.
   const before: SyncState = { shopNow, readTo, batches: walk && walk.orders > 0 ? 0 : -1, read: 0, isHeld: false };
@@ -90,6 +93,15 @@ export async function planSyncOrders(deps: SyncDeps, options: SyncOptions): Prom
   const codes = (await ordersToRevisit(deps.db)).filter((code) => !isRead.has(code));
   const state = { ...batch.state, read: batch.state.read + codes.length };
   return { state, steps: [...batch.steps, ...stepsOf(codes, options, readTo)] };
+}
+
+/** A query that cannot be computed for all rows at once is left to the daily check, which says so. */
+async function keepKeyless(deps: SyncDeps): Promise<void> {
+  try {
+    await keepKeylessOrders(deps);
+  } catch (error) {
+    if (!(error instanceof ReviewSyncError && error.code === 'shop-query')) throw error;
+  }
 }
 
 /**

@@ -57,7 +57,7 @@ export type Shop = {
   /** The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes. */
   orders(codes: readonly string[]): Promise<RawOrder[]>;
   /**
-   * Rows whose code is null or blank, or whose date is null. Reads the whole of orders.sql: for once a day, not for each run.
+   * Rows whose code is null, blank or too long, or whose date is null. Reads the whole of orders.sql: not for each run.
    *
    * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
    */

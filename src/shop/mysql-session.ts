@@ -11,7 +11,7 @@ import {
   readValue,
   shownAs,
 } from './mysql-values.ts';
-import type { RawRow } from './rows.ts';
+import { longestCode, type RawRow } from './rows.ts';
 import type {
   ColumnType,
   ExplainedStatement,
@@ -200,13 +200,14 @@ export function mysqlSession(
 
     keylessRows: (orders, dates, columns, limit) => {
       const { type } = typeOf(orders, 'code');
+      const isTooLong = `length(convert(w.\`code\` using utf8mb4)) > ${longestCode}`;
       const without = dates.map(
         (name) => `w.\`${name}\` is null or w.\`${name}\` < ${leastDateOf(typeOf(orders, name))}`,
       );
       return run(
         orders,
         columns,
-        `from ${orders.body} w where ${[`not (${hasCode(type)})`, ...without].join(' or ')} limit ${limit}`,
+        `from ${orders.body} w where ${[`not (${hasCode(type)})`, isTooLong, ...without].join(' or ')} limit ${limit}`,
       );
     },
 

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.ts';
 import { dataFaultOf, isTimeout } from './postgres-fault.ts';
 import { fullScans } from './postgres-plan.ts';
-import type { RawRow } from './rows.ts';
+import { longestCode, type RawRow } from './rows.ts';
 import type { ColumnType, ExplainedStatement, OrderPosition, ShopQuery, ShopSession, WalkedKey } from './session.ts';
 import { timeoutError } from './shop-timeout.ts';
 
@@ -172,7 +172,8 @@ export function postgresSession(
       run(
         orders,
         `select ${columns.map((name) => shown(orders, name)).join(', ')} from ${orders.body} w
-         where ${["coalesce(btrim(w.code::text), '') = ''", ...dates.map((name) => `w.${name} is null`)].join(' or ')}
+         where coalesce(btrim(w.code::text), '') = '' or octet_length(w.code::text) > ${longestCode}
+           ${dates.map((name) => `or w.${name} is null`).join(' ')}
          limit ${limit}`,
       ),
 

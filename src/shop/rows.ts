@@ -1,5 +1,8 @@
 import { shownValue } from '../base/mask.ts';
 
+/** Bytes of a code. Indexes of the warehouse hold two of them and no more than 2,704 bytes; real codes are far shorter. */
+export const longestCode = 1000;
+
 /**
  * A row of a shop query: every value the database's own text, so that nothing is rounded; a date is an instant in ISO 8601
  * with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` where it is out of range.

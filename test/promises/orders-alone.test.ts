@@ -141,6 +141,23 @@ test('a dead letter closes when the value goes back, when the row is deleted and
   expect(await world.warehouse('select * from sync.waiting_lines')).toEqual([]);
 });
 
+test('the first run names orders that no run reads, those without code or date, and is not done', async () => {
+  const world = await orderWorld();
+  await world.shop(`alter table o alter updated_at drop not null;
+    insert into o (code, updated_at) values ('FINE', now()), ('UNDATED', null), ('', now())`);
+  const run = await runCli(['sync', 'orders'], world.environment);
+  expect(run).toMatchObject({ status: 1, stdout: expect.stringContaining('2 records could not be synced') });
+  expect(await world.openDeadLetters()).toMatchObject([
+    { key: 'UNDATED', reason: 'updated_at is null, expected a value' },
+    { reason: 'code or date of the order is empty, expected a value' },
+  ]);
+  await world.shop(`update o set updated_at = now(), code = case code when '' then 'NAMED' else code end`);
+  await world.sync();
+  const { shop, warehouse } = await world.openApp();
+  await keepKeylessOrders({ shop, db: warehouse.db });
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
 test('an order without a code is a dead letter of the daily check, for as long as the row is there', async () => {
   const world = await orderWorld();
   await world.shop(`insert into o (code) values ('FINE'), ('')`);
@@ -339,4 +356,17 @@ test('a code, a line code and a product code that no index holds are dead letter
     'line_code has 3200 bytes, expected at most 1000',
     'product_code has 3200 bytes, expected at most 1000',
   ]);
+  // They stay the same dead letters for as long as the rows are there, whatever reads them.
+  const { shop, warehouse } = await world.openApp();
+  const rescan = () => keepKeylessOrders({ shop, db: warehouse.db });
+  const letters = 'select id, resolved_at is null as open from sync.dead_letters order by id';
+  const before = await world.warehouse(letters);
+  await world.sync();
+  await rescan();
+  await world.sync();
+  expect(await world.warehouse(letters)).toEqual(before);
+  await world.shop(`update o set code = 'SHORT' where length(code) > 1000`);
+  await world.sync();
+  await rescan();
+  expect((await world.openDeadLetters()).map(({ kind }) => kind)).toEqual(['order_line', 'order_line']);
 });
