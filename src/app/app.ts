@@ -70,7 +70,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
   const [warehouse, queues] = await allOpened(opened, [openOwnWarehouse(config), openQueues(config.queueUrl)]);
-  const shop = openShop({ ...config.shop, connections: slicesAtATime + 1 });
+  const shop = openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal });
   opened.defer(() => shop.close());
   const api = openReviewApi({
     baseUrl: config.api.baseUrl,

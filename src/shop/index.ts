@@ -24,8 +24,14 @@ import type { ShopFacts, ShopQuery, ShopSession } from './session.ts';
 import type { SqlDialect } from './sql-text.ts';
 import { readTables, readValue, type ShopTables } from './tables.ts';
 
-/** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. */
-export type ShopOptions = { url: string; sqlDir: string; connections: number; timeZone?: string | undefined };
+/** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is being read, and all that would be read later. */
+export type ShopOptions = {
+  url: string;
+  sqlDir: string;
+  connections: number;
+  timeZone?: string | undefined;
+  signal?: AbortSignal | undefined;
+};
 
 export type Shop = {
   /** The SQL of the shop's database. */

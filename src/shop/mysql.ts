@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import mysql from 'mysql2/promise';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { readSession, readShopFacts } from './mysql-facts.ts';
@@ -27,8 +27,17 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
   // The statement in flight fails with the reason. Without a listener, Node ends the process.
   pool.pool.on('connection', (opened) => void opened.on('error', () => {}));
   const prepared = new WeakSet<object>();
+  const inUse = new Set<mysql.PoolConnection>();
+  options.signal?.addEventListener('abort', () => {
+    for (const client of inUse) {
+      // `destroy` of the client would leave its statement without an end.
+      (client.connection as unknown as { stream: Socket }).stream.destroy(new Error('the reading was stopped'));
+      void killConnection(client.threadId);
+    }
+  });
 
   async function inTransaction<T>(work: (run: RunStatement, describe: Describe) => Promise<T>): Promise<T> {
+    options.signal?.throwIfAborted();
     const client = await pool.getConnection().catch(async (error: unknown) => {
       const isMute = (error as { code?: string }).code === 'ETIMEDOUT' && (await acceptsConnections(connection));
       if (isMute) throw noGreeting();
@@ -57,7 +66,9 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
       }
     };
     const run: RunStatement = async (sql) => (await query(sql)).rows;
+    inUse.add(client);
     try {
+      options.signal?.throwIfAborted();
       if (!prepared.has(client.connection)) await prepareSession(run);
       prepared.add(client.connection);
       await run('start transaction with consistent snapshot, read only');
@@ -72,6 +83,7 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
       }
       throw isTimeout(error) ? timeoutError('the shop database', error) : error;
     } finally {
+      inUse.delete(client);
       if (isBroken) client.destroy();
       else client.release();
     }

@@ -24,8 +24,14 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
     types: { getTypeParser: () => (text: string) => text },
   });
   surviveLostConnections(pool, options.silenceMs ?? statementSeconds * 1500);
+  const inUse = new Set<pg.PoolClient>();
+  options.signal?.addEventListener('abort', () => {
+    // The server ends the statement once it notices, or by its own limit.
+    for (const client of inUse) (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+  });
 
   async function inTransaction<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    options.signal?.throwIfAborted();
     const client = await pool.connect().catch((cause) => {
       throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {
         cause,
@@ -38,7 +44,9 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
       isBroken = true;
     };
     client.on('error', onError);
+    inUse.add(client);
     try {
+      options.signal?.throwIfAborted();
       await beginBounded(client);
       const result = await work(client);
       await client.query('commit');
@@ -48,6 +56,7 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
       throw isTimeout(error) ? timeoutError('the shop database', error) : error;
     } finally {
       client.off('error', onError);
+      inUse.delete(client);
       client.release(isBroken);
     }
   }

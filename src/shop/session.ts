@@ -71,6 +71,8 @@ export type ShopDatabaseOptions = {
   connections: number;
   /** SHOP_TIME_ZONE, the zone of dates without zone. */
   timeZone: string | undefined;
+  /** Once it is aborted, statements that run fail, and nothing more is read. */
+  signal?: AbortSignal | undefined;
   /** How long the server may send nothing while a statement runs. Default: half as long again as a statement may take. */
   silenceMs?: number;
 };

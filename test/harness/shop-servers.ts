@@ -62,10 +62,11 @@ export async function openTables(
   { url }: ShopTables,
   queries: Readonly<Record<string, string>>,
   timeZone?: string,
+  signal?: AbortSignal,
 ): Promise<Shop> {
   const sqlDir = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
   for (const [name, text] of Object.entries(queries)) await writeFile(join(sqlDir, `${name}.sql`), text);
-  const shop = openShop({ url, sqlDir, connections: 2, timeZone });
+  const shop = openShop({ url, sqlDir, connections: 2, timeZone, signal });
   onTestFinished(async () => {
     await shop.close();
     await rm(sqlDir, { recursive: true });

@@ -158,6 +158,13 @@ export const mutations: readonly Mutation[] = [
     tests: [`${orders('removals')} > a push that began before its order was held back`],
   },
   {
+    name: 'a worker that is stopped waits for the shop',
+    file: 'src/app/app.ts',
+    find: 'slicesAtATime + 1, signal: abort.signal }',
+    replace: 'slicesAtATime + 1 }',
+    tests: ['test/promises/stays-up.test.ts > a worker that is stopped while the shop takes long'],
+  },
+  {
     name: 'a refused push undoes what was held back meanwhile',
     file: 'sql/warehouse/statements/record_orders.sql',
     find: 'coalesce(g.removals_wanted, l.removals_held::integer * l.removals_wanted)',

@@ -25,11 +25,11 @@ describe.each(shopServers)('$name', (server) => {
     return database;
   }
 
-  /** Cancels the statement that sleeps, or ends its connection, once it runs. */
-  async function interrupt(database: ShopTables, what: 'statement' | 'connection'): Promise<void> {
+  /** Cancels the statement that sleeps, or ends its connection, once it runs; `nothing` waits for it. */
+  async function interrupt(database: ShopTables, what: 'statement' | 'connection' | 'nothing'): Promise<void> {
     await until(async () => {
       if (isPostgres) {
-        const verb = what === 'statement' ? 'pg_cancel_backend' : 'pg_terminate_backend';
+        const verb = { statement: 'pg_cancel_backend', connection: 'pg_terminate_backend', nothing: '' }[what];
         const rows = await database.run(
           `select ${verb}(pid) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
         );
@@ -40,7 +40,7 @@ describe.each(shopServers)('$name', (server) => {
       )) as { id?: string; ID?: string }[];
       const id = rows[0]?.id ?? rows[0]?.ID;
       if (id === undefined) return false;
-      await database.run(what === 'statement' ? `kill query ${id}` : `kill ${id}`);
+      if (what !== 'nothing') await database.run(what === 'statement' ? `kill query ${id}` : `kill ${id}`);
       return true;
     });
   }
@@ -66,6 +66,18 @@ describe.each(shopServers)('$name', (server) => {
       hint: expect.stringContaining('doctor'),
     });
     expect(await shop.orders(['B'])).toEqual([]);
+  });
+
+  test('a reading that is stopped ends at once, and nothing more is read', async () => {
+    const database = await tables();
+    const abort = new AbortController();
+    const all = { ...queries, orders: `${queries.orders} where code <> 'A' or ${sleeping}` };
+    const shop = await openTables(database, all, 'UTC', abort.signal);
+    const reading = failureOf(shop.orders(['A']));
+    await interrupt(database, 'nothing');
+    abort.abort(new Error('stopped'));
+    expect(await reading).toBeInstanceOf(Error);
+    await expect(shop.now()).rejects.toThrow('stopped');
   });
 
   test('a connection that breaks while a query runs is an error, and the next reading has a new one', async () => {
