@@ -30,6 +30,8 @@ async function readToEnd(reading: Reading, first: Todo['first']): Promise<boolea
   let from = reading.span.start;
   /** Whether the list of the span holds nothing but what was shown: what follows the span begins with its last second. */
   let isWhole = true;
+  /** Whether a second that fills a page follows the span. */
+  let isCrowdBehind = false;
   if (first) {
     const { page, fullPage } = first;
     reading.fullPage = fullPage;
@@ -60,6 +62,7 @@ async function readToEnd(reading: Reading, first: Todo['first']): Promise<boolea
         // Dates that were not asked for would fill each second in turn.
         if (reading.outOfRange !== undefined) return false;
         isWhole = false;
+        isCrowdBehind = true;
         reading.handOver([{ span: { start: from, end: outcome.end }, how: 'pages' }]);
         if (outcome.end < end) reading.handOver([{ span: { start: outcome.end, end }, how: 'walk' }]);
         break;
@@ -81,7 +84,26 @@ async function readToEnd(reading: Reading, first: Todo['first']): Promise<boolea
       reading.handOver([{ span: { start: from, end: reading.span.end }, how: 'walk' }]);
     }
   }
+  if (isCrowdBehind && reading.span.end > reading.span.start + 1) return endsBeforeCrowd(reading);
   return (await takeLast(reading, reading.span.end, isWhole)).isProven;
+}
+
+/**
+ * Whether the list of a span that a crowded second follows holds nothing but what was seen. A page full of that second is in
+ * order in any list, so it does not prove that nothing older lies behind it. The list is requested up to the second before,
+ * which leaves the crowded second out.
+ */
+async function endsBeforeCrowd(reading: Reading): Promise<boolean> {
+  const { deps, axis, seen, fullPage } = reading;
+  const { start, end } = reading.span;
+  const query: PageQuery = { axis, span: { start, end: end - 1 } };
+  const isCounted = (second: Second | undefined) => second === undefined || second < end;
+  const count = [...seen.values()].filter(isCounted).length;
+  const last = count === 0 ? { number: 1, size: fullPage } : pageAround(count, fullPage, limitsOf(deps).pages);
+  const page = last && (await pageBehind(deps, query, last.number, last.size));
+  if (!page || page.outOfRange !== undefined) return false;
+  if (page.ids.length > 0) await reading.take(page);
+  return endsOn(page, last, { count: [...seen.values()].filter(isCounted).length, isCounted });
 }
 
 /**
