@@ -1,4 +1,4 @@
-import { offsetOf } from '../base/time/span.ts';
+import { offsetSecondsOf } from '../base/time/span.ts';
 
 /**
  * Dates without zone. A local date is text such as `2026-11-01T01:30:00.000004`; an instant is the same with a `Z`, in
@@ -13,16 +13,16 @@ export function instantOfLocal(local: string, zone: string): string {
   const [seconds, fraction] = split(local);
   if (Number.isNaN(seconds)) return local;
   const day = 86_400;
-  const before = offsetSeconds(seconds - day, zone);
-  const after = offsetSeconds(seconds + day, zone);
-  const isRight = (offset: number) => offsetSeconds(seconds - offset, zone) === offset;
+  const before = offsetSecondsOf(seconds - day, zone);
+  const after = offsetSecondsOf(seconds + day, zone);
+  const isRight = (offset: number) => offsetSecondsOf(seconds - offset, zone) === offset;
   return written(seconds - (!isRight(before) && isRight(after) ? after : before), `${fraction}Z`);
 }
 
 /** The local date of an instant in the zone. Text that is not a date, such as `-infinity`, comes back unchanged. */
 export function localOfInstant(instant: string, zone: string): string {
   const [seconds, fraction] = split(instant);
-  return Number.isNaN(seconds) ? instant : written(seconds + offsetSeconds(seconds, zone), fraction);
+  return Number.isNaN(seconds) ? instant : written(seconds + offsetSecondsOf(seconds, zone), fraction);
 }
 
 /**
@@ -32,9 +32,9 @@ export function localOfInstant(instant: string, zone: string): string {
 export function earliestLocalFrom(instant: string, zone: string): string {
   const [seconds, fraction] = split(instant);
   if (Number.isNaN(seconds)) return instant;
-  const now = offsetSeconds(seconds, zone);
+  const now = offsetSecondsOf(seconds, zone);
   const threeHours = 10_800;
-  const drop = now - offsetSeconds(seconds + threeHours, zone);
+  const drop = now - offsetSecondsOf(seconds + threeHours, zone);
   if (drop <= 0) return written(seconds + now, fraction);
   const change = changeBetween(seconds, seconds + threeHours, zone);
   return seconds + drop <= change ? written(seconds + now, fraction) : written(change + now - drop, '.000000');
@@ -42,11 +42,11 @@ export function earliestLocalFrom(instant: string, zone: string): string {
 
 /** The first second at which the offset differs from the one at `from`. */
 function changeBetween(from: number, to: number, zone: string): number {
-  const first = offsetSeconds(from, zone);
+  const first = offsetSecondsOf(from, zone);
   let [same, changed] = [from, to];
   while (changed - same > 1) {
     const middle = Math.floor((same + changed) / 2);
-    if (offsetSeconds(middle, zone) === first) same = middle;
+    if (offsetSecondsOf(middle, zone) === first) same = middle;
     else changed = middle;
   }
   return changed;
@@ -61,8 +61,3 @@ function split(text: string): [seconds: number, fraction: string] {
 
 const written = (seconds: number, fraction: string) =>
   `${new Date(seconds * 1000).toISOString().slice(0, 19)}${fraction}`;
-
-function offsetSeconds(at: number, zone: string): number {
-  const [, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)$/.exec(offsetOf(at, zone)) ?? [];
-  return (sign === '-' ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60);
-}

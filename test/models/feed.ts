@@ -5,11 +5,12 @@
  * The world: two clocks of a few ticks (the warehouse's and the shop's), two orders, a change feed of `(code, changed_at)`, the
  * service, the cursor, and two workers. A run reads one order a batch:
  *
- *     idle ─ plan ─▶ batch ─ push ─▶ save the cursor, plan the next batch ─▶ … ─▶ conclude ─▶ idle
+ *     idle ─ plan ─▶ batch ─ push ─▶ save the cursor ─▶ plan the next batch ─▶ … ─▶ conclude ─▶ idle
  *
- * The first run of a shop walks over all orders by code. How one order is pushed, by whom and how often, is the model of orders.ts:
- * here a push reads the order and records it in one action. Where a run starts is decided by the real `whereToStart`; a tick is a
- * minute.
+ * Each of these commits by itself, and a page that is not full is the last of its kind. The first run of a shop walks over all orders
+ * by code. How one order is pushed, by whom and how often, is the model of orders.ts: here a push reads the order and records it in
+ * one action. Where a run starts is decided by the real `whereToStart`; a tick is a minute. Of a recording (feed-trace.ts), a tick
+ * is a millisecond, and orders and batches are those of the recorded world.
  *
  * What the model assumes, because the code cannot enforce it:
  *
@@ -61,17 +62,40 @@ export type FeedScenario = {
   failing?: Which;
   /** At most so many runs at once; 2 without it. */
   workers?: 1;
+  /** The world of a recording. */
+  traced?: TracedFeed;
 };
 
-type Which = 0 | 1;
-type RunName = 'A' | 'B';
-type Position = { at: number; code: string };
-type Cursor = Position & { readTo: number | null };
+/** `shop`: the orders after each change. `clocks`: those of the moments at which runs were planned. */
+export type TracedFeed = {
+  codes: readonly string[];
+  begin: Pick<FeedState, 'orders' | 'places' | 'cursor' | 'walk'>;
+  shop: readonly (readonly Order[])[];
+  clocks: readonly Clock[];
+  lookbackMinutes: number;
+  batchSize: number;
+};
+
+/** What a recording shows of an action; the state after it says the rest. */
+export type FeedEvent =
+  | { kind: 'shop' | 'cursor' | 'walk' }
+  | { kind: 'push'; of: Which }
+  /** `isFirst`: the run begins with this batch. */
+  | { kind: 'plan'; run: RunName; isFirst: boolean }
+  | { kind: 'failed'; run: RunName }
+  | { kind: 'end'; run: RunName; isDone: boolean };
+
+/** An order, by its number in the order of codes. */
+type Which = number;
+export type RunName = 'A' | 'B';
+export type Clock = { now: number; shopNow: number };
+export type Position = { at: number; code: string };
+export type Cursor = Position & { readTo: number | null };
 /** `pending`: the date of a change that is not committed yet. `isHidden`: its last change has no date, or committed too late. */
-type Order = { version: number; date: number; pending: number | null; isHidden: boolean; isGone: boolean };
+export type Order = { version: number; date: number; pending: number | null; isHidden: boolean; isGone: boolean };
 /** What the service has, and the fingerprint that the warehouse knows; null: none. */
-type Place = { service: number | null; pushed: number | null };
-type Run = {
+export type Place = { service: number | null; pushed: number | null };
+export type Run = {
   kind: 'sync' | 'rescan';
   shopNow: number;
   readTo: number;
@@ -79,88 +103,113 @@ type Run = {
   batch: readonly Which[];
   next: Position | null;
   upTo: Position | null;
-  /** How many orders the walk has passed with this batch, and when it began; null: no walk. */
-  walk: { passed: number; beganAt: number } | null;
+  /** How many orders the walk has passed with this batch, when it began, and whether it is the last batch; null: no walk. */
+  walk: { passed: number; beganAt: number; isOver: boolean } | null;
   hasFailed: boolean;
   /** What the shop had when the run was planned. For the invariant only. */
-  saw: readonly [number, number];
+  saw: readonly number[];
 };
 
 export type FeedState = {
   now: number;
   /** How far the shop's clock is behind the warehouse's. */
   behind: number;
-  orders: readonly [Order, Order];
-  places: readonly [Place, Place];
+  orders: readonly Order[];
+  places: readonly Place[];
   cursor: Cursor | null;
   /** sync.order_walk: where the first run stands. */
   walk: { beganAt: number; passed: number } | null;
   runs: { A: Run | null; B: Run | null };
+  /** Of a recording: changes of the shop that are still to come. */
   changesLeft: number;
   faultsLeft: number;
   /** A run ended done and had not pushed what the shop had when it was planned. */
   isWrong: boolean;
 };
 
-const lookback = 1;
-const codes = ['a', 'b'] as const;
-const both = [0, 1] as const;
 const names = ['A', 'B'] as const;
 const start: Position = { at: Number.NEGATIVE_INFINITY, code: '' };
 const isAfter = (one: Position, other: Position): boolean =>
   one.at > other.at || (one.at === other.at && one.code > other.code);
 
-const textOf = (tick: number): string => new Date(tick * 60_000).toISOString();
-const tickOf = (text: string): number => (text === '-infinity' ? start.at : Date.parse(text) / 60_000);
-
-export function feedModel(scenario: FeedScenario, changed: Partial<FeedDesign> = {}): Model<FeedState> {
+export function feedModel(scenario: FeedScenario, changed: Partial<FeedDesign> = {}): Model<FeedState, FeedEvent> {
   const design: FeedDesign = { ...feedDesign, ...changed };
+  const { traced } = scenario;
+  const { codes, batchSize, lookbackMinutes } = traced ?? { codes: ['a', 'b'], batchSize: 1, lookbackMinutes: 1 };
+  const tickMs = traced ? 1 : 60_000;
+  const lookback = (lookbackMinutes * 60_000) / tickMs;
+  const textOf = (tick: number): string => new Date(Math.floor(tick * tickMs)).toISOString();
+  const tickOf = (text: string): number => (text === '-infinity' ? start.at : Date.parse(text) / tickMs);
+  const all = codes.map((_, of) => of);
+  const codeOf = (of: Which): string => codes[of] ?? '';
   const begin = 2;
   const order: Order = { version: 0, date: 0, pending: null, isHidden: false, isGone: false };
   const place: Place = scenario.isFirst ? { service: null, pushed: null } : { service: 0, pushed: 0 };
   const initial: FeedState = {
     now: begin,
     behind: 0,
-    orders: [order, order],
-    places: [place, place],
+    orders: all.map(() => order),
+    places: all.map(() => place),
     cursor: scenario.isFirst ? null : { at: 0, code: 'b', readTo: begin },
     walk: null,
     runs: { A: null, B: null },
-    changesLeft: scenario.changes,
+    changesLeft: traced ? traced.shop.length : scenario.changes,
     faultsLeft: scenario.faultsAtMost ?? 0,
     isWrong: false,
+    ...traced?.begin,
   };
   const may = (fault: FeedFault) => scenario.faults?.includes(fault) ?? false;
 
-  function next(state: FeedState): Step<FeedState>[] {
-    const steps: Step<FeedState>[] = [];
-    const add: Add = (action, change) => steps.push({ action, state: { ...state, ...change } });
-    const outside: Add = (action, change) => steps.push({ action, state: { ...state, ...change }, isFault: true });
-    const fault: Add = (action, change) => {
-      if (state.faultsLeft > 0) outside(action, { ...change, faultsLeft: state.faultsLeft - 1 });
+  const orderOf = ({ orders }: Pick<FeedState, 'orders'>, of: Which): Order => orders[of] ?? order;
+  const placeOf = ({ places }: Pick<FeedState, 'places'>, of: Which): Place => places[of] ?? place;
+  const positionOf = (state: Pick<FeedState, 'orders'>, of: Which): Position => ({
+    at: orderOf(state, of).date,
+    code: codeOf(of),
+  });
+
+  function next(state: FeedState): Step<FeedState, FeedEvent>[] {
+    const steps: Step<FeedState, FeedEvent>[] = [];
+    const add: Add = (action, change, observed) =>
+      steps.push({ action, state: { ...state, ...change }, ...(observed && { observed }) });
+    const outside: Add = (action, change, observed) =>
+      steps.push({ action, state: { ...state, ...change }, isFault: true, ...(observed && { observed }) });
+    const fault: Add = (action, change, observed) => {
+      if (state.faultsLeft > 0) outside(action, { ...change, faultsLeft: state.faultsLeft - 1 }, observed);
     };
-    const isLate = state.orders.some(
-      ({ pending }) => pending !== null && pending + lookback <= state.now - state.behind,
-    );
-    if (state.now < begin + scenario.ticks && !isLate) outside('a minute passes', { now: state.now + 1 });
-    if (may('clock') && state.behind === 0 && state.orders.every(({ pending }) => pending === null))
-      fault('the clock of the shop is set back by 3 minutes', { behind: 3 });
-    for (const of of both) shopSteps(state, of, { add, outside, fault });
+    if (traced) tracedSteps(state, traced, add);
+    else {
+      const isLate = state.orders.some(
+        ({ pending }) => pending !== null && pending + lookback <= state.now - state.behind,
+      );
+      if (state.now < begin + scenario.ticks && !isLate) outside('a minute passes', { now: state.now + 1 });
+      if (may('clock') && state.behind === 0 && state.orders.every(({ pending }) => pending === null))
+        fault('the clock of the shop is set back by 3 minutes', { behind: 3 });
+      for (const of of all) shopSteps(state, of, { add, outside, fault });
+    }
     for (const name of scenario.workers === 1 ? names.slice(0, 1) : names) {
       const run = state.runs[name];
-      if (run === null) planSteps(state, name, add);
-      else runSteps(state, name, run, add, fault);
+      if (run !== null) runSteps(state, name, run, add, fault);
+      else for (const clock of clocksOf(state)) planSteps(state, name, clock, add);
     }
     return steps;
   }
 
-  type Add = (action: string, change: Partial<FeedState>) => void;
+  type Add = (action: string, change: Partial<FeedState>, observed?: FeedEvent) => void;
+
+  /** What else happens in a recorded world. */
+  function tracedSteps(state: FeedState, { shop }: TracedFeed, add: Add): void {
+    const orders = shop.at(-state.changesLeft);
+    if (state.changesLeft > 0 && orders)
+      add('the shop changes', { orders, changesLeft: state.changesLeft - 1 }, { kind: 'shop' });
+  }
+
+  const clocksOf = ({ now, behind }: FeedState): readonly Clock[] => traced?.clocks ?? [{ now, shopNow: now - behind }];
 
   function shopSteps(state: FeedState, of: Which, { add, outside, fault }: Record<'add' | 'outside' | 'fault', Add>) {
-    const order = state.orders[of];
+    const order = orderOf(state, of);
     const { pending, isGone } = order;
     const shopNow = state.now - state.behind;
-    const name = `order ${codes[of]}`;
+    const name = `order ${codeOf(of)}`;
     const change = (after: Partial<Order>) => ({ orders: withOne(state.orders, of, { ...order, ...after }) });
     const changedOrder = (after: Partial<Order>) => ({
       ...change({ version: order.version + 1, isHidden: false, ...after }),
@@ -186,125 +235,143 @@ export function feedModel(scenario: FeedScenario, changed: Partial<FeedDesign> =
     }
   }
 
-  function planSteps(state: FeedState, name: RunName, add: Add): void {
-    const shopNow = state.now - state.behind;
-    const saw = [state.orders[0].version, state.orders[1].version] as const;
-    const none = { shopNow, readTo: state.now, next: null, upTo: null, walk: null, hasFailed: false, saw };
+  function planSteps(state: FeedState, name: RunName, clock: Clock, add: Add): void {
+    const { now: readTo, shopNow } = clock;
+    const saw = state.orders.map(({ version }) => version);
+    const none = { shopNow, readTo, next: null, upTo: null, walk: null, hasFailed: false, saw };
     if (scenario.kinds.includes('rescan') && state.cursor !== null)
-      add(`${name} begins a rescan`, withRun(state, name, { ...none, kind: 'rescan', batch: both }));
+      add(`${name} begins a rescan`, withRun(state, name, { ...none, kind: 'rescan', batch: all }));
     if (!scenario.kinds.includes('sync')) return;
     const run: Run = { ...none, kind: 'sync', batch: [] };
-    const first = startOf(state);
-    if (state.walk === null && first.at !== start.at) {
-      const planned = changesFrom(state, run, first);
-      add(`${name} plans a run from ${first.at}`, withRun(state, name, planned));
-      return;
-    }
-    const walk = state.walk ?? { beganAt: shopNow, passed: 0 };
-    const planned = walkFrom(run, walk);
-    add(`${name} plans a walk from order ${walk.passed}`, { ...withRun(state, name, planned), walk });
+    const observed = { kind: 'plan', run: name, isFirst: true } as const;
+    const { walk } = state;
+    const first = startOf(state.cursor, clock);
+    if (walk !== null)
+      add(`${name} plans a walk from order ${walk.passed}`, withRun(state, name, walkFrom(run, walk)), observed);
+    else if (first.at === start.at)
+      add(`${name} begins a walk`, { walk: { beganAt: shopNow, passed: 0 } }, { kind: 'walk' });
+    else add(`${name} plans a run from ${first.at}`, withRun(state, name, changesFrom(state, run, first)), observed);
   }
 
-  function startOf({ cursor, now, behind }: FeedState): Position {
+  function startOf(cursor: Cursor | null, { now, shopNow }: Clock): Position {
     if (cursor === null) return start;
-    const minutes = design.readsLookback ? lookback : 0;
-    if (!design.distrustsCursorOfFuture) return { at: cursor.at - minutes, code: '' };
+    const minutes = design.readsLookback ? lookbackMinutes : 0;
+    if (!design.distrustsCursorOfFuture) return { at: cursor.at - (minutes * 60_000) / tickMs, code: '' };
     const known = { at: textOf(cursor.at), ...(cursor.readTo !== null && { readTo: textOf(cursor.readTo) }) };
-    const clocks = { shopNow: textOf(now - behind), now: new Date(now * 60_000) };
-    const { at } = whereToStart(known, clocks, minutes);
+    const { at } = whereToStart(known, { shopNow: textOf(shopNow), now: new Date(now * tickMs) }, minutes);
     return { at: tickOf(at), code: '' };
   }
 
-  /** A batch of the feed: the next order behind the position. */
-  function changesFrom({ orders }: FeedState, run: Run, after: Position): Run {
-    const rows = both
-      .filter((of) => !orders[of].isGone && isAfter({ at: orders[of].date, code: codes[of] }, after))
-      .sort((a, b) => (isAfter(positionOf(orders, a), positionOf(orders, b)) ? 1 : -1));
-    const [of] = rows;
-    if (of === undefined) return { ...run, batch: [], next: null };
-    const found = positionOf(orders, of);
+  /** A batch of the feed: the next orders behind the position. */
+  function changesFrom(state: FeedState, run: Run, after: Position): Run {
+    const batch = all
+      .filter((of) => !orderOf(state, of).isGone && isAfter(positionOf(state, of), after))
+      .sort((a, b) => (isAfter(positionOf(state, a), positionOf(state, b)) ? 1 : -1))
+      .slice(0, batchSize);
+    const last = batch.at(-1);
+    if (last === undefined) return { ...run, batch, next: null, upTo: null, walk: null };
+    const found = positionOf(state, last);
     const position = design.positionHasCode ? found : { ...found, code: '~' };
-    const upTo = found.at > run.shopNow ? { at: run.shopNow, code: '' } : position;
-    return { ...run, batch: [of], next: position, upTo };
+    const isAhead = Math.floor(found.at) > Math.floor(run.shopNow);
+    const upTo = isAhead ? { at: run.shopNow, code: '' } : position;
+    return { ...run, batch, next: batch.length < batchSize ? null : position, upTo, walk: null };
   }
 
   /** A batch of the walk by code. */
-  const walkFrom = (run: Run, { passed, beganAt }: { passed: number; beganAt: number }): Run => ({
-    ...run,
-    batch: both.slice(passed, passed + 1),
-    walk: { beganAt, passed: Math.min(passed + 1, both.length) },
-  });
+  function walkFrom(run: Run, { passed, beganAt }: { passed: number; beganAt: number }): Run {
+    const batch = all.slice(passed, passed + batchSize);
+    return { ...run, batch, walk: { beganAt, passed: passed + batch.length, isOver: batch.length < batchSize } };
+  }
 
   function runSteps(state: FeedState, name: RunName, run: Run, add: Add, fault: Add): void {
     if (may('lost run')) fault(`the run of ${name} is lost`, withRun(state, name, null));
-    const [of, ...batch] = run.batch;
-    if (of !== undefined) {
-      const failed = withRun(state, name, { ...run, batch, hasFailed: true });
-      const action = `${name} cannot push order ${codes[of]}`;
+    if (run.batch.length > 0) pushSteps(state, name, run, add, fault);
+    else if (run.kind === 'rescan') add(`${name} ends its rescan`, withRun(state, name, null));
+    else endSteps(state, name, run, add);
+  }
+
+  function pushSteps(state: FeedState, name: RunName, run: Run, add: Add, fault: Add): void {
+    // The orders of a batch are pushed side by side.
+    for (const of of run.kind === 'sync' ? run.batch : run.batch.slice(0, 1)) {
+      const batch = run.batch.filter((other) => other !== of);
       if (scenario.failing === of) {
-        add(action, failed);
-        return;
+        const hasFailed = withRun(state, name, { ...run, batch, hasFailed: true });
+        add(`${name} cannot push order ${codeOf(of)}`, hasFailed);
+        continue;
       }
-      const done = { ...withRun(state, name, { ...run, batch }), places: pushed(state, of, run) };
-      add(`${name} pushes order ${codes[of]} as it is`, done);
-      if (may('failed step') && run.kind === 'sync') fault(action, failed);
-      return;
+      const places = pushed(state, of, run);
+      const after = { ...withRun(state, name, { ...run, batch }), places };
+      const action = `${name} pushes order ${codeOf(of)} as it is`;
+      if (traced || places !== state.places) add(action, after, { kind: 'push', of });
+      if (places === state.places) add(`${name} leaves order ${codeOf(of)} as it is`, after);
     }
-    if (run.kind === 'rescan') {
-      add(`${name} ends its rescan`, withRun(state, name, null));
-      return;
-    }
+    if (scenario.failing !== undefined) return;
+    const failed = withRun(state, name, { ...run, batch: [], hasFailed: true });
+    if (may('failed step') && run.kind === 'sync')
+      fault(`the step of ${name} fails`, failed, { kind: 'failed', run: name });
+  }
+
+  /** The batch has ended: save the cursor, plan the next batch; after the last one, note until when the run has read, and end. */
+  function endSteps(state: FeedState, name: RunName, run: Run, add: Add): void {
     const isHeld = run.hasFailed && design.failureHoldsCursor;
-    const saved = isHeld ? {} : savedAfter(state, run);
-    const after = { ...state, ...saved };
-    const isGivenUp = run.hasFailed && !design.failureDelaysNothingElse;
-    const planned = isGivenUp ? null : nextBatch(after, run);
-    if (planned !== null) {
-      const early = design.savesAfterPush || isHeld ? {} : savedAfter(after, planned);
-      add(`${name} saves the cursor and goes on`, { ...saved, ...early, ...withRun(state, name, planned) });
+    const end = (isDone: boolean) => ({ kind: 'end', run: name, isDone }) as const;
+    // Where no step of a batch succeeded, a system is down.
+    if (run.hasFailed) add(`${name} ends incomplete, and reads no further`, withRun(state, name, null), end(false));
+    const saved = isHeld ? undefined : savedAfter(state, run);
+    if (saved) {
+      add(`${name} saves how far it has come`, saved, { kind: 'cursor' in saved ? 'cursor' : 'walk' });
       return;
     }
-    const isBehind = both.some((one) => {
-      const { version, isHidden, isGone } = state.orders[one];
-      const isSame = version === run.saw[one];
-      return !isHidden && !isGone && isSame && state.places[one].service !== version;
-    });
+    const isGivenUp = run.hasFailed && !design.failureDelaysNothingElse;
+    const planned = isGivenUp ? null : nextBatch(state, run);
+    if (planned !== null) {
+      const early = design.savesAfterPush || isHeld ? {} : savedAfter(state, planned);
+      const observed = { kind: 'plan', run: name, isFirst: false } as const;
+      add(`${name} plans the next batch`, { ...early, ...withRun(state, name, planned) }, observed);
+      return;
+    }
     const readTo = design.readToIsPlanned ? run.readTo : state.now;
-    const cursor =
-      after.cursor && !isHeld ? { ...after.cursor, readTo: Math.max(after.cursor.readTo ?? 0, readTo) } : after.cursor;
-    const isDone = !run.hasFailed;
-    add(`${name} ends ${isDone ? 'done' : 'incomplete'}`, {
-      ...saved,
-      cursor,
-      ...withRun(state, name, null),
-      isWrong: state.isWrong || (isDone && isBehind),
+    const { cursor } = state;
+    if (cursor && !isHeld && (cursor.readTo ?? start.at) < readTo) {
+      add(`${name} notes until when it has read`, { cursor: { ...cursor, readTo } }, { kind: 'cursor' });
+      return;
+    }
+    const isBehind = all.some((one) => {
+      const { version, isHidden, isGone } = orderOf(state, one);
+      const isSame = version === run.saw[one];
+      return !isHidden && !isGone && isSame && placeOf(state, one).service !== version;
     });
+    const isDone = !run.hasFailed;
+    const isWrong = state.isWrong || (isDone && isBehind);
+    add(`${name} ends ${isDone ? 'done' : 'incomplete'}`, { ...withRun(state, name, null), isWrong }, end(isDone));
   }
 
   function nextBatch(state: FeedState, run: Run): Run | null {
-    const { walk } = run;
-    if (walk !== null && walk.passed < both.length) return walkFrom(run, walk);
-    if (walk !== null && (run.hasFailed || !design.readsChangesOfWalk)) return null;
-    // During a walk orders changed behind it.
-    const after = walk === null ? run.next : { at: walk.beganAt - (design.readsLookback ? lookback : 0), code: '' };
-    if (after === null) return null;
-    const planned = changesFrom(state, { ...run, walk: null }, after);
-    return planned.batch.length === 0 ? null : planned;
+    const { walk, next } = run;
+    if (walk === null) return next && changesFrom(state, run, next);
+    if (!walk.isOver) return walkFrom(run, walk);
+    // A walk of one batch saw one moment. During a longer one orders changed behind it.
+    if (run.hasFailed || !design.readsChangesOfWalk || all.length < batchSize) return null;
+    return changesFrom(state, run, { at: Math.floor(walk.beganAt) - (design.readsLookback ? lookback : 0), code: '' });
   }
 
-  /** As `save` in sync-orders.ts. */
-  function savedAfter({ cursor, walk, now, behind }: FeedState, run: Run): Partial<FeedState> {
-    if (run.walk === null) return run.upTo ? { cursor: advanced(cursor, run.upTo) } : {};
-    if (walk === null) return {};
-    if (run.walk.passed < both.length) return { walk: { ...walk, passed: Math.max(walk.passed, run.walk.passed) } };
-    const at = design.walkEndsWhereItBegan ? walk.beganAt : now - behind;
-    return { cursor: advanced(cursor, { at, code: '' }), walk: null };
+  /** The next commit of `save` in sync-orders.ts; undefined where nothing is left to save. */
+  function savedAfter({ cursor, walk, now, behind }: FeedState, run: Run): Partial<FeedState> | undefined {
+    if (run.walk === null) return run.upTo ? moved(cursor, run.upTo) : undefined;
+    const isSame = walk !== null && walk.beganAt === run.walk.beganAt;
+    if (!run.walk.isOver) {
+      const { passed } = run.walk;
+      return isSame && walk.passed < passed ? { walk: { ...walk, passed } } : undefined;
+    }
+    const at = design.walkEndsWhereItBegan ? run.walk.beganAt : now - behind;
+    return moved(cursor, { at, code: '' }) ?? (isSame ? { walk: null } : undefined);
   }
 
   /** Reads the order and pushes it, unless it was pushed as it is. A rescan deletes at the service what is gone. */
-  function pushed({ orders, places }: FeedState, of: Which, run: Run): FeedState['places'] {
-    const { version, isGone } = orders[of];
-    const known = places[of];
+  function pushed(state: FeedState, of: Which, run: Run): FeedState['places'] {
+    const { places } = state;
+    const { version, isGone } = orderOf(state, of);
+    const known = placeOf(state, of);
     if (isGone) {
       if (run.kind === 'sync') return withOne(places, of, { ...known, pushed: null });
       return withOne(places, of, { service: null, pushed: design.forgetsDeleted ? null : known.pushed });
@@ -315,12 +382,13 @@ export function feedModel(scenario: FeedScenario, changed: Partial<FeedDesign> =
   }
 
   /** Nothing goes on, and the service has what the shop has. Hidden changes wait for a rescan. */
-  function isSettled({ orders, places, runs }: FeedState): boolean {
-    if (runs.A || runs.B) return false;
-    return both.every((of) => {
-      const { version, isHidden, isGone, pending } = orders[of];
+  function isSettled(state: FeedState): boolean {
+    if (state.runs.A || state.runs.B) return false;
+    return all.every((of) => {
+      const { version, isHidden, isGone, pending } = orderOf(state, of);
       const waits = isHidden && !scenario.kinds.includes('rescan');
-      return isGone || pending !== null || waits || scenario.failing === of || places[of].service === version;
+      const isPushed = placeOf(state, of).service === version;
+      return isGone || pending !== null || waits || scenario.failing === of || isPushed;
     });
   }
 
@@ -337,27 +405,31 @@ export function feedModel(scenario: FeedScenario, changed: Partial<FeedDesign> =
         orders.some(({ pending }) => pending !== null && cursor !== null && cursor.at > pending),
       'the cursor lies in the future of the shop': ({ cursor, now, behind }) =>
         cursor !== null && cursor.at > now - behind,
-      'an order changes behind the walk': ({ walk, orders, places }) =>
-        walk !== null && places[0].pushed !== null && places[0].pushed < orders[0].version,
+      'an order changes behind the walk': (state) => {
+        const { pushed } = placeOf(state, 0);
+        return state.walk !== null && pushed !== null && pushed < orderOf(state, 0).version;
+      },
       'both orders have one date': ({ orders }) =>
-        orders[0].date === orders[1].date && orders[0].version > 0 && orders[1].version > 0,
+        orders.every(({ date, version }) => date === orders[0]?.date && version > 0),
       'a run is lost after it saved the cursor': ({ cursor, runs }) =>
         cursor !== null && cursor.readTo === null && runs.A === null && runs.B === null,
       'two runs are under way': ({ runs }) => runs.A !== null && runs.B !== null,
-      'a change is there that no feed shows': ({ orders, places }) =>
-        both.some((of) => orders[of].isHidden && places[of].pushed !== orders[of].version),
-      'an order is deleted at the service and returns': ({ orders, places }) =>
-        both.some((of) => !orders[of].isGone && orders[of].isHidden && places[of].service === null),
+      'a change is there that no feed shows': (state) =>
+        all.some((of) => orderOf(state, of).isHidden && placeOf(state, of).pushed !== orderOf(state, of).version),
+      'an order is deleted at the service and returns': (state) =>
+        all.some((of) => {
+          const { isGone, isHidden } = orderOf(state, of);
+          return !isGone && isHidden && placeOf(state, of).service === null;
+        }),
       'the date of a change lies ahead': ({ orders, now, behind }) => orders.some(({ date }) => date > now - behind),
     },
   };
 }
 
-const positionOf = (orders: FeedState['orders'], of: Which): Position => ({ at: orders[of].date, code: codes[of] });
-const advanced = (cursor: Cursor | null, to: Position): Cursor =>
-  cursor !== null && !isAfter(to, cursor) ? cursor : { ...to, readTo: cursor?.readTo ?? null };
-const withOne = <T>(pair: readonly [T, T], of: Which, one: T): readonly [T, T] =>
-  of === 0 ? [one, pair[1]] : [pair[0], one];
+/** The cursor moves forward only; undefined where it is as far already. */
+const moved = (cursor: Cursor | null, to: Position): Pick<FeedState, 'cursor'> | undefined =>
+  cursor !== null && !isAfter(to, cursor) ? undefined : { cursor: { ...to, readTo: cursor?.readTo ?? null } };
+const withOne = <T>(list: readonly T[], of: Which, one: T): readonly T[] => list.with(of, one);
 const withRun = ({ runs }: FeedState, name: RunName, run: Run | null): Pick<FeedState, 'runs'> => ({
   runs: { ...runs, [name]: run },
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Model } from './check.ts';
 import { expectExplained, explain } from './explain.ts';
+import { type FeedRecording, judgeFeed, type RecordedEvent as RecordedFeedEvent } from './feed-trace.ts';
 import { judgeOrder, type OrderRecording, type RecordedEvent, type RecordedRow } from './order-trace.ts';
 import type { Link } from './orders.ts';
 import { judgeReview, type RecordedEvent as RecordedReviewEvent, type ReviewRecording } from './review-trace.ts';
@@ -216,6 +217,115 @@ describe('the review model judges recordings of a reconcile', () => {
   ])('%s is rejected', (_, listed, events, index) => {
     const { accepted, rejected } = judge(listed, events);
     expect({ accepted, rejected }).toEqual({ accepted: index, rejected: events[index] });
+  });
+});
+
+describe('the feed model judges recordings', () => {
+  const second = 1000;
+  /** Orders a, b and c, which changed in this order; batches of two. */
+  const orders = Object.fromEntries(
+    ['a', 'b', 'c'].map((code, index) => [code, { version: 1, date: (1000 + index) * second }]),
+  );
+  const clock = { now: 2000 * second, shopNow: 2000 * second };
+  const at = (code: string) => ({ at: orders[code]?.date ?? 0, code });
+  const plan = (codes: string[], upTo = at(codes.at(-1) ?? '')): RecordedFeedEvent => {
+    return { kind: 'plan', run: 'R', codes, clock, upTo: codes.length === 0 ? null : upTo };
+  };
+  const push = (code: string, version = 1): RecordedFeedEvent => ({ kind: 'push', code, version });
+  const cursorAt = (code: string, readTo = begun.readTo): RecordedFeedEvent => ({
+    kind: 'cursor',
+    ...at(code),
+    readTo,
+  });
+  const begun = { at: 1000 * second, code: '', readTo: 1000 * second };
+  const failed: RecordedFeedEvent = { kind: 'failed', run: 'R' };
+  const end = (isDone: boolean): RecordedFeedEvent => ({ kind: 'end', run: 'R', isDone });
+  const judge = (events: RecordedFeedEvent[], begin: Partial<FeedRecording['begin']> = {}) =>
+    judgeFeed({
+      lookbackMinutes: 0,
+      batchSize: 2,
+      begin: { orders, pushed: { a: 0, b: 0, c: 0 }, cursor: begun, walk: null, ...begin },
+      events,
+    });
+  const first = [plan(['a', 'b']), push('b'), push('a'), cursorAt('b')];
+  const rest = [plan(['c']), push('c'), cursorAt('c')];
+  const read = cursorAt('c', clock.now);
+
+  test.each<[string, RecordedFeedEvent[]]>([
+    ['a run without faults', [...first, ...rest, read, end(true)]],
+    ['a run whose step fails, and that reads no further', [plan(['a', 'b']), push('a'), failed, end(false)]],
+    [
+      'a run whose step fails, and that pushes the other orders without its cursor',
+      [plan(['a', 'b']), failed, plan(['c']), push('c'), end(false)],
+    ],
+    [
+      'a run that is lost after it saved its cursor, and another that goes on from there',
+      [
+        ...first,
+        // By the moment until which the run before them has read.
+        { kind: 'plan', run: 'S', codes: ['a', 'b'], clock, upTo: at('b') },
+        { kind: 'plan', run: 'S', codes: ['c'], clock, upTo: at('c') },
+        push('c'),
+        cursorAt('c'),
+      ],
+    ],
+    [
+      'a change while a run goes on, which its next batch finds',
+      [
+        ...first,
+        { kind: 'shop', orders: { ...orders, a: { version: 2, date: 1500 * second } } },
+        plan(['c', 'a'], { at: 1500 * second, code: 'a' }),
+      ],
+    ],
+  ])('%s is explained', (_, events) => {
+    expect(judge(events).rejected).toBeUndefined();
+  });
+
+  test.each<[string, RecordedFeedEvent[], rejected: number]>([
+    ['a cursor that moves past a change that was not pushed', [plan(['a', 'b']), push('a'), cursorAt('b')], 2],
+    ['a cursor that moves although a step failed', [plan(['a', 'b']), push('a'), failed, cursorAt('b')], 3],
+    [
+      'a cursor that moves in a later batch of a run of which a step failed',
+      [plan(['a', 'b']), failed, plan(['c']), push('c'), cursorAt('c')],
+      4,
+    ],
+    ['a cursor that moves further than the batch', [...first.slice(0, 3), cursorAt('c')], 3],
+    ['a batch that leaves a change out', [plan(['a', 'c'])], 0],
+    ['a next batch that leaves a change out', [...first, plan([])], 4],
+    ['a run that ends done although its step failed', [plan(['a', 'b']), failed, end(true)], 2],
+    ['a run that ends done before it has read everything', [...first, end(true)], 4],
+    ['the push of a version that the shop does not have', [plan(['a', 'b']), push('a', 2)], 1],
+    ['a run that says it has read until a moment after its plan', [...first, ...rest, cursorAt('c', 2001 * second)], 7],
+  ])('%s is rejected', (_, events, index) => {
+    const { accepted, rejected } = judge(events);
+    expect({ accepted, rejected }).toEqual({ accepted: index, rejected: events[index] });
+  });
+
+  describe('of a first walk', () => {
+    const none = { cursor: null, pushed: {} };
+    const walk = (passed: number): RecordedFeedEvent => ({ kind: 'walk', walk: { beganAt: clock.shopNow, passed } });
+    const over: RecordedFeedEvent = { kind: 'walk', walk: null };
+    const walked = (codes: string[]): RecordedFeedEvent => ({ kind: 'plan', run: 'R', codes, clock, upTo: null });
+    const toBegin: RecordedFeedEvent = { kind: 'cursor', at: clock.shopNow, code: '', readTo: null };
+    const begin = [walk(0), walked(['a', 'b']), push('a'), push('b')];
+
+    test('all its commits are explained, and what changed behind it is read at its end', () => {
+      const rest = [walk(2), walked(['c']), push('c'), toBegin, over, walked([])];
+      expect(judge([...begin, ...rest], none).rejected).toBeUndefined();
+    });
+
+    test.each<[string, RecordedFeedEvent[], rejected: number]>([
+      ['a walk that moves on past an order that was not pushed', [...begin.slice(0, 3), walk(2)], 3],
+      ['a cursor before the walk has ended', [...begin, walk(2), toBegin], 5],
+      [
+        'a cursor at the end of the walk instead of its beginning',
+        [...begin, walk(2), walked(['c']), push('c'), { ...toBegin, at: clock.shopNow + 1 }],
+        7,
+      ],
+    ])('%s is rejected', (_, events, index) => {
+      const { accepted, rejected } = judge(events, none);
+      expect({ accepted, rejected }).toEqual({ accepted: index, rejected: events[index] });
+    });
   });
 });
 

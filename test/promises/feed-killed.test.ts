@@ -4,11 +4,14 @@ import { expect, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { killAtQueueCalls, killAtRequests } from '../harness/killed-orders.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
+import { type FeedTrace, recordFeedTrace } from '../harness/trace-feed.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
-/** A first push of five batches, in a shop with a feed, killed between and within them. */
+/** A first push of five batches, in a shop with a feed, killed between and within them. The feed model judges what the runs did. */
 
-async function shopWorld(): Promise<World> {
+type TracedWorld = World & { trace: FeedTrace };
+
+async function shopWorld(): Promise<TracedWorld> {
   const folder = await orderShopQueries();
   await writeFile(
     join(folder, 'changed_orders.sql'),
@@ -19,13 +22,25 @@ async function shopWorld(): Promise<World> {
   await createOrderShop(world.shopUrl);
   await world.shop(`insert into o (code) select 'O' || n from generate_series(1, 9) n;
     insert into l (order_code, line_code, product_id, price) select code, '1', 7, 10 from o`);
-  return world;
+  const { shopUrl: shop, warehouseUrl: warehouse, serviceUrl: service } = world;
+  const urls = { shop, warehouse, service, shopQueries: folder };
+  const trace = await recordFeedTrace(urls, { lookbackMinutes: 10, batchSize: 2 });
+  return {
+    ...world,
+    trace,
+    serviceUrl: trace.url,
+    environment: { ...world.environment, REVIEW_API_BASE_URL: trace.url },
+    async [Symbol.asyncDispose]() {
+      await trace[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
 }
 
 const every = Array.from({ length: 9 }, (_, index) => ({ code: `O${index + 1}`, lines: 1 }));
 
 /** The next run ends with every order and line once, no walk left over, and the cursor at the shop's time. */
-async function expectRecovery(world: World, where: unknown): Promise<void> {
+async function expectRecovery(world: TracedWorld, where: unknown): Promise<void> {
   expect({ where, ...(await runCli(['sync', 'orders'], world.environment)) }).toMatchObject({ where, status: 0 });
   const orders = await world.atService(`
     select o.code, count(s.id)::integer as lines from reference_service.orders o
@@ -36,12 +51,17 @@ async function expectRecovery(world: World, where: unknown): Promise<void> {
   expect(await world.warehouse(cursor)).toHaveLength(1);
   // Changes from before and during the first push are seen by the runs after it.
   await world.shop(`update o set user_code = 'x', updated_at = now() - interval '1 minute' where code in ('O1', 'O9')`);
+  await world.trace.shopChanged();
   expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
   const changed = `select code from reference_service.orders where user_code = 'x' order by 1`;
   expect({ where, changed: await world.atService(changed) }).toEqual({
     where,
     changed: [{ code: 'O1' }, { code: 'O9' }],
   });
+  const judged = await world.trace.judge();
+  expect({ where, ...judged }).toMatchObject({ shop: 1, cursor: expect.any(Number), end: expect.any(Number) });
+  // The first push, what the walk did not see, and the run after it.
+  expect(judged.plan).toBeGreaterThanOrEqual(7);
 }
 
 test('a first push in batches of two orders pushes each order once, and moves a walk along', async () => {
@@ -67,3 +87,30 @@ test(
   },
   () => killAtQueueCalls(shopWorld, { sample: 3 }, expectRecovery),
 );
+
+test('a step that fails holds the walk where it is, and the cursor of a run of changes where it was', async () => {
+  await using world = await shopWorld();
+  const change = async (sql: string) => {
+    await world.shop(sql);
+    await world.trace.shopChanged();
+  };
+  const sync = async () => (await runCli(['sync', 'orders'], world.environment)).status;
+  // Where no order has a line, and other rows are there, the queries of the shop may be wrong: nothing is pushed.
+  const hide = () => change(`create table if not exists hidden (like l); insert into hidden select * from l; delete from l;
+    insert into l (order_code, line_code) values ('of none', '1')`);
+  const show = () => change('delete from l; insert into l select * from hidden; delete from hidden');
+  await hide();
+  expect(await sync()).toBe(1);
+  expect(await world.warehouse('select orders::integer from sync.order_walk')).toEqual([{ orders: 0 }]);
+  await show();
+  expect(await sync()).toBe(0);
+  await change(`update o set user_code = 'x', updated_at = now() where code in ('O3', 'O4')`);
+  await hide();
+  const cursor = `select position from sync.cursors where flow = 'orders'`;
+  const before = await world.warehouse(cursor);
+  expect(await sync()).toBe(1);
+  expect(await world.warehouse(cursor)).toEqual(before);
+  await show();
+  expect(await sync()).toBe(0);
+  expect(await world.trace.judge()).toMatchObject({ failed: 2, end: 4 });
+});
