@@ -5,6 +5,7 @@ import { realClock } from './clock.ts';
 import { watchContacts } from './contact.ts';
 import { judgeOrders } from './judge-orders.ts';
 import { judgeReviews } from './judge-reviews.ts';
+import { judgeState } from './judge-state.ts';
 import { happenings, type Moment, type Plan, planSimulation } from './plan.ts';
 import { usualRates } from './rates.ts';
 import { serviceEvents } from './service-events.ts';
@@ -112,6 +113,21 @@ test('the judge finds nothing where both sides agree, and names each defect that
     const found = (await judge()).filter((finding) => !before.includes(finding));
     expect([name, found]).toEqual([name, expect.arrayContaining([expect.stringMatching(expected)])]);
   }
+});
+
+test('state that grows beyond what it follows is found: runs of 90 days, or the orders and reviews that there are', async () => {
+  const judgeRows = () => judgeState(stage, { ends: [], day: 9, openRuns: new Set() });
+  expect(await judgeRows()).toEqual([]);
+  await stage.warehouse(`insert into sync.review_day_counts (day, has_photo, has_video, is_displayed, reviews)
+    select date '2000-01-01' + n, false, false, true, 0 from generate_series(1, 2000) n`);
+  await stage.warehouse(`insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+    select n::text, 'created', now(), now(), 1, 1, 1, now(), now() from generate_series(1, 2000) n`);
+  expect(await judgeRows()).toEqual([
+    expect.stringMatching(/^sync.export_windows has 2\d{3} rows on day 9, expected at most 580$/),
+    expect.stringMatching(/^sync.review_day_counts has 2\d{3} rows on day 9, expected at most \d{3}$/),
+  ]);
+  await stage.warehouse(`delete from sync.review_day_counts where day < '2010-01-01'`);
+  await stage.warehouse('truncate sync.export_windows');
 });
 
 test('a comparison sees both sides as they were when it began, whatever happens meanwhile', async () => {
