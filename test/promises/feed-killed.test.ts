@@ -96,7 +96,8 @@ test('a step that fails holds the walk where it is, and the cursor of a run of c
   };
   const sync = async () => (await runCli(['sync', 'orders'], world.environment)).status;
   // Where no order has a line, and other rows are there, the queries of the shop may be wrong: nothing is pushed.
-  const hide = () => change(`create table if not exists hidden (like l); insert into hidden select * from l; delete from l;
+  const hide = () =>
+    change(`create table if not exists hidden (like l); insert into hidden select * from l; delete from l;
     insert into l (order_code, line_code) values ('of none', '1')`);
   const show = () => change('delete from l; insert into l select * from hidden; delete from hidden');
   await hide();
