@@ -1,5 +1,5 @@
 import type { Random } from '../../src/sandbox/sample-shop/random.ts';
-import type { Event } from './shop-events.ts';
+import { beforeCursor, type Event } from './shop-events.ts';
 import type { Stage } from './stage.ts';
 
 /** What customers and the service's people do at the service. */
@@ -59,7 +59,7 @@ export const serviceEvents: Readonly<Record<string, Event>> = {
     return {};
   },
   reviewsListedLate: async (stage, random) => {
-    await writeReviews(stage, random, { count: 3, createdSql: `${now} - interval '50 minutes'` });
+    await writeReviews(stage, random, { count: 3, createdSql: await beforeCursor(stage, 'reviews', '50 minutes') });
     return {};
   },
   lateReviews: async (stage, random) => ({

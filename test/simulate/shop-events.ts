@@ -76,6 +76,15 @@ async function makeOrders({ shop }: Stage, random: Random, count: number, ageSql
   return rows.map((row) => String(row.code));
 }
 
+/**
+ * So long before the cursor of a flow, as an expression of SQL: a transaction that was under way when the last run read. A run that
+ * reads from its cursor on, and not from before it, passes over what is dated so.
+ */
+export async function beforeCursor({ warehouse }: Stage, flow: 'orders' | 'reviews', age: string): Promise<string> {
+  const [cursor] = await warehouse(`select position ->> 'at' as at from sync.cursors where flow = $1`, [flow]);
+  return `${cursor ? `timestamptz '${cursor.at}'` : 'clock_timestamp()'} - interval '${age}'`;
+}
+
 const newOrders: Event = async (stage, random) => {
   await makeOrders(stage, random, random.integer(2, 9));
   await stage.shop(
@@ -198,7 +207,7 @@ export const shopEvents: Readonly<Record<string, Event>> = {
     return {};
   },
   lateCommit: async (stage, random) => {
-    await makeOrders(stage, random, 3, `interval '9 minutes'`);
+    await makeOrders(stage, random, 3, `(clock_timestamp() - (${await beforeCursor(stage, 'orders', '9 minutes')}))`);
     return {};
   },
   commitBeyondOverlap: async (stage, random) => ({
