@@ -64,6 +64,7 @@ const deps: RescanDeps = {
   shop,
   db,
   store: await openOrderStore(db, { leaseMs: 60_000 }),
+  slots: pLimit(96),
   log: openLog('silent'),
   now: () => new Date(),
   signal: abort.signal,

@@ -4,6 +4,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
+import pLimit from 'p-limit';
 import pg from 'pg';
 import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
@@ -89,6 +90,7 @@ async function measure(size: number) {
     api,
     db: warehouse.db,
     store: await openOrderStore(warehouse.db, { leaseMs: 60_000 }),
+    slots: pLimit(96),
     log: openLog('silent'),
     now: () => new Date(),
     signal: abort.signal,

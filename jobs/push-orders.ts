@@ -1,6 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
-import { type OrderStep, pushStep } from '../src/orders/push-step.ts';
+import { beginStep, type OrderStep } from '../src/orders/push-step.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { object, oneOf, optionalText, texts } from './payload.ts';
 
@@ -14,6 +14,9 @@ export const pushOrders: StepJob<App, OrderStep> = {
     return { codes: texts(step, 'codes'), ...optionalText(step, 'plannedAt'), contact, removals };
   },
   async run(app, step, { runId, signal }) {
-    return app.sliceSlots(() => pushStep({ ...orderDeps(app, signal), runId }, step));
+    const deps = { ...orderDeps(app, signal), runId };
+    // Once all orders of this step have begun, the next step reads its orders.
+    const { ended } = await app.sliceSlots(() => beginStep(deps, step));
+    return ended;
   },
 };

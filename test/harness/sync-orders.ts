@@ -36,7 +36,10 @@ export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> 
 }
 
 /** What a push of this process needs, with short waits. */
-export function sliceDeps({ api, shop, warehouse, orderStore, log, now, config }: App, more: Partial<SliceDeps> = {}) {
+export function sliceDeps(
+  { api, shop, warehouse, orderStore, orderSlots, log, now, config }: App,
+  more: Partial<SliceDeps> = {},
+) {
   return {
     api,
     shop,
@@ -44,6 +47,7 @@ export function sliceDeps({ api, shop, warehouse, orderStore, log, now, config }
     now,
     db: warehouse.db,
     store: orderStore,
+    slots: orderSlots,
     signal: new AbortController().signal,
     contactMaxAgeDays: config.orderContactMaxAgeDays,
     deletes: config.orderDeletes,

@@ -2,10 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { keepKeylessOrders } from '../../src/orders/keyless-orders.ts';
+import { pushStep } from '../../src/orders/push-step.ts';
 import { continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { sliceDeps } from '../harness/sync-orders.ts';
 import type { WorldOptions } from '../harness/world.ts';
 
 const open: OrderWorld[] = [];
@@ -42,6 +44,22 @@ test('one order to which the service responds with 500 is a dead letter, and all
   await world.sync();
   expect(await world.atService(atService)).toEqual([{ orders: 250, lines: 250 }]);
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('an order whose response takes long does not keep the orders waiting that are read after it', async () => {
+  const world = await orderWorld();
+  await world.shop(orders(210));
+  const lastCame = Promise.withResolvers<void>();
+  world.serviceRule(async ({ method, path, form }) => {
+    const code = method === 'POST' && path === '/v1/orders' ? form.get('code') : undefined;
+    if (code === 'O210') lastCame.resolve();
+    if (code === 'O1') await lastCame.promise;
+    return 'pass' as const;
+  });
+  const codes = Array.from({ length: 210 }, (_, index) => `O${index + 1}`);
+  const step = { codes, contact: 'young', removals: 'usual' } as const;
+  expect(await pushStep(sliceDeps(await world.openApp()), step)).toMatchObject({ orders: 210, orders_pushed: 210 });
+  expect(await world.atService(atService)).toEqual([{ orders: 210, lines: 210 }]);
 });
 
 test('many orders to which the service always responds with 500 stop neither the others nor the cursor, in any run', async () => {

@@ -1,4 +1,5 @@
 import { Kysely, PostgresDialect } from 'kysely';
+import pLimit from 'p-limit';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { addCounts } from '../../src/base/counts.ts';
@@ -84,6 +85,7 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     deletes: 'off' as const,
     settleMs: 1,
     store: await openOrderStore(db, { leaseMs: 60_000 }),
+    slots: pLimit(96),
   };
   try {
     // Batches of two orders, so that a run is also interrupted between them.
