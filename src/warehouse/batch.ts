@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { openTurns } from '../base/turns.ts';
 import { isDeadlock } from './index.ts';
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
@@ -74,14 +75,20 @@ export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]
     }
   }
 
-  return (item) =>
-    new Promise((resolve, reject) => {
+  const enqueue = (item: Item) =>
+    new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject });
       if (waiting.length >= enough) onEnough?.();
       if (isRunning) return;
       isRunning = true;
       void drain();
     });
+  const turn = openTurns();
+  return async (item) => {
+    const result = await enqueue(item);
+    await turn();
+    return result;
+  };
 }
 
 /** Whether two rows of one statement have the same key (SQLSTATE 21000): written one by one they may succeed. */
