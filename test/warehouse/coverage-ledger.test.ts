@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { newestBut, storedBounds } from '../../src/warehouse/absent-reviews.ts';
 import { coveredSpans, enterSpans, windowTotals } from '../../src/warehouse/export-windows.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { ledgerNow, noteLate } from '../../src/warehouse/lateness.ts';
 import {
   closeGaps,
+  closeUpdatedGaps,
   dueGaps,
   type GapKind,
   openGap,
@@ -199,4 +202,54 @@ test('the figures of a reading count once, also where a dead letter divides what
     late: undefined,
   });
   expect(await windowTotals(warehouse.db, 'divided')).toEqual({ windows: 2, reviews: 250, requests: 4 });
+});
+
+const at = (second: number, ids: readonly number[]) =>
+  query(
+    url,
+    `insert into warehouse.reviews (id, created_at, updated_at)
+     select id, to_timestamp($1::integer), to_timestamp($1::integer) from unnest($2::bigint[]) as id`,
+    [second, ids],
+  );
+const none = { pages: 1, reviews: 1, requests: 1, absent: [], late: undefined };
+
+test.each(['created', 'updated'] as const)(
+  'a review is late where its own date was proven before the reading began, not by a neighbour of it (%s)',
+  async (axis) => {
+    await at(150, [1]);
+    const began = (await ledgerNow(warehouse.db)).at;
+    await enterSpans(warehouse.db, { ...none, runId: 'a', axis, spans: [{ start: 100, end: 200 }], startedAt: now });
+    const late = { inserted: [1], updated: [] };
+    expect(await noteLate(warehouse.db, 'b', { ...late, before: began })).toBe(0);
+    expect(await noteLate(warehouse.db, 'b', { ...late, before: (await ledgerNow(warehouse.db)).at })).toBe(1);
+  },
+);
+
+test('reading everything by creation date closes the gaps of updates that were there, as far as they had passed', async () => {
+  const hour = 3600;
+  const readAt = Math.floor(Date.now() / 1000) + hour;
+  for (const [start, end] of [
+    [readAt - 2 * hour, readAt - hour],
+    [readAt - hour, readAt + hour],
+  ] as const) {
+    await openGap(warehouse.db, 'updated', { span: { start, end }, kind: 'refused', reason: 'r' });
+  }
+  await gap(100, 200);
+  await closeUpdatedGaps(warehouse.db, new Date(0));
+  expect(await spans()).toHaveLength(3);
+  await closeUpdatedGaps(warehouse.db, new Date(readAt * 1000));
+  expect(await spans()).toEqual([
+    [100, 200],
+    [readAt - hour, readAt + hour],
+  ]);
+});
+
+test('reviews that are marked deleted, or that are suspected themselves, vouch for nothing', async () => {
+  await at(100, [1]);
+  await at(150, [2]);
+  await at(160, [3]);
+  await at(900, [4]);
+  await query(url, 'update warehouse.reviews set deleted_at = now() where id in (1, 4)');
+  expect(await newestBut(warehouse.db, [3])).toEqual([2]);
+  expect(await storedBounds(warehouse.db)).toEqual({ first: new Date(150_000), last: new Date(160_000) });
 });
