@@ -346,6 +346,22 @@ test.each([422, 500])(
   },
 );
 
+test('a deletion that was allowed and that the service failed stays held back until it is allowed again', async () => {
+  const world = await orderWorld(30);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  await world.sync({ deletes: 'send' });
+  world.serviceRule(({ method, path }) => (method === 'DELETE' && path.endsWith('/2') ? { status: 500 } : 'pass'));
+  await world.sync({ deletes: 'send', removals: 'all' });
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
+  await world.sync({ deletes: 'send' });
+  expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
+  expect(await world.openDeadLetters()).toHaveLength(1);
+  await world.sync({ deletes: 'send', removals: 'all' });
+  expect(await world.atService('select code from reference_service.orders')).toEqual([]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
 test('deletions that were held back are held back again when the orders were gone from the shop for a while', async () => {
   const world = await orderWorld(30);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
