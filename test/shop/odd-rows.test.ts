@@ -106,6 +106,15 @@ test('a value of order_lines.sql that cannot be cast costs its own order', async
   await costsOnly({ kind: 'order', key: 'O07', reason });
 });
 
+test('doctor names the row that cannot be cast, and times the statements that can be run all the same', async () => {
+  await oddShop({ orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage from o' });
+  await world.shop(`update o set odd = case code when 'O07' then '99999999999' else '7' end`);
+  const { stdout } = await runCli(['doctor'], world.environment);
+  expect(stdout).toContain('orders.sql: mileage cannot be read');
+  expect(stdout).toContain('ms to find the lines of 20 orders');
+  expect(stdout).not.toContain('could not be run');
+});
+
 test('a subquery that gives two rows costs its own order', async () => {
   await oddShop({
     orders: `select code, created_at, updated_at, total_price,
