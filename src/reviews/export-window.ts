@@ -7,7 +7,7 @@ import type { Warehouse } from '../warehouse/index.ts';
 import { type LateCandidates, ledgerNow } from '../warehouse/lateness.ts';
 import { storedVersions } from '../warehouse/one-review.ts';
 import { type Gap, openGap } from '../warehouse/open-gaps.ts';
-import { landPage } from '../warehouse/reviews.ts';
+import { landPage, releaseBody } from '../warehouse/reviews.ts';
 import type { Page } from './read/list-page.ts';
 import { type ReadDeps, readWindow } from './read/read-window.ts';
 import type { Proven } from './read/reading.ts';
@@ -46,6 +46,7 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
   async function land(page: Page): Promise<boolean> {
     await late?.look(page);
     const landed = await landPage(deps.warehouse, page);
+    releaseBody(page);
     for (const kind of ['inserted', 'updated', 'unchanged', 'refused'] as const) counts[kind] += landed[kind];
     return landed.refused === 0;
   }

@@ -7,7 +7,7 @@ import { warehouseNow } from '../../src/warehouse/clock.ts';
 import { comparePage } from '../../src/warehouse/compare-reviews.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { partialFields, reviewColumns } from '../../src/warehouse/review-columns.ts';
-import { landOne, landPage } from '../../src/warehouse/reviews.ts';
+import { landOne, landPage, releaseBody } from '../../src/warehouse/reviews.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
@@ -51,6 +51,17 @@ test('of a page with bad records all others land, and the bad ones are kept whol
   await land([review(1), review(2), ...good]);
   expect(await openLetters()).toHaveLength(1);
   expect(await stored('id')).toHaveLength(99);
+});
+
+test('a page whose body was released is refused, so that none of its reviews is taken for landed', async () => {
+  const shared = pageOf(JSON.stringify([review(1)]));
+  // Memory of its own, as undici gives it; a short text shares its memory with other buffers.
+  const page = { ...shared, rawBody: Buffer.from(Uint8Array.from(shared.rawBody).buffer) };
+  expect(await landPage(warehouse, page)).toMatchObject({ inserted: 1 });
+  for (const one of [shared, page]) releaseBody(one);
+  expect(page.rawBody).toHaveLength(0);
+  await expect(landPage(warehouse, page)).rejects.toThrow('released');
+  expect(await landPage(warehouse, shared)).toMatchObject({ unchanged: 1 });
 });
 
 const incompressible = Array.from({ length: 150 }, (_, n) => createHash('sha512').update(`${n}`).digest('base64')).join(
