@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import { explainError } from '../../base/hints.ts';
 import { sleep } from '../../base/timeout.ts';
-import { openTurns } from '../../base/turns.ts';
 import { waitingFor } from '../../base/waits.ts';
 import {
   AuthenticationError,
@@ -58,18 +57,14 @@ export function openTransport(options: TransportOptions): Transport {
     now,
   );
 
-  const turn = openTurns();
   const send: Send = (call, read) =>
-    sendWithRetries(call, read, async (refused) => {
-      const sent = await limit(async () => {
+    sendWithRetries(call, read, (refused) =>
+      limit(async () => {
         options.stopped.throwIfAborted();
         const token = await tokens.take(refused);
         return { token, result: await attempt(call, token) };
-      });
-      // The request that takes the slot over is sent before the work on this response begins.
-      await turn();
-      return sent;
-    });
+      }),
+    );
 
   return { send, tokens };
 
