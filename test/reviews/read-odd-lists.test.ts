@@ -155,6 +155,23 @@ test.each([
   },
 );
 
+test('a service that shows a record more than was asked for gets no request for pages of that size', async () => {
+  const reviews = spread(118, at('2026-10-22T00:00:00Z'), 400_000);
+  const service = listed(reviews, { lastPage: 'real' });
+  const repeating: Service = {
+    async page(params, number) {
+      expect(params.limit).toBeLessThanOrEqual(windowLimits.pageSize);
+      const { items, ...response } = await service.page(params, number);
+      const more = items.length > 3 ? [items[0], ...items] : items;
+      return { ...response, items: more, rawBody: Buffer.from(JSON.stringify(more)) } as typeof response & {
+        items: typeof items;
+      };
+    },
+  };
+  const { ids } = await idsRead(repeating);
+  expect(ids).toEqual(idsOf(reviews));
+});
+
 test('a list that is empty for one request is not the end of the data', async () => {
   for (const lastPage of ['real', 'capped', 'absent'] as const) {
     for (let empty = 1; empty <= 9; empty += 1) {

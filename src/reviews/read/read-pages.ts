@@ -130,7 +130,7 @@ const shortPage = 0.1;
 export async function isEndBeforeRefusal(deps: PageDeps, query: PageQuery, pages: readonly Page[]): Promise<boolean> {
   const limits = limitsOf(deps);
   const sizes = pages.map((page) => page.ids.length);
-  const largest = Math.max(...sizes);
+  const largest = Math.min(limits.pageSize, Math.max(...sizes));
   if ((sizes.at(-1) ?? 0) < largest || largest <= Math.max(1, limits.pageSize * shortPage)) return true;
   const count = sizes.reduce((sum, size) => sum + size, 0);
   const last = pageAround(count, largest, limits.pages);

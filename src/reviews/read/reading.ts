@@ -51,7 +51,7 @@ export type Reading = {
   outOfRange: Second | undefined;
   requests: number;
   pages: number;
-  /** Records of the largest page. */
+  /** Records of the largest page, at most as many as can be asked for: a service may repeat a record on its page. */
   largest: number;
   /** Records of a full page. */
   fullPage: number;
@@ -92,7 +92,7 @@ export function beginReading(
     fullPage: limitsOf(deps).pageSize,
     async take(page) {
       reading.pages += 1;
-      reading.largest = Math.max(reading.largest, page.ids.length);
+      reading.largest = Math.min(limitsOf(deps).pageSize, Math.max(reading.largest, page.ids.length));
       reading.outOfRange ??= page.outOfRange;
       startedAt ??= page.requestedAt;
       for (const [index, id] of page.ids.entries()) {
