@@ -40,6 +40,11 @@ export type OrderVerification = {
   /** The first of those that differ, and the first that were not compared. */
   differences: DifferingOrder[];
   unknown: { code: string; reason: string }[];
+  /**
+   * Sub-orders that match no line of the shop and that no push removes: another system created them, or they have reviews. A
+   * duplicate may be among them. `codes`: the first of their orders.
+   */
+  unmatched: { subOrders: number; orders: number; codes: string[] };
   /** Fields that could not be compared, with the number of orders: `mileage`, `lines: status`. */
   fieldsNotCompared: Record<string, number>;
   /** Requests to the service, all of them GET, but for those of a repair. */
@@ -117,6 +122,7 @@ const emptyReport = ({ repair }: { repair: boolean }): OrderVerification => ({
   deleted: 0,
   differences: [],
   unknown: [],
+  unmatched: { subOrders: 0, orders: 0, codes: [] },
   fieldsNotCompared: {},
   requests: 0,
   repair: repair ? { repaired: 0, left: 0, leftCodes: [], counts: {} } : undefined,
@@ -136,6 +142,7 @@ async function verifyPage(work: Work, raws: readonly RawOrder[]): Promise<void> 
     } else if (fault !== undefined) unknown(work, shop.code, fault);
     else report.equal += 1;
     countNotComparable(report, comparison);
+    countUnmatched(report, comparison);
   }
 }
 
@@ -197,4 +204,12 @@ function countNotComparable({ fieldsNotCompared }: OrderVerification, comparison
   if (!comparison) return;
   const names = notComparable(comparison).map(({ field, lineCode }) => (lineCode === null ? field : `lines: ${field}`));
   for (const name of new Set(names)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
+}
+
+function countUnmatched({ unmatched }: OrderVerification, comparison: OrderComparison | undefined): void {
+  const subOrders = comparison?.lines.filter(({ kind }) => kind === 'unmanaged' || kind === 'kept').length ?? 0;
+  if (!comparison || subOrders === 0) return;
+  unmatched.subOrders += subOrders;
+  unmatched.orders += 1;
+  if (unmatched.codes.length < listedAtMost) unmatched.codes.push(comparison.code);
 }

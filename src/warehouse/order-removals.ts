@@ -19,6 +19,14 @@ export async function wantedRemovals(db: Db, runId: string | undefined): Promise
   return rows;
 }
 
+/** How many removals pushes took note of that nobody has made or held back: of a run that has not ended, or was killed. */
+export async function removalsWaiting(db: Db): Promise<number> {
+  const { rows } = await sql<{ removals: number }>`
+    select coalesce(sum(removals_wanted), 0)::integer as removals from sync.order_links
+    where removals_wanted > 0 and not removals_held`.execute(db);
+  return rows[0]?.removals ?? 0;
+}
+
 /** Orders with removals that are held back, by code, at most so many. */
 export async function heldOrders(db: Db, afterCode: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ code: string }>`

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './index.ts';
+import { removalsWaiting } from './order-removals.ts';
 
 /** Orders of each kind that one run reads again although the shop did not change them. */
 const mostAtOnce = 2000;
@@ -106,7 +107,12 @@ export async function waitingForGrades(db: Db): Promise<WaitingForGrades> {
 export async function waitingCounts(db: Db): Promise<Record<string, number>> {
   const { lines } = await waitingLines(db);
   const { orders } = await waitingForGrades(db);
-  return { lines_waiting: lines, ...(orders > 0 && { orders_waiting_for_grade: orders }) };
+  const removals = await removalsWaiting(db);
+  return {
+    lines_waiting: lines,
+    ...(orders > 0 && { orders_waiting_for_grade: orders }),
+    ...(removals > 0 && { removals_waiting: removals }),
+  };
 }
 
 /**

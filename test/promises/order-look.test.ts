@@ -135,6 +135,17 @@ test('verify finds what differs, is missing or left the shop, and exits 1', asyn
   expect(writes(world)).toEqual([]);
 });
 
+test('verify names the orders with sub-orders that no line of the shop has: they stay, so they are no difference', async () => {
+  const world = await pushedWorld();
+  await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
+    select order_id, product_id, price, created_at, updated_at from reference_service.sub_orders cross join generate_series(1, 2) where order_id = 2`);
+  const end = await cli(world, 'verify', 'orders', '--json');
+  expect(JSON.parse(end.stdout)).toMatchObject({ equal: 3, unmatched: { subOrders: 2, orders: 1, codes: ['B'] } });
+  const text = await cli(world, 'verify', 'orders');
+  expect(text.status).toBe(0);
+  expect(text.stdout).toContain('2 sub-orders match no line of the shop and stay at the service, in 1 orders: B.');
+});
+
 test('verify repairs what differs without any e-mail address, and exits 0 only when nothing differs any more', async () => {
   const world = await pushedWorld();
   await world.atService(

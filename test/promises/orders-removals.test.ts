@@ -5,6 +5,7 @@ import { isUnusual } from '../../src/orders/removal-guard.ts';
 import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/sync-orders.ts';
 import { warehouseNow } from '../../src/warehouse/clock.ts';
 import { holdRemovals, removalsHeld } from '../../src/warehouse/order-removals.ts';
+import { waitingCounts } from '../../src/warehouse/order-revisits.ts';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
@@ -284,6 +285,23 @@ test('a run that waits for an order removes only what it has counted, not what t
   await other;
   expect(await world.atService(subOrders)).toEqual([{ n: 9 }]);
   expect(await world.warehouse(remembered)).toEqual([{ wanted: 7, isHeld: false, run: 'other' }]);
+});
+
+test('a run says how many removals are left to another run that has not ended', async () => {
+  const world = await orderWorld(1);
+  await world.shop(`delete from l where line_code = '2'; ${touch}`);
+  await world.warehouse(
+    `insert into sync.runs (id, job, trigger, started_at) values ('killed', 'sync-orders', 'command', now())`,
+  );
+  await (await pushOf(world, 'killed', 'usual'))();
+  const { warehouse } = await world.openApp();
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
+  expect(await waitingCounts(warehouse.db)).toMatchObject({ removals_waiting: 1 });
+  await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'abandoned' where id = 'killed'`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
+  expect(await waitingCounts(warehouse.db)).toEqual({ lines_waiting: 0 });
 });
 
 test('what another run has held back since it was counted is not removed', async () => {

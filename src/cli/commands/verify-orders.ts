@@ -57,6 +57,7 @@ function draw(report: OrderVerification): string {
     `${count(orders)} orders of the shop, ${count(requests)} requests: ${counted.join(', ')}.`,
     ...differences(report),
     ...unknown(report),
+    ...unmatched(report),
     ...fieldsNotCompared(report),
     conclusion(report),
   ].join('\n\n');
@@ -87,6 +88,14 @@ function unknown({ notCompared, unknown: listed }: OrderVerification): string[] 
   if (notCompared === 0) return [];
   const more = notCompared > listed.length ? [`and ${count(notCompared - listed.length)} more`] : [];
   return [[...listed.map(({ code, reason }) => `order ${code} could not be compared: ${reason}`), ...more].join('\n')];
+}
+
+function unmatched({ unmatched: { subOrders, orders, codes } }: OrderVerification): string[] {
+  if (subOrders === 0) return [];
+  const named = `${codes.join(', ')}${orders > codes.length ? ' …' : ''}`;
+  return [
+    `${count(subOrders)} sub-orders match no line of the shop and stay at the service, in ${count(orders)} orders: ${named}. See why with: npx review-sync explain order <code>`,
+  ];
 }
 
 function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): string[] {
