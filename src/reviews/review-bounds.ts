@@ -9,6 +9,7 @@ import {
   type Span,
   secondOf,
   startOfDay,
+  writableDates,
 } from '../base/time/span.ts';
 import { RefusedError, type ReviewApi } from '../review-api/index.ts';
 import { storedBounds } from '../warehouse/absent-reviews.ts';
@@ -34,10 +35,10 @@ export type Overview = {
   serviceNow: Second;
 };
 
-/** Plausible dates: from the first second of a year in the zone to the end of tomorrow. */
+/** Plausible dates: from the first second of a year in the zone, within `writableDates`, to the end of tomorrow. */
 export function plausibleDates(fromYear: number, zone: string, now: Date): Span {
   const day = `${String(fromYear).padStart(4, '0')}-01-01`;
-  return { start: startOfDay(day, zone) ?? 0, end: dayAfter(secondOf(now), zone, 2) };
+  return { start: Math.max(startOfDay(day, zone) ?? 0, writableDates.start), end: dayAfter(secondOf(now), zone, 2) };
 }
 
 /**
@@ -150,11 +151,13 @@ export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<
 
 /**
  * The spans in which the service has reviews. Each implausible date is a span of its own, so that its review becomes a dead
- * letter.
+ * letter. A date outside `writableDates`, in which part of a zone's year 1 or 9999 lies, is looked for at their end.
  */
 export function reviewSpans({ bounds, outliers }: Pick<Overview, 'bounds' | 'outliers'>): Span[] {
   // A day to each side: zones of the distant past differ by odd minutes.
-  const around = outliers.map((second) => ({ start: second - 86_400, end: second + 86_400 }));
+  const [day, { start, end }] = [86_400, writableDates];
+  const middles = outliers.map((second) => Math.min(Math.max(second, start + day), end - day));
+  const around = middles.map((second) => ({ start: second - day, end: second + day }));
   return bounds ? [{ start: bounds.first, end: bounds.last + 1 }, ...around] : around;
 }
 

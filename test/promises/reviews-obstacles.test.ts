@@ -284,3 +284,49 @@ test('the last day of --to belongs to the range, to its last millisecond', async
   expect(await cli('backfill', 'reviews', '--from', '2026-03-01', '--to', '2026-03-31')).toMatchObject({ status: 0 });
   expect(await held(world)).toBe(2);
 });
+
+/** The proxy's overview; without `last`, the service's own. */
+const naming = (first: string, last?: string): Twist['change'] => {
+  const named = { first_review_created_at: first, ...(last !== undefined && { last_review_created_at: last }) };
+  return (answer, { path }) => {
+    if (path === '/v1/reviews/overview') Object.assign(answer.body as object, named);
+  };
+};
+
+test.each([
+  ['sync', 'reviews'],
+  ['backfill', 'reviews'],
+  ['verify', 'reviews'],
+  ['sync', 'reconcile'],
+])(
+  'an overview that names the first day of the year 1 and the last of 9999 stops nothing (%s %s)',
+  async (...command) => {
+    const { world, twist, cli } = await hourly(60);
+    if (command.includes('verify') || command.includes('reconcile')) await world.run(syncReviews);
+    twist.change = naming('0001-01-01T00:00:00.000+09:00', '9999-12-31T23:59:59.999-12:00');
+    expect(await cli(...command)).toMatchObject({ status: 0, stderr: expect.not.stringContaining('out of range') });
+    expect(await held(world)).toBe(60);
+    expect(await cli('status')).toMatchObject({ status: 0 });
+  },
+);
+
+test('reviews of the first second of the year 1 and the last of 9999 are dead letters, and the watermark moves', async () => {
+  const { world, cli } = await hourly(60);
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at, message) values
+    ('0001-01-01 00:00:00 Asia/Seoul', now(), 'past'), ('9999-12-31 23:59:59.999 Asia/Seoul', now(), 'future')`);
+  expect(await cli('sync', 'reviews')).toMatchObject({
+    status: 1,
+    stderr: expect.not.stringContaining('out of range'),
+  });
+  expect(await held(world)).toBe(60);
+  expect(await world.warehouse(`select reason from sync.dead_letters order by reason`)).toMatchObject([
+    { reason: expect.stringContaining('found ') },
+    { reason: expect.stringContaining('found 9999-12-31') },
+  ]);
+  expect(await world.warehouse('select from sync.cursors')).toHaveLength(1);
+  expect(await cli('sync', 'reviews')).toMatchObject({
+    status: 1,
+    stderr: expect.not.stringContaining('out of range'),
+  });
+  expect(await cli('status')).toMatchObject({ stdout: expect.stringContaining('dead') });
+});

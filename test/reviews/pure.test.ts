@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { localPeriod, type Span, startOfDay, without } from '../../src/base/time/span.ts';
+import { isoOf, localPeriod, type Span, startOfDay, without } from '../../src/base/time/span.ts';
 import {
   LimitedError,
   MalformedResponseError,
@@ -12,6 +12,7 @@ import { classify, endsOn, isMoreBehind, pageAround } from '../../src/reviews/re
 import { obstacleOf } from '../../src/reviews/read/obstacles.ts';
 import { halvesOf, upAndDownComplete } from '../../src/reviews/read/read-exhaustively.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
+import { plausibleDates, reviewSpans } from '../../src/reviews/review-bounds.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const span = fc
@@ -212,6 +213,19 @@ describe('spans', () => {
       end: '2026-03-08 03:00:00',
     });
   });
+});
+
+test('no plan holds a date that Postgres cannot read, whatever the zone or the overview', () => {
+  for (const zone of ['Asia/Seoul', 'Pacific/Kiritimati', 'America/New_York']) {
+    const outliers = ['-000500-01-01', '0001-01-01', '9999-12-31', '+010500-01-01'].map(
+      (day) => Date.parse(day) / 1000,
+    );
+    const spans = reviewSpans({ bounds: undefined, outliers });
+    const planned = [...spans, plausibleDates(1, zone, new Date())].flatMap(({ start, end }) => [start, end]);
+    for (const second of planned) expect(isoOf(second)).toMatch(/^(?!0000)\d{4}-/);
+    const days = spans.map((span) => localPeriod(span, zone)).flatMap(({ start, end }) => [start, end]);
+    expect([...days].sort()).toMatchObject({ 0: '0001-01-01 00:00:00', 7: '9999-12-31 23:59:59' });
+  }
 });
 
 test('what the service refuses or fails on is an obstacle; an error that no other span would be spared is none', () => {

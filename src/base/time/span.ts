@@ -6,6 +6,12 @@ export type Second = number;
 /** A half-open period `[start, end)` in whole seconds. */
 export type Span = Readonly<{ start: Second; end: Second }>;
 
+/** The years 1 to 9999 in UTC: Postgres does not read the ISO 8601 text (`isoOf`) of any other. */
+export const writableDates: Span = {
+  start: Date.parse('0001-01-01T00:00:00Z') / 1000,
+  end: Date.parse('9999-12-31T23:59:59Z') / 1000,
+};
+
 export function isTimeZone(name: string): boolean {
   // luxon accepts an offset such as +09:00, but Postgres reads its sign the other way round.
   return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
@@ -82,7 +88,8 @@ export type LocalPeriod = Readonly<{ start: string; end: string; first: Second; 
  * The span as `start_datetime` and `end_datetime` of the service (`yyyy-mm-dd hh:mm:ss` in `zone`, both inclusive; spec,
  * "Reviews"). The period is one second wider than the span, because a service may ignore milliseconds or exclude the end. Where
  * clocks are set back, a local time means two moments: the period is widened until it is unambiguous. Local times that clocks
- * skip cannot occur. Reviews that are read twice do no harm.
+ * skip cannot occur. A span that begins or ends where `writableDates` do has all of that day in the zone: part of the first or the
+ * last day lies outside. Reviews that are read twice do no harm.
  */
 export function localPeriod(span: Span, zone: string): LocalPeriod {
   const [start, end] = [unambiguous(span.start, zone, -1), unambiguous(span.end, zone, 1)];
@@ -123,6 +130,8 @@ function unambiguous(at: Second, zone: string, direction: 1 | -1): DateTime {
   if (local) return local;
   local = DateTime.fromSeconds(at, { zone });
   while (local.getPossibleOffsets().length > 1) local = local.plus({ minutes: 30 * direction });
+  if (direction < 0 && at <= writableDates.start) local = DateTime.fromObject({ year: 1 }, { zone });
+  if (direction > 0 && at >= writableDates.end) local = DateTime.fromObject({ year: 10_000 }, { zone });
   if (cache.size === cacheSize) cache.clear();
   cache.set(key, local);
   return local;
