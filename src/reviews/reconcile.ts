@@ -7,7 +7,7 @@ import { dueGaps, gapsProblem } from '../warehouse/open-gaps.ts';
 import { pruneHistory } from '../warehouse/retention.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
-import { allSpans, type BoundsDeps, captureOverview } from './review-bounds.ts';
+import { allSpans, type BoundsDeps, captureOverview, firstBefore } from './review-bounds.ts';
 
 const dayMs = 86_400_000;
 
@@ -25,7 +25,12 @@ export async function planReconcile(
   const covered = await coveredSpans(deps.db, 'created', { since, job: options.job });
   const older = covered.flatMap((span) => partBefore(span, recently));
   const spans = await allSpans(deps.db, overview, { plausible: deps.plausible, lateSince: recently });
-  const windows = spans.flatMap((span) => planWindows(span, older)).map((span): Window => ({ axis: 'created', span }));
+  const first = spans[0]?.start;
+  const isDue = first !== undefined && !older.some(({ start, end }) => start <= first && first < end);
+  // An overview whose first date is too late: nothing is planned where the list shows no review before it.
+  const before = isDue ? [{ start: await firstBefore(deps, first), end: first }] : [];
+  const all = [...before, ...spans].flatMap((span) => planWindows(span, older));
+  const windows = all.map((span): Window => ({ axis: 'created', span }));
   const planned = windows.map((window) => window.span);
   const again = (await dueGaps(deps.db, undefined)).flatMap(({ axis, span }) =>
     planWindows(span, axis === 'created' ? planned : []).map((one) => ({ axis, span: one })),

@@ -16,6 +16,7 @@ import { storedBounds } from '../warehouse/absent-reviews.ts';
 import type { Db } from '../warehouse/index.ts';
 import { recordOverview } from '../warehouse/overview.ts';
 import { fetchPage, type PageDeps } from './read/list-page.ts';
+import { giveUpAfterMs, obstacleOf } from './read/obstacles.ts';
 import { type Axis, planWindows, windowLimits } from './read/window.ts';
 
 export type BoundsDeps = PageDeps & {
@@ -27,7 +28,7 @@ export type BoundsDeps = PageDeps & {
 export type Overview = {
   /** No review was created before `first` or after `last`, within the plausible dates; undefined while there is none. */
   bounds: { first: Second; last: Second } | undefined;
-  /** Whether the overview names an implausible first date: `bounds.first` is then the first plausible second. */
+  /** Whether the first date that the overview names is implausible or after the last: `bounds.first` is then the first plausible second. */
   isFirstHidden: boolean;
   /** Creation dates outside the plausible ones that the overview names. */
   outliers: Second[];
@@ -65,15 +66,16 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
   const dates = isEmpty ? [] : [first, last, newest ?? first].map(clamp);
   const bounds = isEmpty ? undefined : { first: Math.min(...dates), last: Math.max(...dates) };
+  const isFirstHidden = first !== undefined && (first < start || (last !== undefined && first > last));
   const iso = (second: Second | undefined) => (second === undefined ? null : isoOf(second));
   await recordOverview(deps.db, { capturedAt, first: iso(bounds?.first), last: iso(bounds?.last) });
   const toRead = bounds && {
-    first: clamp(bounds.first - overviewErrorSeconds),
+    first: isFirstHidden ? start : clamp(bounds.first - overviewErrorSeconds),
     last: newest === undefined ? clamp(bounds.last + overviewErrorSeconds) : bounds.last,
   };
   return {
     bounds: toRead,
-    isFirstHidden: first !== undefined && first < start,
+    isFirstHidden,
     outliers: named.filter((second) => second !== undefined && clamp(second) !== second) as Second[],
     serviceNow: secondOf(overview.serviceNow ?? capturedAt),
   };
@@ -97,29 +99,58 @@ export async function boundsFor({ from }: DayRange, deps: BoundsDeps): Promise<O
   return from === undefined || !overview.bounds ? findFirst(deps, overview) : overview;
 }
 
-/** Windows that `findFirst` asks for at a time. */
+/** Windows that `searchFirst` asks for at a time. */
 const searchedAtATime = 8;
 
 /**
- * The overview with the creation of the first plausible review where an implausible one hides it: the window of the first review
- * that the list shows. An overview that names no review is believed only where the list shows none either. A window without a
- * review costs one request, at most 220 from 2000 on, and is asked for by this search only.
+ * The overview with the creation of the first plausible review where the list shows one before `bounds.first`, or where that date is
+ * hidden: the window of the first review that the list shows. An overview that names no review is believed only where the list
+ * shows none either.
  *
  * @throws ReviewSyncError where the overview names no review, but the list shows one.
  */
 export async function findFirst(deps: PageDeps, overview: Overview): Promise<Overview> {
   const { bounds, isFirstHidden } = overview;
-  if (bounds && !isFirstHidden) return overview;
-  const windows = planWindows(bounds ? { start: bounds.first, end: bounds.last + 1 } : deps.plausible);
+  if (bounds && !isFirstHidden) {
+    return { ...overview, bounds: { ...bounds, first: await firstBefore(deps, bounds.first) } };
+  }
+  const first = await searchFirst(deps, bounds ? { start: bounds.first, end: bounds.last + 1 } : deps.plausible);
+  if (first === undefined) return overview;
+  if (!bounds) throw namesNoReview();
+  return { ...overview, isFirstHidden: false, bounds: { first, last: bounds.last } };
+}
+
+/**
+ * `first`, where the list shows no review in the window right before it: one request. Otherwise the overview is wrong, and the
+ * plausible windows before `first` are searched. A window that the service refuses or fails on counts as one without reviews: a
+ * service may refuse all dates before its first review.
+ */
+export async function firstBefore(deps: PageDeps, first: Second): Promise<Second> {
+  // Requests include their end.
+  const before = intersection({ start: first - windowLimits.seconds, end: first - 1 }, deps.plausible);
+  if (!before) return first;
+  try {
+    if ((await newestOf({ ...deps, giveUpAfterMs }, 'created', before)) === undefined) return first;
+  } catch (error) {
+    if (obstacleOf(error) === undefined) throw error;
+    return first;
+  }
+  return (await searchFirst(deps, { start: deps.plausible.start, end: first })) ?? first;
+}
+
+/**
+ * Start of the first window of the span in which the list shows a review. A window without a review costs one request, at most 220
+ * from 2000 on, and is asked for by this search only.
+ */
+async function searchFirst(deps: PageDeps, span: Span): Promise<Second | undefined> {
+  const windows = planWindows(span);
   for (let from = 0; from < windows.length; from += searchedAtATime) {
     const some = windows.slice(from, from + searchedAtATime);
-    const areEmpty = await Promise.all(some.map((span) => isEmpty(deps, span)));
+    const areEmpty = await Promise.all(some.map((one) => isEmpty(deps, one)));
     const found = some[areEmpty.indexOf(false)];
-    if (!found) continue;
-    if (!bounds) throw namesNoReview();
-    return { ...overview, isFirstHidden: false, bounds: { first: found.start, last: bounds.last } };
+    if (found) return found.start;
   }
-  return overview;
+  return undefined;
 }
 
 async function isEmpty(deps: PageDeps, span: Span): Promise<boolean> {

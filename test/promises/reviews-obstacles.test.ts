@@ -330,3 +330,43 @@ test('reviews of the first second of the year 1 and the last of 9999 are dead le
   });
   expect(await cli('status')).toMatchObject({ stdout: expect.stringContaining('dead') });
 });
+
+const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
+
+test.each([
+  ['too late', 'sync reviews', ago(20), ago(0)],
+  ['too late', 'backfill reviews', ago(20), ago(0)],
+  ['too late', 'backfill reviews --to 2035-12-31', ago(20), ago(0)],
+  ['after its last one', 'sync reviews', ago(0), ago(20)],
+  ['after its last one', 'backfill reviews', ago(0), ago(20)],
+])('an overview whose first date is %s hides no review (%s)', async (_, command, first, last) => {
+  const { world, twist, cli } = await hourly(100 * 24);
+  twist.change = naming(first, last);
+  expect(await cli(...command.split(' '))).toMatchObject({ status: 0 });
+  expect(await held(world)).toBe(100 * 24);
+});
+
+test('an overview whose first date is too late hides no review from verify or from a reconcile of all days', async () => {
+  const { world, twist, cli } = await hourly(100 * 24);
+  await world.run(syncReviews);
+  await world.warehouse('delete from warehouse.reviews where id <= 2000');
+  twist.change = naming(ago(10), ago(0));
+  const verified = await cli('verify', 'reviews');
+  expect(JSON.parse(verified.stdout)).toMatchObject({ differing: 2000 });
+  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done', counts: { inserted: 2000 } });
+  const before = listed(world);
+  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done' });
+  expect(listed(world) - before).toBeLessThan(50);
+});
+
+test('a service that refuses or fails on all dates before its first review is asked once, and the run is done', async () => {
+  for (const status of [422, 500]) {
+    const { world, twist, cli } = await hourly(60);
+    twist.change = (answer, call) => {
+      const end = call.query.get('end_datetime') ?? '9';
+      if (isList(call) && end < ago(2).replace('T', ' ')) Object.assign(answer, { status, body: {} });
+    };
+    expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+    expect(await held(world)).toBe(60);
+  }
+});
