@@ -1,5 +1,5 @@
-import { ReviewSyncError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
+import { isShopTimeout } from '../shop/shop-timeout.ts';
 import { putDeadLetter, resolveKeylessDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { keylessDeadLetter } from './prepare-order.ts';
@@ -13,7 +13,7 @@ export type KeylessReport = { found: number; problem?: string };
  */
 export async function keepKeylessOrders({ shop, db }: { shop: Shop; db: Db }): Promise<KeylessReport> {
   const read = await shop.keylessOrders().catch((error: unknown) => {
-    if (error instanceof ReviewSyncError && error.code === 'shop-timeout') return undefined;
+    if (isShopTimeout(error)) return undefined;
     throw error;
   });
   if (read === undefined) {

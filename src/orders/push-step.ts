@@ -1,7 +1,8 @@
 import { addCounts, type Counts } from '../base/counts.ts';
-import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import { IncompleteError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
+import { isShopTimeout } from '../shop/shop-timeout.ts';
 import { openBatch } from '../warehouse/batch.ts';
 import { warehouseNow } from '../warehouse/clock.ts';
 import { type NewDeadLetter, putDeadLetter, resolveOrderDeadLetters } from '../warehouse/dead-letters.ts';
@@ -49,7 +50,7 @@ export async function beginStep(deps: SliceDeps, step: OrderStep): Promise<Begun
   const counts: Counts[] = [];
   const failures: unknown[] = [];
   const ends: Promise<unknown>[] = [];
-  // One order may be too much for the shop's query: those of the other slices go on.
+  // Many orders of one slice may be too much for the shop's query: those of the other slices go on.
   const failure = () => failures.find((error) => !isShopTimeout(error));
   for (let at = 0; at < step.codes.length && failure() === undefined; at += ordersPerSlice) {
     try {
@@ -67,8 +68,6 @@ export async function beginStep(deps: SliceDeps, step: OrderStep): Promise<Begun
   };
   return { ended: end() };
 }
-
-const isShopTimeout = (error: unknown) => error instanceof ReviewSyncError && error.code === 'shop-timeout';
 
 /**
  * 1. Read the orders and what is remembered of them.

@@ -1,6 +1,6 @@
-import { ReviewSyncError } from '../base/errors.ts';
 import { columnsOf } from './queries.ts';
 import type { ExplainedStatement, OrderPosition, ShopQuery, ShopSession } from './session.ts';
+import { isShopTimeout } from './shop-timeout.ts';
 
 /** What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to". */
 export type QueryCost = ExplainedStatement & { purpose: string };
@@ -33,7 +33,7 @@ export async function explainQueries(
       }, explained);
     } catch (error) {
       // The statement was explained before it was cancelled.
-      if (!(error instanceof ReviewSyncError && error.code === 'shop-timeout')) throw error;
+      if (!isShopTimeout(error)) throw error;
     }
     if (!hasBadRow) costs.push(...explained.map((one) => ({ ...one, purpose })));
   };

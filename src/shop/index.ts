@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { ReviewSyncError, UsageError } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { type CatalogRow, readCatalog } from './catalog.ts';
 import type { QueryName } from './contract.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
@@ -21,6 +21,8 @@ import {
 } from './orders.ts';
 import { hashOfQuery, loadShopQuery } from './queries.ts';
 import type { ShopFacts, ShopQuery, ShopSession } from './session.ts';
+import { isShopTimeout } from './shop-timeout.ts';
+import { readSlowAlone } from './slow-orders.ts';
 import type { SqlDialect } from './sql-text.ts';
 import { readTables, readValue, type ShopTables } from './tables.ts';
 
@@ -60,7 +62,12 @@ export type Shop = {
    * the index by which orders are read; by creation it needs an index on created_at in a large shop.
    */
   orderCodes(range: OrderRange): Promise<OrderPage>;
-  /** The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes. */
+  /**
+   * The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes. An
+   * order that takes longer than 30 s alone comes back with a fault.
+   *
+   * @throws ReviewSyncError `shop-timeout` where other orders take longer than 30 s as well.
+   */
   orders(codes: readonly string[]): Promise<RawOrder[]>;
   /**
    * Rows whose code is null, blank or too long, or whose date is null. Reads the whole of orders.sql: not for each run.
@@ -152,7 +159,7 @@ export function openShop(options: ShopOptions): Shop {
         if (page.next === undefined || spanSeconds === undefined) return page;
         return { ...page, next: { ...page.next, spanSeconds: spanSeconds * 2 } };
       } catch (error) {
-        if (!(error instanceof ReviewSyncError && error.code === 'shop-timeout')) throw error;
+        if (!isShopTimeout(error)) throw error;
         spanSeconds = Math.min(spanSeconds ?? Number.POSITIVE_INFINITY, (Date.parse(await now()) - fromMs) / 1000) / 2;
         if (!(spanSeconds >= leastSpanSeconds)) throw error;
       }
@@ -171,7 +178,15 @@ export function openShop(options: ShopOptions): Shop {
     hasFeed: async () => (await orderQueries()).feed !== undefined,
     orderCodes: (range) => ofOrders((session, queries) => readOrderPage(session, queries, range)),
     orders: async (codes) =>
-      codes.length === 0 ? [] : ofOrders((session, queries) => readOrders(session, queries, codes)),
+      codes.length === 0
+        ? []
+        : readSlowAlone([...new Set(codes)], {
+            read: (some) => ofOrders((session, queries) => readOrders(session, queries, some)),
+            nextCodes: async (code) => {
+              const range = { axis: 'code', after: { at: '-infinity', code }, size: 2 } as const;
+              return (await ofOrders((session, { orders }) => session.walk(orders, range))).map((one) => one.code);
+            },
+          }),
     keylessOrders: () => ofOrders(readKeylessOrders),
     async queryHashes() {
       const hashes: Partial<Record<QueryName, string>> = {};

@@ -13,3 +13,7 @@ export function timeoutError(what: string, cause: unknown): ReviewSyncError {
     hint: 'npx review-sync doctor measures the shop queries, and names the index that helps; docs/connecting.md shows a change feed.',
   });
 }
+
+/** Whether a statement in the shop was cancelled because it took too long. */
+export const isShopTimeout = (error: unknown): error is ReviewSyncError =>
+  error instanceof ReviewSyncError && error.code === 'shop-timeout';

@@ -360,6 +360,70 @@ test.each([
   expect(JSON.stringify(read)).toContain(`${file}: a row cannot be read`);
 });
 
+/** The shop cancels statements after half a second, and takes a minute for the rows of these orders. */
+async function slowWorld(file: 'orders' | 'order_lines', slow: string): Promise<OrderWorld> {
+  const folder = await orderShopQueries();
+  await writeFile(
+    join(folder, `${file}.sql`),
+    file === 'orders'
+      ? `select code, created_at, updated_at, total_price, slow(code) as user_name from o`
+      : `select order_code, line_code, product_id, price, slow(order_code) as status from l`,
+  );
+  const world = await orderWorld({ environment: { SHOP_SQL_DIR: folder } });
+  const database = new URL(world.shopUrl).pathname.slice(1);
+  await world.shop(`alter database ${database} set statement_timeout = '500ms';
+    create function slow(code text) returns text stable language plpgsql as
+      $$ begin if code ~ '${slow}' then perform pg_sleep(60); end if; return 'paid'; end $$`);
+  return world;
+}
+
+test.each(['orders', 'order_lines'] as const)(
+  'two orders that take %s.sql too long are dead letters that say what to do, and the others go on, in every run',
+  async (file) => {
+    const world = await slowWorld(file, '^O[79]$');
+    await world.shop(orders(40));
+    const first = await runCli(['sync', 'orders'], world.environment);
+    expect(first.status).toBe(1);
+    expect(first.stdout).toContain('40 orders, 2 orders failed, 38 orders pushed');
+    expect(await world.atService(atService)).toEqual([{ orders: 38, lines: 38 }]);
+    const named = ['O7', 'O9'].map((key) => ({
+      kind: 'order',
+      key,
+      reason: expect.stringMatching(new RegExp(`^${file}.sql: .* 30 s, for this order alone.* doctor`)),
+    }));
+    expect(await world.openDeadLetters()).toMatchObject(named);
+    expect(await world.warehouse('select position from sync.cursors')).toHaveLength(1);
+
+    // Now they are the only orders that are read.
+    await world.shop(`update o set updated_at = '2020-01-01' where code !~ '^O[79]$'`);
+    expect(await world.sync()).toMatchObject({ orders: 2, orders_failed: 2 });
+    expect(await world.openDeadLetters()).toMatchObject(named);
+    await writeFile(
+      join(world.environment.SHOP_SQL_DIR ?? '', `${file}.sql`),
+      `select * from ${file === 'orders' ? 'o' : 'l'}`,
+    );
+    await world.timePasses('1 day');
+    expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+    expect(await world.atService(atService)).toEqual([{ orders: 40, lines: 40 }]);
+    expect(await world.openDeadLetters()).toEqual([]);
+  },
+);
+
+test('a shop that takes too long for every order fails the run, and no order is a dead letter', async () => {
+  const world = await slowWorld('order_lines', '.');
+  await world.shop(orders(40));
+  await expect(world.sync()).rejects.toMatchObject({ code: 'shop-timeout' });
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
+});
+
+test('many orders that take too long fail the run after 20 statements, not after one statement each', async () => {
+  const world = await slowWorld('order_lines', '^O.*[2-9]$');
+  await world.shop(orders(200));
+  await expect(world.sync()).rejects.toMatchObject({ code: 'shop-timeout' });
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
 test('a code, a line code and a product code that no index holds are dead letters, and the others go on', async () => {
   const world = await orderWorld();
   const long = `(select string_agg(md5(n::text), '') from generate_series(1, 100) n)`;

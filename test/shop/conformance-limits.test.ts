@@ -59,6 +59,8 @@ describe.each(shopServers)('$name', (server) => {
       'UTC',
     );
     const reading = failureOf(shop.orders(['A']));
+    // The order, and the search for another one that can be read.
+    await interrupt(database, 'statement');
     await interrupt(database, 'statement');
     expect(await reading).toMatchObject({
       code: 'shop-timeout',
@@ -66,6 +68,37 @@ describe.each(shopServers)('$name', (server) => {
       hint: expect.stringContaining('doctor'),
     });
     expect(await shop.orders(['B'])).toEqual([]);
+  });
+
+  test('an order whose lines take too long comes back with a fault that names the file, and the others with their lines', async () => {
+    const database = await tables();
+    await database.run(`insert into o select 'B', created_at, updated_at, 1 from o where code = 'A'`);
+    await database.run(`insert into o select 'C', created_at, updated_at, 1 from o where code = 'A'`);
+    const slowLines = `${queries.order_lines} where code <> 'A' or ${sleeping}`;
+    const shop = await openTables(database, { ...queries, order_lines: slowLines }, 'UTC');
+    const reading = shop.orders(['B', 'A', 'C']);
+    // All three together, and A alone.
+    await interrupt(database, 'statement');
+    await interrupt(database, 'statement');
+    const read = await reading;
+    expect(read.map(({ order, lines, fault }) => [order.code, lines.length, fault])).toEqual([
+      ['B', 1, undefined],
+      ['A', 0, expect.stringContaining('order_lines.sql: one statement took longer than 30 s, for this order alone')],
+      ['C', 1, undefined],
+    ]);
+  });
+
+  test('an order that is read alone and takes too long comes back with a fault where the order after it can be read', async () => {
+    const database = await tables();
+    await database.run('create index o_code on o (code)');
+    await database.run(`insert into o select 'B', created_at, updated_at, 1 from o where code = 'A'`);
+    const slowOrders = `${queries.orders} where code <> 'A' or ${sleeping}`;
+    const shop = await openTables(database, { ...queries, orders: slowOrders }, 'UTC');
+    const reading = shop.orders(['A']);
+    await interrupt(database, 'statement');
+    expect(await reading).toEqual([
+      { order: { code: 'A' }, lines: [], fault: expect.stringContaining('orders.sql: one statement took longer') },
+    ]);
   });
 
   test('a reading that is stopped ends at once, and nothing more is read', async () => {

@@ -4,6 +4,7 @@ import type { QueryName } from '../../shop/contract.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
+import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkChanges } from './check-shop-changes.ts';
 import { checkEngines, checkPooler, checkQueryCosts, checkSearchPath } from './check-shop-queries.ts';
 import { checkDates, checkGrades, checkUnits, statuses } from './check-shop-values.ts';
@@ -123,7 +124,7 @@ async function keylessOrders(shop: Shop): Promise<{ rows: RawRow[]; unknown: Fin
   try {
     return { rows: (await shop.keylessOrders()).rows, unknown: [] };
   } catch (error) {
-    if (!isTimeout(error)) throw error;
+    if (!isShopTimeout(error)) throw error;
     const what = 'orders.sql: it is unknown whether rows have no code or no date: looking took over 30 s';
     return { rows: [], unknown: [warning(what, 'run the query by hand with: where code is null')] };
   }
@@ -147,13 +148,11 @@ async function repeatedCodes(shop: Shop, sample: readonly RawOrder[]): Promise<F
     const what = `orders.sql: code ${first.code} is in ${first.rows} rows, expected one`;
     return [fault(what, 'let the query give each order once: a join may multiply rows')];
   } catch (error) {
-    if (!isTimeout(error)) throw error;
+    if (!isShopTimeout(error)) throw error;
     const what = 'orders.sql: it is unknown whether each code is in one row only: looking took over 30 s';
     return [warning(what, 'see whether the database keeps the code unique')];
   }
 }
-
-const isTimeout = (error: unknown) => error instanceof ReviewSyncError && error.code === 'shop-timeout';
 
 type Misfit = { key: string; reason: string };
 
