@@ -411,7 +411,7 @@ test.each(['orders', 'order_lines'] as const)(
 
 test('a shop that takes too long for every order fails the run, and no order is a dead letter', async () => {
   const world = await slowWorld('order_lines', '.');
-  await world.shop(orders(40));
+  await world.shop(orders(5));
   await expect(world.sync()).rejects.toMatchObject({ code: 'shop-timeout' });
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
