@@ -25,7 +25,7 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
   [/(?<!`[\w$-]{1,64}`\.`)(?<!\bTable '[\w$-]{1,64}\.)\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
 ];
 
-/** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000 letters. */
+/** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000 characters. */
 const maxRead = 10_000;
 
 /**

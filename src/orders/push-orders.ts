@@ -6,7 +6,7 @@ import type { OtherLease } from '../warehouse/order-links.ts';
 import type { DesiredOrder } from './desired-order.ts';
 import { type PushDeps, pushOrder } from './push-order.ts';
 
-/** Orders whose push goes on. An object, so that whoever awaits their beginning does not await their end too. */
+/** Orders whose push goes on. An object, because `await` of a bare promise would wait for their end too. */
 export type Begun<T> = { ended: Promise<T> };
 
 /** How often to look whether another process has finished an order that it is pushing, in milliseconds. */

@@ -5,11 +5,12 @@ import { runCli } from '../harness/cli.ts';
 import { killAtQueueCalls, killAtRequests } from '../harness/killed-orders.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { type FeedTrace, recordFeedTrace } from '../harness/trace-feed.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { type Traced, traced } from '../harness/traced-world.ts';
+import { openWorld } from '../harness/world.ts';
 
 /** A first push of five batches, in a shop with a feed, killed between and within them. The feed model judges what the runs did. */
 
-type TracedWorld = World & { trace: FeedTrace };
+type TracedWorld = Traced<FeedTrace>;
 
 async function shopWorld(): Promise<TracedWorld> {
   const folder = await orderShopQueries();
@@ -25,16 +26,7 @@ async function shopWorld(): Promise<TracedWorld> {
   const { shopUrl: shop, warehouseUrl: warehouse, serviceUrl: service } = world;
   const urls = { shop, warehouse, service, shopQueries: folder };
   const trace = await recordFeedTrace(urls, { lookbackMinutes: 10, batchSize: 2 });
-  return {
-    ...world,
-    trace,
-    serviceUrl: trace.url,
-    environment: { ...world.environment, REVIEW_API_BASE_URL: trace.url },
-    async [Symbol.asyncDispose]() {
-      await trace[Symbol.asyncDispose]();
-      await world[Symbol.asyncDispose]();
-    },
-  };
+  return traced(world, trace);
 }
 
 const every = Array.from({ length: 9 }, (_, index) => ({ code: `O${index + 1}`, lines: 1 }));

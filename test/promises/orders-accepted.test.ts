@@ -103,7 +103,7 @@ test('a field that the service accepts empty (202) and keeps is named once, in p
   for (const time of ['10 minutes', '2 hours']) {
     await world.timePasses(time);
     keepsEmptied(world);
-    // As long as the dead letters are open, runs name them; they send nothing, and nothing fails anew.
+    // As long as the dead letters are open, runs name them; they send nothing, and nothing fails again.
     const end = await runCli(['sync', 'orders', '--json'], world.environment);
     expect(JSON.parse(end.stdout).counts).not.toHaveProperty('lines_failed');
     expect(writesOf(world)).toEqual([]);

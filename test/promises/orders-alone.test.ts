@@ -441,12 +441,12 @@ test('a code, a line code and a product code that no index holds are dead letter
   // They stay the same dead letters for as long as the rows are there, whatever reads them.
   const { shop, warehouse } = await world.openApp();
   const rescan = () => keepKeylessOrders({ shop, db: warehouse.db });
-  const letters = 'select id, resolved_at is null as open from sync.dead_letters order by id';
-  const before = await world.warehouse(letters);
+  const deadLetters = 'select id, resolved_at is null as open from sync.dead_letters order by id';
+  const before = await world.warehouse(deadLetters);
   await world.sync();
   await rescan();
   await world.sync();
-  expect(await world.warehouse(letters)).toEqual(before);
+  expect(await world.warehouse(deadLetters)).toEqual(before);
   await world.shop(`update o set code = 'SHORT' where length(code) > 1000`);
   await world.sync();
   await rescan();

@@ -3,7 +3,8 @@ import { runCli } from '../harness/cli.ts';
 import { killAtQueueCalls, killAtRequests } from '../harness/killed-orders.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
 import { type OrderTrace, recordOrderTrace } from '../harness/trace-orders.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { type Traced, traced } from '../harness/traced-world.ts';
+import { openWorld } from '../harness/world.ts';
 
 const orders = `
   insert into o (code) values ('A'), ('B'), ('C');
@@ -15,7 +16,7 @@ const expected = [
   { code: 'C', lines: 1 },
 ];
 
-type TracedWorld = World & { trace: OrderTrace };
+type TracedWorld = Traced<OrderTrace>;
 
 async function shopWorld(): Promise<TracedWorld> {
   const shopQueries = await orderShopQueries();
@@ -27,16 +28,7 @@ async function shopWorld(): Promise<TracedWorld> {
   await world.shop(orders);
   const { shopUrl: shop, warehouseUrl: warehouse, serviceUrl: service, serviceDatabaseUrl: serviceDatabase } = world;
   const trace = await recordOrderTrace({ shop, warehouse, service, serviceDatabase, shopQueries });
-  return {
-    ...world,
-    trace,
-    serviceUrl: trace.url,
-    environment: { ...world.environment, REVIEW_API_BASE_URL: trace.url },
-    async [Symbol.asyncDispose]() {
-      await trace[Symbol.asyncDispose]();
-      await world[Symbol.asyncDispose]();
-    },
-  };
+  return traced(world, trace);
 }
 
 /**

@@ -228,7 +228,7 @@ test('no plan holds a date that Postgres cannot read, whatever the zone or the o
   }
 });
 
-test('what the service refuses or fails on is an obstacle; an error that no other span would be spared is none', () => {
+test('what the service refuses or fails on is an obstacle; an error that every other span would meet too is not', () => {
   const request = { method: 'GET', path: '/v1/reviews' };
   expect(obstacleOf(new NotFoundError({ ...request, status: 404 }))).toBe('refused');
   expect(obstacleOf(new RefusedError({ ...request, status: 422 }))).toBe('refused');
