@@ -1,5 +1,6 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { IncompleteError } from '../src/base/errors.ts';
+import { clockProblem } from '../src/reviews/clocks.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/sync-reviews.ts';
 import { gapsProblem } from '../src/warehouse/open-gaps.ts';
 import { defineRun } from './define-run.ts';
@@ -17,6 +18,7 @@ export const syncReviews = defineRun({
   async plan(app, _payload, run, signal) {
     const options = { overlapMinutes: app.config.reviewOverlapMinutes, allGaps: run.trigger === 'command' };
     const state = await planSyncReviews(reviewDeps(app, signal), options);
+    if (state.serviceOffBy !== undefined) app.log.warn(clockProblem(state.serviceOffBy).what);
     return { steps: state.windows.map((window): ReadWindow => ({ ...window, findLate: true })), state };
   },
   async complete(app, state, run, failures) {

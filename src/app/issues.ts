@@ -1,5 +1,6 @@
 import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/backfill-key.ts';
+import { clockProblem } from '../reviews/clocks.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
 import { keylessUnknown, ordersGone, ordersWaitingForGrade } from './order-issues.ts';
 import type { StatusReport } from './status-report.ts';
@@ -31,6 +32,7 @@ export function issuesOf(
     ...neverRun(report),
     ...failedRuns(report),
     ...lagging(report, limits),
+    ...clockOff(report),
     ...quiet(report),
     ...gaps(report),
     ...openGaps(report),
@@ -92,6 +94,10 @@ function lagging(report: StatusReport, { lagMinutes }: IssueLimits): Issue[] {
     const what = `${flow} are ${durationText(lagSeconds)} behind`;
     return [{ key: `lag ${flow}`, what, hint, isUrgent: true }];
   });
+}
+
+function clockOff({ serviceClockOffBy: offBy }: StatusReport): Issue[] {
+  return offBy === null ? [] : [{ key: 'clock', ...clockProblem(offBy), isUrgent: false }];
 }
 
 /** A flow with fewer records a day than this may have none for a day without an issue. */

@@ -20,7 +20,7 @@ export async function planReconcile(
   options: { job: string; recentDays: number; allDays: number },
 ): Promise<Window[]> {
   const overview = await captureOverview(deps);
-  const recently = Math.min(overview.serviceNow, deps.now().getTime() / 1000) - options.recentDays * 86_400;
+  const recently = overview.clocks.earliest - options.recentDays * 86_400;
   const since = new Date(deps.now().getTime() - options.allDays * dayMs);
   const covered = await coveredSpans(deps.db, 'created', { since, job: options.job });
   const older = covered.flatMap((span) => partBefore(span, recently));

@@ -15,6 +15,7 @@ import { RefusedError, type ReviewApi } from '../review-api/index.ts';
 import { storedBounds } from '../warehouse/absent-reviews.ts';
 import type { Db } from '../warehouse/index.ts';
 import { recordOverview } from '../warehouse/overview.ts';
+import { type Clocks, compareClocks } from './clocks.ts';
 import { fetchPage, type PageDeps } from './read/list-page.ts';
 import { giveUpAfterMs, obstacleOf } from './read/obstacles.ts';
 import { type Axis, planWindows, windowLimits } from './read/window.ts';
@@ -32,8 +33,7 @@ export type Overview = {
   isFirstHidden: boolean;
   /** Creation dates outside the plausible ones that the overview names. */
   outliers: Second[];
-  /** The service's own clock, which may differ from ours. */
-  serviceNow: Second;
+  clocks: Clocks;
 };
 
 /** Plausible dates: from the first second of a year in the zone, within `writableDates`, to the end of tomorrow. */
@@ -77,7 +77,7 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
     bounds: toRead,
     isFirstHidden,
     outliers: named.filter((second) => second !== undefined && clamp(second) !== second) as Second[],
-    serviceNow: secondOf(overview.serviceNow ?? capturedAt),
+    clocks: compareClocks(secondOf(overview.serviceNow ?? capturedAt), secondOf(capturedAt)),
   };
 }
 
@@ -87,7 +87,7 @@ const namesNoReview = () =>
   });
 
 /** No two zones differ by more than 26 hours. A window has 44 days, so the margin seldom costs a request. */
-const overviewErrorSeconds = 26 * 3600;
+export const overviewErrorSeconds = 26 * 3600;
 
 /**
  * The bounds that reading a range of days needs: the first date only where the range names none.

@@ -1,10 +1,26 @@
-import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../base/time/span.ts';
+import {
+  intersection,
+  isoOf,
+  parseInstant,
+  partBefore,
+  type Second,
+  without,
+  writableDates,
+} from '../base/time/span.ts';
 import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/cursors.ts';
 import { coveredSpans } from '../warehouse/export-windows.ts';
 import type { Db } from '../warehouse/index.ts';
 import { dueGaps, openGap, openGaps, settleDeadLetterGaps } from '../warehouse/open-gaps.ts';
 import { planWindows, type Window, windowLimits } from './read/window.ts';
-import { type BoundsDeps, captureOverview, findFirst, newestOf, reviewSpans } from './review-bounds.ts';
+import {
+  type BoundsDeps,
+  captureOverview,
+  findFirst,
+  newestOf,
+  type Overview,
+  overviewErrorSeconds,
+  reviewSpans,
+} from './review-bounds.ts';
 
 const day = 86_400;
 /** The watermark stays at least this far behind both clocks, in seconds. */
@@ -14,8 +30,10 @@ const quietDays = 30;
 
 export type SyncPlan = {
   windows: Window[];
-  /** The earlier of the service's clock and ours when the run began. */
+  /** The earlier of the service's clock and ours when the run began; ours where they differ by more than a day. */
   readTo: Second;
+  /** See `Clocks`. */
+  serviceOffBy?: Second | undefined;
   /** How far the next run may rely on this one. */
   nextWatermark: Second;
 };
@@ -32,11 +50,9 @@ export async function planSyncReviews(
   options: { overlapMinutes: number; allGaps: boolean },
 ): Promise<SyncPlan> {
   const overview = await captureOverview(deps);
-  const now = secondOf(deps.now());
-  // A clock that is ahead for one response must not move the watermark into the future: it would stay there.
-  const readTo = Math.min(overview.serviceNow, now);
-  const end = Math.max(overview.serviceNow, now) + day;
-  const nextWatermark = await newestUpdate(deps, { readTo, end });
+  const { earliest: readTo, latest, serviceOffBy } = overview.clocks;
+  const end = latest + day;
+  const nextWatermark = await newestUpdate(deps, overview, end);
   await pullBackCursor(deps.db, deps.now());
   const watermark = parseInstant((await readCursor(deps.db, 'reviews'))?.at ?? '');
   await settleDeadLetterGaps(deps.db);
@@ -45,24 +61,35 @@ export async function planSyncReviews(
   if (watermark === undefined) {
     // What is written from now on is found on the updated axis by the next run.
     const spans = reviewSpans(await findFirst(deps, overview)).flatMap((span) => planWindows(span));
-    return { windows: spans.map((span) => ({ axis: 'created', span })), readTo, nextWatermark };
+    return { windows: spans.map((span) => ({ axis: 'created', span })), readTo, nextWatermark, serviceOffBy };
   }
   const start = Math.min(watermark, readTo) - options.overlapMinutes * 60;
   // A gap is read when it is due, not by every run whose overlap it lies in.
   const known = (await openGaps(deps.db)).filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
-  const windows = planWindows({ start, end }, known).map((span): Window => ({ axis: 'updated', span }));
-  return { windows: [...windows, ...gapWindows], readTo, nextWatermark };
+  const spans = planWindows({ start, end }, known);
+  if (serviceOffBy !== undefined) {
+    // The clock that is off may be the one that dates reviews: the same period is read by that clock, too.
+    const there = intersection({ start: start + serviceOffBy, end: end + serviceOffBy }, writableDates);
+    spans.push(...(there ? planWindows(there, [...known, { start, end }]) : []));
+  }
+  const windows = spans.map((span): Window => ({ axis: 'updated', span }));
+  return { windows: [...windows, ...gapWindows], readTo, nextWatermark, serviceOffBy };
 }
 
 /**
  * The newest update that the service shows as the run begins, not the time: the clock that dates reviews may be hours
  * behind the `Date` header, and what is edited while a long run goes on must be found by the next.
  */
-async function newestUpdate(deps: BoundsDeps, { readTo, end }: { readTo: Second; end: Second }): Promise<Second> {
-  const latest = readTo - lag;
+async function newestUpdate(deps: BoundsDeps, { clocks, bounds }: Overview, end: Second): Promise<Second> {
+  const { earliest, serviceOffBy } = clocks;
+  const latest = earliest - lag;
   const span = { start: Math.max(latest - quietDays * day, end - windowLimits.seconds), end };
   const seen = await newestOf(deps, 'updated', span);
-  return Math.min(latest, Math.max(latest - quietDays * day, seen ?? 0));
+  const quiet = latest - quietDays * day;
+  if (serviceOffBy === undefined) return Math.min(latest, Math.max(quiet, seen ?? 0));
+  // Which of the clocks is wrong is not known: only the date of a review moves the watermark.
+  const shown = seen ?? (bounds && bounds.last - overviewErrorSeconds);
+  return Math.min(latest, shown ?? quiet - Math.abs(serviceOffBy));
 }
 
 /**
@@ -72,7 +99,7 @@ async function newestUpdate(deps: BoundsDeps, { readTo, end }: { readTo: Second;
  * @param failure why windows failed, for the gaps that no window has explained itself.
  */
 export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan, failure: string): Promise<void> {
-  const { windows, readTo, nextWatermark } = plan;
+  const { windows, readTo, nextWatermark, serviceOffBy } = plan;
   const known = await openGaps(db);
   for (const axis of ['created', 'updated'] as const) {
     const explained = known.filter((gap) => gap.axis === axis).map((gap) => gap.span);
@@ -82,5 +109,5 @@ export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan,
     for (const span of wanted.flatMap((one) => without(one, covered)))
       await openGap(db, axis, { span, kind: 'step-failed', reason: failure });
   }
-  await advanceCursor(db, 'reviews', { at: isoOf(nextWatermark), readTo: isoOf(readTo) });
+  await advanceCursor(db, 'reviews', { at: isoOf(nextWatermark), readTo: isoOf(readTo), serviceOffBy });
 }

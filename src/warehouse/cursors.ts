@@ -4,9 +4,9 @@ import type { Db } from './index.ts';
 /**
  * How far a flow has come. orders: `at` and `code` of the last order read, `at` as the shop's text to the microsecond,
  * which a Date would cut; `readTo` is when that was looked for. reviews: everything updated up to `at` has been read;
- * `readTo` is the service's clock then.
+ * `readTo` is the service's clock then; `serviceOffBy`: seconds by which that clock was ahead of ours, where it was not believed.
  */
-export type Cursor = Readonly<{ at: string; code?: string; readTo?: string }>;
+export type Cursor = Readonly<{ at: string; code?: string; readTo?: string; serviceOffBy?: number | undefined }>;
 export type Flow = 'orders' | 'reviews';
 
 export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined> {
@@ -27,7 +27,7 @@ export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise
         when ((kept.position ->> 'at')::timestamptz, coalesce(kept.position ->> 'code', '') collate "C")
           < ((excluded.position ->> 'at')::timestamptz, coalesce(excluded.position ->> 'code', '') collate "C")
         then kept.position || excluded.position else excluded.position || kept.position
-      end || case
+      end - 'serviceOffBy' || jsonb_strip_nulls(jsonb_build_object('serviceOffBy', excluded.position -> 'serviceOffBy')) || case
         when (kept.position ->> 'readTo')::timestamptz > (excluded.position ->> 'readTo')::timestamptz
         then jsonb_build_object('readTo', kept.position -> 'readTo')
         else jsonb_strip_nulls(jsonb_build_object('readTo', excluded.position -> 'readTo'))
