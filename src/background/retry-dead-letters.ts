@@ -9,6 +9,9 @@ import { landOne } from '../warehouse/reviews.ts';
 import { applyBodies } from '../webhooks/apply-inbox.ts';
 import { webhookDeps } from './apply-webhooks.ts';
 
+/** How long one review is asked for where the service fails on it, in milliseconds. */
+const giveUpAfterMs = 10_000;
+
 /**
  * Retries open dead letters. Orders and the catalog are read from the shop again by the given runs. Reviews, and the records that
  * webhooks name, are read from the service at once.
@@ -36,7 +39,7 @@ async function retryReview(app: App, deadLetter: DeadLetter): Promise<void> {
   const id = usableId({ id: deadLetter.key });
   if (id === undefined) return;
   try {
-    const { rawBody } = await app.api.reviews.getRaw(id);
+    const { rawBody } = await app.api.reviews.getRaw(id, { giveUpAfterMs });
     const landed = await landOne(app.warehouse, rawBody, reviewDeps(app, app.abort.signal).plausible);
     if (landed.refused === 0) await resolveDeadLetters(db, 'review', [deadLetter.key]);
   } catch (error) {

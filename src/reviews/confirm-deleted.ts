@@ -34,6 +34,8 @@ export type Confirmed = {
 };
 
 const atATime = 4;
+/** How long one review is asked for where the service fails on it, in milliseconds. */
+const giveUpAfterMs = 15_000;
 /** Requests without a usable response, and none with one, after which nothing more is asked. */
 const unknownAtMost = 20;
 
@@ -97,16 +99,25 @@ export async function confirmDeleted(
   return confirmed;
 }
 
-/** A service that does not know by id what it lists would say 404 to anything. */
+/** A service that does not know by id what it lists would say 404 to anything. One that fails on a review is asked for another. */
 async function isAnyKnown(deps: ConfirmDeps, absent: readonly Absent[]): Promise<boolean> {
   const suspected = absent.map((review) => review.id);
-  for (const id of await newestBut(deps.db, suspected)) if (await exists(deps, id)) return true;
+  const failures: unknown[] = [];
+  for (const id of await newestBut(deps.db, suspected)) {
+    try {
+      if (await exists(deps, id)) return true;
+    } catch (error) {
+      if (!(error instanceof ReviewApiError)) throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
   return false;
 }
 
 async function exists(deps: ConfirmDeps, id: number): Promise<boolean> {
   try {
-    await deps.reviews.getRaw(id);
+    await deps.reviews.getRaw(id, { giveUpAfterMs });
     return true;
   } catch (error) {
     if (error instanceof NotFoundError) return false;

@@ -25,7 +25,7 @@ const apartSeconds = 30;
 const longestSeconds = 86_400;
 const requestsAtATime = 8;
 /** One review costs no more than this where the service fails on it, so that the others do not wait. */
-const giveUpAfterMs = 30_000;
+const giveUpAfterMs = 10_000;
 /** After so many failures in a row the service itself is at fault: the rest is not asked for now. */
 const failuresInARow = 8;
 

@@ -11,13 +11,13 @@ import {
   startOfDay,
   writableDates,
 } from '../base/time/span.ts';
-import { RefusedError, type ReviewApi } from '../review-api/index.ts';
+import type { ReviewApi } from '../review-api/index.ts';
 import { storedBounds } from '../warehouse/absent-reviews.ts';
 import type { Db } from '../warehouse/index.ts';
 import { recordOverview } from '../warehouse/overview.ts';
 import { type Clocks, compareClocks } from './clocks.ts';
-import { fetchPage, type PageDeps } from './read/list-page.ts';
-import { giveUpAfterMs, obstacleOf } from './read/obstacles.ts';
+import { fetchPage, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
+import { giveUpAfterMs } from './read/obstacles.ts';
 import { type Axis, planWindows, windowLimits } from './read/window.ts';
 
 export type BoundsDeps = PageDeps & {
@@ -129,12 +129,7 @@ export async function firstBefore(deps: PageDeps, first: Second): Promise<Second
   // Requests include their end.
   const before = intersection({ start: first - windowLimits.seconds, end: first - 1 }, deps.plausible);
   if (!before) return first;
-  try {
-    if ((await newestOf({ ...deps, giveUpAfterMs }, 'created', before)) === undefined) return first;
-  } catch (error) {
-    if (obstacleOf(error) === undefined) throw error;
-    return first;
-  }
+  if ((await newestOf(deps, 'created', before)) === undefined) return first;
   return (await searchFirst(deps, { start: deps.plausible.start, end: first })) ?? first;
 }
 
@@ -158,23 +153,27 @@ async function isEmpty(deps: PageDeps, span: Span): Promise<boolean> {
     const { ids } = await fetchPage(deps, { axis: 'created', span }, 1, 1);
     return ids.length === 0;
   } catch (error) {
-    // What the service refuses is read, and reported, by the run itself.
-    if (error instanceof RefusedError) return false;
+    // What the service refuses or fails on is read, and reported, by the run itself.
+    if (await obstacleFor(deps, 'created', error)) return false;
     throw error;
   }
 }
 
 /**
  * Date of the newest review of the span, by the list; undefined where the list shows none. A span that the service
- * refuses must not stop a run: the last two days of it are requested instead.
+ * refuses must not stop a run: the last two days of it are requested instead. Nor must a newest review on which the service
+ * fails: undefined, too.
  */
 export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<Second | undefined> {
   for (const start of [span.start, span.end - 2 * 86_400]) {
     try {
-      const { seconds } = await fetchPage(deps, { axis, span: { start, end: span.end }, desc: true }, 1, 1);
+      const query: PageQuery = { axis, span: { start, end: span.end }, desc: true };
+      const { seconds } = await fetchPage({ ...deps, doubtAfterMs: giveUpAfterMs }, query, 1, 1);
       return seconds.find((second) => second !== undefined);
     } catch (error) {
-      if (!(error instanceof RefusedError)) throw error;
+      const kind = await obstacleFor(deps, axis, error);
+      if (kind === undefined) throw error;
+      if (kind === 'service-error') return undefined;
     }
   }
   return undefined;

@@ -300,7 +300,7 @@ test('a service that responds, but fails on all of what is left to read, leaves 
   const read = await idsRead(service, 'UTC');
   expect(read.gaps).toMatchObject([{ kind: 'service-error', span }]);
   // Each of them is followed by a request that succeeds: the service is not down.
-  expect(read.requests).toBe(2 * (1 + 2 * 24));
+  expect(read.requests).toBe(1 + 2 * (1 + 2 * 24));
 });
 
 test.each([failure, noResponse])(

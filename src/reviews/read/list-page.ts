@@ -2,7 +2,8 @@ import { type LocalPeriod, localPeriod, type Second, type Span } from '../../bas
 import { NotFoundError, RefusedError, type ReviewApi, type ReviewFilters } from '../../review-api/index.ts';
 import { checkPage, type PageCheck, usableId } from '../../warehouse/check-page.ts';
 import { splitRecords } from '../../warehouse/record-text.ts';
-import { type Window, windowLimits } from './window.ts';
+import { doubtAfterMs, giveUpAfterMs, type Obstacle, obstacleOf } from './obstacles.ts';
+import { type Axis, type Window, windowLimits } from './window.ts';
 
 export type PageDeps = {
   reviews: Pick<ReviewApi['reviews'], 'page'>;
@@ -13,8 +14,10 @@ export type PageDeps = {
   plausible: Span;
   /** The service's limits; other ones are for tests. */
   limits?: Limits;
-  /** See `CallOptions`: a limit for requests on which the service fails. */
+  /** See `CallOptions`: a limit for requests on which the service fails. Default: two minutes where the service is down, else `doubtAfterMs`. */
   giveUpAfterMs?: number | undefined;
+  /** How long a list is requested before the service is asked for another one, in milliseconds. Default: 12 s. */
+  doubtAfterMs?: number | undefined;
 };
 
 export type Limits = Readonly<{ pages: number; pageSize: number }>;
@@ -59,7 +62,10 @@ export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, 
     date_order_desc: desc,
     limit: limit ?? limitsOf(deps).pageSize,
   };
-  const { items, ...response } = await deps.reviews.page(params, page, { giveUpAfterMs: deps.giveUpAfterMs });
+  const send = (limitMs: number | undefined) => deps.reviews.page(params, page, { giveUpAfterMs: limitMs });
+  const { items, ...response } = await (deps.giveUpAfterMs === undefined
+    ? patiently(deps, axis, send)
+    : send(deps.giveUpAfterMs));
   const check = checkPage(items, deps.plausible);
   const shown = check.dates.map((dates) => secondOf(dates[`${axis}_at`]));
   const isAsked = (second: Second) => second >= period.first && second <= period.last;
@@ -71,6 +77,33 @@ export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, 
     seconds: shown.map((second) => (second !== undefined && isAsked(second) ? second : undefined)),
     outOfRange: findOutOfRange(shown, period),
   };
+}
+
+/** Sends a request for a list. A failure of this list alone is thrown soon; an outage of the service is waited for. */
+async function patiently<T>(deps: PageDeps, axis: Axis, send: (limitMs: number | undefined) => Promise<T>): Promise<T> {
+  try {
+    return await send(deps.doubtAfterMs ?? doubtAfterMs);
+  } catch (error) {
+    if (obstacleOf(error) !== 'service-error' || (await isResponding(deps, axis))) throw error;
+    return send(undefined);
+  }
+}
+
+/** Whether the service fails on some lists only: it is asked for the last second that may have reviews, in which none are. */
+async function isResponding(deps: PageDeps, axis: Axis): Promise<boolean> {
+  const { end } = deps.plausible;
+  try {
+    await fetchPage({ ...deps, giveUpAfterMs }, { axis, span: { start: end - 1, end } }, 1, 1);
+    return true;
+  } catch (error) {
+    return obstacleOf(error) === 'refused';
+  }
+}
+
+/** Why a list could not be read; undefined where that is not for this list: the service is down, for example. */
+export async function obstacleFor(deps: PageDeps, axis: Axis, error: unknown): Promise<Obstacle | undefined> {
+  const kind = obstacleOf(error);
+  return kind === 'service-error' && !(await isResponding(deps, axis)) ? undefined : kind;
 }
 
 /** The first page. An empty list is requested twice: one that is empty for a moment would be taken for the end of the data. */

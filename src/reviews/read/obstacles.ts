@@ -1,14 +1,20 @@
 import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../review-api/index.ts';
 import type { GapKind } from '../../warehouse/open-gaps.ts';
-import { fetchPage, type PageDeps } from './list-page.ts';
-import type { Axis } from './window.ts';
 
 /**
  * Spans of a window that are halved because the service cannot show them. One second in 44 days takes 22 halvings. A refusal takes
- * one request. A failure takes the waits of the client: two minutes for the first, `giveUpAfterMs` for each further.
+ * one request. A failure takes the waits of the client: `doubtAfterMs` for the first, `halvingGiveUpMs` for each further.
  */
 export const halvingsAtMost = { refused: 50, 'service-error': 24 } as const satisfies Partial<Record<GapKind, number>>;
-export const giveUpAfterMs = 5000;
+/**
+ * How long a list on which the service fails is requested before the service is asked for another one, in milliseconds. Where
+ * that one fails too, the service is down, and the client waits for its two minutes. 12 s and 22 halvings of `halvingGiveUpMs` stay below 30 s.
+ */
+export const doubtAfterMs = 12_000;
+/** The same for each list of a window in which the service has failed on one. 22 halvings take some 7 s; 5,000 ms each took 60 s. */
+export const halvingGiveUpMs = 500;
+/** For requests whose failure leaves nothing unread, in milliseconds. */
+export const giveUpAfterMs = 3000;
 
 /**
  * Why a span cannot be read as it is. `refused`: with a 4xx status. `service-error`: with a 5xx status, a malformed body, or without
@@ -21,15 +27,4 @@ export function obstacleOf(error: unknown): Obstacle | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
   const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
   return isFailure && error.retryable ? 'service-error' : undefined;
-}
-
-/** Whether the service fails on some lists only: it is asked for the last second that may have reviews, in which none are. */
-export async function isResponding(deps: PageDeps, axis: Axis): Promise<boolean> {
-  const { end } = deps.plausible;
-  try {
-    await fetchPage({ ...deps, giveUpAfterMs }, { axis, span: { start: end - 1, end } }, 1, 1);
-    return true;
-  } catch (error) {
-    return obstacleOf(error) === 'refused';
-  }
 }

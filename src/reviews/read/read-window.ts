@@ -2,8 +2,8 @@ import type { LimitFunction } from 'p-limit';
 import { describeError } from '../../base/errors.ts';
 import { isoOf, type Span, without } from '../../base/time/span.ts';
 import type { Gap } from '../../warehouse/open-gaps.ts';
-import type { PageDeps } from './list-page.ts';
-import { giveUpAfterMs, halvingsAtMost, isResponding, type Obstacle, obstacleOf } from './obstacles.ts';
+import { obstacleFor, type PageDeps } from './list-page.ts';
+import { halvingGiveUpMs, halvingsAtMost, type Obstacle } from './obstacles.ts';
 import { halvesOf, readExhaustively, spanText } from './read-exhaustively.ts';
 import { beginReading, type End, type Land, type Proven, type Reading, type Todo } from './reading.ts';
 import { walk } from './walk.ts';
@@ -97,8 +97,8 @@ function begin(work: Work, todos: readonly Todo[]): void {
 async function readOne(work: Work, todo: Todo): Promise<void> {
   const { axis, sink, met, errors } = work;
   if (errors.size >= errorsAtMost) return;
-  // Where the service has failed already, no request is repeated for minutes again.
-  const deps = met['service-error'] > 0 ? { ...work.deps, giveUpAfterMs } : work.deps;
+  // Where the service has failed already, no request is repeated for long again.
+  const deps = met['service-error'] > 0 ? { ...work.deps, giveUpAfterMs: halvingGiveUpMs } : work.deps;
   const reading = beginReading(deps, axis, todo.span, { land: sink.land, begin: (todos) => begin(work, todos) });
   try {
     await conclude(work, reading, await (todo.how === 'walk' ? walk(reading, todo.first) : readExhaustively(reading)));
@@ -144,8 +144,8 @@ async function enter({ sink, read }: Work, reading: Reading): Promise<void> {
 /** Reads the halves of a span that could not be read; or leaves it, where it is an obstacle that cannot be halved. */
 async function halve(work: Work, { span, how }: Todo, error: unknown): Promise<void> {
   const { deps, axis, met, unreadable, errors } = work;
-  const kind = errors.size > 0 ? undefined : obstacleOf(error);
-  if (kind === undefined || (kind === 'service-error' && !(await isResponding(deps, axis)))) {
+  const kind = errors.size > 0 ? undefined : await obstacleFor(deps, axis, error);
+  if (kind === undefined) {
     errors.add(error);
     return;
   }
