@@ -6,6 +6,7 @@ import { usableId } from '../warehouse/check-page.ts';
 import { type DeadLetter, orderCodesOf, putDeadLetter, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { forgetFingerprints } from '../warehouse/order-links.ts';
 import { landOne } from '../warehouse/reviews.ts';
+import { readSlowOrdersNow } from '../warehouse/slow-orders.ts';
 import { applyBodies } from '../webhooks/apply-inbox.ts';
 import { webhookDeps } from './apply-webhooks.ts';
 
@@ -27,6 +28,7 @@ export async function retryDeadLetters(
   const orders = isOf('order', 'order_line').map((deadLetter) => deadLetter.id);
   if (orders.length > 0) {
     await forgetFingerprints(db, await orderCodesOf(db, orders));
+    await readSlowOrdersNow(db, orders);
     await runs.syncOrders();
   }
   for (const deadLetter of isOf('review')) await retryReview(app, deadLetter);

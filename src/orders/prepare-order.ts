@@ -22,7 +22,11 @@ export type PreparedOrder = {
  * @returns a dead letter where the order itself cannot be read.
  */
 export function prepareOrder(raw: RawOrder, products: ReadonlyMap<string, number>): PreparedOrder | NewDeadLetter {
-  if (raw.fault !== undefined) return orderDeadLetter(raw.order, raw.fault);
+  if (raw.fault !== undefined) {
+    const { slowSeconds } = raw;
+    const deadLetter = orderDeadLetter(raw.order, raw.fault);
+    return slowSeconds === undefined ? deadLetter : { ...deadLetter, payload: { ...raw.order, slowSeconds } };
+  }
   if (isTooLong(raw.order.code)) return orderDeadLetter(raw.order, tooLong('code', raw.order.code));
   const read = readOrder(raw.order);
   if ('fault' in read) return orderDeadLetter(raw.order, read.fault);

@@ -2,7 +2,6 @@ import { addCounts, type Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import type { Shop } from '../shop/index.ts';
 import type { RawOrder } from '../shop/orders.ts';
-import { isShopTimeout } from '../shop/shop-timeout.ts';
 import { openBatch } from '../warehouse/batch.ts';
 import { warehouseNow } from '../warehouse/clock.ts';
 import { type NewDeadLetter, putDeadLetter, resolveOrderDeadLetters } from '../warehouse/dead-letters.ts';
@@ -13,6 +12,7 @@ import { ageClock } from './contact-rule.ts';
 import { type DesiredOrder, isDeletedAndKept, isUnchanged, type PushPolicy } from './desired-order.ts';
 import { type Begun, beginPushes, type PushesDeps } from './push-orders.ts';
 import { readDesiredOrders, readLinksOf } from './read-desired-orders.ts';
+import { readFromShop } from './read-from-shop.ts';
 import { openServiceHealth, type RetryBudget } from './service-health.ts';
 
 /**
@@ -50,9 +50,7 @@ export async function beginStep(deps: SliceDeps, step: OrderStep): Promise<Begun
   const counts: Counts[] = [];
   const failures: unknown[] = [];
   const ends: Promise<unknown>[] = [];
-  // Many orders of one slice may be too much for the shop's query: those of the other slices go on.
-  const failure = () => failures.find((error) => !isShopTimeout(error));
-  for (let at = 0; at < step.codes.length && failure() === undefined; at += ordersPerSlice) {
+  for (let at = 0; at < step.codes.length && failures.length === 0; at += ordersPerSlice) {
     try {
       deps.signal.throwIfAborted();
       const slice = await beginSlice(deps, { ...step, codes: step.codes.slice(at, at + ordersPerSlice) });
@@ -63,7 +61,7 @@ export async function beginStep(deps: SliceDeps, step: OrderStep): Promise<Begun
   }
   const end = async () => {
     await Promise.all(ends);
-    if (failures.length > 0) throw failure() ?? failures[0];
+    if (failures.length > 0) throw failures[0];
     return addCounts(counts);
   };
   return { ended: end() };
@@ -79,11 +77,11 @@ async function beginSlice(deps: SliceDeps, step: OrderStep): Promise<Begun<Count
   const { db, shop } = deps;
   const policy: PushPolicy = { contact: step.contact, removals: step.removals };
   const readAt = await warehouseNow(db);
-  const raws = await shop.orders(step.codes);
+  const { raws, postponed } = await readFromShop(deps, step.codes);
   await requireLines(shop, raws);
   const { orders, deadLetters } = await readDesiredOrders(db, raws);
   await keepDeadLetters(db, deadLetters);
-  await forgetVanished(db, step.codes, raws);
+  await forgetVanished(db, step.codes, [...postponed, ...raws.map((raw) => raw.order.code)]);
 
   const links = await readLinksOf(db, orders);
   const { plannedAt } = step;
@@ -103,9 +101,13 @@ async function beginSlice(deps: SliceDeps, step: OrderStep): Promise<Begun<Count
       return codes.map((code) => byCode.get(code));
     }),
   };
-  const read = isRevisit ? { orders_revisited: raws.length } : { orders: raws.length };
+  const count = raws.length + postponed.length;
+  const read = isRevisit ? { orders_revisited: count } : { orders: count };
   const unchanged = isRevisit ? {} : { orders_unchanged: parts.unchanged.length };
-  const failed = { orders_failed: deadLetters.length, orders_deleted_kept: parts.deletedKept.length };
+  const failed = {
+    orders_failed: deadLetters.length + postponed.length,
+    orders_deleted_kept: parts.deletedKept.length,
+  };
   const { ended } = await beginPushes(push, parts.changed, readAt);
   return {
     ended: ended.then((pushed) => sliceCounts(policy, addCounts([read, unchanged, failed]), addCounts(pushed))),
@@ -183,8 +185,12 @@ async function closeUnchanged(db: Db, { unchanged, deletedKept }: Partition): Pr
 }
 
 /** Orders that were asked for by code and that the shop does not have any more: nothing of them can fail or wait. */
-async function forgetVanished(db: Db, codes: readonly string[], raws: readonly RawOrder[]): Promise<void> {
-  const found = new Set(raws.map((raw) => raw.order.code));
+async function forgetVanished(
+  db: Db,
+  codes: readonly string[],
+  there: readonly (string | null | undefined)[],
+): Promise<void> {
+  const found = new Set(there);
   const vanished = codes.filter((code) => !found.has(code));
   await resolveOrderDeadLetters(db, vanished);
   await forgetWaiting(db, vanished);

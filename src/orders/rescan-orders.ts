@@ -21,6 +21,7 @@ import { missingInShop } from './find-in-shop.ts';
 import { type CreationRange, ordersByCreation } from './orders-by-creation.ts';
 import { pushStep, type SliceDeps } from './push-step.ts';
 import { readDesiredOrders, readLinksOf } from './read-desired-orders.ts';
+import { readFromShop } from './read-from-shop.ts';
 import { whereToStart } from './where-to-start.ts';
 
 export type RescanDeps = SliceDeps & {
@@ -45,7 +46,12 @@ export async function rescanSpan(deps: RescanDeps, range: CreationRange): Promis
   const { shop, signal } = deps;
   const seen = new Set<string>();
   const counts: Counts[] = [];
-  for await (const raws of ordersByCreation(shop, range)) {
+  const orders = async (codes: readonly string[]) => {
+    const { raws, postponed } = await readFromShop(deps, codes);
+    for (const code of postponed) seen.add(code);
+    return raws;
+  };
+  for await (const raws of ordersByCreation({ ...shop, orders }, range)) {
     signal.throwIfAborted();
     for (const { order } of raws) if (order.code) seen.add(order.code);
     counts.push(await rescanPage(deps, raws));

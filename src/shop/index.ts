@@ -20,7 +20,7 @@ import {
   readOrders,
 } from './orders.ts';
 import { hashOfQuery, loadShopQuery } from './queries.ts';
-import type { ShopFacts, ShopQuery, ShopSession } from './session.ts';
+import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
 import { isShopTimeout } from './shop-timeout.ts';
 import { readSlowAlone } from './slow-orders.ts';
 import type { SqlDialect } from './sql-text.ts';
@@ -66,7 +66,7 @@ export type Shop = {
    * The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes. An
    * order that takes longer than 30 s alone comes back with a fault.
    *
-   * @throws ReviewSyncError `shop-timeout` where other orders take longer than 30 s as well.
+   * @throws ReviewSyncError `shop-timeout` where no other order can be read either, see readSlowAlone.
    */
   orders(codes: readonly string[]): Promise<RawOrder[]>;
   /**
@@ -138,9 +138,12 @@ export function openShop(options: ShopOptions): Shop {
     () => versionOf(at.folder, ['orders', 'order_lines', 'changed_orders']),
   );
 
-  const ofOrders = async <T>(read: (session: ShopSession, queries: OrderQueries) => Promise<T>): Promise<T> => {
+  const ofOrders = async <T>(
+    read: (session: ShopSession, queries: OrderQueries) => Promise<T>,
+    how?: ReadOptions,
+  ): Promise<T> => {
     const queries = await orderQueries();
-    return database.read((session) => read(session, queries));
+    return database.read((session) => read(session, queries), how);
   };
   const now = () => database.read((session) => session.now());
 
@@ -181,7 +184,7 @@ export function openShop(options: ShopOptions): Shop {
       codes.length === 0
         ? []
         : readSlowAlone([...new Set(codes)], {
-            read: (some) => ofOrders((session, queries) => readOrders(session, queries, some)),
+            read: (some, seconds) => ofOrders((session, queries) => readOrders(session, queries, some), { seconds }),
             nextCodes: async (code) => {
               const range = { axis: 'code', after: { at: '-infinity', code }, size: 2 } as const;
               return (await ofOrders((session, { orders }) => session.walk(orders, range))).map((one) => one.code);
@@ -206,7 +209,7 @@ export function openShop(options: ShopOptions): Shop {
       const queries = await orderQueries();
       const newest = await database.read((session) => session.codesByCreation(queries.orders, 'newest', 200));
       if (newest.length === 0) return [];
-      return explainQueries((work, explained) => database.read(work, explained), queries, newest);
+      return explainQueries((work, explained) => database.read(work, { explained }), queries, newest);
     },
     repeatedCodes: () => ofOrders((session, { orders }) => session.repeatedCodes(orders, 3)),
     hasQuery: async (name) => (await load(name)) !== undefined,

@@ -17,6 +17,7 @@ import type {
   ExplainedStatement,
   KeyedRow,
   OrderPosition,
+  ReadOptions,
   ShopQuery,
   ShopSession,
   WalkedKey,
@@ -40,12 +41,12 @@ const dateOf = { updated: 'updated_at', created: 'created_at' } as const;
  * both do for `a >= ? and (a > ? or b > ?)`.
  *
  * @param timeZone zone of dates without zone; queries that have such dates are refused without it.
- * @param explained where given, each statement of a query is explained before it is run, and added here.
+ * @param how see ShopDatabase.read.
  */
 export function mysqlSession(
   runStatement: RunStatement,
   timeZone: string | undefined,
-  explained?: ExplainedStatement[],
+  { explained, seconds }: ReadOptions = {},
 ): ShopSession {
   const zone = timeZone ?? 'UTC';
 
@@ -58,7 +59,7 @@ export function mysqlSession(
     }
     const begun = performance.now();
     const rows = await runStatement(text).catch((error: unknown) => {
-      throw isTimeout(error) ? timeoutError(`${query.name}.sql`, error) : error;
+      throw isTimeout(error) ? timeoutError(`${query.name}.sql`, error, seconds) : error;
     });
     if (statement) statement.seconds = (performance.now() - begun) / 1000;
     return rows;

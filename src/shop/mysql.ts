@@ -26,7 +26,7 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
   });
   // The statement in flight fails with the reason. Without a listener, Node ends the process.
   pool.pool.on('connection', (opened) => void opened.on('error', () => {}));
-  const prepared = new WeakSet<object>();
+  const limits = new WeakMap<object, StatementLimit>();
   const inUse = new Set<mysql.PoolConnection>();
   options.signal?.addEventListener('abort', () => {
     for (const client of inUse) {
@@ -36,7 +36,10 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
     }
   });
 
-  async function inTransaction<T>(work: (run: RunStatement, describe: Describe) => Promise<T>): Promise<T> {
+  async function inTransaction<T>(
+    work: (run: RunStatement, describe: Describe) => Promise<T>,
+    seconds = statementSeconds,
+  ): Promise<T> {
     options.signal?.throwIfAborted();
     const client = await pool.getConnection().catch(async (error: unknown) => {
       const isMute = (error as { code?: string }).code === 'ETIMEDOUT' && (await acceptsConnections(connection));
@@ -69,8 +72,9 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
     inUse.add(client);
     try {
       options.signal?.throwIfAborted();
-      if (!prepared.has(client.connection)) await prepareSession(run);
-      prepared.add(client.connection);
+      const limit = limits.get(client.connection) ?? (await prepareSession(run));
+      limits.set(client.connection, limit);
+      if (limit.seconds !== seconds) await limitStatements(run, limit, seconds);
       await run('start transaction with consistent snapshot, read only');
       const result = await work(run, async (sql) => (await query(sql)).fields);
       await run('commit');
@@ -81,7 +85,7 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
           isBroken = true;
         });
       }
-      throw isTimeout(error) ? timeoutError('the shop database', error) : error;
+      throw isTimeout(error) ? timeoutError('the shop database', error, seconds) : error;
     } finally {
       inUse.delete(client);
       if (isBroken) client.destroy();
@@ -100,8 +104,11 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
   }
 
   return {
-    read: (work, explained) =>
-      inTransaction((run, describe) => work(mysqlSession(run, options.timeZone, explained), queryCheck(describe))),
+    read: (work, how) =>
+      inTransaction(
+        (run, describe) => work(mysqlSession(run, options.timeZone, how), queryCheck(describe)),
+        how?.seconds,
+      ),
     async facts() {
       const facts = await inTransaction(readShopFacts);
       // A pooler may give each transaction another connection.
@@ -113,19 +120,31 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
 }
 
 /**
- * Settings of a new connection. The zone and the SQL mode stay as they are: the shop's queries may rely on them. A time limit
- * that the server or the user has of its own holds where it is shorter. MySQL cuts the text of `group_concat` without a word
- * after 1,024 bytes.
+ * Settings of a new connection. The zone and the SQL mode stay as they are: the shop's queries may rely on them. MySQL cuts the
+ * text of `group_concat` without a word after 1,024 bytes.
  */
-async function prepareSession(run: RunStatement): Promise<void> {
+async function prepareSession(run: RunStatement): Promise<StatementLimit> {
   await run('set names utf8mb4');
   await run('set session transaction isolation level repeatable read, read only');
   await run('set session lock_wait_timeout = 5, group_concat_max_len = greatest(@@group_concat_max_len, 1048576)');
   const [row] = await run('select version() as version');
-  const [name, limit] = row?.version?.includes('MariaDB')
-    ? ['max_statement_time', statementSeconds]
-    : ['max_execution_time', statementSeconds * 1000];
-  await run(`set session ${name} = if(@@${name} between 0.000001 and ${limit}, @@${name}, ${limit})`);
+  const isMaria = row?.version?.includes('MariaDB') === true;
+  const [name, unitsASecond] = isMaria ? ['max_statement_time', 1] : ['max_execution_time', 1000];
+  const [limit] = await run(`select @@${name} as own`);
+  return { name, unitsASecond, own: Number(limit?.own), seconds: undefined };
+}
+
+/**
+ * The time limit of a connection's statements: its variable, the value that server or user gave it (0: none), and the limit that was
+ * asked for last.
+ */
+type StatementLimit = { name: string; unitsASecond: number; own: number; seconds: number | undefined };
+
+/** The limit of the server or the user holds where it is shorter. */
+async function limitStatements(run: RunStatement, limit: StatementLimit, seconds: number): Promise<void> {
+  const wanted = seconds * limit.unitsASecond;
+  await run(`set session ${limit.name} = ${limit.own > 0 ? Math.min(limit.own, wanted) : wanted}`);
+  limit.seconds = seconds;
 }
 
 /** A MySQL greets first. A server that accepts a connection and sends nothing is a Postgres, a web server, or hangs. */

@@ -36,7 +36,7 @@ export function openDatabase(options: ShopDatabaseOptions): ShopDatabase {
     return opened;
   };
   return {
-    read: async (work, explained) => (await database()).read(work, explained),
+    read: async (work, how) => (await database()).read(work, how),
     facts: async () => (await database()).facts(),
     close: async () => (await opened)?.close(),
   };

@@ -3,7 +3,15 @@ import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.
 import { dataFaultOf, isTimeout } from './postgres-fault.ts';
 import { fullScans } from './postgres-plan.ts';
 import { longestCode, type RawRow } from './rows.ts';
-import type { ColumnType, ExplainedStatement, OrderPosition, ShopQuery, ShopSession, WalkedKey } from './session.ts';
+import type {
+  ColumnType,
+  ExplainedStatement,
+  OrderPosition,
+  ReadOptions,
+  ShopQuery,
+  ShopSession,
+  WalkedKey,
+} from './session.ts';
 import { timeoutError } from './shop-timeout.ts';
 
 /** Rows without a code, or with a blank one, are never walked: the daily check finds them. A position with code '' is a beginning. */
@@ -19,12 +27,12 @@ const last = "'9999-12-29'";
  * serves. Dates become text with `to_char`, which neither the session's time zone nor its date style changes.
  *
  * @param timeZone zone of dates without zone; queries that have such dates are refused without it.
- * @param explained where given, each statement of a query is explained before it is run, and added here.
+ * @param how see ShopDatabase.read.
  */
 export function postgresSession(
   client: pg.ClientBase,
   timeZone: string | undefined,
-  explained?: ExplainedStatement[],
+  { explained, seconds }: ReadOptions = {},
 ): ShopSession {
   const zone = timeZone ?? 'UTC';
 
@@ -33,7 +41,7 @@ export function postgresSession(
     const statement = explained && (await explain(query, text, values));
     const begun = performance.now();
     const { rows } = await client.query<Row>(text, values).catch((error) => {
-      throw isTimeout(error) ? timeoutError(`${query.name}.sql`, error) : error;
+      throw isTimeout(error) ? timeoutError(`${query.name}.sql`, error, seconds) : error;
     });
     if (statement) statement.seconds = (performance.now() - begun) / 1000;
     const local = [...query.columns].flatMap(([name, column]) => (column.read === 'local date' ? name : []));

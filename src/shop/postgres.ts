@@ -30,7 +30,7 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
     for (const client of inUse) (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
   });
 
-  async function inTransaction<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  async function inTransaction<T>(work: (client: pg.ClientBase) => Promise<T>, seconds = statementSeconds): Promise<T> {
     options.signal?.throwIfAborted();
     const client = await pool.connect().catch((cause) => {
       throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {
@@ -47,13 +47,13 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
     inUse.add(client);
     try {
       options.signal?.throwIfAborted();
-      await beginBounded(client);
+      await beginBounded(client, seconds);
       const result = await work(client);
       await client.query('commit');
       return result;
     } catch (error) {
       await client.query('rollback').catch(onError);
-      throw isTimeout(error) ? timeoutError('the shop database', error) : error;
+      throw isTimeout(error) ? timeoutError('the shop database', error, seconds) : error;
     } finally {
       client.off('error', onError);
       inUse.delete(client);
@@ -74,8 +74,8 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
   }
 
   return {
-    read: (work, explained) =>
-      inTransaction((client) => work(postgresSession(client, options.timeZone, explained), queryCheck(client))),
+    read: (work, how) =>
+      inTransaction((client) => work(postgresSession(client, options.timeZone, how), queryCheck(client)), how?.seconds),
     async facts() {
       const facts = await inTransaction(readShopFacts);
       return { ...facts, sessions: [...new Set([...facts.sessions, ...(await readSessions())])] };
@@ -91,11 +91,11 @@ const overlapMs = 200;
  * Utility statements only: an expression would make each new connection read some hundred pages of catalogs. A time limit
  * that the database or the user has of its own holds where it is shorter.
  */
-async function beginBounded(client: pg.ClientBase): Promise<void> {
+async function beginBounded(client: pg.ClientBase, seconds: number): Promise<void> {
   await client.query(`begin isolation level repeatable read read only; set local lock_timeout to '5s'`);
   const { rows } = await client.query<{ statement_timeout: string }>('show statement_timeout');
   const own = secondsOf(rows[0]?.statement_timeout ?? '0');
-  if (own === 0 || own > statementSeconds) await client.query(`set local statement_timeout to '${statementSeconds}s'`);
+  if (own === 0 || own > seconds) await client.query(`set local statement_timeout to '${seconds}s'`);
 }
 
 /** A duration as Postgres shows a setting: `0`, `500ms`, `30s`, `2min`, `1h`, `1d`. */

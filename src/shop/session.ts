@@ -59,12 +59,16 @@ export type ShopDatabase = {
    *
    * A statement is cancelled after 30 s, or earlier where the database's own settings say so.
    *
+   * @param how.explained where given, each statement of a query is explained before it is run, and added here.
+   * @param how.seconds after which a statement is cancelled, at most 30.
    * @throws ReviewSyncError where the database cannot be reached, breaks the connection, or a statement takes too long.
    */
-  read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>, explained?: ExplainedStatement[]): Promise<T>;
+  read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>, how?: ReadOptions): Promise<T>;
   facts(): Promise<ShopFacts>;
   close(): Promise<void>;
 };
+
+export type ReadOptions = { explained?: ExplainedStatement[]; seconds?: number };
 
 export type ShopDatabaseOptions = {
   url: string;

@@ -1,80 +1,125 @@
+import type { ReviewSyncError } from '../base/errors.ts';
 import type { RawOrder } from './orders.ts';
-import { isShopTimeout } from './shop-timeout.ts';
+import { isShopTimeout, statementSeconds } from './shop-timeout.ts';
 
-/** Parts of a reading that took too long. 8: one slow order of 200 costs four statements of 30 s, with halves nine. */
+/** Parts of a reading that took too long. 8: one slow order of 200 is found with three statements that are cancelled, with halves eight. */
 const parts = 8;
 
-/** Statements of one reading that may take too long. 20: ten minutes, and at least six slow orders of 200. */
-const timeoutsAtMost = 20;
+/** The limit with which slow orders are found, where another order can be read within it. One order takes some milliseconds. */
+const searchSeconds = 2;
+
+/** Of one reading, in statements that were cancelled. To find 200 slow orders of 200 takes nine minutes. */
+const cancelledSecondsAtMost = 600;
 
 type Reads = {
-  /** One transaction, so that an order and its lines are of one moment. */
-  read(codes: readonly string[]): Promise<RawOrder[]>;
+  /** One transaction, so that an order and its lines are of one moment. @param seconds that each of its statements may take. */
+  read(codes: readonly string[], seconds: number): Promise<RawOrder[]>;
   /** The first two codes after this one; the first two of all where it is empty. */
   nextCodes(code: string): Promise<string[]>;
 };
 
+type Suspect = { suspect: string; error: ReviewSyncError };
+
 /**
- * Reads orders so that one that takes too long costs only itself.
+ * Reads orders so that those that take too long cost only themselves.
  *
- * 1. Read all of them at once.
- * 2. Where that takes too long, see whether any order of the shop can be read: else the shop fails for all of them.
- * 3. Read them in parts, and a part that takes too long in parts again, down to the single order.
+ * 1. Read all of them at once, each statement within 30 s.
+ * 2. Where that takes too long, see within how many seconds another order of the shop can be read: 2 or 30. Where none can,
+ *    the shop fails for all of them.
+ * 3. Read them in parts within that limit, and a part that takes too long in parts again, down to the single order.
+ * 4. Read each order that took longer than 2 s alone within 30 s, as long as the ten minutes of the reading last.
  *
- * @throws ReviewSyncError `shop-timeout` where no other order can be read, or more than 20 statements take too long.
+ * @returns with a `fault` and `slowSeconds` for each order that took too long alone.
+ * @throws ReviewSyncError `shop-timeout` where no other order can be read, or where single orders take longer than 2 s each and
+ * more than 20 statements longer than 30 s.
  */
 export async function readSlowAlone(codes: readonly string[], { read, nextCodes }: Reads): Promise<RawOrder[]> {
-  let isAnyRead = false;
-  let timeouts = 0;
+  let cancelledSeconds = 0;
 
-  async function readPart(some: readonly string[]): Promise<RawOrder[]> {
+  /** @returns the error of a statement that took too long. */
+  async function attempt(some: readonly string[], seconds: number): Promise<RawOrder[] | ReviewSyncError> {
     try {
-      const orders = await read(some);
-      isAnyRead = true;
-      return orders;
+      return await read(some, seconds);
     } catch (error) {
       if (!isShopTimeout(error)) throw error;
-      timeouts += 1;
-      isAnyRead ||= await isOtherRead(some);
-      if (!isAnyRead || timeouts > timeoutsAtMost) throw error;
-      const [code] = some;
-      if (some.length === 1 && code !== undefined) {
-        return [{ order: { code }, lines: [], fault: `${error.message}, for this order alone. ${error.hint}` }];
-      }
+      cancelledSeconds += seconds;
+      return error;
     }
-    const size = Math.ceil(some.length / parts);
-    const orders: RawOrder[] = [];
-    for (let at = 0; at < some.length; at += size) orders.push(...(await readPart(some.slice(at, at + size))));
-    return orders;
   }
 
-  /** One order of two: the first may be slow itself. */
-  async function isOtherRead(some: readonly string[]): Promise<boolean> {
-    for (const code of await othersThan(some)) {
-      try {
-        await read([code]);
-        return true;
-      } catch (error) {
-        if (!isShopTimeout(error)) throw error;
-      }
+  /** The seconds within which some other order can be read; undefined where none can. */
+  async function findLimit(): Promise<number | undefined> {
+    const tried: string[] = [];
+    for await (const code of others()) {
+      if (Array.isArray(await attempt([code], searchSeconds))) return searchSeconds;
+      tried.push(code);
     }
-    return false;
+    for (const code of tried) if (Array.isArray(await attempt([code], statementSeconds))) return statementSeconds;
+    return undefined;
   }
 
   /** Orders that were not asked for, because all that were may be slow; where there are none, two of those that were. */
-  async function othersThan(some: readonly string[]): Promise<string[]> {
-    const last = some.at(-1) ?? '';
+  async function* others(): AsyncGenerator<string, void, undefined> {
+    const last = codes.at(-1) ?? '';
+    let isAnother = false;
     for (const after of [last, '']) {
-      try {
-        const others = (await nextCodes(after)).filter((code) => !some.includes(code));
-        if (others.length > 0) return others;
-      } catch (error) {
-        // Where no index serves, the walk itself reads the slow order.
-        if (!isShopTimeout(error)) throw error;
+      for (const code of await codesAfter(after)) {
+        if (codes.includes(code)) continue;
+        isAnother = true;
+        yield code;
       }
     }
-    return some.length > 1 ? [...some.slice(0, 1), last] : [];
+    if (!isAnother && codes.length > 1) yield* [...codes.slice(0, 1), last];
   }
 
-  return readPart(codes);
+  /** None where no index serves: then the walk itself reads the slow order. */
+  const codesAfter = (code: string) =>
+    nextCodes(code).catch((error: unknown): string[] => {
+      if (isShopTimeout(error)) return [];
+      throw error;
+    });
+
+  async function readPart(some: readonly string[], seconds: number): Promise<(RawOrder | Suspect)[]> {
+    const result = await attempt(some, seconds);
+    if (Array.isArray(result)) return result;
+    const [code] = some;
+    if (some.length === 1 && code !== undefined) return [{ suspect: code, error: result }];
+    if (cancelledSeconds > cancelledSecondsAtMost) throw result;
+    return readInParts(some, seconds);
+  }
+
+  async function readInParts(some: readonly string[], seconds: number): Promise<(RawOrder | Suspect)[]> {
+    const size = Math.ceil(some.length / parts);
+    const found: (RawOrder | Suspect)[] = [];
+    for (let at = 0; at < some.length; at += size) {
+      found.push(...(await readPart(some.slice(at, at + size), seconds)));
+    }
+    return found;
+  }
+
+  async function readSuspect({ suspect, error }: Suspect, seconds: number): Promise<RawOrder[]> {
+    if (seconds === statementSeconds) return [slowOrder(suspect, seconds, error)];
+    if (cancelledSeconds + statementSeconds > cancelledSecondsAtMost) return [slowOrder(suspect, seconds, error)];
+    const result = await attempt([suspect], statementSeconds);
+    return Array.isArray(result) ? result : [slowOrder(suspect, statementSeconds, result)];
+  }
+
+  const all = await attempt(codes, statementSeconds);
+  if (Array.isArray(all)) return all;
+  const seconds = await findLimit();
+  if (seconds === undefined) throw all;
+  const [only] = codes;
+  if (codes.length === 1 && only !== undefined) return [slowOrder(only, statementSeconds, all)];
+  const orders: RawOrder[] = [];
+  for (const one of await readInParts(codes, seconds)) {
+    orders.push(...('suspect' in one ? await readSuspect(one, seconds) : [one]));
+  }
+  return orders;
 }
+
+const slowOrder = (code: string, slowSeconds: number, { message, hint }: ReviewSyncError): RawOrder => ({
+  order: { code },
+  lines: [],
+  fault: `${message}, for this order alone. ${hint}`,
+  slowSeconds,
+});

@@ -1,28 +1,35 @@
 import { sql } from 'kysely';
 import type { Db } from './index.ts';
 import { removalsWaiting } from './order-removals.ts';
+import { slowOrders } from './slow-orders.ts';
 
 /** Orders of each kind that one run reads again although the shop did not change them. */
 const mostAtOnce = 2000;
 /** Orders that one run pushes again after at least two failed pushes. Each may cost a slot of the run 5 s. */
 const mostFailingAtOnce = 200;
+/** Orders that take too long to read and that one run reads again: at most ten minutes. */
+const mostSlowAtOnce = 200;
 
 /**
  * Codes of orders to read again although the shop did not change them, at most 2,000 of each kind:
  *
  * - orders with an open dead letter, because its rows may have been corrected without a newer `updated_at`; those first
  *   that were not read for the longest time;
+ * - of orders that take too long to read, only 200, and those only that are due;
  * - orders to push again although their rows are the same (`retry_at`), of those that failed more than once only 200;
  * - orders with a line that waited for a product id that is known by now;
  * - orders whose member grade has another id at the service than was last sent, or none was known then.
  */
 export async function ordersToRevisit(db: Db): Promise<string[]> {
   const { rows } = await sql<{ code: string }>`
-    with checked as (
+    with slow as (${slowOrders}),
+    slow_due as (select order_code as code from slow where is_due order by checked_at limit ${mostSlowAtOnce}),
+    checked as (
       update sync.dead_letters d set checked_at = now()
       from (
         select d.order_code from sync.dead_letters d left join sync.order_links l using (order_code)
         where d.resolved_at is null and d.order_code is not null and (l.retry_at is null or l.retry_at > now())
+          and d.order_code not in (select order_code from slow)
         group by d.order_code order by min(d.checked_at), d.order_code limit ${mostAtOnce}
       ) oldest
       where d.order_code = oldest.order_code and d.resolved_at is null
@@ -47,7 +54,7 @@ export async function ordersToRevisit(db: Db): Promise<string[]> {
       where l.user_grade_code is not null and l.user_grade_id is distinct from g.user_grade_id
       order by l.pushed_at nulls first limit ${mostAtOnce}
     )
-    select code from checked union select code from failed_once union select code from failing
+    select code from slow_due union select code from checked union select code from failed_once union select code from failing
     union select code from arrived union select code from graded
     order by code`.execute(db);
   return rows.map((row) => row.code);

@@ -11,7 +11,7 @@ export type OrderWorld = World & {
   requests(): readonly { method: string; path: string; form: URLSearchParams }[];
   /** One incremental run in this process, without the queue. */
   sync(run?: SyncRun): Promise<Counts>;
-  /** Moves what is remembered of the orders, the next attempts of failed ones and the ends of leases into the past by so much. @param interval of Postgres. */
+  /** Moves what is remembered of the orders, the next attempts of failed ones, the ends of leases and the last readings of dead letters into the past. @param interval of Postgres. */
   timePasses(interval: string): Promise<void>;
   openDeadLetters(): Promise<{ kind: string; key: string; reason: string }[]>;
   /** Fails where the order model does not explain what was done, see trace-orders.ts. Only with `isTraced`. */
@@ -51,6 +51,7 @@ export async function openOrderWorld(options: WorldOptions & { isTraced?: true }
           pushed_at = pushed_at - $1::interval`,
         [interval],
       );
+      await world.warehouse('update sync.dead_letters set checked_at = checked_at - $1::interval', [interval]);
     },
     openDeadLetters: () =>
       world.warehouse(

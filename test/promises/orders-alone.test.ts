@@ -7,7 +7,7 @@ import { continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
-import { sliceDeps } from '../harness/sync-orders.ts';
+import { rescanOrdersOnce, sliceDeps } from '../harness/sync-orders.ts';
 import type { WorldOptions } from '../harness/world.ts';
 
 const open: OrderWorld[] = [];
@@ -360,8 +360,12 @@ test.each([
   expect(JSON.stringify(read)).toContain(`${file}: a row cannot be read`);
 });
 
+const aMinute = 'perform pg_sleep(60)';
+/** As after 30 s. A test of many slow orders would take minutes even with half a second for each. */
+const cancelled = `raise exception using errcode = 'query_canceled'`;
+
 /** The shop cancels statements after half a second, and takes a minute for the rows of these orders. */
-async function slowWorld(file: 'orders' | 'order_lines', slow: string): Promise<OrderWorld> {
+async function slowWorld(file: 'orders' | 'order_lines', slow: string, how = aMinute): Promise<OrderWorld> {
   const folder = await orderShopQueries();
   await writeFile(
     join(folder, `${file}.sql`),
@@ -373,7 +377,7 @@ async function slowWorld(file: 'orders' | 'order_lines', slow: string): Promise<
   const database = new URL(world.shopUrl).pathname.slice(1);
   await world.shop(`alter database ${database} set statement_timeout = '500ms';
     create function slow(code text) returns text stable language plpgsql as
-      $$ begin if code ~ '${slow}' then perform pg_sleep(60); end if; return 'paid'; end $$`);
+      $$ begin if code ~ '${slow}' then ${how}; end if; return 'paid'; end $$`);
   return world;
 }
 
@@ -417,11 +421,62 @@ test('a shop that takes too long for every order fails the run, and no order is 
   expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
 });
 
-test('many orders that take too long fail the run after 20 statements, not after one statement each', async () => {
-  const world = await slowWorld('order_lines', '^O.*[2-9]$');
+/** From now on no order of the shop takes long. */
+const mendSlow = `create or replace function slow(code text) returns text stable language sql as $$ select 'paid' $$`;
+
+test('160 of 200 orders that take too long are dead letters of one run, which pushes the other 40 and moves the cursor', async () => {
+  const world = await slowWorld('order_lines', '^O.*[2-9]$', cancelled);
   await world.shop(orders(200));
-  await expect(world.sync()).rejects.toMatchObject({ code: 'shop-timeout' });
+  const run = await runCli(['sync', 'orders'], world.environment);
+  expect(run.stdout).toContain('200 orders, 160 orders failed, 40 orders pushed');
+  expect(await world.atService(atService)).toEqual([{ orders: 40, lines: 40 }]);
+  expect(await world.warehouse('select position from sync.cursors')).toHaveLength(1);
+  // To find them takes 2 s for each; within ten minutes the last of them cannot be tried for 30 s.
+  const reasons = (await world.openDeadLetters()).map(({ reason }) => reason);
+  const tried = (seconds: number) => reasons.filter((reason) => reason.includes(`longer than ${seconds} s, for this`));
+  expect(tried(30).length).toBeGreaterThan(2);
+  expect(tried(2)).toHaveLength(160 - tried(30).length);
+
+  await world.shop(mendSlow);
+  await world.timePasses('1 day');
+  await runCli(['sync', 'orders'], world.environment);
+  expect(await world.atService(atService)).toEqual([{ orders: 200, lines: 200 }]);
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('an order that takes too long is not read by the runs of the next ten minutes, by the rescan neither, unless a person says so', async () => {
+  const world = await slowWorld('order_lines', '^O[79]$', cancelled);
+  await world.shop(orders(10));
+  await world.sync();
+  const open = await world.openDeadLetters();
+  expect(open.map(({ key }) => key)).toEqual(['O7', 'O9']);
+
+  // Whoever read them now would find them mended.
+  await world.shop(mendSlow);
+  await world.shop('update o set updated_at = now(), total_price = total_price + 1');
+  expect(await world.sync()).toMatchObject({ orders: 10, orders_failed: 2, orders_pushed: 8 });
+  expect(await rescanOrdersOnce(await world.openApp(), 2)).toMatchObject({ orders_absent: 0 });
+  expect(await world.openDeadLetters()).toEqual(open);
+  const retried = await runCli(['dead-letters', 'retry'], world.environment);
+  expect(retried.status).toBe(0);
+  expect(await world.atService(atService)).toEqual([{ orders: 10, lines: 10 }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('an order that still takes too long is read again after 10 and then after 20 minutes', async () => {
+  const world = await slowWorld('orders', '^O7$', cancelled);
+  await world.shop(orders(10));
+  await world.sync();
+  const attempts = async () => (await world.warehouse('select attempts from sync.dead_letters'))[0];
+  await world.timePasses('11 minutes');
+  await world.sync();
+  expect(await attempts()).toEqual({ attempts: 2 });
+  await world.timePasses('11 minutes');
+  await world.sync();
+  expect(await attempts()).toEqual({ attempts: 2 });
+  await world.timePasses('11 minutes');
+  await world.sync();
+  expect(await attempts()).toEqual({ attempts: 3 });
 });
 
 test('a code, a line code and a product code that no index holds are dead letters, and the others go on', async () => {

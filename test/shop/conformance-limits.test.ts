@@ -59,7 +59,7 @@ describe.each(shopServers)('$name', (server) => {
       'UTC',
     );
     const reading = failureOf(shop.orders(['A']));
-    // The order, and the search for another one that can be read.
+    // The order, the searches for another one before and behind it, with 2 s and with 30 s.
     await interrupt(database, 'statement');
     await interrupt(database, 'statement');
     expect(await reading).toMatchObject({
@@ -77,7 +77,8 @@ describe.each(shopServers)('$name', (server) => {
     const slowLines = `${queries.order_lines} where code <> 'A' or ${sleeping}`;
     const shop = await openTables(database, { ...queries, order_lines: slowLines }, 'UTC');
     const reading = shop.orders(['B', 'A', 'C']);
-    // All three together, and A alone.
+    // All three together, A alone while the slow one is searched, and A alone for as long as a statement may take.
+    await interrupt(database, 'statement');
     await interrupt(database, 'statement');
     await interrupt(database, 'statement');
     const read = await reading;
@@ -97,7 +98,12 @@ describe.each(shopServers)('$name', (server) => {
     const reading = shop.orders(['A']);
     await interrupt(database, 'statement');
     expect(await reading).toEqual([
-      { order: { code: 'A' }, lines: [], fault: expect.stringContaining('orders.sql: one statement took longer') },
+      {
+        order: { code: 'A' },
+        lines: [],
+        fault: expect.stringContaining('orders.sql: one statement took longer'),
+        slowSeconds: 30,
+      },
     ]);
   });
 
