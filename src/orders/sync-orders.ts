@@ -174,7 +174,7 @@ async function walkToGoOn({ shop, db }: SyncDeps, start: OrderPosition, shopNow:
 
 async function planWalk({ shop }: SyncDeps, state: SyncState, options: SyncOptions): Promise<SyncBatch> {
   const { walk = { beganAt: state.shopNow, afterCode: '', orders: 0 } } = state;
-  const after = { at: '-infinity', code: walk.afterCode };
+  const after = state.next ?? { at: '-infinity', code: walk.afterCode };
   const page = await shop.orderCodes({ axis: 'code', after, size: options.batchSize });
   const afterCode = page.next?.code ?? walk.afterCode;
   return batchOf(page, options, {

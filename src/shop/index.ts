@@ -21,7 +21,7 @@ import {
 } from './orders.ts';
 import { hashOfQuery, loadShopQuery } from './queries.ts';
 import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
-import { isShopTimeout } from './shop-timeout.ts';
+import { readShorterPeriods, readSmallerPages } from './shorter-reads.ts';
 import { readSlowAlone } from './slow-orders.ts';
 import type { SqlDialect } from './sql-text.ts';
 import { readTables, readValue, type ShopTables } from './tables.ts';
@@ -45,10 +45,11 @@ export type Shop = {
    *     const page = await shop.changedSince(after, 50_000);
    *     const orders = await shop.orders(page.keys.slice(0, 200).map(({ code }) => code));
    *
-   * A feed whose statement takes longer than 30 s is read in shorter periods; then a page may have no key and a `next`.
+   * A feed whose statement takes longer than 30 s is read in shorter periods; then a page may have no key and a `next`. A walk
+   * over orders.sql is then read in smaller pages, down to 500 orders.
    *
    * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
-   * @throws ReviewSyncError `shop-timeout` where even a minute of changes, or a page of orders.sql, takes longer than 30 s.
+   * @throws ReviewSyncError `shop-timeout` where even a minute of changes, or 500 orders of orders.sql, take longer than 30 s.
    */
   changedSince(after: OrderPosition, size: number): Promise<OrderPage>;
   /** Whether there is a changed_orders.sql. */
@@ -58,7 +59,8 @@ export type Shop = {
    *
    *     await shop.orderCodes({ axis: 'created', after: { at: from, code: '' }, before: to, size: 1000 })
    *
-   * Walk on with `after: page.next` until that is absent. One statement of at most 30 s a page. By code it needs no more than
+   * Walk on with `after: page.next` until that is absent. One statement of at most 30 s a page; where it takes longer, the page
+   * has fewer orders, at least 500. By code it needs no more than
    * the index by which orders are read; by creation it needs an index on created_at in a large shop.
    */
   orderCodes(range: OrderRange): Promise<OrderPage>;
@@ -106,9 +108,6 @@ export type Shop = {
   close(): Promise<void>;
 };
 
-/** The shortest period of changes that one statement is tried with, after longer ones took more than 30 s. */
-const leastSpanSeconds = 60;
-
 /**
  * Opens the shop's database, read-only: each reading is a transaction that sees one moment and may write nothing. No
  * statement runs longer than 30 s. The queries are read and checked at their first use, and again when their files change.
@@ -138,35 +137,22 @@ export function openShop(options: ShopOptions): Shop {
     () => versionOf(at.folder, ['orders', 'order_lines', 'changed_orders']),
   );
 
-  const ofOrders = async <T>(
-    read: (session: ShopSession, queries: OrderQueries) => Promise<T>,
-    how?: ReadOptions,
-  ): Promise<T> => {
+  type OfOrders<T> = (session: ShopSession, queries: OrderQueries) => Promise<T>;
+  const ofOrders = async <T>(read: OfOrders<T>, how?: ReadOptions): Promise<T> => {
     const queries = await orderQueries();
     return database.read((session) => read(session, queries), how);
   };
   const now = () => database.read((session) => session.now());
 
+  const walk = (range: OrderRange) =>
+    readSmallerPages(range, (smaller) => ofOrders((session, queries) => readOrderPage(session, queries, smaller)));
+
   async function changedSince(after: OrderPosition, size: number): Promise<OrderPage> {
     const { feed } = await orderQueries();
-    if (feed === undefined)
-      return ofOrders((session, queries) => readOrderPage(session, queries, { axis: 'updated', after, size }));
-    const fromMs = Date.parse(after.at);
-    let spanSeconds = after.spanSeconds;
-    for (;;) {
-      const nowMs = spanSeconds === undefined ? Number.POSITIVE_INFINITY : Date.parse(await now());
-      const untilMs = spanSeconds === undefined ? Number.POSITIVE_INFINITY : fromMs + spanSeconds * 1000;
-      const until = untilMs >= nowMs ? {} : { until: new Date(untilMs).toISOString() };
-      try {
-        const page = await database.read((session) => readChangePage(session, feed, { after, size, ...until }));
-        if (page.next === undefined || spanSeconds === undefined) return page;
-        return { ...page, next: { ...page.next, spanSeconds: spanSeconds * 2 } };
-      } catch (error) {
-        if (!isShopTimeout(error)) throw error;
-        spanSeconds = Math.min(spanSeconds ?? Number.POSITIVE_INFINITY, (Date.parse(await now()) - fromMs) / 1000) / 2;
-        if (!(spanSeconds >= leastSpanSeconds)) throw error;
-      }
-    }
+    if (feed === undefined) return walk({ axis: 'updated', after, size });
+    const read = (until: { until?: string }) =>
+      database.read((session) => readChangePage(session, feed, { after, size, ...until }));
+    return readShorterPeriods(after, { read, now });
   }
   const queryNames = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'] as const;
 
@@ -179,7 +165,7 @@ export function openShop(options: ShopOptions): Shop {
     dialect,
     changedSince,
     hasFeed: async () => (await orderQueries()).feed !== undefined,
-    orderCodes: (range) => ofOrders((session, queries) => readOrderPage(session, queries, range)),
+    orderCodes: walk,
     orders: async (codes) =>
       codes.length === 0
         ? []

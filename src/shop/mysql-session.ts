@@ -59,7 +59,7 @@ export function mysqlSession(
     }
     const begun = performance.now();
     const rows = await runStatement(text).catch((error: unknown) => {
-      throw isTimeout(error) ? timeoutError(`${query.name}.sql`, error, seconds) : error;
+      throw isTimeout(error) ? timeoutError(`${query.name}.sql`, seconds) : error;
     });
     if (statement) statement.seconds = (performance.now() - begun) / 1000;
     return rows;

@@ -85,7 +85,7 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
           isBroken = true;
         });
       }
-      throw isTimeout(error) ? timeoutError('the shop database', error, seconds) : error;
+      throw isTimeout(error) ? timeoutError('the shop database', seconds) : error;
     } finally {
       inUse.delete(client);
       if (isBroken) client.destroy();

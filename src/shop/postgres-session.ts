@@ -41,7 +41,7 @@ export function postgresSession(
     const statement = explained && (await explain(query, text, values));
     const begun = performance.now();
     const { rows } = await client.query<Row>(text, values).catch((error) => {
-      throw isTimeout(error) ? timeoutError(`${query.name}.sql`, error, seconds) : error;
+      throw isTimeout(error) ? timeoutError(`${query.name}.sql`, seconds) : error;
     });
     if (statement) statement.seconds = (performance.now() - begun) / 1000;
     const local = [...query.columns].flatMap(([name, column]) => (column.read === 'local date' ? name : []));

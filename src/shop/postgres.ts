@@ -53,7 +53,7 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
       return result;
     } catch (error) {
       await client.query('rollback').catch(onError);
-      throw isTimeout(error) ? timeoutError('the shop database', error, seconds) : error;
+      throw isTimeout(error) ? timeoutError('the shop database', seconds) : error;
     } finally {
       client.off('error', onError);
       inUse.delete(client);

@@ -55,7 +55,7 @@ export async function loadShopQuery(
     // A comment can be the last line of the file: the closing bracket goes on a line of its own.
     const body = `(${text}\n)`;
     const found = await check.describe(body, isFeed).catch((cause) => {
-      if (check.isTimeout(cause)) throw timeoutError(file, cause);
+      if (check.isTimeout(cause)) throw timeoutError(file);
       // A database that restarts says nothing against the query.
       if (isTransient(cause)) throw cause;
       const at = check.positionOf(cause);

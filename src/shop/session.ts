@@ -39,6 +39,8 @@ export type OrderPosition = OrderKey &
     byCode?: string;
     /** Seconds of changes that one statement reads, because reading all of them took longer than 30 s. */
     spanSeconds?: number;
+    /** Orders that one statement reads, because reading more took longer than 30 s. */
+    pageSize?: number;
   }>;
 
 /** One page of a walk: at most `size` orders after `after`, and before `before` (an instant, exclusive). */

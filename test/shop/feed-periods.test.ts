@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/sync-orders.ts';
+import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -53,4 +55,59 @@ test('where even a minute of changes takes too long, the error names the file', 
     code: 'shop-timeout',
     message: expect.stringContaining('changed_orders.sql'),
   });
+});
+
+/** Orders whose queries the shop cancels once they have computed more than so many codes, as it does after some time. */
+async function shopOf(count: number, codesAtMost: number) {
+  const folder = await orderShopQueries();
+  await writeFile(
+    join(folder, 'orders.sql'),
+    'select costly(code) as code, created_at, updated_at, total_price from o',
+  );
+  const environment = { SHOP_SQL_DIR: folder, ORDER_BATCH_SIZE: String(count) };
+  const world = await openWorld({ shop: 'empty', environment });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  await createOrderShop(world.shopUrl);
+  await world.shop(`create function costly(code text) returns text stable language plpgsql as $$
+    declare computed integer := coalesce(nullif(current_setting('test.computed', true), '')::integer, 0) + 1;
+    begin
+      perform set_config('test.computed', computed::text, true);
+      if computed > ${codesAtMost} then raise exception using errcode = 'query_canceled'; end if;
+      return code;
+    end $$;
+    create index on o (updated_at); create index on o (created_at);
+    insert into o (code, updated_at) select 'O' || n, now() - n * interval '1 minute' from generate_series(1, ${count}) n;
+    analyze o`);
+  await world.shop(`alter database ${new URL(world.shopUrl).pathname.slice(1)} set enable_seqscan = off`);
+  return world;
+}
+
+test('a first run whose pages of orders.sql take too long reads smaller pages, and plans each order once', async () => {
+  const world = await shopOf(3000, 6000);
+  const { shop, warehouse } = await world.openApp();
+  const [deps, options] = [
+    { shop, db: warehouse.db },
+    { lookbackMinutes: 10, batchSize: 3000 },
+  ];
+  const sizes: number[] = [];
+  const codes: string[] = [];
+  for (let batch: SyncBatch | undefined = await planSyncOrders(deps, options); batch !== undefined; ) {
+    const planned = batch.steps.flatMap((step) => step.codes);
+    codes.push(...planned);
+    sizes.push(planned.length);
+    batch = await continueSyncOrders(deps, batch.state, { failed: false, isLost: false }, options);
+  }
+  expect(new Set(codes).size).toBe(3000);
+  expect(codes).toHaveLength(3000);
+  expect(sizes.slice(0, 2)).toEqual([500, 1000]);
+});
+
+test('a run whose smallest page takes too long says which file, how long, what it looked for and which index helps', async () => {
+  const world = await shopOf(600, 10);
+  const run = await runCli(['sync', 'orders'], world.environment);
+  expect(run.status).toBe(1);
+  expect(run.stderr + run.stdout).toContain(
+    'orders.sql: one statement took longer than 30 s, to find the next 500 orders by updated_at',
+  );
+  expect(run.stderr + run.stdout).toContain('An index of the table on the column of updated_at');
 });

@@ -10,7 +10,7 @@ function shop(secondsFor: (codes: readonly string[]) => number) {
   const read = async (some: readonly string[], limit: number) => {
     const seconds = secondsFor(some);
     spent += Math.min(seconds, limit);
-    if (seconds > limit) throw timeoutError('orders.sql', undefined, limit);
+    if (seconds > limit) throw timeoutError('orders.sql', limit);
     return some.map((code) => ({ order: { code }, lines: [] }));
   };
   return { reads: { read, nextCodes: async () => ['Z'] }, spent: () => spent };
