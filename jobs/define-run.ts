@@ -4,7 +4,7 @@ import { addCounts, type Counts } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { foldChanges } from '../src/warehouse/aggregates.ts';
-import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
+import { countOpenDeadLetters, countRefusedReviews, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
 import { heldRemovalsProblem, removalsHeld } from '../src/warehouse/order-removals.ts';
 import { abandonRun, addWaits, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
@@ -47,7 +47,11 @@ export function defineRun<Payload, State, StepPayload>(
         end.failures.length === 0 || definition.completesAlways
           ? await completed(() => measured(app, run.id, () => definition.complete(app, end.state, run, end.failures)))
           : {};
-      const counts = addCounts([...end.results, more ?? {}]);
+      // Counted here: a run may read a review several times, by several steps, and its step of a window does not know of the others.
+      const refused = definition.deadLetters.includes('review')
+        ? { refused: await countRefusedReviews(app.warehouse.db, app.now().getTime() - run.startedAt.getTime()) }
+        : {};
+      const counts = addCounts([...end.results, more ?? {}, refused]);
       const report = await reportOf(app, { kinds: definition.deadLetters, problem }, counts, end);
       await foldChanges(app.warehouse.db);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });

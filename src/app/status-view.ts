@@ -1,5 +1,6 @@
 import { durationText } from '../base/time/duration.ts';
 import { isoOf } from '../base/time/span.ts';
+import { joinAlike } from '../warehouse/dead-letters.ts';
 import type { Run } from '../warehouse/runs.ts';
 import type { StatusReport } from './status-report.ts';
 
@@ -14,9 +15,6 @@ export type StatusTables = Readonly<
 export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
 
 export const count = (n: number) => n.toLocaleString('en');
-
-/** Open gaps that are shown; `status --json` lists all. */
-const shownGaps = 20;
 
 /** A cursor of an early version may hold a date that is none, such as `infinity`. */
 const watermarkText = (at: string) => (Number.isNaN(Date.parse(at)) ? at : utc(new Date(at)));
@@ -44,13 +42,18 @@ export function statusTables(report: StatusReport): StatusTables {
     },
     openGaps: {
       title: 'Open gaps',
-      head: ['Reviews', 'From', 'To', 'Since', 'Attempts', 'Why'],
+      head: ['Reviews', 'Spans', 'From', 'To', 'Since', 'Attempts', 'Why'],
       rows: openGapRows(report.openGaps),
     },
     deadLetters: {
       title: 'Dead letters',
       head: ['Kind', 'Records', 'Since', 'Reason'],
-      rows: report.deadLetters.map((group) => [group.kind, count(group.count), utc(group.firstFailedAt), group.reason]),
+      rows: joinAlike(report.deadLetters).map((group) => [
+        group.kind,
+        count(group.count),
+        utc(group.firstFailedAt),
+        group.reason,
+      ]),
     },
     runs: {
       title: 'Last runs',
@@ -93,21 +96,26 @@ export function statusTables(report: StatusReport): StatusTables {
   };
 }
 
-/** The gaps that have been open longest first. */
+/** One row for all gaps of an axis that are open for the same reason, those that have been open longest first. */
 function openGapRows(gaps: StatusReport['openGaps']): string[][] {
   const oldestFirst = gaps.toSorted((a, b) => a.firstSeenAt.getTime() - b.firstSeenAt.getTime());
-  const rows = oldestFirst
-    .slice(0, shownGaps)
-    .map(({ axis, span, kind, firstSeenAt, attempts }) => [
-      axis,
-      isoOf(span.start).slice(0, 19).replace('T', ' '),
-      isoOf(span.end).slice(0, 19).replace('T', ' '),
-      utc(firstSeenAt),
-      count(attempts),
-      gapReasons[kind],
-    ]);
-  if (gaps.length > shownGaps) rows.push([`… and ${count(gaps.length - shownGaps)} more`, '', '', '', '', '']);
-  return rows;
+  const alike = Map.groupBy(oldestFirst, ({ axis, kind }) => `${axis} ${kind}`);
+  return [...alike.values()].flatMap((same) => {
+    const [oldest] = same;
+    if (!oldest) return [];
+    const second = (at: number) => isoOf(at).slice(0, 19).replace('T', ' ');
+    return [
+      [
+        oldest.axis,
+        count(same.length),
+        second(same.reduce((first, { span }) => Math.min(first, span.start), oldest.span.start)),
+        second(same.reduce((last, { span }) => Math.max(last, span.end), oldest.span.end)),
+        utc(oldest.firstSeenAt),
+        count(same.reduce((most, { attempts }) => Math.max(most, attempts), 0)),
+        gapReasons[oldest.kind],
+      ],
+    ];
+  });
 }
 
 const gapReasons: Readonly<Record<StatusReport['openGaps'][number]['kind'], string>> = {

@@ -39,7 +39,7 @@ const fewAbsent = 20;
 export async function exportWindow(deps: ExportDeps, work: Export): Promise<Counts> {
   const { runId, window } = work;
   const { db } = deps.warehouse;
-  const counts = { inserted: 0, updated: 0, unchanged: 0, refused: 0, late: 0 };
+  const counts = { inserted: 0, updated: 0, unchanged: 0, late: 0 };
   const ledger = work.findLate ? await ledgerNow(db) : undefined;
   const late = ledger && !ledger.isEmpty ? lateFinder(deps.warehouse, ledger.at) : undefined;
 
@@ -47,7 +47,7 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
     await late?.look(page);
     const landed = await landPage(deps.warehouse, page);
     releaseBody(page);
-    for (const kind of ['inserted', 'updated', 'unchanged', 'refused'] as const) counts[kind] += landed[kind];
+    for (const kind of ['inserted', 'updated', 'unchanged'] as const) counts[kind] += landed[kind];
     return landed.refused === 0;
   }
 

@@ -27,7 +27,7 @@ export type StatusOptions = {
   batchedJobs: readonly string[];
   /** What the search reads. */
   explain: ExplainDeps;
-  /** Retries or discards the open dead letters of this kind and reason. */
+  /** Retries or discards the open dead letters of this kind and of reasons like this one (`areAlike`). */
   act(what: 'retry' | 'discard', kind: string, reason: string): Promise<{ done: Done; count: number }>;
 };
 

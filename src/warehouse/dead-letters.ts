@@ -72,6 +72,30 @@ export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   return rows;
 }
 
+/** The reason without values: quoted texts, and numbers of four digits and more with the dates that begin so. A status has three. */
+const withoutValues = (reason: string) =>
+  reason.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"').replaceAll(/\d{4,}[\d.:TZ+-]*/g, '…');
+
+/** Whether two reasons are the same but for the values that they name, such as dates and ids. For people: nothing else depends on it. */
+export const areAlike = (one: string, other: string) => withoutValues(one) === withoutValues(other);
+
+/** Groups with the same reason as one group, but for the values that the reason names; the most frequent first. It shows one of the reasons. */
+export function joinAlike(groups: readonly DeadLetterGroup[]): DeadLetterGroup[] {
+  const all = new Map<string, DeadLetterGroup>();
+  for (const group of groups) {
+    const key = `${group.kind} ${withoutValues(group.reason)}`;
+    const known = all.get(key);
+    if (!known) all.set(key, { ...group });
+    else {
+      known.count += group.count;
+      known.ids = [...known.ids, ...group.ids].slice(0, 20);
+      if (group.firstFailedAt < known.firstFailedAt) known.firstFailedAt = group.firstFailedAt;
+      if (group.lastFailedAt > known.lastFailedAt) known.lastFailedAt = group.lastFailedAt;
+    }
+  }
+  return [...all.values()].sort((a, b) => b.count - a.count);
+}
+
 export async function countOpenDeadLetters(db: Db, kinds: readonly DeadLetterKind[]): Promise<number> {
   const row = await db
     .selectFrom('sync.dead_letters')
@@ -80,6 +104,16 @@ export async function countOpenDeadLetters(db: Db, kinds: readonly DeadLetterKin
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return row.count;
+}
+
+/** Reviews that could not be written in the last `ms` milliseconds, by the clock of the warehouse, and are open dead letters. */
+export async function countRefusedReviews(db: Db, ms: number): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::integer as n from sync.dead_letters
+    where kind = 'review' and resolved_at is null and last_failed_at >= now() - ${ms} * interval '1 millisecond'`.execute(
+    db,
+  );
+  return rows[0]?.n ?? 0;
 }
 
 /** A stable key for a record without a key. */
@@ -159,13 +193,12 @@ const deadLetters = (db: Db) =>
 /** Dead letters by id, or the open ones of a kind, or all open ones; the oldest first. */
 export function findDeadLetters(
   db: Db,
-  which: { ids?: readonly number[]; kind?: DeadLetterKind; reason?: string },
+  which: { ids?: readonly number[]; kind?: DeadLetterKind },
 ): Promise<DeadLetter[]> {
   let query = deadLetters(db).select('payload').limit(100_000);
   if (which.ids) query = query.where(sql<boolean>`id = any(${which.ids})`);
   else query = query.where('resolved_at', 'is', null);
   if (which.kind) query = query.where('kind', '=', which.kind);
-  if (which.reason !== undefined) query = query.where('reason', '=', which.reason);
   return query.execute();
 }
 

@@ -152,6 +152,19 @@ test('a bad review leaves only its page uncovered; two months later the same bac
   expect(await world.warehouse('select from sync.dead_letters where resolved_at is null')).toEqual([]);
 });
 
+test('a review that cannot be written counts once a run, however often the run reads it', async () => {
+  const { world } = await hourly(300);
+  await world.warehouse(
+    `alter table warehouse.reviews add constraint bad check (message not in ('review 150', 'review 300'))`,
+  );
+  expect((await world.run(syncReviews)).counts).toMatchObject({ inserted: 298, refused: 2 });
+  // The gaps of the creation dates and the newest updates hold both the last one.
+  await world.atService(`update reference_service.reviews set updated_at = now() where message = 'review 150'`);
+  expect((await world.run(syncReviews)).counts).toMatchObject({ refused: 2 });
+  await world.warehouse('alter table warehouse.reviews drop constraint bad');
+  expect((await world.run(syncReviews)).counts).toMatchObject({ inserted: 2, refused: 0 });
+});
+
 test('a review that cannot be asked about stays suspected, the others are marked, and the next reconcile asks again', async () => {
   const { world, twist, cli } = await hourly(150);
   await world.run(syncReviews);

@@ -5,7 +5,7 @@ import type { App } from '../../app/app.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { AnyRunJob } from '../../queue/job.ts';
-import { discardDeadLetters, findDeadLetters, groupDeadLetters } from '../../warehouse/dead-letters.ts';
+import { discardDeadLetters, findDeadLetters, groupDeadLetters, joinAlike } from '../../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { runToEnd } from '../ui/run-to-end.ts';
@@ -38,7 +38,7 @@ export const deadLetters: Command = {
 async function list(app: App): Promise<Report> {
   const groups = await groupDeadLetters(app.warehouse.db);
   if (groups.length === 0) return { text: 'No dead letters.', json: [] };
-  const rows = groups.map((group) => [
+  const rows = joinAlike(groups).map((group) => [
     group.kind,
     String(group.count),
     group.ids.slice(0, 3).join(' ') + (group.count > 3 ? ' …' : ''),

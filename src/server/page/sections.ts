@@ -1,5 +1,6 @@
 import type { StatusReport } from '../../app/status-report.ts';
 import { count, type StatusTable } from '../../app/status-view.ts';
+import { joinAlike } from '../../warehouse/dead-letters.ts';
 import { type Html, html } from './html.ts';
 import { runPath } from './progress.ts';
 import type { View } from './view.ts';
@@ -45,8 +46,9 @@ export function runs({ title, head, rows }: StatusTable, report: StatusReport): 
 
 /** Groups of dead letters, with buttons. No record is shown: it may hold a customer’s data. */
 export function deadLetters({ title, head, rows }: StatusTable, report: StatusReport): Html {
+  const groups = joinAlike(report.deadLetters);
   const withButtons = rows.map((row, index) => {
-    const { kind = '', reason = '', count: n = 0 } = report.deadLetters[index] ?? {};
+    const { kind = '', reason = '', count: n = 0 } = groups[index] ?? {};
     const which = html`<span class="sr"> the ${count(n)} of kind ${kind}</span>`;
     return [
       ...row.slice(0, -1),
