@@ -28,7 +28,7 @@ type Push = { deps: OrderDeps; attempt: PushAttempt; order: OrderDetail };
  * Sends what one order's difference asks for (spec, "Sub-orders"):
  *
  * 1. Change sub-orders, and look whether the service has cleared what the shop cleared.
- * 2. Remove the sub-orders of lines that the shop does not have any more, and second ones of a line that was sent twice.
+ * 2. Remove the sub-orders of lines that the shop does not have any more, and those that were shown only after their line had another one.
  * 3. Create the missing sub-orders.
  *
  * Each result goes into the attempt at once. A line that the service refuses or fails on becomes a dead letter, and the
@@ -73,11 +73,11 @@ async function createSubOrder(push: Push, line: Line): Promise<Sent> {
   const idsBefore = [...order.sub_orders.map((one) => one.id), ...attempt.hidden];
   const create = async (limits: RequestLimits) => {
     const created = await deps.api.subOrders.create(order.id, line.content, limits);
-    const wasSentAgain = attempt.links.get(lineCode)?.wasSentAgain ?? false;
-    setLink(attempt, { ...line, subOrderId: created.id, idsBefore, wasSentAgain });
+    setLink(attempt, { ...line, subOrderId: created.id, idsBefore });
   };
   const isCreated = (theirs: readonly SubOrder[]) => {
-    const { ofLines } = matchSubOrders(theirs, attempt.desired.prepared.lines, [...attempt.links.values()], new Set());
+    const { links, unseen } = attempt;
+    const { ofLines } = matchSubOrders(theirs, attempt.desired.prepared.lines, [...links.values()], new Set(), unseen);
     return ofLines.get(lineCode)?.kind === 'linked';
   };
   const outcome = await send(push, line, create, isCreated);

@@ -31,7 +31,7 @@ export type FieldComparison = {
  *
  * - `both`: the service has the line's sub-order; `fields` compares them.
  * - `missing`: the service has no sub-order for the line.
- * - `surplus`: the line is gone from the shop, and its sub-order would be removed.
+ * - `surplus`: the line is gone from the shop, or has another sub-order; a push removes this one.
  * - `kept`: the line is gone from the shop, and its sub-order stays.
  * - `unmanaged`: another system created the sub-order, and no line matches it.
  * - `not comparable`: the line waits for a product id, or its row cannot be read.
@@ -47,8 +47,9 @@ export type LineComparison = {
 export type OrderComparison = { code: string; fields: FieldComparison[]; lines: LineComparison[] };
 
 export type ComparisonFacts = {
-  /** What review-sync remembers of the order's lines. */
+  /** What review-sync remembers of the order's lines, and of creations that the service has not shown (undefined: none). */
   links: readonly LineLink[];
+  unseen?: readonly LineLink[];
   /** What the contact rule withholds: the service is not expected to have it. */
   withheld: readonly ContactField[];
 };
@@ -58,7 +59,7 @@ const rarelyShown = ['user_grade_id', 'store_name', 'order_device', 'mileage'] a
 
 /** Compares an order as the shop wants it with the order as the service shows it, field by field and line by line. */
 export function compareOrder(desired: DesiredOrder, detail: OrderDetail, facts: ComparisonFacts): OrderComparison {
-  const lines = lineComparisons(desired, detail.sub_orders, facts.links);
+  const lines = lineComparisons(desired, detail.sub_orders, facts);
   return { code: desired.prepared.order.code, fields: orderFields(desired, detail, facts), lines };
 }
 
@@ -165,16 +166,16 @@ function priceField(field: string, ours: string, theirs: MoneyAmount | null): Fi
 function lineComparisons(
   { prepared }: DesiredOrder,
   theirs: readonly SubOrder[],
-  links: readonly LineLink[],
+  { links, unseen = [] }: Pick<ComparisonFacts, 'links' | 'unseen'>,
 ): LineComparison[] {
   const { lines, waiting, faulty } = prepared;
   const untouched = new Set([...waiting, ...faulty].map((line) => line.lineCode));
-  const { ofLines } = matchSubOrders(theirs, lines, links, untouched);
-  const { remove, kept } = diffSubOrders(theirs, lines, links, untouched);
+  const { ofLines } = matchSubOrders(theirs, lines, links, untouched, unseen);
+  const { remove, removeDuplicates, kept } = diffSubOrders(theirs, lines, links, untouched, { unseen });
   const ofUntouched = links.filter((link) => untouched.has(link.lineCode)).map((link) => link.subOrderId);
   const accounted = new Set([
     ...[...ofLines.values()].map((match) => match.subOrder.id),
-    ...[...remove, ...kept].map((one) => one.subOrderId),
+    ...[...remove, ...removeDuplicates, ...kept].map((one) => one.subOrderId),
     ...ofUntouched,
   ]);
   return [
@@ -185,10 +186,8 @@ function lineComparisons(
       const hadStatus = match.kind !== 'unmanaged' && match.content.status !== undefined;
       return { kind: 'both', lineCode, subOrderId: subOrder.id, fields: subOrderFields(content, subOrder, hadStatus) };
     }),
-    ...remove.map((one): LineComparison => ({ kind: 'surplus', ...one, fields: [] })),
-    ...kept.map(({ lineCode, subOrderId, why }): LineComparison => {
-      return { kind: 'kept', lineCode, subOrderId, fields: [], note: keptNotes[why] };
-    }),
+    ...[...remove, ...removeDuplicates].map((one): LineComparison => ({ kind: 'surplus', ...one, fields: [] })),
+    ...kept.map(({ why, ...one }): LineComparison => ({ kind: 'kept', ...one, fields: [], note: keptNotes[why] })),
     ...theirs
       .filter(({ id }) => !accounted.has(id))
       .map(({ id }): LineComparison => {

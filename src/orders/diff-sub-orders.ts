@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SubOrder, SubOrderPatch } from '../review-api/index.ts';
 import { type Line, type LineLink, type Match, matchSubOrders } from './match-sub-orders.ts';
 import type { SubOrderContent } from './order-body.ts';
@@ -14,13 +15,15 @@ export type SubOrderDiff = {
   /** `content` is what the sub-order holds once the patch has arrived. */
   change: (LineLink & { subOrderId: number; patch: SubOrderPatch })[];
   remove: { lineCode: string; subOrderId: number }[];
-  /** Second sub-orders of lines whose creation was sent twice and carried out twice. */
+  /** Sub-orders of ours that no line has, because the service had not shown them when their line was sent again, changed or removed. */
   removeDuplicates: { lineCode: string; subOrderId: number }[];
   kept: { lineCode: string; subOrderId: number; why: KeptReason }[];
   /** Links to write before anything is sent: found sub-orders, sub-orders taken over, and those about to be created. */
   links: LineLink[];
   /** Line codes of links to delete in the same statement. */
   dropLinks: string[];
+  /** All creations whose sub-orders the service has not shown, and may show yet. */
+  unseen: readonly LineLink[];
   /** How many sub-orders were found that an earlier request created without a response. */
   found: number;
 };
@@ -30,6 +33,7 @@ export type SubOrderDiff = {
  * @param lines the shop's lines that can be pushed.
  * @param links what is remembered of the order's lines.
  * @param untouched lines that the shop has but that are not pushed now: their sub-orders are not changed.
+ * @param unseen what is remembered of creations whose sub-orders were not shown.
  * @param areLinesUnsure the links' contents may be older than what the service holds: compare with what it shows instead.
  */
 export function diffSubOrders(
@@ -37,8 +41,9 @@ export function diffSubOrders(
   lines: readonly Line[],
   links: readonly LineLink[],
   untouched: ReadonlySet<string> = new Set(),
-  { areLinesUnsure = false }: { areLinesUnsure?: boolean } = {},
+  { unseen = [], areLinesUnsure = false }: { unseen?: readonly LineLink[]; areLinesUnsure?: boolean } = {},
 ): SubOrderDiff {
+  const { ofLines, ofRemovedLines, duplicates, notShown } = matchSubOrders(theirs, lines, links, untouched, unseen);
   const diff: SubOrderDiff = {
     create: [],
     change: [],
@@ -47,9 +52,9 @@ export function diffSubOrders(
     kept: [],
     links: [],
     dropLinks: [],
+    unseen: withNotShown(unseen, notShown),
     found: 0,
   };
-  const { ofLines, ofRemovedLines, duplicates } = matchSubOrders(theirs, lines, links, untouched);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   const idsBefore = theirs.map((subOrder) => subOrder.id);
 
@@ -58,9 +63,7 @@ export function diffSubOrders(
     if (match) keepInLine(diff, line, match, !areLinesUnsure);
     else {
       diff.create.push(line);
-      // Its creation was sent before, or was about to be. Where the service does not show what it created, it may do so later.
-      const wasSentAgain = linkOf.has(line.lineCode);
-      diff.links.push({ ...line, subOrderId: null, idsBefore, wasSentAgain });
+      diff.links.push({ ...line, subOrderId: null, idsBefore });
     }
   }
   const codes = new Set([...lines.map((line) => line.lineCode), ...untouched]);
@@ -77,14 +80,25 @@ export function diffSubOrders(
   return diff;
 }
 
+/** Of requests for one line with one content only the last is kept, with what was there before the first. */
+function withNotShown(unseen: readonly LineLink[], notShown: readonly LineLink[]): readonly LineLink[] {
+  return notShown.reduce((all, link) => {
+    const isSame = (one: LineLink) =>
+      one.lineCode === link.lineCode &&
+      one.subOrderId === link.subOrderId &&
+      isDeepStrictEqual(one.content, link.content);
+    const idsBefore = all.find(isSame)?.idsBefore ?? link.idsBefore;
+    return [...all.filter((one) => !isSame(one)), { ...link, idsBefore }];
+  }, unseen);
+}
+
 /** Links the sub-order to the line, and changes what differs. */
 function keepInLine(diff: SubOrderDiff, line: Line, match: Match, isSure: boolean): void {
   const { subOrder, idsBefore } = match;
   const isTrusted = isSure && (match.kind === 'taken-over' || (match.kind === 'linked' && match.isExact));
   const hadStatus = match.kind !== 'unmanaged' && match.content.status !== undefined;
   const patch = isTrusted ? patchBetween(match.content, line.content) : patchOf(subOrder, line.content, { hadStatus });
-  const wasSentAgain = match.kind === 'linked' && match.wasSentAgain;
-  const link = { ...line, subOrderId: subOrder.id, idsBefore, wasSentAgain };
+  const link = { ...line, subOrderId: subOrder.id, idsBefore };
   if (patch) diff.change.push({ ...link, patch });
   const isKnown = match.kind === 'linked' && !match.isNew;
   if (isKnown && isSure) return;

@@ -118,10 +118,13 @@ export async function openLookup(deps: LookDeps) {
     async look(shop: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {
       const shown = await this.show(shop.code, shop.link?.orderId ?? null);
       const withheld = withheldFrom({ ...deps, now }, shop, shown, policy);
-      const { desired, lines: links } = shop;
+      const { desired, lines: links, link } = shop;
+      const unseen = (link?.unseen ?? []) as LineLink[];
       const age = desired && ageOf(desired.prepared.order.createdAt, now(), deps.contactMaxAgeDays);
       const comparison =
-        desired && shown.kind === 'found' ? compareOrder(desired, shown.detail, { links, withheld }) : undefined;
+        desired && shown.kind === 'found'
+          ? compareOrder(desired, shown.detail, { links, unseen, withheld })
+          : undefined;
       return { shop, shown, withheld, age, comparison };
     },
   };

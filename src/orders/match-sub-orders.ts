@@ -10,11 +10,12 @@ export type LineLink = LineLinkRow<SubOrderContent>;
  * A sub-order that belongs to a line.
  *
  * - `linked`: by its id, or by a lost response; `content` is what was last sent.
- * - `taken-over`: it belonged to a line that the shop has removed; `from` is that line's code.
+ * - `taken-over`: it belonged to a line that the shop has removed, or was created by a request whose sub-order was not shown until now;
+ *   `from` is the code of the line that it was created for.
  * - `unmanaged`: somebody else created it.
  */
 export type Match = { subOrder: SubOrder; idsBefore: readonly number[] | null } & (
-  | { kind: 'linked'; content: SubOrderContent; wasSentAgain: boolean; isExact: boolean; isNew: boolean }
+  | { kind: 'linked'; content: SubOrderContent; isExact: boolean; isNew: boolean }
   | { kind: 'taken-over'; content: SubOrderContent; from: string }
   | { kind: 'unmanaged' }
 );
@@ -24,8 +25,10 @@ export type Matches = {
   ofLines: Map<string, Match>;
   /** Sub-orders of lines that the shop has removed and that no other line took over, by line code. */
   ofRemovedLines: Map<string, SubOrder>;
-  /** Second sub-orders of lines whose creation was sent twice and carried out twice. */
+  /** Sub-orders that were not shown in time and that no line took over, with the codes of the lines that they were created for. */
   duplicates: { lineCode: string; subOrder: SubOrder }[];
+  /** Links of ours whose sub-orders the service does not show: it may do so later. */
+  notShown: LineLink[];
 };
 
 /**
@@ -33,21 +36,25 @@ export type Matches = {
  *
  * 1. by the id in its link;
  * 2. a line whose creation brought no response: among the sub-orders that were not there before it was sent;
- * 3. a line without a sub-order: among the sub-orders of lines that the shop has removed (shops give lines new codes), then
- *    among those that somebody else created;
- * 4. for a line whose creation was sent twice: an equal sub-order that no line has, which the first request created. The service
- *    brought no response to that, or did not show its sub-order for a while.
+ * 3. of earlier requests whose sub-orders were not shown for a while: sub-orders that were not there before and are exactly what
+ *    was sent then, whatever has become of the line since. The lines of step 4 may take them over, the others are duplicates;
+ * 4. a line without a sub-order: among the sub-orders of lines that the shop has removed (shops give lines new codes) and those of
+ *    step 3, then among those that somebody else created.
  *
- * In steps 2 and 3 all exact matches are made before any weaker one, so that no line takes what is exactly another's.
+ * In steps 2 and 4 all exact matches are made before any weaker one, so that no line takes what is exactly another's. The weaker
+ * ones of step 2 follow step 3.
  *
  * @param untouched lines that the shop has but that are not pushed now: no other line takes their sub-orders.
+ * @param unseen what earlier pushes found `notShown`.
  */
 export function matchSubOrders(
   theirs: readonly SubOrder[],
   lines: readonly Line[],
   links: readonly LineLink[],
   untouched: ReadonlySet<string>,
+  unseen: readonly LineLink[],
 ): Matches {
+  const wanted = new Set(lines.map((line) => line.lineCode));
   const taken = new Set<number>();
   const free = () => theirs.filter((one) => !taken.has(one.id));
   /** Sub-orders of links, by line code. */
@@ -65,34 +72,49 @@ export function matchSubOrders(
   }
 
   // 2. Creations without a response.
-  for (const like of ['exact', 'similar'] as const) {
+  const findPending = (like: 'exact' | 'similar') => {
     for (const link of links.filter((one) => one.subOrderId === null && !ofLinks.has(one.lineCode))) {
+      // What is found for a removed line is removed: it must be exactly what was sent.
+      if (like === 'similar' && !wanted.has(link.lineCode)) continue;
       const subOrder = free().find((one) => isNewSince(link, one) && likeness(one, link.content) === like);
       if (subOrder) assign(link, subOrder, { isExact: like === 'exact', isNew: true });
     }
+  };
+  findPending('exact');
+
+  // 3. Creations that were not shown for a while.
+  const late: Spare[] = [];
+  for (const link of unseen) {
+    for (const subOrder of free().filter((one) => isCreatedBy(link, one))) {
+      taken.add(subOrder.id);
+      late.push({ link, subOrder, isLate: true });
+    }
   }
+  findPending('similar');
 
   const ofLines = new Map<string, Match>();
-  const removed = new Map<string, { link: LineLink; subOrder: SubOrder }>();
-  const wanted = new Set(lines.map((line) => line.lineCode));
+  const notShown: LineLink[] = [];
+  const spares: Spare[] = [];
   for (const link of links) {
-    const { lineCode, content, idsBefore, wasSentAgain } = link;
+    const { lineCode, content, idsBefore } = link;
+    if (untouched.has(lineCode)) continue;
     const own = ofLinks.get(lineCode);
-    if (!own || untouched.has(lineCode)) continue;
-    if (wanted.has(lineCode)) ofLines.set(lineCode, { kind: 'linked', ...own, content, idsBefore, wasSentAgain });
-    else removed.set(lineCode, { link, subOrder: own.subOrder });
+    if (own === undefined) {
+      if (link.idsBefore !== null) notShown.push(link);
+    } else if (wanted.has(lineCode)) ofLines.set(lineCode, { kind: 'linked', ...own, content, idsBefore });
+    else spares.push({ link, subOrder: own.subOrder, isLate: false });
   }
+  spares.push(...late);
 
-  // 3. Lines without a sub-order.
+  // 4. Lines without a sub-order.
   const unmatched = () => lines.filter((one) => !ofLines.has(one.lineCode));
   for (const like of ['exact', 'similar'] as const) {
     for (const line of unmatched()) {
-      const replaced = [...removed.values()].find((one) => likeness(one.subOrder, line.content) === like);
-      if (!replaced) continue;
-      const { subOrder, link } = replaced;
-      removed.delete(link.lineCode);
-      const { content, idsBefore, lineCode: from } = link;
-      ofLines.set(line.lineCode, { kind: 'taken-over', subOrder, content, idsBefore, from });
+      const spare = spares.find((one) => likeness(one.subOrder, line.content) === like);
+      if (!spare) continue;
+      spares.splice(spares.indexOf(spare), 1);
+      const { content, idsBefore, lineCode: from } = spare.link;
+      ofLines.set(line.lineCode, { kind: 'taken-over', subOrder: spare.subOrder, content, idsBefore, from });
     }
     for (const line of unmatched()) {
       const subOrder = free().find((one) => likeness(one, line.content) === like);
@@ -102,19 +124,22 @@ export function matchSubOrders(
     }
   }
 
-  // 4. Creations that were carried out twice.
-  const duplicates: Matches['duplicates'] = [];
-  for (const link of links.filter((one) => one.wasSentAgain && ofLinks.has(one.lineCode))) {
-    for (const subOrder of free()) {
-      if (!isNewSince(link, subOrder) || likeness(subOrder, link.content) !== 'exact') continue;
-      taken.add(subOrder.id);
-      duplicates.push({ lineCode: link.lineCode, subOrder });
-    }
-  }
-
-  const ofRemovedLines = new Map([...removed].map(([lineCode, { subOrder }]) => [lineCode, subOrder]));
-  return { ofLines, ofRemovedLines, duplicates };
+  const left = (isLate: boolean) =>
+    spares.flatMap(({ link, subOrder, ...spare }) =>
+      spare.isLate === isLate ? [{ lineCode: link.lineCode, subOrder }] : [],
+    );
+  const ofRemovedLines = new Map(left(false).map(({ lineCode, subOrder }) => [lineCode, subOrder]));
+  return { ofLines, ofRemovedLines, duplicates: left(true), notShown };
 }
+
+/** A sub-order that no line has, and its link. `isLate`: it was found in step 3. */
+type Spare = { link: LineLink; subOrder: SubOrder; isLate: boolean };
 
 /** Whether the sub-order was not there yet when the creation was sent. */
 const isNewSince = ({ idsBefore }: LineLink, { id }: SubOrder): boolean => !idsBefore?.includes(id);
+
+/** Whether the request created the sub-order: by its id, or where no response said that, as exactly what was sent. */
+const isCreatedBy = (link: LineLink, subOrder: SubOrder): boolean =>
+  link.subOrderId === null
+    ? isNewSince(link, subOrder) && likeness(subOrder, link.content) === 'exact'
+    : link.subOrderId === subOrder.id;

@@ -5,7 +5,7 @@ import { orderLinks } from '../warehouse/order-links.ts';
 import type { OrderComparison } from './compare-order.ts';
 import { contactFields, type OrderAge } from './contact-rule.ts';
 import { fieldsToClear, isUnchanged, type PushPolicy, requestBody } from './desired-order.ts';
-import { diffSubOrders } from './diff-sub-orders.ts';
+import { diffSubOrders, type LineLink } from './diff-sub-orders.ts';
 import { findInShop } from './find-in-shop.ts';
 import { type LookDeps, type OrderLook, openLookup, rememberedOf } from './look-at-order.ts';
 import { shownWithoutShop } from './post-order.ts';
@@ -122,14 +122,16 @@ function requestsOf({ shop, shown, withheld }: OrderLook): PreviewedRequest[] {
   const contact = contactFields.filter((field) => !withheld.includes(field));
   const body: OrderBody = requestBody(desired, { contact, clear: [...new Set(clear)] });
   const untouched = new Set([...waiting, ...faulty].map((line) => line.lineCode));
-  const diff = diffSubOrders(detail?.sub_orders ?? [], lines, links, untouched);
+  const diff = diffSubOrders(detail?.sub_orders ?? [], lines, links, untouched, {
+    unseen: (link?.unseen ?? []) as LineLink[],
+  });
   const subOrders = `/v1/orders/${detail?.id ?? ':order_id'}/sub_orders`;
   return [
     { method: 'POST', path: '/v1/orders', body: { ...body, total_price: sentAmount(body.total_price, 'total_price') } },
     ...diff.change.map((one): PreviewedRequest => {
       return { method: 'PUT', path: `${subOrders}/${one.subOrderId}`, body: withSentPrice(one.patch) };
     }),
-    ...diff.remove.map((one): PreviewedRequest => {
+    ...[...diff.remove, ...diff.removeDuplicates].map((one): PreviewedRequest => {
       return { method: 'DELETE', path: `${subOrders}/${one.subOrderId}`, body: undefined };
     }),
     ...diff.create.map(

@@ -22,6 +22,8 @@ export type PushAttempt = {
   counts: Counts;
   /** All links of the order's lines, as last written or about to be recorded; by line code. */
   links: Map<string, LineLink>;
+  /** Links of creations whose sub-orders the service has not shown, and may show yet. */
+  unseen: readonly LineLink[];
   /** Line codes of the links to record, and of the links to delete. */
   changed: Set<string>;
   dropLinks: Set<string>;
@@ -45,6 +47,7 @@ export function newAttempt(desired: DesiredOrder, leased: LeasedOrder): PushAtte
     hidden: new Set(),
     counts: {},
     links: new Map((leased.lines as LineLink[]).map((link) => [link.lineCode, link])),
+    unseen: leased.link.unseen as readonly LineLink[],
     changed: new Set(),
     dropLinks: new Set(),
     failedLines: new Map(),
@@ -71,6 +74,13 @@ export function dropLink(attempt: PushAttempt, lineCode: string): void {
   attempt.links.delete(lineCode);
   attempt.changed.delete(lineCode);
   attempt.dropLinks.add(lineCode);
+}
+
+/** The check for duplicates is done. What this push noted is looked for by another, and so is a duplicate that could not be removed. */
+export function endDuplicateCheck(attempt: PushAttempt): void {
+  const { leased, failedLines } = attempt;
+  const isChecked = (one: LineLink) => leased.link.unseen.includes(one) && !failedLines.has(one.lineCode);
+  attempt.unseen = attempt.unseen.filter((one) => !isChecked(one));
 }
 
 /** Makes a line a dead letter. */
@@ -149,16 +159,16 @@ export function recordOf(deps: PushDeps, attempt: PushAttempt, accepted?: Accept
     orderedAt: order.createdAt,
     lines: [...attempt.changed].flatMap((lineCode) => attempt.links.get(lineCode) ?? []),
     dropLinks: [...attempt.dropLinks],
+    unseen: attempt.unseen,
     waiting,
     deadLetters: deadLettersOf(attempt),
   };
 }
 
-function retryOf({ desired, failure, links }: PushAttempt, link: OrderLink) {
+function retryOf({ desired, failure, unseen }: PushAttempt, link: OrderLink) {
   const failedPushes = failure === undefined ? 0 : failedPushesAfter(desired, link);
   if (failure !== undefined) return { failedPushes, retryAfterMs: retryDelayMs(failure, failedPushes) };
-  const mayHaveDuplicate = [...links.values()].some((line) => line.wasSentAgain);
-  return { failedPushes, retryAfterMs: mayHaveDuplicate ? duplicateCheckDelayMs : null };
+  return { failedPushes, retryAfterMs: unseen.length > 0 ? duplicateCheckDelayMs : null };
 }
 
 /** How many pushes in a row have failed if this one fails too. A change of the order in the shop begins a new row. */

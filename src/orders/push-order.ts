@@ -14,13 +14,13 @@ import { postOrder } from './post-order.ts';
 import {
   count,
   endAttempt,
+  endDuplicateCheck,
   failedPushesAfter,
   failOrder,
   leaseLostOutcome,
   newAttempt,
   type PushAttempt,
   recordOf,
-  setLink,
 } from './push-attempt.ts';
 import { emptiesOrder, keptReason } from './removal-guard.ts';
 import { noteDeletion, removeOrder } from './remove-order.ts';
@@ -144,10 +144,11 @@ async function upsertOrder(
 
     const theirs = await subOrdersAtService(deps, attempt, posted.detail);
     const diff = difference(deps, attempt, theirs);
-    if (!(await deps.store.saveLines(leased, { lines: diff.links, dropLinks: diff.dropLinks })))
-      return leaseLostOutcome(deps, leased);
-    for (const lineCode of diff.dropLinks) attempt.links.delete(lineCode);
-    for (const link of diff.links) attempt.links.set(link.lineCode, link);
+    const { links: lines, dropLinks, unseen } = diff;
+    attempt.unseen = unseen;
+    if (!(await deps.store.saveLines(leased, { lines, dropLinks, unseen }))) return leaseLostOutcome(deps, leased);
+    for (const lineCode of dropLinks) attempt.links.delete(lineCode);
+    for (const link of lines) attempt.links.set(link.lineCode, link);
     count(attempt, 'sub_orders_added', diff.found);
 
     if ((await applySubOrders({ deps, attempt, order: posted.detail }, diff)) === 'again') continue;
@@ -170,6 +171,7 @@ function difference({ policy }: PushDeps, attempt: PushAttempt, theirs: readonly
   for (const lineCode of attempt.failedLines.keys()) untouched.add(lineCode);
   const lines = prepared.lines.filter((line) => !untouched.has(line.lineCode));
   const diff = diffSubOrders(theirs, lines, [...attempt.links.values()], untouched, {
+    unseen: attempt.unseen,
     areLinesUnsure: leased.link.areLinesUnsure,
   });
   const isEmptied = emptiesOrder(prepared);
@@ -188,14 +190,6 @@ function difference({ policy }: PushDeps, attempt: PushAttempt, theirs: readonly
  */
 const mayRemove = ({ removals }: PushPolicy, { link }: LeasedOrder, wanted: number): boolean =>
   removals === 'all' || (removals === 'approved' && !link.removalsHeld && wanted <= link.removalsWanted);
-
-/** The check for a duplicate is done: no other is needed, unless a duplicate could not be removed. */
-function endDuplicateCheck(attempt: PushAttempt): void {
-  for (const { lineCode, subOrderId, wasSentAgain } of attempt.leased.lines) {
-    const link = attempt.failedLines.has(lineCode) ? undefined : attempt.links.get(lineCode);
-    if (link && wasSentAgain && subOrderId !== null) setLink(attempt, { ...link, wasSentAgain: false });
-  }
-}
 
 /**
  * Whether the error is this order's alone: a value that the warehouse refuses, or an error of this program, such as an

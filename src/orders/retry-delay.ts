@@ -20,11 +20,11 @@ export function retryDelayMs(kind: FailureKind, failedPushes: number): number {
   return failedPushes <= 1 ? 0 : Math.min(dayMs, 10 * minuteMs * 2 ** (failedPushes - 2));
 }
 
-/** When to check for a duplicate sub-order where a creation was sent twice, in milliseconds: the first may still be carried out. */
+/** When to look for sub-orders whose creations were not shown, in milliseconds: these may still be carried out. */
 export const duplicateCheckDelayMs = 60 * minuteMs;
 
 /**
- * Whether a push comes late enough to be the last that checks for duplicate sub-orders. A push that another failure made due may come
+ * Whether a push comes late enough to be the last that looks for sub-orders whose creations were not shown before. A push that another failure made due may come
  * minutes after the creation was sent again.
  *
  * @param at by the warehouse's clock, as `pushedAt`.

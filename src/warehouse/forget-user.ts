@@ -26,7 +26,9 @@ export async function countTraces(db: Db, user: User): Promise<UserTraces> {
       (select count(*)::integer from sync.dead_letters where ${isOwnDeadLetter(user)}) as "deadLetters",
       (select count(*)::integer from sync.webhook_inbox where ${isOwnWebhook(user)}) as webhooks,
       (select count(*)::integer from sync.sub_order_links
-        where order_code in (select code from own) and ${hasPersonalContent}) as "orderLines",
+        where order_code in (select code from own) and ${hasPersonalContent})
+        + (select coalesce(sum(jsonb_array_length(unseen_creations)), 0)::integer from sync.order_links
+        where order_code in (select code from own)) as "orderLines",
       (select count(*)::integer from sync.order_links
         where order_code in (select code from own) and ${hasContactHash}) as contacts`.execute(db);
   return rows[0] ?? { reviews: 0, deadLetters: 0, webhooks: 0, orderLines: 0, contacts: 0 };
@@ -48,6 +50,10 @@ export function maskTraces(db: Db, user: User): Promise<UserTraces> {
       update sync.sub_order_links
       set content = content || '{"product_options": {}, "invoice": null}'
       where order_code in (select code from own) and ${hasPersonalContent}`.execute(trx);
+    await sql`
+      with ${ownOrders(user)}
+      update sync.order_links set unseen_creations = '[]'
+      where order_code in (select code from own) and unseen_creations <> '[]'`.execute(trx);
     await sql`
       with ${ownOrders(user)}
       update sync.order_links

@@ -25,6 +25,8 @@ export type OrderLink = {
   sentFields: readonly string[] | null;
   /** The shop's member grade at the last push, whether or not the service had it. */
   userGradeCode: string | null;
+  /** Creations whose sub-orders the service has not shown, and may show yet. Their lines may have other sub-orders by now, or none. */
+  unseen: readonly LineLinkRow[];
   pushedAt: Date | null;
   firstPushedAt: Date;
 };
@@ -37,8 +39,6 @@ export type LineLinkRow<Content = unknown> = Readonly<{
   content: Content;
   /** The order's sub-orders just before ours was created; null: we did not create it (an unmanaged sub-order). */
   idsBefore: readonly number[] | null;
-  /** The creation was sent twice, because the first brought no response or was not shown: the service may hold two equal sub-orders. */
-  wasSentAgain: boolean;
 }>;
 
 /** What is remembered of these orders, by code. */
@@ -51,7 +51,7 @@ export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<
     .select(['contact_hash as contactHash', 'contact_sent as contactSent', 'sent_fields as sentFields'])
     .select(['pushed_at as pushedAt', 'first_pushed_at as firstPushedAt'])
     .select(['failed_pushes as failedPushes', 'removals_held as removalsHeld', 'removals_wanted as removalsWanted'])
-    .select(['lines_unsure as areLinesUnsure', 'user_grade_code as userGradeCode'])
+    .select(['lines_unsure as areLinesUnsure', 'user_grade_code as userGradeCode', 'unseen_creations as unseen'])
     // While a push is under way, or after one that died, the order may differ from what was last recorded.
     .select(sql<string | null>`case when lease_owner is null then fingerprint end`.as('fingerprint'))
     .select(sql<boolean>`coalesce(retry_at <= clock_timestamp(), false)`.as('isRetryDue'))
@@ -66,7 +66,7 @@ export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<
     .selectFrom('sync.sub_order_links')
     .where('order_code', 'in', codes)
     .select(['order_code as orderCode', 'line_code as lineCode', 'sub_order_id as subOrderId', 'content'])
-    .select(['ids_before as idsBefore', 'was_sent_again as wasSentAgain'])
+    .select('ids_before as idsBefore')
     .orderBy('order_code')
     .orderBy('line_code')
     .execute();

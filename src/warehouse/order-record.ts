@@ -1,8 +1,12 @@
 import { maskedReason, type NewDeadLetter } from './dead-letters.ts';
 import type { LineLinkRow } from './order-links.ts';
 
-/** Links to write, and line codes of links to delete. */
-export type LineChange = { lines: readonly LineLinkRow[]; dropLinks: readonly string[] };
+/** Links to write, line codes of links to delete, and all creations whose sub-orders the service has not shown. */
+export type LineChange = {
+  lines: readonly LineLinkRow[];
+  dropLinks: readonly string[];
+  unseen: readonly LineLinkRow[];
+};
 
 /** What is to be removed by the last batch of the run: how many sub-orders, or 1 for the order; and whether it is held back. */
 export type Removals = { wanted: number; isHeld: boolean };
@@ -32,17 +36,17 @@ export type PushRecord = LineChange & {
   deadLetters: readonly NewDeadLetter[];
 };
 
-/** The columns of `drop_links` and `lines` in save_order_lines.sql and record_orders.sql. */
-export function lineColumns({ lines, dropLinks }: LineChange) {
+/** The columns of `drop_links`, `lines` and `unseen_creations` in save_order_lines.sql and record_orders.sql. */
+export function lineColumns({ lines, dropLinks, unseen }: LineChange) {
   return {
-    lines: lines.map(({ lineCode, subOrderId, content, idsBefore, wasSentAgain }) => ({
+    lines: lines.map(({ lineCode, subOrderId, content, idsBefore }) => ({
       line_code: lineCode,
       sub_order_id: subOrderId,
       content,
       ids_before: idsBefore,
-      was_sent_again: wasSentAgain,
     })),
     drop_links: dropLinks,
+    unseen_creations: unseen,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { WaitSeconds } from '../base/waits.ts';
+import type { LineLinkRow } from './order-links.ts';
 
 /** The tables as Kysely sees them; sql/warehouse/ explains each column. Only what TypeScript touches is listed. */
 export type Database = {
@@ -81,6 +82,7 @@ type OrderLinks = {
   failed_pushes: Generated<number>;
   retry_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
   lines_unsure: boolean;
+  unseen_creations: ColumnType<LineLinkRow[], never, string>;
   removals_held: Generated<boolean>;
   removals_wanted: Generated<number>;
   removals_run: string | null;
@@ -102,7 +104,6 @@ type SubOrderLinks = {
   sub_order_id: number | null;
   content: ColumnType<unknown, string, string>;
   ids_before: ColumnType<number[] | null, string | null, string | null>;
-  was_sent_again: Generated<boolean>;
   linked_at: Moment;
 };
 

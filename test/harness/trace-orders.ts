@@ -3,6 +3,7 @@ import type { SubOrderContent } from '../../src/orders/order-body.ts';
 import { prepareOrder } from '../../src/orders/prepare-order.ts';
 import { emptiesOrder } from '../../src/orders/removal-guard.ts';
 import { openShop } from '../../src/shop/index.ts';
+import type { LineLinkRow } from '../../src/warehouse/order-links.ts';
 import { expectExplained } from '../models/explain.ts';
 import { judgeOrder, type OrderRecording, type RecordedEvent, type RecordedRow } from '../models/order-trace.ts';
 import { formatContent, type Link, type Version } from '../models/orders.ts';
@@ -27,6 +28,7 @@ type OrderRow = {
   lines_unsure: boolean;
   removals_wanted: number;
   removals_held: boolean;
+  unseen_creations: LineLinkRow<SubOrderContent>[];
   retry_at: string | null;
   pushed_at: string | null;
 };
@@ -36,7 +38,6 @@ type LinkRow = {
   sub_order_id: number | null;
   content: SubOrderContent;
   ids_before: number[] | null;
-  was_sent_again: boolean;
 };
 type SubRow = { code: string; order_id: number; id: number | null; content: SubOrderContent };
 type Cursor = { position: { at: string; code?: string } };
@@ -48,9 +49,9 @@ type ShopState = Record<string, ShopOrder>;
 const tables = {
   'sync.order_links': [
     ...['order_code', 'order_id', 'fingerprint', 'lease_owner', 'lines_unsure', 'removals_wanted', 'retry_at'],
-    ...['pushed_at', 'removals_held'],
+    ...['pushed_at', 'removals_held', 'unseen_creations'],
   ],
-  'sync.sub_order_links': ['order_code', 'line_code', 'sub_order_id', 'content', 'ids_before', 'was_sent_again'],
+  'sync.sub_order_links': ['order_code', 'line_code', 'sub_order_id', 'content', 'ids_before'],
   'sync.cursors': ['flow', 'position'],
 };
 
@@ -144,13 +145,19 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
   let created = subs.length;
   const orderIds = new Set(begin.subs.filter((sub) => sub.code === code).map((sub) => sub.order_id));
   const links = new Map<string, Link>();
-  const linkOf = ({ line_code, sub_order_id, content, ids_before, was_sent_again }: LinkRow): Link => ({
+  const linkOf = ({ line_code, sub_order_id, content, ids_before }: LinkRow): Link => ({
     line: line_code,
     id: sub_order_id === null ? null : numberOf(Number(sub_order_id)),
     content: formatContent(content),
     before: ids_before?.map(Number).map(numberOf) ?? null,
-    wasSentAgain: was_sent_again,
   });
+  const unseenOf = (row: OrderRow | null | undefined): Link[] =>
+    (row?.unseen_creations ?? []).map(({ lineCode, subOrderId, content, idsBefore }) => ({
+      line: lineCode,
+      id: subOrderId === null ? null : numberOf(subOrderId),
+      content: formatContent(content),
+      before: idsBefore?.map(numberOf) ?? null,
+    }));
   for (const row of begin.links) if (row.order_code === code) links.set(row.line_code, linkOf(row));
   const fingerprintNames = new Map<string, string>();
   const nameOf = (fingerprint: string) => {
@@ -179,6 +186,7 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
   const recorded: OrderRecording['begin'] = {
     row: first && rowOf(first),
     links: [...links.values()],
+    unseen: unseenOf(first),
     subs: recordedSubs,
     hasOrder: orderIds.size > 0,
     cursor: isPassed(begin.cursor) ? 0 : -1,
@@ -186,6 +194,7 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
   };
   let upTo = recorded.cursor;
   let holder = first?.lease_owner ?? null;
+  let unseen = unseenOf(first);
   const events: RecordedEvent[] = [];
 
   for (const committed of transactionsOf(log)) {
@@ -228,7 +237,9 @@ function recordingOf(code: string, shopAtBegin: ShopState, begin: Snapshot, log:
         haveLinksChanged = true;
       }
       const change = ofOrder.find(({ kind }) => kind === 'sync.order_links')?.data as RowChange<OrderRow> | undefined;
-      const all = [...links.values()];
+      const all = { links: [...links.values()], unseen: change ? unseenOf(change.new) : unseen };
+      haveLinksChanged ||= JSON.stringify(all.unseen) !== JSON.stringify(unseen);
+      unseen = all.unseen;
       const event = orderEvent(change, all, haveLinksChanged, { holder, rowOf, tokenOf });
       if (event) events.push(event);
       if (change) holder = change.new?.lease_owner ?? null;
@@ -255,29 +266,29 @@ const microsOf = (text: string): number => Number((/\.(\d+)/.exec(text)?.[1] ?? 
 
 function orderEvent(
   change: RowChange<OrderRow> | undefined,
-  links: Link[],
+  all: { links: Link[]; unseen: Link[] },
   haveLinksChanged: boolean,
   names: { holder: string | null; rowOf(row: OrderRow): RecordedRow; tokenOf(token: string | null): string },
 ): RecordedEvent | undefined {
   const { holder, rowOf, tokenOf } = names;
-  if (!change) return haveLinksChanged ? { kind: 'links', token: tokenOf(holder), links } : undefined;
+  if (!change) return haveLinksChanged ? { kind: 'links', token: tokenOf(holder), ...all } : undefined;
   const { old, new: now } = change;
   if (!now) {
     const token = tokenOf(old?.lease_owner ?? null);
     return old?.pushed_at === null && old.order_id === null
       ? { kind: 'return', token, row: undefined }
-      : { kind: 'forget', token, links };
+      : { kind: 'forget', token, links: all.links };
   }
   const before = old?.lease_owner ?? null;
   if (old && !old.removals_held && now.removals_held && now.pushed_at === old.pushed_at)
     return { kind: 'hold', row: rowOf(now) };
   if (now.lease_owner !== null && now.lease_owner !== before)
-    return { kind: 'lease', token: tokenOf(now.lease_owner), row: rowOf(now), links };
+    return { kind: 'lease', token: tokenOf(now.lease_owner), row: rowOf(now), ...all };
   const isPushed = now.pushed_at !== null && (!old?.pushed_at || Date.parse(now.pushed_at) > Date.parse(old.pushed_at));
-  if (isPushed) return { kind: 'record', token: tokenOf(before), row: rowOf(now), links };
+  if (isPushed) return { kind: 'record', token: tokenOf(before), row: rowOf(now), ...all };
   if (now.lease_owner === null && before !== null) return { kind: 'return', token: tokenOf(before), row: rowOf(now) };
   // A test lets time pass.
-  return haveLinksChanged ? { kind: 'links', token: tokenOf(before), links } : undefined;
+  return haveLinksChanged ? { kind: 'links', token: tokenOf(before), ...all } : undefined;
 }
 
 function requestEvent(

@@ -17,15 +17,16 @@ import {
 /** What sync.order_links holds of the order, as far as the model has it. */
 export type RecordedRow = Pick<OrderState['row'], 'pushed' | 'isUnsure' | 'isRetryDue' | 'removalsWanted' | 'isHeld'>;
 
-/** `token`: of the lease that the statement was allowed by. `links`: all of the order's afterwards. */
+/** `token`: of the lease that the statement was allowed by. `links` and `unseen` (default: none): all of the order's afterwards. */
 export type RecordedEvent =
   | { kind: 'shop'; version: number }
   | { kind: 'cursor'; upTo: number }
   | { kind: 'hold'; row: RecordedRow }
-  | { kind: 'lease' | 'record'; token: string; row: RecordedRow; links: Link[] }
+  | { kind: 'lease' | 'record'; token: string; row: RecordedRow; links: Link[]; unseen?: Link[] }
   /** `row` is undefined where the order is forgotten. */
   | { kind: 'return'; token: string; row: RecordedRow | undefined }
-  | { kind: 'links' | 'forget'; token: string; links: Link[] }
+  | { kind: 'links'; token: string; links: Link[]; unseen?: Link[] }
+  | { kind: 'forget'; token: string; links: Link[] }
   | { kind: 'post' | 'delete order' }
   | { kind: 'create'; product: number; price: string; status: number }
   | { kind: 'change' | 'remove'; id: number; status: number };
@@ -39,6 +40,7 @@ export type OrderRecording = {
   begin: {
     row: RecordedRow | undefined;
     links: Link[];
+    unseen?: Link[];
     subs: Sub[];
     hasOrder: boolean;
     cursor: number;
@@ -57,7 +59,7 @@ function judgeWith(
   { versions, fingerprints, waits, isEmptied, begin, events }: OrderRecording,
   workers: readonly WorkerName[],
 ): Explanation<OrderState, RecordedEvent> {
-  const { row, links, subs, hasOrder, cursor, isLeased } = begin;
+  const { row, links, unseen = [], subs, hasOrder, cursor, isLeased } = begin;
   const none: RecordedRow = { pushed: null, isUnsure: false, isRetryDue: false, removalsWanted: 0, isHeld: false };
   const model = orderModel({
     versions,
@@ -77,6 +79,7 @@ function judgeWith(
           isInLookback: false,
         },
         links: sorted(links),
+        unseen,
         lease: { holder: isLeased ? 'dead' : null, isOver: false },
       },
     },
@@ -120,7 +123,10 @@ function matches(
       if (observed.kind !== recorded.kind || !('holder' in observed)) return undefined;
       if (tokens[observed.holder] !== recorded.token) return undefined;
       const isSameRow = !('row' in recorded) || isRow(state, recorded.row);
-      return given(isSameRow && (!('links' in recorded) || isSame(state.links, sorted(recorded.links))));
+      const areSameLinks = !('links' in recorded) || isSame(state.links, sorted(recorded.links));
+      const isSameUnseen =
+        recorded.kind === 'return' || recorded.kind === 'forget' || isSame(state.unseen, recorded.unseen ?? []);
+      return given(isSameRow && areSameLinks && isSameUnseen);
     }
     default:
       return recorded satisfies never;
@@ -155,6 +161,6 @@ const isRow = ({ row }: OrderState, recorded: RecordedRow | undefined): boolean 
 
 const sorted = (links: readonly Link[]): Link[] =>
   links
-    .map(({ line, id, content, before, wasSentAgain }) => ({ line, id, content, before, wasSentAgain }))
+    .map(({ line, id, content, before }) => ({ line, id, content, before }))
     .sort((a, b) => (a.line < b.line ? -1 : 1));
 const isSame = (some: unknown, others: unknown): boolean => JSON.stringify(some) === JSON.stringify(others);

@@ -94,16 +94,9 @@ export type OrderScenario = {
 
 export type WorkerName = 'A' | 'B';
 export type Sub = { id: number; content: Content };
-/** `wasSentAgain`: its creation was perhaps sent twice. */
-export type Link = {
-  line: string;
-  id: number | null;
-  content: Content;
-  before: number[] | null;
-  wasSentAgain: boolean;
-};
+export type Link = { line: string; id: number | null; content: Content; before: number[] | null };
 export type Operation =
-  | { kind: 'change'; line: string; id: number; content: Content; before: number[] | null; wasSentAgain: boolean }
+  | { kind: 'change'; line: string; id: number; content: Content; before: number[] | null }
   | { kind: 'remove'; line: string; id: number; isDuplicate: boolean }
   | { kind: 'create'; line: string; content: Content };
 
@@ -123,6 +116,9 @@ type Attempt = Copy & {
   /** Sub-orders that are to be removed by the last batch of the run; null until the service has accepted the order. */
   removalsWanted: number | null;
   links: Link[];
+  /** Creations whose sub-orders the service has not shown; and those of before for which this push looks for the last time. */
+  unseen: Link[];
+  checked: Link[];
   failed: string[];
   /** The push before was not recorded. */
   isUnsure: boolean;
@@ -174,8 +170,9 @@ export type OrderState = {
   };
   /** The version that was recorded last, and the newest one that ever was. For the invariant only. */
   recorded: { last: number; newest: number };
-  /** sync.sub_order_links. */
+  /** sync.sub_order_links, and the creations in sync.order_links whose sub-orders were not shown. */
   links: Link[];
+  unseen: Link[];
   lease: { holder: WorkerName | 'dead' | null; isOver: boolean };
   workers: { A: Worker; B: Worker };
   /** More was removed than had been counted. For the invariant only. */
@@ -203,12 +200,11 @@ function subOrderOf(sub: Sub): SubOrder {
     reviews_count: 0,
   } as unknown as SubOrder;
 }
-const lineLinkOf = ({ line, id, content, before, wasSentAgain }: Link): LineLink => ({
+const lineLinkOf = ({ line, id, content, before }: Link): LineLink => ({
   lineCode: line,
   subOrderId: id,
   content: parseContent(content),
   idsBefore: before,
-  wasSentAgain,
 });
 const linesOf = (version: Version): Line[] =>
   Object.entries(version === 'deleted' ? {} : version).map(([lineCode, content]) => ({
@@ -241,6 +237,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     },
     recorded: { last: -1, newest: -1 },
     links: [],
+    unseen: [],
     lease: { holder: null, isOver: false },
     workers: { A: { at: 'idle' }, B: { at: 'idle' } },
     isUncounted: false,
@@ -251,7 +248,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
 
   /** The real difference between what a worker has seen at the service and what it wants there. */
   function difference(
-    { version, links, failed, isUnsure, isRemoving }: Attempt,
+    { version, links, unseen, failed, isUnsure, isRemoving }: Attempt,
     seen: readonly Sub[],
     noted: OrderState['row'],
   ) {
@@ -259,13 +256,14 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     const isBlank = !design.matchesByContent;
     const lines = linesOf(versionAt(version)).filter((line) => !failed.includes(line.lineCode));
     const known = links.map(lineLinkOf);
+    const unseenBefore = unseen.map(lineLinkOf);
     const theirs = seen.map((sub) => subOrderOf(isBlank ? { ...sub, content: 'S' } : sub));
     const diff = diffSubOrders(
       theirs,
       isBlank ? lines.map(blank) : lines,
       isBlank ? known.map(blank) : known,
       new Set(failed),
-      { areLinesUnsure: isUnsure },
+      { unseen: isBlank ? unseenBefore.map(blank) : unseenBefore, areLinesUnsure: isUnsure },
     );
     const wanted = new Map(lines.map((line) => [line.lineCode, formatContent(line.content)]));
     const meant = (line: string, content: Content) => (isBlank ? (wanted.get(line) ?? content) : content);
@@ -274,7 +272,6 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       id: link.subOrderId,
       content: meant(link.lineCode, formatContent(link.content)),
       before: link.idsBefore && [...link.idsBefore],
-      wasSentAgain: link.wasSentAgain,
     });
     const removal = (one: { lineCode: string; subOrderId: number }, { isDuplicate }: { isDuplicate: boolean }) =>
       ({ kind: 'remove', line: one.lineCode, id: one.subOrderId, isDuplicate }) as const;
@@ -288,7 +285,6 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           id: one.subOrderId,
           content,
           before: one.idsBefore && [...one.idsBefore],
-          wasSentAgain: one.wasSentAgain,
         };
       }),
       ...(mayRemove ? diff.remove.map((one) => removal(one, { isDuplicate: false })) : []),
@@ -300,7 +296,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       })),
     ];
     const removalsWanted = mayRemove ? 0 : diff.remove.length;
-    return { operations, links: diff.links.map(toLink), gone: diff.dropLinks, removalsWanted };
+    const [now, notShown] = [diff.links.map(toLink), diff.unseen.map(toLink)];
+    return { operations, links: now, unseen: notShown, gone: diff.dropLinks, removalsWanted };
   }
 
   /** As `mayRemove` in push-order.ts. @param noted what an earlier push took note of. */
@@ -389,9 +386,9 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       );
     const attemptOf = (attempt: Attempt): Attempt => {
       const { version, upTo, isAlone, isRemoving, isNew, wasPosted, removalsWanted } = attempt;
-      const { links, failed, isUnsure, keepsLease } = attempt;
+      const { links, unseen, checked, failed, isUnsure, keepsLease } = attempt;
       const run = { version, upTo, isAlone, isRemoving, isNew, wasPosted, removalsWanted };
-      return { ...run, links, failed, isUnsure, keepsLease };
+      return { ...run, links, unseen, checked, failed, isUnsure, keepsLease };
     };
     /** Ends the attempt: what was pushed, the links and the lease in one transaction. */
     const recorded = (
@@ -399,20 +396,18 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       {
         hasFailed,
         isRefused = false,
+        isCheck = false,
         links = attempt.links,
-      }: { hasFailed: boolean; isRefused?: boolean; links?: Link[] },
+      }: { hasFailed: boolean; isRefused?: boolean; isCheck?: boolean; links?: Link[] },
     ) => {
       const { workers } = ended(attempt);
       const copy = workers[otherName];
-      // A line that was sent twice is looked at in one more push.
-      const wasLookedAt = ({ line }: Link) =>
-        !traced &&
-        row.isRetryDue &&
-        state.links.some((one) => one.line === line && one.wasSentAgain && one.id !== null);
-      const recordedLinks = links.map((link) => (wasLookedAt(link) ? { ...link, wasSentAgain: false } : link));
+      const isChecked = (link: Link) =>
+        isCheck && !attempt.failed.includes(link.line) && attempt.checked.some((one) => isSame(one, link));
+      const unseen = attempt.unseen.filter((link) => !isChecked(link));
       const isStillUnsure = row.isUnsure && (isRefused || traced?.waits[attempt.version] === true);
       const mayHaveChanged = hasFailed && !isRefused;
-      const isRetryDue = hasFailed || recordedLinks.some((link) => link.wasSentAgain);
+      const isRetryDue = hasFailed || unseen.length > 0;
       // As record_orders.sql: without a response nothing is known of removals, and what is held back stays so.
       const removalsWanted = attempt.removalsWanted ?? (row.isHeld ? row.removalsWanted : 0);
       return {
@@ -428,7 +423,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           isHeld: removalsWanted > 0 && (row.isHeld || traced?.isEmptied[attempt.version] === true),
         },
         recorded: { last: attempt.version, newest: Math.max(attempt.version, state.recorded.newest) },
-        links: recordedLinks,
+        links,
+        unseen,
         lease: attempt.keepsLease && design.keepsLeaseOfLostRequest ? left : givenBack,
       };
     };
@@ -477,7 +473,10 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         const pushed = isLost && design.forgetsFingerprintOfLostPush ? null : row.pushed;
         const isUnsure = row.isUnsure || (isLost && design.distrustsLinesOfLostPush);
         const known = { isUnsure, keepsLease: false, isNew: !row.isKnown, wasPosted: false, removalsWanted: null };
-        const attempt: Attempt = { version, upTo, isAlone, isRemoving, links: state.links, failed: [], ...known };
+        const { links, unseen } = state;
+        // What was not shown is looked for in one more push. A recording does not show which comes late enough.
+        const checked = row.isRetryDue || traced ? unseen : [];
+        const attempt: Attempt = { version, upTo, isAlone, isRemoving, links, unseen, checked, failed: [], ...known };
         const isKnown = row.isKnown || design.knowsOrderBeforePost;
         const take = (at: 'stale' | 'leased') =>
           add(
@@ -549,39 +548,45 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           lost(`${name} cannot write its links: the lease is lost`, worker);
           return;
         }
-        const { operations, links, gone, removalsWanted } = difference(worker, worker.seen, row);
+        const { operations, links, unseen, gone, removalsWanted } = difference(worker, worker.seen, row);
         const now = [...worker.links.filter((link) => !gone.includes(link.line)), ...links];
         const all = now.filter((link, index) => now.findLastIndex((one) => one.line === link.line) === index);
         const applying: Worker = {
           ...attemptOf(worker),
           removalsWanted,
           links: sorted(all),
+          unseen,
           at: 'applying',
           seen: worker.seen,
           todo: operations,
         };
         const removals = operations.filter((one) => one.kind === 'remove' && !one.isDuplicate).length;
-        const saved = design.linksBeforeRequests ? applying.links : state.links;
+        const saved = design.linksBeforeRequests
+          ? { links: sorted(all), unseen }
+          : { links: state.links, unseen: state.unseen };
         const renewed = isHolder ? { holder: name, isOver: false } : lease;
-        const isSame = JSON.stringify(saved) === JSON.stringify(state.links);
+        const isSaved = isSame(saved, { links: state.links, unseen: state.unseen });
         add(
           `${name} writes its links`,
           {
             ...become(applying),
-            links: saved,
+            ...saved,
             lease: renewed,
             isUncounted: state.isUncounted || removals > row.removalsWanted,
           },
-          isSame ? undefined : as('links'),
+          isSaved ? undefined : as('links'),
         );
         return;
       }
       case 'applying': {
         const [operation] = worker.todo;
         if (!operation) {
-          if (mayWrite)
-            add(`${name} records the push`, recorded(worker, { hasFailed: worker.failed.length > 0 }), as('record'));
-          else lost(`${name} cannot record: the lease is lost`, worker);
+          const hasFailed = worker.failed.length > 0;
+          const after = (isCheck: boolean) => recorded(worker, { hasFailed, isCheck });
+          if (mayWrite) add(`${name} records the push`, after(!traced), as('record'));
+          if (mayWrite && traced && worker.checked.length > 0)
+            add(`${name} records the last check for duplicates`, after(true), as('record'));
+          if (!mayWrite) lost(`${name} cannot record: the lease is lost`, worker);
           return;
         }
         if (!maySend) {
@@ -665,8 +670,9 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
   }
 
   /** As `isShown` in apply-sub-orders.ts. */
-  function isShown({ version, links }: Attempt, line: string, subs: readonly Sub[]): boolean {
-    const matches = matchSubOrders(subs.map(subOrderOf), linesOf(versionAt(version)), links.map(lineLinkOf), new Set());
+  function isShown({ version, links, unseen }: Attempt, line: string, subs: readonly Sub[]): boolean {
+    const [theirs, lines, known] = [subs.map(subOrderOf), linesOf(versionAt(version)), links.map(lineLinkOf)];
+    const matches = matchSubOrders(theirs, lines, known, new Set(), unseen.map(lineLinkOf));
     return matches.ofLines.get(line)?.kind === 'linked';
   }
 
@@ -734,7 +740,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
             service.subs.some((sub) => !link.before?.includes(sub.id) && sub.content === link.content),
         ),
       'a line was given up for this run': ({ row, links }) => row.isRetryDue && links.some((link) => link.id === null),
-      'the creation of a line was perhaps sent twice': ({ links }) => links.some((link) => link.wasSentAgain),
+      'the creation of a line was perhaps sent twice': ({ unseen }) => unseen.length > 0,
       'a removal is noted and its run is gone': ({ row, workers }) =>
         row.removalsWanted > 0 && workers.A.at === 'idle' && workers.B.at === 'idle',
       'the cursor has passed a change that is not committed': ({ row, shop }) => row.cursor > shop,
@@ -774,12 +780,11 @@ function linksAfter(links: readonly Link[], operation: Operation, id: number, se
   const { line } = operation;
   switch (operation.kind) {
     case 'create': {
-      const wasSentAgain = links.find((link) => link.line === line)?.wasSentAgain ?? false;
-      return [...others, { line, id, content: operation.content, before: seen.map((sub) => sub.id), wasSentAgain }];
+      return [...others, { line, id, content: operation.content, before: seen.map((sub) => sub.id) }];
     }
     case 'change': {
-      const { content, before, wasSentAgain } = operation;
-      return [...others, { line, id, content, before, wasSentAgain }];
+      const { content, before } = operation;
+      return [...others, { line, id, content, before }];
     }
     case 'remove':
       return operation.isDuplicate ? [...links] : others;
@@ -789,6 +794,7 @@ function linksAfter(links: readonly Link[], operation: Operation, id: number, se
 }
 
 const sorted = (links: Link[]): Link[] => links.sort((a, b) => (a.line < b.line ? -1 : 1));
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 const without = <T>(all: readonly T[], one: T | undefined): T[] => all.filter((other) => other !== one);
 const show = (operation: Operation): string =>
   operation.kind === 'remove'
@@ -801,7 +807,7 @@ function key(state: OrderState): string {
     JSON.stringify([state.workers[name], state.lease.holder === name, state.air.some((one) => one.by === name)]);
   const air = state.air.map((one) => JSON.stringify([one.operation, one.by === 'gone'])).sort();
   const lease = [state.lease.holder === null, state.lease.holder === 'dead', state.lease.isOver];
-  const { shop, dated, service, row, recorded, links, isUncounted, isOutdated, faultsLeft } = state;
+  const { shop, dated, service, row, recorded, links, unseen, isUncounted, isOutdated, faultsLeft } = state;
   return JSON.stringify([
     shop,
     dated,
@@ -811,6 +817,7 @@ function key(state: OrderState): string {
     row,
     recorded,
     links,
+    unseen,
     faultsLeft,
     lease,
     air,

@@ -8,7 +8,7 @@ import { judgeReview, type RecordedEvent as RecordedReviewEvent, type ReviewReco
 
 describe('the order model judges recordings', () => {
   const row: RecordedRow = { pushed: null, isUnsure: false, isRetryDue: false, removalsWanted: 0, isHeld: false };
-  const pending: Link = { line: 'a', id: null, content: 'S', before: [], wasSentAgain: false };
+  const pending: Link = { line: 'a', id: null, content: 'S', before: [] };
   const token = 'lease 1';
   const lease: RecordedEvent = { kind: 'lease', token, row, links: [] };
   const post: RecordedEvent = { kind: 'post' };

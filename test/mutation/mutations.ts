@@ -75,8 +75,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'line links are written only after the requests',
     file: 'src/orders/push-order.ts',
-    find: 'saveLines(leased, { lines: diff.links, dropLinks: diff.dropLinks })',
-    replace: 'saveLines(leased, { lines: [], dropLinks: diff.dropLinks })',
+    find: 'saveLines(leased, { lines, dropLinks, unseen })',
+    replace: 'saveLines(leased, { lines: [], dropLinks, unseen })',
     tests: [`${orders('crash')} > killed before or after any statement`],
   },
   {
@@ -92,6 +92,27 @@ export const mutations: readonly Mutation[] = [
     find: 'isNewSince(link, one) && likeness(one, link.content) === like',
     replace: 'likeness(one, link.content) === like',
     tests: [...pureOrders, 'test/models/models.test.ts'],
+  },
+  {
+    name: 'a creation that is not shown is forgotten with its line',
+    file: 'src/orders/diff-sub-orders.ts',
+    find: 'unseen: withNotShown(unseen, notShown)',
+    replace: 'unseen',
+    tests: ['test/orders/diff-sub-orders.test.ts', orders('sent-again')],
+  },
+  {
+    name: 'what is found for a removed line need not be exactly what was sent',
+    file: 'src/orders/match-sub-orders.ts',
+    find: "if (like === 'similar' && !wanted.has(link.lineCode)) continue;",
+    replace: '',
+    tests: [`${orders('sent-again')} > the shop removes a line whose creation was lost`],
+  },
+  {
+    name: 'sub-orders of a deleted order are looked for in the one that took its place',
+    file: 'src/orders/hidden-sub-orders.ts',
+    find: 'const isSameOrder = attempt.orderId === order.id;',
+    replace: 'const isSameOrder = true;',
+    tests: [`${orders('matching')} > sub-orders of an order that was deleted`],
   },
   {
     name: 'the product alone makes a match',

@@ -74,7 +74,6 @@ const link = (lineCode: string, subOrderId: number, more: Partial<LineLink> = {}
   subOrderId,
   content: { product_id: 7, price: '12.50', status: 'paid', product_options: { size: 'S' } },
   idsBefore: [],
-  wasSentAgain: false,
   ...more,
 });
 

@@ -33,7 +33,6 @@ const link = (one: Line, subOrderId: number | null, idsBefore: number[] | null =
   content: one.content,
   subOrderId,
   idsBefore,
-  wasSentAgain: false,
 });
 const nothing = {
   create: [],
@@ -43,6 +42,7 @@ const nothing = {
   kept: [],
   links: [],
   dropLinks: [],
+  unseen: [],
   found: 0,
 };
 
@@ -122,38 +122,90 @@ describe('diffSubOrders', () => {
     expect(diffSubOrders([atService(3, held)], [], [link(held, 3)], new Set(['1']))).toEqual(nothing);
   });
 
-  describe('a creation that was sent twice', () => {
+  describe('a creation whose sub-order the service does not show', () => {
     const [one, other] = [line('1'), line('2')];
-    const sentAgain = { ...link(one, 11, [3]), wasSentAgain: true };
+    const lost = link(one, null, [3]);
+    const own = link(one, 11, [3, 5]);
 
-    test('is remembered as such', () => {
-      const pending = link(one, null, [3]);
+    test('is remembered as it was sent, once for each content, with what was there before the first request', () => {
       const theirs = [atService(3, line('', { product_id: 9 }))];
-      expect(diffSubOrders(theirs, [one], [pending]).links).toEqual([{ ...pending, wasSentAgain: true }]);
-      expect(diffSubOrders(theirs, [one], []).links).toEqual([pending]);
+      expect(diffSubOrders(theirs, [one], []).unseen).toEqual([]);
+      expect(diffSubOrders(theirs, [one], [lost])).toMatchObject({ create: [one], unseen: [lost] });
+      expect(diffSubOrders(theirs, [], [lost])).toMatchObject({ dropLinks: ['1'], unseen: [lost] });
+      const now = { ...one, content: { ...one.content, price: '12' } };
+      const [again, changed] = [link(one, null, [3, 5]), link(now, null, [3, 5])];
+      expect(diffSubOrders(theirs, [now], [again], undefined, { unseen: [lost] }).unseen).toEqual([lost]);
+      expect(diffSubOrders(theirs, [now], [changed], undefined, { unseen: [lost] }).unseen).toEqual([lost, changed]);
     });
 
-    test('and carried out twice leaves a second sub-order, which is removed unless it has reviews', () => {
-      const theirs = [atService(3, one), atService(11, one), atService(12, one)];
-      expect(diffSubOrders(theirs, [one], [sentAgain])).toEqual({
+    test('is not remembered of a line that is not pushed now, nor of a sub-order that somebody else created', () => {
+      expect(diffSubOrders([], [], [lost], new Set(['1'])).unseen).toEqual([]);
+      expect(diffSubOrders([], [one], [link(one, 3, null)]).unseen).toEqual([]);
+    });
+
+    test.each<[string, Line[], LineLink[]]>([
+      ['its line has another sub-order by now', [one], [own]],
+      [
+        'its line has changed since',
+        [{ ...one, content: { ...one.content, price: '12', product_id: 4 } }],
+        [link({ ...one, content: { ...one.content, price: '12', product_id: 4 } }, 11)],
+      ],
+      ['its line is gone', [], []],
+    ])('and that appears when %s is removed, unless it has reviews', (_, lines, links) => {
+      const ours = links.map((known) => atService(11, known));
+      const diff = (more: Partial<SubOrder>) =>
+        diffSubOrders([...ours, atService(12, one, more)], lines, links, undefined, { unseen: [lost] });
+      expect(diff({})).toEqual({
         ...nothing,
         removeDuplicates: [{ lineCode: '1', subOrderId: 12 }],
+        unseen: [lost],
       });
-      const reviewed = [atService(11, one), atService(12, one, { reviews_count: 2 })];
-      expect(diffSubOrders(reviewed, [one], [sentAgain])).toEqual({
+      for (const reviews_count of [2, null])
+        expect(diff({ reviews_count })).toEqual({
+          ...nothing,
+          kept: [{ lineCode: '1', subOrderId: 12, why: 'has reviews' }],
+          unseen: [lost],
+        });
+    });
+
+    test('and that appears when a line needs one is taken over as ours, and holds what was sent', () => {
+      const now = line('new', { status: 'paid', price: '12' });
+      expect(diffSubOrders([atService(12, one)], [now], [], undefined, { unseen: [lost] })).toEqual({
         ...nothing,
-        kept: [{ lineCode: '1', subOrderId: 12, why: 'has reviews' }],
+        change: [{ ...link(now, 12, [3]), subOrderId: 12, patch: { price: '12', status: 'paid' } }],
+        links: [{ ...link(one, 12, [3]), lineCode: 'new' }],
+        unseen: [lost],
       });
     });
 
-    test('takes no sub-order of another line for a second one, nor one that was there before or differs', () => {
+    test('is no weaker match of a line whose own creation may appear yet', () => {
+      const now = line('1', { price: '12' });
+      const pending = link(now, null, [3]);
+      const diff = diffSubOrders([atService(12, one)], [now], [pending], undefined, { unseen: [lost] });
+      expect(diff).toMatchObject({ change: [{ subOrderId: 12, patch: { price: '12' } }], unseen: [lost, pending] });
+    });
+
+    test('is found by its id where it was linked before', () => {
+      const before = link(one, 12, [3]);
+      const now = line('1', { price: '12' });
+      expect(diffSubOrders([], [now], [before]).unseen).toEqual([before]);
+      const theirs = [atService(11, now), atService(12, one), atService(13, one)];
+      const diff = diffSubOrders(theirs, [now], [link(now, 11)], undefined, { unseen: [before] });
+      expect(diff.removeDuplicates).toEqual([{ lineCode: '1', subOrderId: 12 }]);
+    });
+
+    test('is no sub-order of another line, and none that was there before or differs', () => {
       const theirs = [
         atService(3, one),
         atService(11, one),
         atService(12, other),
         atService(13, line('', { price: '7' })),
       ];
-      expect(diffSubOrders(theirs, [one, other], [sentAgain, link(other, 12)])).toEqual(nothing);
+      const links = [own, link(other, 12)];
+      expect(diffSubOrders(theirs, [one, other], links, undefined, { unseen: [lost] })).toEqual({
+        ...nothing,
+        unseen: [lost],
+      });
     });
   });
 

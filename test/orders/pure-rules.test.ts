@@ -104,6 +104,7 @@ describe('desiredOrder', () => {
     contactHash: null,
     contactSent: false,
     sentFields: [],
+    unseen: [],
     pushedAt: new Date(),
     firstPushedAt: new Date(),
     failedPushes: 0,

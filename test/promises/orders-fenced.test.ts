@@ -67,6 +67,7 @@ const emptyPush: PushRecord = {
   orderedAt: new Date(),
   lines: [],
   dropLinks: [],
+  unseen: [],
   waiting: [],
   deadLetters: [],
 };

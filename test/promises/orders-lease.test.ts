@@ -34,7 +34,7 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
   await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
   const third = await store.lease('O1');
   expect(third).not.toHaveProperty('leasedBy');
-  expect(await store.saveLines(first, { lines: [], dropLinks: [] })).toBe(false);
+  expect(await store.saveLines(first, { lines: [], dropLinks: [], unseen: [] })).toBe(false);
   await store.release(first, { wasSent: true });
   expect(await store.lease('O1')).toHaveProperty('leasedBy');
 });

@@ -19,6 +19,8 @@ async function fill(world: World): Promise<void> {
     insert into sync.sub_order_links (order_code, line_code, sub_order_id, content)
     select 'ORDER-' || n, '1', n, '{"product_options": {"engraving": "Minji"}, "invoice": "minji-parcel", "price": "1"}'
     from unnest(array[1, 2, 9]) n;
+    update sync.order_links set unseen_creations = jsonb_build_array(jsonb_build_object('lineCode', '2', 'subOrderId', null,
+      'content', jsonb_build_object('invoice', 'minji-parcel'), 'idsBefore', '[]'));
     insert into sync.dead_letters (kind, key, reason, payload, order_code) values
       ('order', 'ORDER-1', 'why', '{"order": {"user_code": "${customer}", "user_name": "Kim Minji"}}', 'ORDER-1'),
       ('review', '1', 'why', '{"user_code": "${customer}", "message": "Minji"}', null),
@@ -48,7 +50,7 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
     reviews: 1,
     deadLetters: 2,
     webhooks: 1,
-    orderLines: 1,
+    orderLines: 2,
     contacts: 1,
   });
   expect(await everything(world)).toBe(before);
@@ -70,7 +72,8 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
     select to_jsonb(r) from warehouse.reviews r where id = 1
     union all select to_jsonb(d) from sync.dead_letters d where key in ('1', 'ORDER-1')
     union all select to_jsonb(w) from sync.webhook_inbox w where body is null
-    union all select to_jsonb(l) from sync.sub_order_links l where order_code in ('ORDER-1', 'ORDER-2')`);
+    union all select to_jsonb(l) from sync.sub_order_links l where order_code in ('ORDER-1', 'ORDER-2')
+    union all select to_jsonb(o) from sync.order_links o where order_code in ('ORDER-1', 'ORDER-2')`);
   expect(JSON.stringify(ownRows)).not.toMatch(/minji/i);
   expect(await world.warehouse('select order_code, content from sync.sub_order_links order by 1')).toEqual([
     ...['ORDER-1', 'ORDER-2'].map((order_code) => ({

@@ -10,7 +10,10 @@ import { command, type Stage } from './stage.ts';
 const oldest = '0019';
 
 /** What older versions had where later ones have nothing. */
-const hadBefore: Readonly<Record<string, object>> = { 'sync.dead_letters': { payload: {} } };
+const hadBefore: Readonly<Record<string, object>> = {
+  'sync.dead_letters': { payload: {} },
+  'sync.sub_order_links': { was_sent_again: false },
+};
 
 /** Kinds of gaps as they were called before 0034. */
 const gapsBefore = `update sync.open_gaps set kind = case kind when 'too-many' then 'unreachable' when 'too-few' then 'implausible'

@@ -89,7 +89,7 @@ const orderChanges: readonly [name: string, statement: string, months: string[],
   ['a product', 'update sync.sub_order_links set product_id = 9 where sub_order_id = 2', ['2026-02'], ['feb']],
   ['a line that is sent', 'update sync.sub_order_links set sub_order_id = 9 where sub_order_id is null', ['2026-01']],
   ['a line that is not sent', `update sync.sub_order_links set status = 'x' where sub_order_id is null`, []],
-  ['lines written again', 'update sync.sub_order_links set content = content, was_sent_again = true', []],
+  ['lines written again', 'update sync.sub_order_links set content = content, linked_at = now()', []],
   ['a deleted line', `delete from sync.sub_order_links where order_code = 'feb'`, ['2026-02'], ['feb']],
   [
     'two lines of one order in one statement',

@@ -148,6 +148,26 @@ test('the open gaps of an older version are there after the upgrade, with the ki
   );
 });
 
+test('what an older version sent twice is still looked for after the upgrade, with the content that it was sent with', async () => {
+  const url = await createDatabase();
+  const warehouse = await openWarehouse({ url, connections: 1 });
+  await migrateWarehouse(warehouse.db, '0034_gap_kinds');
+  await warehouse.close();
+  await queryAgain(
+    url,
+    `insert into sync.order_links (order_code) values ('A'), ('B');
+     insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, ids_before, was_sent_again) values
+       ('A', '1', 11, '{"price": "10"}', '[3]', true), ('A', '2', 12, '{"price": "20"}', '[3]', false)`,
+  );
+  await runCli(['migrate'], { ...world.environment, WAREHOUSE_DATABASE_URL: url });
+  expect(
+    await queryAgain(url, 'select order_code, unseen_creations as unseen from sync.order_links order by 1'),
+  ).toEqual([
+    { order_code: 'A', unseen: [{ lineCode: '1', subOrderId: null, content: { price: '10' }, idsBefore: [3] }] },
+    { order_code: 'B', unseen: [] },
+  ]);
+});
+
 test('a migration that has landed is never edited: a warehouse that has it would not learn of the change', async () => {
   const listed = await readFile(packagePath('test', 'warehouse', 'migrations.sha256'), 'utf8');
   const found = await Promise.all(

@@ -16,6 +16,6 @@ returning
   order_code as "orderCode", lease_owner as token, order_id as "orderId", fingerprint, failures,
   failed_pushes as "failedPushes", coalesce(retry_at <= clock_timestamp(), false) as "isRetryDue",
   removals_wanted as "removalsWanted", removals_held as "removalsHeld", contact_hash as "contactHash", contact_sent as "contactSent",
-  sent_fields as "sentFields", user_grade_code as "userGradeCode", lines_unsure as "areLinesUnsure", pushed_at as "pushedAt", first_pushed_at as "firstPushedAt",
+  unseen_creations as unseen, sent_fields as "sentFields", user_grade_code as "userGradeCode", lines_unsure as "areLinesUnsure", pushed_at as "pushedAt", first_pushed_at as "firstPushedAt",
   -- Postgres locks the row that it updates: only a row that was inserted has no xmax.
   xmax = 0 as "isNew"

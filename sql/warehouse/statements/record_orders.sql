@@ -20,6 +20,7 @@ with leased as (
     removals_wanted = coalesce(g.removals_wanted, l.removals_held::integer * l.removals_wanted),
     removals_run = case when g.removals_wanted is null then l.removals_run else g.removals_run end,
     lines_unsure = g.lines_unsure,
+    unseen_creations = g.unseen_creations,
     lease_owner = case when g.keeps_lease then l.lease_owner end,
     lease_expires_at = case when g.keeps_lease then l.lease_expires_at end
   from jsonb_to_recordset($1::jsonb) as g (
@@ -27,7 +28,7 @@ with leased as (
     user_grade_code text, user_grade_id bigint, shop_updated_at timestamptz, ordered_at timestamptz,
     failed_pushes integer, retry_after_ms bigint, removals_held boolean,
     removals_wanted integer, removals_run text, lines_unsure boolean, keeps_lease boolean,
-    lines jsonb, drop_links jsonb, waiting jsonb, dead_letters jsonb
+    lines jsonb, drop_links jsonb, unseen_creations jsonb, waiting jsonb, dead_letters jsonb
   )
   where l.order_code = g.order_code and l.lease_owner = g.token
   returning l.order_code, l.removals_held, g.lines, g.drop_links, g.waiting, g.dead_letters

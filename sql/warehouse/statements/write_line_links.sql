@@ -1,19 +1,18 @@
 -- Part of save_order_lines.sql and record_orders.sql: writes and deletes the line links of the orders in `leased`
--- (order_code, lines: [{line_code, sub_order_id, content, ids_before, was_sent_again}], drop_links: [line code]).
+-- (order_code, lines: [{line_code, sub_order_id, content, ids_before}], drop_links: [line code]).
 deleted_links as (
   delete from sync.sub_order_links s using leased o
   where s.order_code = o.order_code and o.drop_links <> '[]' and o.drop_links ? s.line_code
 ),
 written_links as (
   insert into sync.sub_order_links
-    (order_code, line_code, sub_order_id, content, ids_before, was_sent_again, product_id, status, delivered_at)
-  select o.order_code, r.line_code, r.sub_order_id, r.content, nullif(r.ids_before, 'null'), r.was_sent_again,
+    (order_code, line_code, sub_order_id, content, ids_before, product_id, status, delivered_at)
+  select o.order_code, r.line_code, r.sub_order_id, r.content, nullif(r.ids_before, 'null'),
     (r.content ->> 'product_id')::bigint, r.content ->> 'status', (r.content ->> 'delivered_at')::timestamptz
   from leased o
   cross join lateral jsonb_to_recordset(o.lines)
-    as r (line_code text, sub_order_id bigint, content jsonb, ids_before jsonb, was_sent_again boolean)
+    as r (line_code text, sub_order_id bigint, content jsonb, ids_before jsonb)
   on conflict (order_code, line_code) do update
   set sub_order_id = excluded.sub_order_id, content = excluded.content, ids_before = excluded.ids_before,
-    was_sent_again = excluded.was_sent_again,
     product_id = excluded.product_id, status = excluded.status, delivered_at = excluded.delivered_at
 )

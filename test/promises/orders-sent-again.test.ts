@@ -1,0 +1,175 @@
+import { afterEach, expect, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { ProxiedRequest } from '../harness/rule-proxy.ts';
+
+const open: OrderWorld[] = [];
+afterEach(async () => {
+  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+const isCreate = ({ method, path }: ProxiedRequest) => method === 'POST' && path.endsWith('/sub_orders');
+const small = { product: 7, price: '10', size: 'S' };
+const medium = { product: 7, price: '10', size: 'M' };
+const changed = (set: string) => `update l set ${set} where line_code = '1'; update o set updated_at = now()`;
+
+/**
+ * An order with a line of size S, which is never touched, and one of size M, whose creation the service carries out only when
+ * `appear` is called. The run is over by then, and no response has shown the sub-order.
+ */
+async function lostCreation() {
+  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
+  open.push(world);
+  await world.shop(`insert into o (code) values ('A'); insert into l (order_code, line_code, product_id, product_options) values
+    ('A', '1', 7, '{"size": "M"}'), ('A', '2', 7, '{"size": "S"}')`);
+  const late = Promise.withResolvers<void>();
+  world.serviceRule((request) =>
+    isCreate(request) && request.form.getAll('product_options[]').join().endsWith('M')
+      ? { carriedOutAfter: late.promise }
+      : 'pass',
+  );
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1, lines_failed: 1 });
+  world.serviceRule(() => 'pass');
+  // The lease of a push whose last request has no outcome runs out by itself.
+  await world.timePasses('4 seconds');
+  const subOrders = () =>
+    world.atService<{ product: number; price: string; size: string | null }>(`select product_id::integer as product,
+      price::text, product_options ->> 'size' as size from reference_service.sub_orders order by size, price`);
+  const appear = async () => {
+    const before = (await subOrders()).length;
+    late.resolve();
+    await expect.poll(async () => (await subOrders()).length, { timeout: 20_000 }).toBe(before + 1);
+  };
+  /** The run that looks for second sub-orders, an hour after they were sent. */
+  const check = async () => {
+    await world.timePasses('1 hour');
+    return world.sync();
+  };
+  return { world, subOrders, appear, check };
+}
+
+test('the shop changes a line after it was sent again: the sub-order with the content of before is removed when it appears', async () => {
+  const { world, subOrders, appear, check } = await lostCreation();
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await world.shop(changed(`price = 20, product_options = '{"size": "L"}'`));
+  await world.sync();
+  await appear();
+  expect(await check()).toMatchObject({ sub_orders_removed: 1 });
+  expect(await subOrders()).toEqual([{ product: 7, price: '20', size: 'L' }, small]);
+  // It is looked for only once.
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
+  await world.sync();
+  expect(world.requests()).toEqual([]);
+});
+
+test('the shop changes a line before it is sent again: the sub-order with the content of before is removed when it appears', async () => {
+  const { world, subOrders, appear, check } = await lostCreation();
+  await world.shop(changed('price = 20, product_id = 8'));
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await appear();
+  expect(await check()).toMatchObject({ sub_orders_removed: 1 });
+  expect(await subOrders()).toEqual([{ product: 8, price: '20', size: 'M' }, small]);
+});
+
+test('a line that was sent with three contents leaves no sub-order of the first two', async () => {
+  const { world, subOrders, appear, check } = await lostCreation();
+  const second = Promise.withResolvers<void>();
+  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: second.promise } : 'pass'));
+  await world.shop(changed('price = 20'));
+  expect(await world.sync()).toMatchObject({ lines_failed: 1 });
+  world.serviceRule(() => 'pass');
+  await world.timePasses('4 seconds');
+  await world.shop(changed('price = 30'));
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await appear();
+  second.resolve();
+  await expect.poll(async () => (await subOrders()).length, { timeout: 20_000 }).toBe(4);
+  expect(await check()).toMatchObject({ sub_orders_removed: 2 });
+  expect(await subOrders()).toEqual([{ ...medium, price: '30' }, small]);
+});
+
+test.each([
+  ['before it is sent again', 0],
+  ['after it was sent again', 1],
+])('the shop removes a line %s: its sub-order is removed when it appears', async (_, runsBefore) => {
+  const { world, subOrders, appear, check } = await lostCreation();
+  if (runsBefore === 1) expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
+  await world.sync();
+  expect(await subOrders()).toEqual([small]);
+  await appear();
+  expect(await check()).toMatchObject({ sub_orders_removed: 1 });
+  expect(await subOrders()).toEqual([small]);
+});
+
+test('a line gets a new code before the sub-order of the old one appears: it stands once, and goes with the line', async () => {
+  const { world, subOrders, appear, check } = await lostCreation();
+  await world.shop(changed(`line_code = 'new'`));
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await appear();
+  expect(await check()).toMatchObject({ sub_orders_removed: 1 });
+  expect(await subOrders()).toEqual([medium, small]);
+});
+
+test('a line is removed and returns after its sub-order has appeared: it takes the sub-order, which goes with it later', async () => {
+  const { world, subOrders, appear } = await lostCreation();
+  await world.shop(`create table aside as select * from l where line_code = '1';
+    delete from l where line_code = '1'; update o set updated_at = now()`);
+  await world.sync();
+  await appear();
+  await world.shop('insert into l select * from aside; update o set updated_at = now()');
+  const { sub_orders_added: added = 0 } = (await world.sync()) as Record<string, number>;
+  expect(added).toBe(0);
+  expect(await subOrders()).toEqual([medium, small]);
+  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
+  await world.sync();
+  expect(await subOrders()).toEqual([small]);
+});
+
+test('the service refuses a line when it is sent again: the sub-order of the first request is still known as its own', async () => {
+  const { world, subOrders, appear, check } = await lostCreation();
+  world.serviceRule((request) => (isCreate(request) ? { status: 422 } : 'pass'));
+  expect(await world.sync()).toMatchObject({ lines_failed: 1 });
+  world.serviceRule(() => 'pass');
+  await world.shop(changed('product_id = 8'));
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await appear();
+  expect(await check()).toMatchObject({ sub_orders_removed: 1 });
+  expect(await subOrders()).toEqual([{ ...medium, product: 8 }, small]);
+});
+
+test('a second sub-order that has reviews stays, and one that another integration has created stays', async () => {
+  const { world, subOrders, appear, check } = await lostCreation();
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await world.shop(changed('price = 20'));
+  await world.sync();
+  await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, product_options, created_at, updated_at)
+    select id, 7, 30, '{"size": "M"}', now(), now() from reference_service.orders returning 1`);
+  await appear();
+  await world.atService(`insert into reference_service.reviews (sub_order_id, product_id, message, score, created_at, updated_at)
+    select max(id), 7, 'good', 5, now(), now() from reference_service.sub_orders returning 1`);
+  await check();
+  expect(await subOrders()).toEqual([medium, { ...medium, price: '20' }, { ...medium, price: '30' }, small]);
+});
+
+test('the shop removes a line whose creation was lost: what another integration has created like it meanwhile stays', async () => {
+  const { world, subOrders } = await lostCreation();
+  await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, product_options, created_at, updated_at)
+    select id, 7, 30, '{"size": "M"}', now(), now() from reference_service.orders returning 1`);
+  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
+  await world.sync();
+  expect(await subOrders()).toEqual([{ ...medium, price: '30' }, small]);
+});
+
+test('verify orders names a second sub-order as one that a push removes, and --repair removes it', async () => {
+  const { world, subOrders, appear } = await lostCreation();
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await world.shop(changed('price = 20'));
+  await world.sync();
+  await appear();
+  const verified = await runCli(['verify', 'orders', '--json'], world.environment);
+  expect(JSON.parse(verified.stdout)).toMatchObject({ differing: 1, unmatched: { subOrders: 0 } });
+  await runCli(['verify', 'orders', '--repair'], world.environment);
+  expect(await subOrders()).toEqual([{ ...medium, price: '20' }, small]);
+});
