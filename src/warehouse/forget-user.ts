@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { foldChanges } from './aggregates.ts';
 import type { Db } from './index.ts';
 
 /** Numbers of rows with data of one customer. `contacts`: orders with a hash of e-mail address and phone number. */
@@ -41,8 +42,8 @@ export async function countTraces(db: Db, user: User): Promise<UserTraces> {
  *
  * @returns the numbers of rows that were masked.
  */
-export function maskTraces(db: Db, user: User): Promise<UserTraces> {
-  return db.transaction().execute(async (trx) => {
+export async function maskTraces(db: Db, user: User): Promise<UserTraces> {
+  const masked = await db.transaction().execute(async (trx) => {
     const traces = await countTraces(trx, user);
     // First, while reviews and dead letters still name the customer's orders.
     await sql`
@@ -73,6 +74,9 @@ export function maskTraces(db: Db, user: User): Promise<UserTraces> {
       where ${isOwnReview(user)}`.execute(trx);
     return traces;
   });
+  // Until then the log of changes has the order of each masked review.
+  await foldChanges(db);
+  return masked;
 }
 
 const ownOrders = ({ code, orders }: User) => sql`own as (

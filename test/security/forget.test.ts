@@ -111,6 +111,22 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
   });
 });
 
+test('after forget user, no table names the customer, an order of a masked review, or its text', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await world.warehouse(`
+    insert into warehouse.reviews (id, created_at, updated_at, user_code, user_name, message, order_code, sub_order_code, product_id)
+    values (1, now(), now(), '${customer}', 'Minji', 'Minji likes it', 'MINJI-ORDER', 'MINJI-ORDER-1', 3)`);
+  expect(await runCli(['forget', 'user', customer, '--apply'], world.environment)).toMatchObject({ status: 0 });
+  const tables = await world.warehouse<{ name: string }>(`
+    select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+    where table_schema in ('sync', 'warehouse', 'bi', 'bullmq')`);
+  expect(tables.length).toBeGreaterThan(30);
+  for (const { name } of tables) {
+    const rows = await world.warehouse(`select kept::text from ${name} as kept where kept::text ~* 'minji'`);
+    expect({ name, rows }).toEqual({ name, rows: [] });
+  }
+});
+
 test('forget user finds a code that is written as a number or with spaces, and no longer number that contains it', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`
