@@ -1,4 +1,5 @@
-import { NotFoundError, type ReviewApi } from '../review-api/index.ts';
+import { describeError } from '../base/errors.ts';
+import { type CallOptions, NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
 import { instantOf } from '../warehouse/check-page.ts';
 import { compareOne, type Difference } from '../warehouse/compare-reviews.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
@@ -9,6 +10,8 @@ export type ReviewExplanation = {
   id: number;
   /** As the service shows it by its id; undefined where it says that it is gone. */
   service: Record<string, unknown> | undefined;
+  /** Why nobody knows what the service shows. */
+  serviceFault: string | undefined;
   warehouse: Row | undefined;
   /** Windows of the coverage ledger that hold its dates, the newest reading first. */
   windows: WindowOf[];
@@ -19,15 +22,21 @@ export type ReviewExplanation = {
   differences: Difference[];
 };
 
-/** The life of one review: what the service shows, what the warehouse holds, and which windows should have held it. */
+/**
+ * The life of one review: what the service shows, what the warehouse holds, and which windows should have held it. A service
+ * that does not respond leaves out only what it would have shown.
+ */
 export async function explainReview(
   deps: { reviews: Pick<ReviewApi['reviews'], 'getRaw'>; warehouse: Warehouse },
   id: number,
+  options: CallOptions = {},
 ): Promise<ReviewExplanation> {
   const { db } = deps.warehouse;
-  const service = await deps.reviews.getRaw(id).catch((error: unknown) => {
-    if (error instanceof NotFoundError) return undefined;
-    throw error;
+  let serviceFault: string | undefined;
+  const service = await deps.reviews.getRaw(id, options).catch((error: unknown) => {
+    if (!(error instanceof ReviewApiError)) throw error;
+    if (!(error instanceof NotFoundError)) serviceFault = describeError(error);
+    return undefined;
   });
   const warehouse = await reviewRow(db, id);
   const dates = {
@@ -37,6 +46,7 @@ export async function explainReview(
   return {
     id,
     service: service?.item,
+    serviceFault,
     warehouse,
     windows: await windowsOf(db, dates),
     deadLetters: await deadLettersOf(db, 'review', String(id)),

@@ -7,9 +7,8 @@ import { findInShop } from '../orders/find-in-shop.ts';
 import type { ReviewApi } from '../review-api/index.ts';
 import { explainReview, type ReviewExplanation } from '../reviews/explain-review.ts';
 import type { Shop } from '../shop/index.ts';
-import { deadLettersOf, deadLettersOfOrder } from '../warehouse/dead-letters.ts';
+import { deadLettersOfOrder } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { marksOf, reviewRow, windowsOf } from '../warehouse/one-review.ts';
 import { orderLines, orderLinks } from '../warehouse/order-links.ts';
 import type { Search } from './page/layout.ts';
 
@@ -23,7 +22,7 @@ export type ExplainDeps = {
 /** `shopFault`, `serviceFault`: why nothing is known of that side. Texts are masked. */
 export type Explained =
   | { of: 'order'; order: Partial<OrderExplanation>; shopFault: string | undefined; serviceFault: string | undefined }
-  | { of: 'review'; review: Omit<ReviewExplanation, 'id'>; serviceFault: string | undefined };
+  | { of: 'review'; review: ReviewExplanation };
 
 export type Answer =
   | { kind: 'explained'; explained: Explained }
@@ -99,22 +98,7 @@ async function orderFacts(deps: ExplainDeps, warehouse: Warehouse, asked: string
 }
 
 async function reviewFacts({ api }: ExplainDeps, warehouse: Warehouse, key: string): Promise<Explained> {
-  const { db } = warehouse;
-  const id = Number(key);
-  const reviews = { getRaw: (one: number) => api.reviews.getRaw(one, shortCall) };
-  const explained = await attempt(() => explainReview({ reviews, warehouse }, id));
-  if ('value' in explained) return { of: 'review', review: explained.value, serviceFault: undefined };
-  const row = await reviewRow(db, id);
-  const dates = { created: row?.created_at, updated: row?.updated_at };
-  const review = {
-    service: undefined,
-    warehouse: row,
-    windows: await windowsOf(db, dates),
-    deadLetters: await deadLettersOf(db, 'review', key),
-    marks: await marksOf(db, id),
-    differences: [],
-  };
-  return { of: 'review', review, serviceFault: explained.fault };
+  return { of: 'review', review: await explainReview({ reviews: api.reviews, warehouse }, Number(key), shortCall) };
 }
 
 /** The lookups as short calls. The check whether the service itself is down is left out: the failure stands for it. */

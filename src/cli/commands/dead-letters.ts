@@ -1,11 +1,16 @@
-import { InvalidArgumentError } from 'commander';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import type { App } from '../../app/app.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { AnyRunJob } from '../../queue/job.ts';
-import { discardDeadLetters, findDeadLetters, groupDeadLetters, joinAlike } from '../../warehouse/dead-letters.ts';
+import {
+  type DeadLetter,
+  discardDeadLetters,
+  findDeadLetters,
+  groupDeadLetters,
+  joinAlike,
+} from '../../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { runToEnd } from '../ui/run-to-end.ts';
@@ -52,20 +57,28 @@ async function list(app: App): Promise<Report> {
   return { text, json: groups };
 }
 
+/** @throws UsageError where one of the ids is of no dead letter. */
+async function known(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
+  const found = await findDeadLetters(app.warehouse.db, { ids });
+  const unknown = ids.find((id) => !found.some((one) => one.id === id));
+  if (unknown === undefined) return found;
+  throw new UsageError(`There is no dead letter ${unknown}`, { hint: 'See: npx review-sync dead-letters' });
+}
+
 async function show(app: App, id: number): Promise<Report> {
-  const [deadLetter] = await findDeadLetters(app.warehouse.db, { ids: [id] });
-  if (!deadLetter) throw new UsageError(`There is no dead letter ${id}`, { hint: 'See: npx review-sync dead-letters' });
+  const [deadLetter] = await known(app, [id]);
   return { text: JSON.stringify(deadLetter, null, 2), json: deadLetter };
 }
 
 async function discard(app: App, ids: number[]): Promise<Report> {
+  await known(app, ids);
   const discarded = await discardDeadLetters(app.warehouse.db, ids);
   return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
 }
 
 async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
-  const found = await findDeadLetters(db, ids.length > 0 ? { ids } : {});
+  const found = ids.length > 0 ? await known(app, ids) : await findDeadLetters(db, {});
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
@@ -80,5 +93,5 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
 
 function idOf(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError(`${JSON.stringify(text)} is not the id of a dead letter, expected a number`);
+  throw new UsageError(`${JSON.stringify(text)} is not the id of a dead letter, expected a number`);
 }

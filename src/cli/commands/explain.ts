@@ -8,6 +8,9 @@ import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
+/** How long a review is asked for where the service fails on it, in milliseconds. */
+const giveUpAfterMs = 10_000;
+
 export const explain: Command = {
   define(commander, run) {
     commander
@@ -32,8 +35,9 @@ export const explain: Command = {
         run(async (context) => {
           const id = reviewId(text);
           return await withApp(context, undefined, async ({ api, warehouse }) => {
-            const explanation = await explainReview({ reviews: api.reviews, warehouse }, id);
-            return { text: drawReview(explanation), json: explanation };
+            const explanation = await explainReview({ reviews: api.reviews, warehouse }, id, { giveUpAfterMs });
+            const { serviceFault } = explanation;
+            return { text: drawReview(explanation), json: explanation, incomplete: serviceFault !== undefined };
           });
         }),
       );
@@ -46,9 +50,12 @@ function reviewId(text: string): number {
 }
 
 function drawReview(review: ReviewExplanation): string {
-  const { service, warehouse, windows, marks } = review;
+  const { service, serviceFault, warehouse, windows, marks } = review;
+  const unlisted = serviceFault
+    ? `The service could not be asked about the review: ${serviceFault}`
+    : 'The service has no such review (404).';
   return [
-    service ? `The service\n${fieldTable(service)}` : 'The service has no such review (404).',
+    service ? `The service\n${fieldTable(service)}` : unlisted,
     warehouse ? `The warehouse\n${fieldTable(warehouse)}` : 'The warehouse has no such review.',
     windows.length === 0
       ? 'No recorded window holds its dates.'
@@ -66,10 +73,19 @@ function drawReview(review: ReviewExplanation): string {
   ].join('\n\n');
 }
 
-function drawReviewDifference({ service, warehouse, differences }: ReviewExplanation): string {
+function drawReviewDifference({
+  service,
+  serviceFault,
+  warehouse,
+  differences,
+  deadLetters,
+}: ReviewExplanation): string {
+  if (serviceFault !== undefined) return 'Nothing was compared.';
   if (!service) return warehouse && !warehouse.deleted_at ? 'It should be marked deleted: run verify --repair.' : '';
   const [one] = differences;
   if (!one) return 'Service and warehouse agree.';
+  if (one.kind === 'missing' && deadLetters.some(({ resolvedAt }) => resolvedAt === null))
+    return 'The warehouse lacks it: the dead letter gives the reason. Once the review is corrected, the next run brings it in.';
   if (one.kind === 'missing') return 'The warehouse lacks it: run backfill reviews over the day it was created.';
   return one.kind === 'refused' ? 'The warehouse cannot hold it as it is.' : `They differ in ${one.fields.join(', ')}.`;
 }

@@ -2,17 +2,18 @@ import { type App, openApp } from '../../app/app.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { Context } from '../command.ts';
-import type { Progress } from './progress.ts';
+import { openProgress, type Progress } from './progress.ts';
 
-/** Opens all systems for one command and closes them at its end. Waits are shown by `progress`. */
+/** Opens all systems for one command and closes them at its end. Waits are shown by `progress`, of a command without one by lines. */
 export async function withApp<T>(
   context: Context,
   progress: Pick<Progress, 'wait'> | undefined,
   work: (app: App) => Promise<T>,
 ): Promise<T> {
+  const { wait } = progress ?? openProgress(context.terminal, '', '');
   const app = await openApp(context.config(), {
     log: await context.log('error'),
-    onWait: ({ reason, untilMs }) => progress?.wait(reason, untilMs),
+    onWait: ({ reason, untilMs }) => wait(reason, untilMs),
   });
   try {
     return await work(app);

@@ -149,8 +149,8 @@ function difference(comparison: OrderComparison | undefined): Html {
   return html`<p>${sentence}</p>${rows.length > 0 && table({ title: 'Difference', head: ['Where', 'Field', 'Outcome', 'Shop', 'Service'], rows })}`;
 }
 
-function reviewOf(id: string, { review, serviceFault }: Explained & { of: 'review' }): Html {
-  const { service, warehouse, windows, marks, deadLetters } = review;
+function reviewOf(id: string, { review }: Explained & { of: 'review' }): Html {
+  const { service, serviceFault, warehouse, windows, marks, deadLetters } = review;
   if (!service && !warehouse && deadLetters.length === 0 && !serviceFault) {
     return html`<h2>Review</h2><p>Nothing is known of this id, neither at the service nor in the warehouse.</p>`;
   }
@@ -183,7 +183,7 @@ function reviewOf(id: string, { review, serviceFault }: Explained & { of: 'revie
       )}`,
     )}
     ${section('dead-letters', 'Dead letters', deadLettersOf(deadLetters))}
-    ${section('difference', 'Difference', reviewDifference(review, serviceFault))}
+    ${section('difference', 'Difference', reviewDifference(review))}
     <p class="soft">Author and text are not shown here: <code>npx review-sync explain review</code> has more.</p>`;
 }
 
@@ -197,8 +197,8 @@ const reviewFields = (review: Record<string, unknown>) =>
     ['Text', has(review.message)],
   ]);
 
-function reviewDifference(review: Omit<ReviewExplanation, 'id'>, serviceFault: string | undefined): Html {
-  const { service, warehouse, differences } = review;
+function reviewDifference(review: ReviewExplanation): Html {
+  const { service, serviceFault, warehouse, differences } = review;
   if (serviceFault) return html`<p>Not known: the service could not be asked.</p>`;
   if (!service)
     return html`<p>${warehouse && !warehouse.deleted_at ? 'It should be marked deleted: npx review-sync verify reviews --repair does that.' : 'None.'}</p>`;
