@@ -6,7 +6,7 @@ import {
   UnknownOutcomeError,
 } from '../review-api/index.ts';
 import type { CatalogRow } from '../shop/catalog.ts';
-import type { RawRow, Read } from '../shop/rows.ts';
+import { isUsableCode, type RawRow, type Read } from '../shop/rows.ts';
 import { findDeadLetters, keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { type Attempted, defaultRetryBudget, openServiceHealth, type RetryBudget } from './service-health.ts';
@@ -56,11 +56,11 @@ export function readCatalogRows<T extends { code: string }>(
 ): { byCode: Map<string, T>; deadLetters: NewDeadLetter[] } {
   const byCode = new Map<string, T>();
   const deadLetters: NewDeadLetter[] = [];
-  for (const [key, same] of Map.groupBy(rows, ({ row }) => row.code?.trim() || keyOf(row))) {
+  for (const [key, same] of Map.groupBy(rows, ({ row }) => (isUsableCode(row.code) ? row.code.trim() : keyOf(row)))) {
     const [first] = same;
     if (!first) continue;
     const result = first.fault === undefined ? read(first.row) : { fault: first.fault };
-    const code = first.row.code?.trim() ? (first.row.code ?? key) : key;
+    const code = isUsableCode(first.row.code) ? first.row.code : key;
     if (same.length > 1) {
       const reason = `code is there in ${same.length} rows, expected one; a join may multiply rows`;
       deadLetters.push({ kind, key: code, reason, payload: same.map(({ row }) => row) });

@@ -1,5 +1,14 @@
 import type { RawOrder } from '../shop/orders.ts';
-import { longestCode, type Order, type RawRow, readOrder, readOrderLine } from '../shop/rows.ts';
+import {
+  isStorable,
+  isUsableCode,
+  longestCode,
+  type Order,
+  type RawRow,
+  readOrder,
+  readOrderLine,
+  unstorable,
+} from '../shop/rows.ts';
 import { keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Line } from './diff-sub-orders.ts';
 import { subOrderBody } from './order-body.ts';
@@ -34,8 +43,7 @@ export function prepareOrder(raw: RawOrder, products: ReadonlyMap<string, number
   const codes = raw.lines.map((line) => line.line_code);
   const used = new Set<string>();
   for (const rawLine of inStableOrder(raw.lines)) {
-    const isUsable = rawLine.line_code?.trim() && !isTooLong(rawLine.line_code);
-    const code = isUsable && rawLine.line_code ? rawLine.line_code : keyOf(rawLine);
+    const code = isUsableCode(rawLine.line_code) ? rawLine.line_code : keyOf(rawLine);
     if (used.has(code)) {
       let number = 2;
       while (used.has(`${code}#${number}`) || codes.includes(`${code}#${number}`)) number += 1;
@@ -87,16 +95,18 @@ function inStableOrder(lines: readonly RawRow[]): RawRow[] {
 
 /** The dead letter of an order that cannot be read. One without a usable code is closed by the daily check alone, see keepKeylessOrders. */
 export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
-  const code = !isTooLong(raw.code) && raw.code?.trim() ? raw.code : undefined;
+  const code = isUsableCode(raw.code) ? raw.code : undefined;
   return { kind: 'order', key: code ?? keyOf(raw), order_code: code, reason, payload: raw };
 }
 
-/** The dead letter of an order whose code is missing, blank or too long, or that has no date. */
-export const keylessDeadLetter = (raw: RawRow): NewDeadLetter =>
-  orderDeadLetter(
-    raw,
-    isTooLong(raw.code) ? tooLong('code', raw.code) : 'code or date of the order is empty, expected a value',
-  );
+/** The dead letter of an order whose code is missing or cannot be used, or that has no date. */
+export const keylessDeadLetter = (raw: RawRow): NewDeadLetter => orderDeadLetter(raw, keylessReason(raw.code));
+
+function keylessReason(code: string | null | undefined): string {
+  if (isTooLong(code)) return tooLong('code', code);
+  if (!isStorable(code ?? '')) return `code holds a character that cannot be stored (${unstorable})`;
+  return 'code or date of the order is empty, expected a value';
+}
 
 export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;
 

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RawOrder } from '../shop/orders.ts';
+import { isUsableCode } from '../shop/rows.ts';
 import type { NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { productIds, userGradeIds } from '../warehouse/links.ts';
@@ -16,7 +17,7 @@ export async function readDesiredOrders(
   raws: readonly RawOrder[],
 ): Promise<{ orders: DesiredOrder[]; deadLetters: NewDeadLetter[] }> {
   const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
-  const products = await productIds(db, [...new Set(codes.filter((code) => typeof code === 'string'))]);
+  const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
   const gradeIds = await userGradeIds(db);
   const orders: DesiredOrder[] = [];
   const deadLetters: NewDeadLetter[] = [];

@@ -72,7 +72,7 @@ export type Shop = {
    */
   orders(codes: readonly string[]): Promise<RawOrder[]>;
   /**
-   * Rows whose code is null, blank or too long, or whose date is null. Reads the whole of orders.sql: not for each run.
+   * Rows whose code is null, blank, too long or has a NUL, or whose date is null. Reads the whole of orders.sql: not for each run.
    *
    * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
    */

@@ -4,6 +4,12 @@ import type { DataFault } from './session.ts';
 type DriverError = Error & { code?: string; errno?: number; sqlState?: string };
 
 /**
+ * 1205: a lock is held for longer than we wait; 1412: a table was altered since the transaction began; 1927: the connection was
+ * killed. Their SQLSTATEs (HY000, 70100) do not say that the same statement may succeed a moment later. They get that of a rollback.
+ */
+const passing = [1205, 1412, 1927];
+
+/**
  * An error of the driver without the statement, which holds codes of orders: loggers write all fields of an error. An error
  * about a value (SQLSTATE class 22) loses what it quotes.
  */
@@ -14,7 +20,7 @@ export function withoutStatement(error: unknown): unknown {
   return Object.assign(new Error(shown), {
     ...(code !== undefined && { code }),
     ...(errno !== undefined && { errno }),
-    ...(sqlState !== undefined && { sqlState }),
+    ...(sqlState !== undefined && { sqlState: passing.includes(errno ?? 0) ? '40001' : sqlState }),
   });
 }
 

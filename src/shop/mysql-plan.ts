@@ -100,7 +100,13 @@ function columnsOf(conditions: readonly string[], alias: string): string[] {
     .replace(/'(?:[^'\\]|''|\\.)*'/g, "''")
     .replaceAll('`', '')
     // No index is made for these: review-sync adds them to every walk.
-    .replaceAll(new RegExp(`${name} is not null|${name} <> ''|convert\\([^()]* using utf8mb4\\)`, 'gi'), '');
+    .replaceAll(
+      new RegExp(
+        `${name} is not null|${name} <> (?:_utf8mb4 ?)?''|locate\\([^()]*\\) = 0|convert\\([^()]* using utf8mb4\\)`,
+        'gi',
+      ),
+      '',
+    );
   return [...new Set([...plain.matchAll(new RegExp(name, 'g'))].map((match) => match[1] ?? ''))];
 }
 

@@ -10,6 +10,7 @@ import {
   leastDate,
   readValue,
   shownAs,
+  withoutZeroParts,
 } from './mysql-values.ts';
 import { longestCode, type RawRow } from './rows.ts';
 import type {
@@ -180,11 +181,14 @@ export function mysqlSession(
     async walk(orders, { axis, after, before, size }) {
       if (axis !== 'code') return walkDates(orders, dateOf[axis], { after, before, size });
       const { type } = typeOf(orders, 'code');
-      const condition = after.code === '' ? hasCode(type) : `w.\`code\` > ${keyLiteral(type, after.code)}`;
-      const found = await codes(orders, `where ${condition} order by w.\`code\` limit ${size}`);
+      const isLater = after.code === '' ? '' : `and w.\`code\` > ${keyLiteral(type, after.code)}`;
+      const found = await codes(orders, `where ${hasCode(type)} ${isLater} order by w.\`code\` limit ${size}`);
       // The page ends with all codes that the collation holds for equal to its last one: the next page begins after them.
       const last = found.length < size ? undefined : found.at(-1);
-      const same = last === undefined ? [] : await codes(orders, `where w.\`code\` = ${keyLiteral(type, last)}`);
+      const same =
+        last === undefined
+          ? []
+          : await codes(orders, `where ${hasCode(type)} and w.\`code\` = ${keyLiteral(type, last)}`);
       return [...found, ...same.filter((code) => !found.includes(code))].map((code) => ({ at: '', code }));
     },
 
@@ -232,10 +236,6 @@ export function mysqlSession(
     },
   };
 }
-
-/** A date whose month or day is 00 is walked as the next date there is. Its row is read as it is, and is a fault. */
-const withoutZeroParts = (date: string | null) =>
-  date?.startsWith('0000-00-00') ? date : (date?.replaceAll('-00', '-01') ?? null);
 
 const typeOf = (query: ShopQuery, column: string): ColumnType =>
   query.columns.get(column) ?? { type: 'varchar', read: 'text' };

@@ -21,9 +21,14 @@ export function keyLiteral(type: string, key: string): string {
 export const exactly = (type: string, value: string): string =>
   isInteger(type) ? value : `cast(convert(${value} using utf8mb4) as binary)`;
 
-/** That a code is there and not blank. */
+/**
+ * That a code is there, is not blank and has no NUL, which the warehouse cannot store. The literals are hexadecimal: where the
+ * sql_mode has EMPTY_STRING_IS_NULL, no code differs from `''`.
+ */
 export const hasCode = (type: string): string =>
-  isInteger(type) ? 'w.`code` is not null' : `w.\`code\` is not null and w.\`code\` <> ''`;
+  isInteger(type)
+    ? 'w.`code` is not null'
+    : `w.\`code\` is not null and w.\`code\` <> _utf8mb4 x'' and locate(x'00', w.\`code\`) = 0`;
 
 /** The least date that is no zero date. Range conditions begin here, so that rows without a date are left out. */
 export const leastDate = "timestamp'0001-01-01 00:00:00'";
@@ -49,6 +54,10 @@ export function readValue({ type, read }: ColumnType, text: string | null): stri
   if (day < '0001-01-03' || day > '9999-12-28' || rest.includes('-00')) return `year ${Number(year)}`;
   return `${day}T${time}.${fraction.padEnd(6, '0')}`;
 }
+
+/** A date whose month or day is 00 is walked as the next date there is. Its row is read as it is, and is a fault. */
+export const withoutZeroParts = (date: string | null) =>
+  date?.startsWith('0000-00-00') ? date : (date?.replaceAll('-00', '-01') ?? null);
 
 function instantOfSeconds(text: string): string | null {
   const [whole = '0', fraction = ''] = text.split('.');

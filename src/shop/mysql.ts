@@ -121,12 +121,13 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
 
 /**
  * Settings of a new connection. The zone and the SQL mode stay as they are: the shop's queries may rely on them. MySQL cuts the
- * text of `group_concat` without a word after 1,024 bytes.
+ * text of `group_concat` without a word after 1,024 bytes, and the rows of a statement after `sql_select_limit`.
  */
 async function prepareSession(run: RunStatement): Promise<StatementLimit> {
   await run('set names utf8mb4');
   await run('set session transaction isolation level repeatable read, read only');
   await run('set session lock_wait_timeout = 5, group_concat_max_len = greatest(@@group_concat_max_len, 1048576)');
+  await run('set session sql_select_limit = 18446744073709551615');
   const [row] = await run('select version() as version');
   const isMaria = row?.version?.includes('MariaDB') === true;
   const [name, unitsASecond] = isMaria ? ['max_statement_time', 1] : ['max_execution_time', 1000];

@@ -144,7 +144,7 @@ async function otherOrders(session: ShopSession, orders: ShopQuery, lines: reado
 const keylessAtMost = 1000;
 
 /**
- * Rows whose code is null, blank or longer than `longestCode`, or whose date is null. `isComplete`: false where there may be more of them
+ * Rows whose code is null, blank, longer than `longestCode` or has a NUL, or whose date is null. `isComplete`: false where there may be more of them
  * than the 1000 given.
  */
 export type KeylessOrders = { rows: RawRow[]; isComplete: boolean };

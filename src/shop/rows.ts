@@ -204,10 +204,14 @@ function reader(raw: RawRow) {
   };
 }
 
-const unstorable = 'the character \\u0000, or half of a surrogate pair';
+export const unstorable = 'the character \\u0000, or half of a surrogate pair';
 
 /** Neither the warehouse nor most services can hold these. */
-const isStorable = (text: string) => !text.includes('\u0000') && text.isWellFormed();
+export const isStorable = (text: string) => !text.includes('\u0000') && text.isWellFormed();
+
+/** Whether a record can be known by this code: it is not blank, not too long, and has no character that cannot be stored. */
+export const isUsableCode = (code: string | null | undefined): code is string =>
+  typeof code === 'string' && code.trim() !== '' && Buffer.byteLength(code) <= longestCode && isStorable(code);
 
 /** The value; text that is not JSON at all comes back as that text. */
 function parsedJson(text: string): unknown {

@@ -129,7 +129,7 @@ export type ShopSession = {
    */
   changes(feed: ShopQuery, after: OrderPosition, until: string | undefined, limit: number): Promise<WalkedKey[]>;
   codesByCreation(orders: ShopQuery, which: 'newest' | 'oldest', limit: number): Promise<string[]>;
-  /** Orders whose code is null, blank or too long, or one of whose dates is null. Reads the whole query. */
+  /** Orders whose code is null, blank, too long or has a NUL, or one of whose dates is null. Reads the whole query. */
   keylessRows(
     orders: ShopQuery,
     dates: readonly string[],

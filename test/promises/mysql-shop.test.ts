@@ -1,7 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import mysql from 'mysql2/promise';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { runCli } from '../harness/cli.ts';
+import { runCli, startCli } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
 import { mysqlSampleQueries, mysqlSampleSchema } from '../harness/mysql-sample-shop.ts';
 import { orderShopQueries, serviceState } from '../harness/order-shop.ts';
@@ -99,4 +101,63 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await same();
     await each('verify', 'orders');
   }, 120_000);
+
+  test('a NUL in a code of an order, a line, a product or a category costs only that record', async () => {
+    const world = await openOwnShop(kind);
+    await world.change(`insert into o values ('A', utc_timestamp(), 1), ('B', utc_timestamp(), 1), (concat('C', char(0), 'D'), utc_timestamp(), 1);
+      insert into l values ('A', '1', 'P', 7), ('A', concat('2', char(0)), null, 7), ('B', '1', concat('Q', char(0)), null), ('B', '2', 'P', 7);
+      insert into c values ('K1', 'One'), (concat('K', char(0)), 'Two')`);
+    for (const [command, failed] of [
+      ['catalog', 1],
+      ['orders', 3],
+      ['orders', 3],
+    ] as const) {
+      const { status, stderr } = await runCli(['sync', command], world.environment);
+      expect([status, stderr]).toEqual([1, expect.stringContaining(`${failed} records could not be synced`)]);
+    }
+    expect(await world.atService(serviceState)).toMatchObject([
+      { code: 'A', sub_orders: [[7, 1, {}, 'paid', null]] },
+      { code: 'B', sub_orders: [[7, 1, {}, 'paid', null]] },
+    ]);
+    const rows = await world.warehouse('select kind, reason from sync.dead_letters order by kind::text');
+    const unstorable = expect.stringMatching(/code holds a character that cannot be stored/);
+    expect(rows).toEqual(
+      ['category', 'order', 'order_line', 'order_line'].map((of) => ({ kind: of, reason: unstorable })),
+    );
+    expect((await runCli(['verify', 'orders'], world.environment)).stderr).not.toContain('doctor');
+  }, 60_000);
+
+  test('a shop that locks its tables for some seconds is waited for', async () => {
+    const world = await openOwnShop(kind);
+    await world.change(`insert into o values ('A', utc_timestamp(), 1); insert into l values ('A', '1', 'P', 7)`);
+    const lock = await mysql.createConnection(world.environment.SHOP_DATABASE_URL ?? '');
+    onTestFinished(() => lock.end());
+    await lock.query('lock tables o write, l write');
+    const run = startCli(['sync', 'orders'], world.environment);
+    await run.says('trying again: Lock wait timeout exceeded');
+    await lock.query('unlock tables');
+    expect(await run.ended).toMatchObject({ status: 0 });
+    expect(await world.atService(serviceState)).toMatchObject([{ code: 'A' }]);
+  }, 60_000);
 });
+
+/** A world whose shop has a table each of orders, lines and categories, without a change feed. */
+async function openOwnShop(kind: (typeof mysqlKinds)[number]) {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  const queries = {
+    orders: 'select code, at as created_at, at as updated_at, price as total_price from o',
+    order_lines: 'select order_code, line_code, product_code, product_id, 1 as price from l',
+    categories: 'select code, name from c',
+  };
+  for (const [name, text] of Object.entries(queries)) await writeFile(join(folder, `${name}.sql`), text);
+  const shop = await createMysqlDatabase(kind);
+  onTestFinished(() => shop.drop());
+  await shop.query(`create table o (code varchar(20), at datetime, price int); create table c (code varchar(20), name varchar(20));
+    create table l (order_code varchar(20), line_code varchar(20), product_code varchar(20), product_id bigint)`);
+  const world = await openWorld({
+    shop: 'empty',
+    environment: { SHOP_DATABASE_URL: shop.url, SHOP_SQL_DIR: folder, SHOP_TIME_ZONE: 'UTC' },
+  });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  return { ...world, change: shop.query };
+}

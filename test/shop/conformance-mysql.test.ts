@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { mysqlKinds } from '../harness/mariadb.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
 import {
   addLines,
   addOrders,
@@ -57,6 +57,29 @@ describe.each(mysqlKinds)('%s', (kind) => {
       ['é', 1],
       ['z', 0],
     ]);
+  });
+
+  test('settings of the server that cut results or compare nothing with an empty text hide no row', async () => {
+    // No other test uses a server of this zone: its settings can be changed for all connections.
+    const database = await createMysqlDatabase(kind, { timeZone: '-03:30' });
+    onTestFinished(() => database.drop());
+    const run = (statement: string) => database.query(statement);
+    await run(`create table o (code varchar(20), created_at datetime, updated_at datetime, total_price int, internal_id int);
+      create table l (order_code varchar(20), line_code varchar(20), product_id bigint, price int, delivered_at datetime)`);
+    const tables = { url: database.url, run };
+    await addOrders(tables, ["'A'", "'B'", "'C'", "''"]);
+    await addLines(tables, ["'A'", "'A'", "'B'", "'B'", "'C'"]);
+    await run('set global sql_select_limit = 2');
+    if (kind === 'mariadb') await run("set global sql_mode = 'EMPTY_STRING_IS_NULL'");
+    const shop = await openTables(tables, queries, 'UTC');
+    const start = { at: '-infinity', code: '' };
+    for (const axis of ['code', 'updated', 'created'] as const) {
+      const { keys } = await shop.orderCodes({ axis, after: start, size: 9 });
+      expect([axis, keys.map(({ code }) => code)]).toEqual([axis, ['A', 'B', 'C']]);
+    }
+    const orders = await shop.orders(['A', 'B', 'C']);
+    expect(orders.map(({ lines }) => lines.length)).toEqual([2, 2, 1]);
+    expect((await shop.keylessOrders()).rows).toMatchObject([{ code: '' }]);
   });
 
   test('a zero date is null: a line has not been delivered, an order without date is found by the check', async () => {
