@@ -3,13 +3,13 @@ import nodeModule from 'node:module';
 import { keepHeapSmall } from '../src/cli/small-heap.ts';
 
 nodeModule.enableCompileCache();
+// As src/cli/main.ts does.
+keepHeapSmall(['backfill', 'reviews']);
 const { backfillReviews } = await import('../jobs/backfill-reviews.ts');
 const { openApp } = await import('../src/app/app.ts');
 const { workerOf } = await import('../src/cli/ui/run-to-end.ts');
 const { readConfig } = await import('../src/app/config.ts');
 const { openLog } = await import('../src/base/log.ts');
-// As src/cli/start.ts does when the command is loaded.
-keepHeapSmall();
 const app = await openApp(readConfig(process.env), { log: openLog('error') });
 const startedMs = performance.now();
 const { id } = await app.queues.enqueue(backfillReviews, { gaps: false });

@@ -60,7 +60,7 @@ export type AppOptions = {
 export const stepsAtATime = 8;
 
 /** Slices of orders that are read or compared at the same time: each has a connection to the shop. */
-const slicesAtATime = 4;
+const slicesAtATime = 2;
 
 /**
  * Orders that are pushed at the same time. Eight requests stay in flight while other orders wait for a batch. With batches of 64

@@ -17,8 +17,6 @@ export type Surroundings = {
   writeError(text: string): void;
   /** Whether standard error is a terminal, on which a bar can be drawn. */
   isTerminal: boolean;
-  /** Called when the command is loaded, before it works. */
-  beforeCommand?: () => void;
   /** Where lines of the log go; default: standard error of the process. */
   writeLog?: (line: string) => void;
 };
@@ -48,7 +46,6 @@ export async function runProgram(around: Surroundings): Promise<number> {
       const command = await load();
       command.define(commander, async (work) => {
         const { openContext } = await import('./open-context.ts');
-        around.beforeCommand?.();
         const report = await work(openContext(around));
         if (!report) return;
         if (args.includes('--json')) writeOut(`${JSON.stringify(report.json, null, 2)}\n`);

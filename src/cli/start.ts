@@ -5,6 +5,7 @@ import { runProgram } from './program.ts';
 import { keepHeapSmall } from './small-heap.ts';
 
 explainFaults();
+keepHeapSmall(process.argv.slice(2));
 
 /** Time to finish after a signal; a second signal ends the process at once. */
 const stop = new AbortController();
@@ -22,7 +23,6 @@ const status = await runProgram({
   writeOut: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,
-  beforeCommand: keepHeapSmall,
 });
 // What is left open after a failure must not keep the process from ending.
 process.exit(status);

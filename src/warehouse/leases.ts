@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -20,8 +20,10 @@ export class LeaseLostError extends Error {
 const leaseMs = 150_000;
 const lookAgainMs = 250;
 
+const machine = hostname();
+
 /** A new holder of a lease: machine, process, and one piece of its work. */
-export const newOwner = () => `${hostname()}:${process.pid}:${randomBytes(6).toString('base64url')}`;
+export const newOwner = () => `${machine}:${process.pid}:${randomUUID().slice(24)}`;
 
 /**
  * Runs `work` under a lease: no other process on this warehouse works under the same key meanwhile. Waits until the lease is
