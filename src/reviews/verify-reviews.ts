@@ -130,7 +130,9 @@ async function verifyWindow(work: Work, span: Span): Promise<void> {
       async land(page) {
         for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
         const differences = await comparePage(warehouse, page, work.since);
-        for (const one of differences) found.set(String(one.id), one);
+        for (const one of differences) if (one.id !== null) found.set(String(one.id), one);
+        // A record without a usable id goes by its text.
+        for (const id of page.ids) if (!/^[1-9]\d*$/.test(id)) found.set(id, { id: null, kind: 'refused', fields: [] });
         if (work.repair && differences.length > 0) await landPage(warehouse, page);
         return true;
       },

@@ -7,6 +7,7 @@ import type { RunReport } from '../../src/queue/job.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
 import { recordReviewTrace } from '../harness/trace-reviews.ts';
 import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
@@ -191,6 +192,33 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
   expect(repaired.status).toBe(0);
   expect(await verify()).toMatchObject({ status: 0 });
   expect(await gone(world)).toEqual([{ id: 6 }]);
+});
+
+test('verify counts each review whose id no warehouse can hold, in the month of its date', async () => {
+  const world = await synced(12);
+  const odd = new Map<unknown, unknown>([
+    [3, 0],
+    [4, 'four'],
+    [5, null],
+  ]);
+  const proxy = await startChangingProxy(world.serviceUrl, {
+    answer({ body }, { path }) {
+      for (const one of path === '/v1/reviews' ? (body as { id: unknown }[]) : []) {
+        if (odd.has(one.id)) one.id = odd.get(one.id);
+      }
+    },
+  });
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  await world.warehouse('delete from warehouse.reviews where id in (3, 4, 5)');
+  const { status, stdout } = await runCli(['verify', 'reviews', '--json'], world.environment);
+  expect(status).toBe(1);
+  const { differing, differences, months } = JSON.parse(stdout);
+  expect(differing).toBe(3);
+  expect(differences.map(({ id, kind }: { id: null; kind: string }) => [id, kind])).toEqual(
+    Array(3).fill([null, 'refused']),
+  );
+  expect(JSON.stringify(months)).not.toContain('no date');
 });
 
 test('verify asks about a bounded number of reviews that no list shows, and says that there are more', async () => {

@@ -99,7 +99,7 @@ function drawWrongCounts(wrong: readonly WrongCount[], repair: boolean): string[
 }
 
 function sentence({ id, kind, fields, month }: Found): string {
-  const which = `review ${id ?? 'without an id'} (${month})`;
+  const which = `review ${id ?? 'without a usable id'} (${month})`;
   switch (kind) {
     case 'missing':
       return `${which} is not in the warehouse`;
