@@ -82,14 +82,19 @@ export function diffSubOrders(
 
 /** Of requests for one line with one content only the last is kept, with what was there before the first. */
 function withNotShown(unseen: readonly LineLink[], notShown: readonly LineLink[]): readonly LineLink[] {
-  return notShown.reduce((all, link) => {
-    const isSame = (one: LineLink) =>
-      one.lineCode === link.lineCode &&
-      one.subOrderId === link.subOrderId &&
-      isDeepStrictEqual(one.content, link.content);
-    const idsBefore = all.find(isSame)?.idsBefore ?? link.idsBefore;
-    return [...all.filter((one) => !isSame(one)), { ...link, idsBefore }];
-  }, unseen);
+  const isSame = (one: LineLink, link: LineLink) =>
+    one.subOrderId === link.subOrderId && isDeepStrictEqual(one.content, link.content);
+  const earlier = Map.groupBy(unseen, (one) => one.lineCode);
+  const later = new Map(notShown.map((link) => [link.lineCode, link]));
+  const left = unseen.filter((one) => {
+    const link = later.get(one.lineCode);
+    return link === undefined || !isSame(one, link);
+  });
+  const repeated = notShown.map((link) => {
+    const first = earlier.get(link.lineCode)?.find((one) => isSame(one, link));
+    return { ...link, idsBefore: first?.idsBefore ?? link.idsBefore };
+  });
+  return [...left, ...repeated];
 }
 
 /** Links the sub-order to the line, and changes what differs. */

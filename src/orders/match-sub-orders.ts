@@ -1,7 +1,7 @@
 import type { SubOrder } from '../review-api/index.ts';
 import type { LineLinkRow } from '../warehouse/order-links.ts';
 import type { SubOrderContent } from './order-body.ts';
-import { likeness } from './same-content.ts';
+import { openPool } from './sub-order-pool.ts';
 
 export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
 export type LineLink = LineLinkRow<SubOrderContent>;
@@ -55,20 +55,19 @@ export function matchSubOrders(
   unseen: readonly LineLink[],
 ): Matches {
   const wanted = new Set(lines.map((line) => line.lineCode));
-  const taken = new Set<number>();
-  const free = () => theirs.filter((one) => !taken.has(one.id));
+  const free = openPool(theirs, (one) => one);
   /** Sub-orders of links, by line code. */
   const ofLinks = new Map<string, { subOrder: SubOrder; isExact: boolean; isNew: boolean }>();
   const assign = ({ lineCode }: LineLink, subOrder: SubOrder, how: { isExact: boolean; isNew: boolean }) => {
     ofLinks.set(lineCode, { subOrder, ...how });
-    taken.add(subOrder.id);
+    free.take(subOrder.id);
   };
 
   // 1. By id.
   const byId = new Map(theirs.map((subOrder) => [subOrder.id, subOrder]));
   for (const link of links) {
     const subOrder = link.subOrderId === null ? undefined : byId.get(link.subOrderId);
-    if (subOrder && !taken.has(subOrder.id)) assign(link, subOrder, { isExact: true, isNew: false });
+    if (subOrder && !free.isTaken(subOrder.id)) assign(link, subOrder, { isExact: true, isNew: false });
   }
 
   // 2. Creations without a response.
@@ -76,7 +75,7 @@ export function matchSubOrders(
     for (const link of links.filter((one) => one.subOrderId === null && !ofLinks.has(one.lineCode))) {
       // What is found for a removed line is removed: it must be exactly what was sent.
       if (like === 'similar' && !wanted.has(link.lineCode)) continue;
-      const subOrder = free().find((one) => isNewSince(link, one) && likeness(one, link.content) === like);
+      const subOrder = free.find(link.content, like, (one) => isNewSince(link, one));
       if (subOrder) assign(link, subOrder, { isExact: like === 'exact', isNew: true });
     }
   };
@@ -85,8 +84,12 @@ export function matchSubOrders(
   // 3. Creations that were not shown for a while.
   const late: Spare[] = [];
   for (const link of unseen) {
-    for (const subOrder of free().filter((one) => isCreatedBy(link, one))) {
-      taken.add(subOrder.id);
+    const next = () => {
+      if (link.subOrderId === null) return free.find(link.content, 'exact', (one) => isNewSince(link, one));
+      return free.isTaken(link.subOrderId) ? undefined : byId.get(link.subOrderId);
+    };
+    for (let subOrder = next(); subOrder !== undefined; subOrder = next()) {
+      free.take(subOrder.id);
       late.push({ link, subOrder, isLate: true });
     }
   }
@@ -94,7 +97,7 @@ export function matchSubOrders(
 
   const ofLines = new Map<string, Match>();
   const notShown: LineLink[] = [];
-  const spares: Spare[] = [];
+  const ofRemoved: Spare[] = [];
   for (const link of links) {
     const { lineCode, content, idsBefore } = link;
     if (untouched.has(lineCode)) continue;
@@ -102,32 +105,34 @@ export function matchSubOrders(
     if (own === undefined) {
       if (link.idsBefore !== null) notShown.push(link);
     } else if (wanted.has(lineCode)) ofLines.set(lineCode, { kind: 'linked', ...own, content, idsBefore });
-    else spares.push({ link, subOrder: own.subOrder, isLate: false });
+    else ofRemoved.push({ link, subOrder: own.subOrder, isLate: false });
   }
-  spares.push(...late);
 
   // 4. Lines without a sub-order.
+  const spares = openPool([...ofRemoved, ...late], (one) => one.subOrder);
   const unmatched = () => lines.filter((one) => !ofLines.has(one.lineCode));
   for (const like of ['exact', 'similar'] as const) {
     for (const line of unmatched()) {
-      const spare = spares.find((one) => likeness(one.subOrder, line.content) === like);
+      const spare = spares.find(line.content, like);
       if (!spare) continue;
-      spares.splice(spares.indexOf(spare), 1);
+      spares.take(spare.subOrder.id);
       const { content, idsBefore, lineCode: from } = spare.link;
       ofLines.set(line.lineCode, { kind: 'taken-over', subOrder: spare.subOrder, content, idsBefore, from });
     }
     for (const line of unmatched()) {
-      const subOrder = free().find((one) => likeness(one, line.content) === like);
+      const subOrder = free.find(line.content, like);
       if (!subOrder) continue;
-      taken.add(subOrder.id);
+      free.take(subOrder.id);
       ofLines.set(line.lineCode, { kind: 'unmanaged', subOrder, idsBefore: null });
     }
   }
 
   const left = (isLate: boolean) =>
-    spares.flatMap(({ link, subOrder, ...spare }) =>
-      spare.isLate === isLate ? [{ lineCode: link.lineCode, subOrder }] : [],
-    );
+    spares
+      .left()
+      .flatMap(({ link, subOrder, ...spare }) =>
+        spare.isLate === isLate ? [{ lineCode: link.lineCode, subOrder }] : [],
+      );
   const ofRemovedLines = new Map(left(false).map(({ lineCode, subOrder }) => [lineCode, subOrder]));
   return { ofLines, ofRemovedLines, duplicates: left(true), notShown };
 }
@@ -137,9 +142,3 @@ type Spare = { link: LineLink; subOrder: SubOrder; isLate: boolean };
 
 /** Whether the sub-order was not there yet when the creation was sent. */
 const isNewSince = ({ idsBefore }: LineLink, { id }: SubOrder): boolean => !idsBefore?.includes(id);
-
-/** Whether the request created the sub-order: by its id, or where no response said that, as exactly what was sent. */
-const isCreatedBy = (link: LineLink, subOrder: SubOrder): boolean =>
-  link.subOrderId === null
-    ? isNewSince(link, subOrder) && likeness(subOrder, link.content) === 'exact'
-    : link.subOrderId === subOrder.id;

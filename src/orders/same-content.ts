@@ -14,16 +14,19 @@ export function likeness(theirs: SubOrder, ours: SubOrderContent): 'exact' | 'si
   return sameOptions || samePrice ? 'similar' : 'different';
 }
 
+export function isSamePrice(theirs: MoneyAmount | null, ours: string): boolean {
+  return theirs !== null && centsReadAs(ours).includes(BigInt(theirs.cents));
+}
+
 /**
- * Money of the service may be in hundredths or in whole units of the currency (FACTS): either reading agrees.
+ * The `cents` by which the service may show a price. Its money may be in hundredths or in whole units of the currency (FACTS).
  *
  * @param ours decimal text. Compared as whole numbers: a float would lose a cent.
  */
-export function isSamePrice(theirs: MoneyAmount | null, ours: string): boolean {
-  if (theirs === null) return false;
+export function centsReadAs(ours: string): bigint[] {
   const hundredths = toHundredths(ours);
-  const cents = BigInt(theirs.cents);
-  return cents === hundredths || cents * 100n === hundredths || cents === roundedToWhole(hundredths);
+  const whole = hundredths % 100n === 0n ? [hundredths / 100n] : [];
+  return [...new Set([hundredths, ...whole, roundedToWhole(hundredths)])];
 }
 
 /** A price as the service would show it, in hundredths. @param ours decimal text. */
@@ -62,7 +65,8 @@ function toHundredths(decimal: string): bigint {
 
 const roundedToWhole = (hundredths: bigint) => (hundredths + 50n) / 100n;
 
-function optionsKey(options: Readonly<Record<string, string>>): string {
+/** The same for options that are the same. */
+export function optionsKey(options: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(options).map(([key, value]) => `${key.trim()}:${value.trim()}`);
   return JSON.stringify(pairs.sort());
 }

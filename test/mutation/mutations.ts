@@ -89,8 +89,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a pending line may take a sub-order that was there before',
     file: 'src/orders/match-sub-orders.ts',
-    find: 'isNewSince(link, one) && likeness(one, link.content) === like',
-    replace: 'likeness(one, link.content) === like',
+    find: 'free.find(link.content, like, (one) => isNewSince(link, one))',
+    replace: 'free.find(link.content, like)',
     tests: [...pureOrders, 'test/models/models.test.ts'],
   },
   {
