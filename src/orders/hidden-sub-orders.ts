@@ -27,8 +27,9 @@ export async function subOrdersAtService(
   attempt: PushAttempt,
   order: OrderDetail,
 ): Promise<readonly SubOrder[]> {
-  // An order that the service has made again under another id has no sub-order of the earlier one.
-  const isSameOrder = attempt.orderId === order.id;
+  // An order that the service has made again under another id has no sub-order of the earlier one. The id is not known where a push
+  // wrote links and died.
+  const isSameOrder = attempt.orderId === null || attempt.orderId === order.id;
   attempt.orderId = order.id;
   attempt.hidden.clear();
   if (!isSameOrder) return order.sub_orders;

@@ -15,7 +15,7 @@ import { duplicateCheckDelayMs, type FailureKind, retryDelayMs } from './retry-d
 export type PushAttempt = {
   desired: DesiredOrder;
   leased: LeasedOrder;
-  /** The service's id of the order whose sub-orders the links name; null: none is known. */
+  /** The service's id of the order whose sub-orders the links name; null: not known yet. */
   orderId: number | null;
   /** Ids of sub-orders that the service has, but did not show in its last response to the order. */
   hidden: Set<number>;

@@ -312,7 +312,5 @@ function requestEvent(
     if (id !== undefined && status < 300) created(id);
     return { kind: 'create', product: Number(form.product_id), price: String(form.price), status };
   }
-  // The sub-order is not there, and nothing was changed: the push asks so about one that is not shown (hidden-sub-orders.ts).
-  if (method === 'PUT' && status === 404) return undefined;
   return { kind: method === 'PUT' ? 'change' : 'remove', id: numberOf(Number(sub)), status };
 }

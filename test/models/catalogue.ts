@@ -43,6 +43,7 @@ const orderReverts: [keyof OrderDesign, keyof typeof orderScenarios, issue: stri
   ['leasesRunOut', 'two sizes of one product', '11, 17'],
   ['failedOrderIsRetried', 'two sizes of one product', '11, tests that did not bite'],
   ['rereadsStaleCopy', 'a line changes', '11, the design'],
+  ['asksAboutHidden', 'another integration has pushed the order before', 'found by this model'],
   ['rereadsNewOrder', 'the order is deleted', 'found by this model'],
   ['keepsLeaseOfLostRequest', 'two sizes of one product', 'found by this model'],
   ['forgetsFingerprintOfLostPush', 'a value goes back to what it was', 'found by this model'],

@@ -11,6 +11,8 @@
  *                     └── something is to be removed ── ending ◀── record ──────┘
  *                                                         └─ move the cursor ─▶ idle
  *
+ * Between POST and links the worker asks, by a PUT, about each linked sub-order that the response did not show.
+ *
  * A push of a run removes nothing: it takes note of what is to be removed. The last batch of the run pushes the order once
  * more and removes, but no more than was noted. How much is usual is the decision of removal-guard.ts and not modelled.
  *
@@ -43,6 +45,8 @@ export const orderDesign = {
   linksBeforeRequests: true,
   /** A create without a response is looked for before it is sent again. */
   looksForLostCreate: true,
+  /** A linked sub-order that the response to the POST does not show is asked about before it is made again. */
+  asksAboutHidden: true,
   /** A copy of the order is read again if the order was pushed since. */
   rereadsStaleCopy: true,
   /** An order of which no push is recorded is read again under the lease: another process may have deleted it since. */
@@ -130,7 +134,8 @@ type Worker =
   | (Copy & { at: 'read'; isStale: boolean })
   /** `stale`: the copy is read again under the lease. */
   | (Attempt & { at: 'stale' | 'leased' })
-  | (Attempt & { at: 'posted'; seen: Sub[] })
+  /** `absent`: sub-orders that the service said it does not have. */
+  | (Attempt & { at: 'posted'; seen: Sub[]; absent: number[] })
   | (Attempt & { at: 'applying' | 'waiting'; seen: Sub[]; todo: Operation[] })
   | (Attempt & { at: 'looking'; seen: Sub[]; todo: Operation[] })
   | (Attempt & { at: 'deleted' })
@@ -384,6 +389,24 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         { ...become({ at: 'read', version, upTo, isAlone, isRemoving, isStale: true }), ...released(keepsLease) },
         returned(keepsLease),
       );
+    /** As `isThere` in hidden-sub-orders.ts: what a sub-order holds that is not shown is what was last sent. */
+    const ask = (posted: Attempt & { at: 'posted'; seen: Sub[]; absent: number[] }, link: Link) => {
+      const { line, content, before } = link;
+      const id = link.id as number;
+      const operation: Operation = { kind: 'change', line, id, content, before };
+      const about = `about sub-order ${id}`;
+      const given = become({ ...posted, failed: [...posted.failed, line] });
+      if (!service.subs.some((sub) => sub.id === id)) {
+        const absent = become({ ...posted, absent: [...posted.absent, id] });
+        add(`${name} asks ${about}, which is gone`, absent, { kind: 'request', operation, status: 'refused' });
+        // An order that the service made again under another id has none of the sub-orders before.
+        if (traced) add(`${name} does not ask ${about} of an earlier order`, absent);
+        return;
+      }
+      const found = posted.isUnsure ? given : become({ ...posted, seen: [...posted.seen, { id, content }] });
+      add(`${name} asks ${about}, which is there`, found, { kind: 'request', operation, status: 'done' });
+      fault(`the service refuses to say ${about}`, given, { kind: 'request', operation, status: 'refused' });
+    };
     const attemptOf = (attempt: Attempt): Attempt => {
       const { version, upTo, isAlone, isRemoving, isNew, wasPosted, removalsWanted } = attempt;
       const { links, unseen, checked, failed, isUnsure, keepsLease } = attempt;
@@ -529,10 +552,18 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           add(`${name} deletes the order at the service`, gone, sent);
           return;
         }
-        const posted: Worker = { ...attemptOf(worker), at: 'posted', wasPosted: true, seen: service.subs };
+        const posted = { ...attemptOf(worker), at: 'posted' as const, wasPosted: true, seen: service.subs, absent: [] };
         const isOutdated = state.isOutdated || worker.version < state.recorded.newest;
         const sent = { service: { ...service, hasOrder: true }, isOutdated };
         add(`${name} sends POST /v1/orders`, { ...become(posted), ...sent }, { kind: 'post' });
+        for (const { id } of service.subs.filter((sub) => worker.links.some((link) => link.id === sub.id))) {
+          const seen = service.subs.filter((sub) => sub.id !== id);
+          fault(
+            `the response to the POST of ${name} lacks sub-order ${id}`,
+            { ...become({ ...posted, seen }), ...sent },
+            { kind: 'post' },
+          );
+        }
         const unanswered = become({ ...worker, wasPosted: true });
         fault(`the response to the POST of ${name} is lost`, { ...unanswered, ...sent }, { kind: 'post' });
         if (!mayWrite) return;
@@ -546,6 +577,16 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       case 'posted': {
         if (!mayWrite) {
           lost(`${name} cannot write its links: the lease is lost`, worker);
+          return;
+        }
+        const isKnown = ({ id }: Link) =>
+          worker.absent.some((one) => one === id) || worker.seen.some((sub) => sub.id === id);
+        const hidden = worker.links.find(
+          (link) => link.id !== null && !isKnown(link) && !worker.failed.includes(link.line),
+        );
+        if (hidden && design.asksAboutHidden) {
+          if (maySend) ask(worker, hidden);
+          else lost(`${name} sees that its lease is over`, worker);
           return;
         }
         const { operations, links, unseen, gone, removalsWanted } = difference(worker, worker.seen, row);
@@ -607,6 +648,12 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           return;
         }
         const air = without(state.air, request);
+        if (operation.kind === 'change' && !service.subs.some((sub) => sub.id === operation.id)) {
+          const again = become({ ...attemptOf(worker), at: 'leased' });
+          const observed = { kind: 'request', operation, status: 'refused' } as const;
+          add(`the service does not have the sub-order of ${show(operation)}`, { ...again, air }, observed);
+          return;
+        }
         const done = carriedOut(service, operation);
         const links = sorted(linksAfter(worker.links, operation, done.id, worker.seen));
         const as = (status: 'done' | 'refused' | 'failed'): OrderEvent => ({ kind: 'request', operation, status });
@@ -738,6 +785,14 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           (link) =>
             link.id === null &&
             service.subs.some((sub) => !link.before?.includes(sub.id) && sub.content === link.content),
+        ),
+      'a linked sub-order is not shown': ({ workers, service }) =>
+        Object.values(workers).some(
+          (one) =>
+            one.at === 'posted' &&
+            one.links.some(
+              ({ id }) => service.subs.some((sub) => sub.id === id) && !one.seen.some((sub) => sub.id === id),
+            ),
         ),
       'a line was given up for this run': ({ row, links }) => row.isRetryDue && links.some((link) => link.id === null),
       'the creation of a line was perhaps sent twice': ({ unseen }) => unseen.length > 0,

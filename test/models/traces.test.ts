@@ -75,6 +75,29 @@ describe('the order model judges recordings', () => {
     expect(judged.rejected).toEqual(events[2]);
   });
 
+  describe('of an order whose linked sub-order is not shown', () => {
+    const known = { ...row, pushed: 'fingerprint 0' };
+    const old: Link = { ...pending, id: 1 };
+    const leased: RecordedEvent = { kind: 'lease', token, row: known, links: [old] };
+    const asked = (status: number): RecordedEvent => ({ kind: 'change', id: 1, status });
+    const again: RecordedEvent = { kind: 'links', token, links: [pending], unseen: [old] };
+    const judgeAt = (subs: readonly number[], ...events: RecordedEvent[]) => {
+      const service = { subs: subs.map((id) => ({ id, content: 'S' })), hasOrder: true };
+      const begin = { row: known, links: [old], cursor: -1, isLeased: false, ...service };
+      return judgeOrder({ ...recording(events), begin }).rejected;
+    };
+
+    test('a push that asks about it and makes it again where it is gone is explained', () => {
+      expect(judgeAt([1], leased, post, asked(200), { ...record, links: [old] }, cursor)).toBeUndefined();
+      expect(judgeAt([], leased, post, asked(404), again, create)).toBeUndefined();
+    });
+
+    test('a push that makes it again although it is there, or after a 404 to a change that is carried out, is rejected', () => {
+      expect(judgeAt([1], leased, post, again, create)).toEqual(again);
+      expect(judgeAt([1], leased, post, asked(404), again, create)).toEqual(again);
+    });
+  });
+
   describe('of an order that has lost a line', () => {
     const noted = { ...row, pushed: 'fingerprint 1', removalsWanted: 1 };
     const held = { ...noted, isHeld: true };

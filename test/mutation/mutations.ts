@@ -110,7 +110,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'sub-orders of a deleted order are looked for in the one that took its place',
     file: 'src/orders/hidden-sub-orders.ts',
-    find: 'const isSameOrder = attempt.orderId === order.id;',
+    find: 'const isSameOrder = attempt.orderId === null || attempt.orderId === order.id;',
     replace: 'const isSameOrder = true;',
     tests: [`${orders('matching')} > sub-orders of an order that was deleted`],
   },

@@ -195,6 +195,32 @@ test('sub-orders that another integration sent are taken over, although it read 
   ]);
 });
 
+test('a process dies while it takes over a sub-order of another integration, and then the service does not show it: it is not created again', async () => {
+  const world = await orderWorld();
+  await world.shop(
+    `insert into o (code) values ('A'); insert into l (order_code, line_code, product_id, price) values ('A', '1', 7, 20)`,
+  );
+  await world.atService(`
+    insert into reference_service.orders (code, total_price, created_at, updated_at) values ('A', 1, now(), now());
+    insert into reference_service.products (id) values (7);
+    insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
+    select id, 7, 10, now(), now() from reference_service.orders`);
+  const dead = new AbortController();
+  world.serviceRule(({ method }) => {
+    if (method !== 'PUT') return 'pass';
+    dead.abort();
+    return 'lose';
+  });
+  await expect(world.sync({ signal: dead.signal })).rejects.toThrow();
+  await world.timePasses('4 seconds');
+  await hideSubOrders(world);
+  await world.sync();
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ product: 7, price: '20', status: 'paid', size: null }]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
 test('options that the shop clears are cleared, and a service that keeps them is named', async () => {
   const world = await orderWorld();
   await world.shop(`${sizes.replace('{"size": "M"}', '{}')}`);
