@@ -16,7 +16,7 @@ import { setStage } from '../src/sandbox/demo/stage.ts';
 import { pruneMissedOrders } from '../src/warehouse/missed-orders.ts';
 import { compactMonthChanges, deleteOutdated, pruneHistory, reasonDays } from '../src/warehouse/retention.ts';
 import { acceptWebhook } from '../src/webhooks/accept-webhook.ts';
-import { applyInbox } from '../src/webhooks/apply-inbox.ts';
+import { takeInbox } from '../src/webhooks/apply-inbox.ts';
 import { runCli, runProcess } from '../test/harness/cli.ts';
 
 const { values: given } = parseArgs({
@@ -97,11 +97,11 @@ await once('sync reconcile', async () => {
 });
 await once('a webhook', async () => {
   await acceptWebhook(db, '[{"brand_id":1,"reviews":[{"id":1,"updated_at":"2020-01-01T00:00:00Z"}]}]');
-  await applyInbox(webhookDeps(app));
+  await (await takeInbox(webhookDeps(app)))?.apply();
 });
 await once('a dead letter that is discarded', async () => {
   await acceptWebhook(db, '[{"brand_id":1,"reviews":[{"id":"x"}]}]');
-  await applyInbox(webhookDeps(app));
+  await (await takeInbox(webhookDeps(app)))?.apply();
   const { rows } = await client.query('select id::text from sync.dead_letters where resolved_at is null');
   await run('dead-letters', 'discard', ...rows.map(({ id }) => id));
 });

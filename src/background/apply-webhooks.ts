@@ -3,7 +3,7 @@ import { reviewDeps } from '../app/deps.ts';
 import { openAlarm } from '../base/alarm.ts';
 import { describeError } from '../base/errors.ts';
 import { refreshProducts, refreshReviews } from '../reviews/refresh-reviews.ts';
-import { type ApplyDeps, applyInbox } from '../webhooks/apply-inbox.ts';
+import { type ApplyDeps, type Batch, takeInbox } from '../webhooks/apply-inbox.ts';
 
 export type WebhookApplier = {
   /** Looks at the inbox now, because a webhook was stored. */
@@ -14,6 +14,10 @@ export type WebhookApplier = {
 
 /** How often to look for webhooks that another process stored or left, in milliseconds. */
 const lookEveryMs = 5000;
+/** Webhooks that take longer than this to apply do not delay the next ones, in milliseconds: a request may wait a minute for its response. */
+const besideMs = 3000;
+/** How often webhooks are taken while earlier ones are still being applied. */
+const batchesAtATime = 8;
 
 /**
  * Applies webhooks as long as the process lives. Any number of processes may do so. It uses no queue, because the inbox is
@@ -22,14 +26,33 @@ const lookEveryMs = 5000;
 export function startWebhookApplier(app: App): WebhookApplier {
   const deps = webhookDeps(app);
   const alarm = openAlarm();
+  const batchEnd = openAlarm();
+  const running = new Set<Promise<void>>();
   let isClosing = false;
 
+  /** Applies a batch, whose webhooks are taken again after their lease if that fails. */
+  const apply = async (batch: Batch) => {
+    try {
+      deps.log.info(await batch.apply(), 'webhooks applied');
+    } catch (error) {
+      deps.log.warn({ error: describeError(error) }, 'webhooks could not be applied; trying again');
+    }
+  };
+  const begin = (batch: Batch) => {
+    const applying = apply(batch).finally(() => {
+      running.delete(applying);
+      batchEnd.ring();
+    });
+    running.add(applying);
+  };
   const loop = async () => {
     while (!isClosing) {
       try {
-        const counts = await applyInbox(deps);
-        if (counts !== undefined) {
-          deps.log.info(counts, 'webhooks applied');
+        const batch = await takeInbox(deps);
+        if (batch) {
+          begin(batch);
+          await batchEnd.wait(besideMs);
+          if (running.size >= batchesAtATime) await Promise.race(running);
           continue;
         }
       } catch (error) {
@@ -37,6 +60,7 @@ export function startWebhookApplier(app: App): WebhookApplier {
       }
       await alarm.wait(lookEveryMs);
     }
+    await Promise.all(running);
   };
   const ended = loop();
   return {

@@ -7,14 +7,14 @@ import type { Warehouse } from '../warehouse/index.ts';
 import { type Change, notHeld } from '../warehouse/one-review.ts';
 import { knownProductIds } from '../warehouse/products.ts';
 import { landOne, landPage } from '../warehouse/reviews.ts';
-import { fetchPage } from './read/list-page.ts';
+import { fetchPage, isResponding } from './read/list-page.ts';
 import { type ReadDeps, readWindow } from './read/read-window.ts';
 import { windowLimits } from './read/window.ts';
 
 export type RefreshDeps = ReadDeps & { reviews: Pick<ReviewApi['reviews'], 'page' | 'getRaw'>; warehouse: Warehouse };
 
-/** A record that could not be read now. `error.status` is set where the service responded to this very request. */
-export type Failed = { id: number; error: ReviewApiError };
+/** A record that could not be read now. `isServiceUp`: the service failed on this record, and responded to another request since. */
+export type Failed = { id: number; error: ReviewApiError; isServiceUp: boolean };
 
 /** `refused`: no attempt will read these. `failed`: a later attempt may. All others are in the warehouse, or gone. */
 export type Refreshed = { counts: Counts; refused: { id: number; reason: string }[]; failed: Failed[] };
@@ -52,14 +52,14 @@ export async function refreshReviews(deps: RefreshDeps, changes: readonly Change
     }
   }
   const refused: Refreshed['refused'] = [];
-  const failed: Failed[] = [];
+  const failed: Unread[] = [];
   const limit = pLimit(requestsAtATime);
   let failures = 0;
   let last: ReviewApiError | undefined;
   const byId = async (id: number) => {
     deps.signal.throwIfAborted();
     if (last && failures >= failuresInARow) {
-      failed.push({ id, error: last });
+      failed.push({ id, error: last, wasAsked: false });
       return;
     }
     try {
@@ -73,13 +73,21 @@ export async function refreshReviews(deps: RefreshDeps, changes: readonly Change
       else {
         failures += 1;
         last = error;
-        failed.push({ id, error });
+        failed.push({ id, error, wasAsked: true });
       }
     }
   };
   const ends = await Promise.allSettled([...missing.values()].map((id) => limit(() => byId(id))));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return { counts, refused, failed };
+  return { counts, refused, failed: await judged(deps, failed) };
+}
+
+/** A record that could not be read; `wasAsked`: by a request of its own. */
+type Unread = { id: number; error: ReviewApiError; wasAsked: boolean };
+
+async function judged(deps: RefreshDeps, failed: readonly Unread[]): Promise<Failed[]> {
+  const isUp = failed.length > 0 && (await isResponding(deps, 'updated'));
+  return failed.map(({ id, error, wasAsked }) => ({ id, error, isServiceUp: isUp && wasAsked }));
 }
 
 const noneLanded = { inserted: 0, updated: 0, refused: 0 };
@@ -136,16 +144,19 @@ export async function refreshProducts(
   const end = secondOf(deps.now()) + 86_400;
   const span = { start: end - windowLimits.seconds, end };
   const known = await knownProductIds(deps.warehouse.db, ids);
-  const failed: Failed[] = [];
+  const failed: Unread[] = [];
   for (const id of known) {
     try {
       const [first] = failed;
-      if (first && first.error.status === undefined) throw first.error;
+      if (first && first.error.status === undefined) {
+        failed.push({ id, error: first.error, wasAsked: false });
+        continue;
+      }
       await landPage(deps.warehouse, await fetchPage(deps, { axis: 'created', span, productId: id, desc: true }, 1));
     } catch (error) {
       if (!(error instanceof ReviewApiError)) throw error;
-      failed.push({ id, error });
+      failed.push({ id, error, wasAsked: true });
     }
   }
-  return { counts: { products: known.length - failed.length }, failed };
+  return { counts: { products: known.length - failed.length }, failed: await judged(deps, failed) };
 }

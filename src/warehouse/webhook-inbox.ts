@@ -16,18 +16,20 @@ export async function putWebhook(db: Db, body: string, brandIds: readonly number
 const bytesAtATime = 16 * 1024 * 1024;
 
 /**
- * Takes the webhooks that are due, the oldest first, under a lease: no other process takes them before it expires.
+ * Takes the webhooks that are due, the oldest first, under a lease: no other process takes them before it expires. Those that were
+ * tried before are taken by themselves, when no new one is due: a record on which the service fails again must not delay new ones.
  */
 export function takeWebhooks(db: Db, leaseSeconds: number): Promise<Waiting[]> {
   return inTransaction(db, async (trx) => {
-    const { rows } = await sql<{ id: number; size: number }>`
-      select id, size from sync.webhook_inbox
+    const { rows } = await sql<{ id: number; size: number; isNew: boolean }>`
+      select id, size, attempts = 0 as "isNew" from sync.webhook_inbox
       where applied_at is null and due_at <= now()
-      order by id
+      order by attempts > 0, id
       limit 500
       for update skip locked`.execute(trx);
     let bytes = 0;
-    const taken = rows.filter((row, index) => {
+    const alike = rows.filter((row) => row.isNew === rows[0]?.isNew);
+    const taken = alike.filter((row, index) => {
       bytes += row.size;
       return index === 0 || bytes <= bytesAtATime;
     });

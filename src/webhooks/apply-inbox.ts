@@ -31,23 +31,26 @@ export type ApplyDeps = {
   refreshProducts(ids: readonly number[]): Promise<{ counts: Counts; failed: Failed[] }>;
 };
 
+/** Webhooks that were taken together. `apply` gives counts. */
+export type Batch = { apply(): Promise<Counts> };
+
 /** Longer than the client retries one request. */
 const leaseSeconds = 300;
 
 /**
- * Applies all webhooks that are due, together: ten thousand events of one review are one request.
+ * Takes all webhooks that are due and applies them together: ten thousand events of one review are one request.
  *
  * 1. Apply the events that can be applied.
  * 2. Make a dead letter of each event that can never be applied.
  * 3. Store the events whose record the service did not return as new webhooks (`settleOutcomes`).
  * 4. Close the webhooks in the transaction of step 3.
  *
- * @returns counts; undefined where nothing was due.
+ * @returns what applies the webhooks that were taken and gives counts; undefined where nothing was due.
  * @throws the errors of the database while it takes webhooks.
  */
-export async function applyInbox(deps: ApplyDeps): Promise<Counts | undefined> {
+export async function takeInbox(deps: ApplyDeps): Promise<Batch | undefined> {
   const waiting = await takeWebhooks(deps.warehouse.db, leaseSeconds);
-  return waiting.length === 0 ? undefined : applyTogether(deps, waiting);
+  return waiting.length === 0 ? undefined : { apply: () => applyTogether(deps, waiting) };
 }
 
 async function applyTogether(deps: ApplyDeps, waiting: readonly Waiting[]): Promise<Counts> {

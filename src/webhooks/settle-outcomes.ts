@@ -4,8 +4,8 @@ import { keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Leftover } from '../warehouse/webhook-inbox.ts';
 import type { ProductEvent, ReviewEvent } from './event.ts';
 
-/** A record that the service did not return. `error.status` is set where the service responded to this request. */
-export type Failed = { id: number; error: ReviewApiError };
+/** A record that the service did not return. `isServiceUp`: the service failed on this record, and responded to another request since. */
+export type Failed = { id: number; error: ReviewApiError; isServiceUp: boolean };
 
 /** An event that could not be applied because the service did not return its record. */
 export type Postponed = Failed & { event: ReviewEvent | ProductEvent };
@@ -22,10 +22,10 @@ const manyRecords = 10;
 /**
  * Decides about events that could not be applied.
  *
- * 1. The service did not respond, asked for fewer requests, or failed on many records at once: an outage of the service. These
+ * 1. The service responds to nothing, asked for fewer requests, or failed on many records at once: an outage of the service. These
  *    events wait together, without a limit.
- * 2. The service responded to this request with an error or without the record: a failure of the record. Each such event waits
- *    by itself and becomes a dead letter after `attemptsOfARecord`. The dead letter of a review closes when the review lands.
+ * 2. The service failed on this record, with whatever status or without any response, and responds to others: a failure of the
+ *    record. Each such event waits by itself and becomes a dead letter after `attemptsOfARecord`. The dead letter of a review closes when the review lands.
  *
  * @param taken the attempts so far, this one included, and when the events came.
  */
@@ -54,11 +54,9 @@ export function settleOutcomes(
   return { deadLetters, leftovers };
 }
 
-/** 408, 429 and 502 to 504 come from a service that is down or busy as a whole. */
-const isOfTheRecord = ({ error }: Postponed): boolean =>
-  error.status !== undefined &&
-  ![408, 429, 502, 503, 504].includes(error.status) &&
-  error.code !== 'review-api.authentication';
+/** 429 comes from a service that is busy as a whole. */
+const isOfTheRecord = ({ error, isServiceUp }: Postponed): boolean =>
+  isServiceUp && error.status !== 429 && error.code !== 'review-api.authentication';
 
 /** The event as an object of a webhook's body. */
 function bodyOf({ event }: Postponed) {

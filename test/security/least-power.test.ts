@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { webhookDeps } from '../../src/background/apply-webhooks.ts';
-import { applyInbox } from '../../src/webhooks/apply-inbox.ts';
+import { takeInbox } from '../../src/webhooks/apply-inbox.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -35,7 +35,7 @@ test('a webhook that could not be applied a hundred times still waits after the 
     `insert into sync.webhook_inbox (body, size, brand_ids, attempts) select body, 1, '{1}', 100 from unnest($1::text[]) body`,
     [bodies],
   );
-  await applyInbox(webhookDeps(await world.openApp()));
+  await (await takeInbox(webhookDeps(await world.openApp())))?.apply();
   expect(
     await world.warehouse(
       `select body, due_at > now() as "isLater", last_error from sync.webhook_inbox where applied_at is null order by body`,

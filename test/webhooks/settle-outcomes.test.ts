@@ -3,9 +3,10 @@ import { LimitedError, MalformedResponseError, UnavailableError } from '../../sr
 import { type Postponed, settleOutcomes } from '../../src/webhooks/settle-outcomes.ts';
 
 const at = (status?: number) => ({ method: 'GET', path: '/v1/reviews/1', status });
-const event = (id: number, error: Postponed['error']): Postponed => ({
+const event = (id: number, error: Postponed['error'], isServiceUp = true): Postponed => ({
   id,
   error,
+  isServiceUp,
   event: { kind: 'review', brandId: 1, id, updatedAt: new Date('2026-01-01T00:00:00Z'), precise: false },
 });
 const receivedAt = new Date('2026-01-02T00:00:00Z');
@@ -13,8 +14,8 @@ const settle = (postponed: Postponed[], attempts: number) => settleOutcomes(post
 
 test('events wait together, and never become dead letters, while the service does not respond or is busy', () => {
   const outage = [
-    event(1, new UnavailableError(at())),
-    event(2, new UnavailableError(at(503))),
+    event(1, new UnavailableError(at()), false),
+    event(2, new UnavailableError(at(500)), false),
     event(3, new LimitedError(at(429))),
   ];
   const { deadLetters, leftovers } = settle(outage, 99);
@@ -28,7 +29,7 @@ test('events wait together, and never become dead letters, while the service doe
 });
 
 test('a record on which the service fails waits by itself, and becomes one dead letter under its id', () => {
-  const failing = [event(1, new MalformedResponseError(at(200))), event(2, new UnavailableError(at(500)))];
+  const failing = [event(1, new MalformedResponseError(at(200))), event(2, new UnavailableError(at()))];
   expect(settle(failing, 3)).toMatchObject({
     deadLetters: [],
     leftovers: [{ seconds: 8, attempts: 3 }, { attempts: 3 }],
