@@ -1,12 +1,13 @@
 import type { RawOrder } from '../shop/orders.ts';
 import {
   isStorable,
+  isTooLong,
   isUsableCode,
-  longestCode,
   type Order,
   type RawRow,
   readOrder,
   readOrderLine,
+  tooLong,
   unstorable,
 } from '../shop/rows.ts';
 import { keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
@@ -56,11 +57,6 @@ export function prepareOrder(raw: RawOrder, products: ReadonlyMap<string, number
   }
   return prepared;
 }
-
-const isTooLong = (code: string | null | undefined): boolean =>
-  typeof code === 'string' && Buffer.byteLength(code) > longestCode;
-const tooLong = (column: string, code: string | null | undefined) =>
-  `${column} has ${Buffer.byteLength(code ?? '')} bytes, expected at most ${longestCode}`;
 
 const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
 

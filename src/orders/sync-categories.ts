@@ -1,7 +1,7 @@
 import type { Counts } from '../base/counts.ts';
 import { MalformedResponseError, type ReviewApi, type Category as TheirCategory } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
-import { type Category, readCategory } from '../shop/rows.ts';
+import { type Category, isUsableCode, readCategory } from '../shop/rows.ts';
 import { catalogLinks, recordDifferences, saveCatalogLink } from '../warehouse/catalog-links.ts';
 import { type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
@@ -79,7 +79,7 @@ export async function syncCategories(deps: CategoryDeps): Promise<Counts> {
   for (const one of deadLetters) await putDeadLetter(deps.db, one);
   await resolveDeadLettersExcept(deps.db, 'category', [...failed]);
   const extra = await recordDifferences(deps.db, 'category', {
-    shopCodes: rows.flatMap(({ row }) => row.code ?? []),
+    shopCodes: rows.map(({ row }) => row.code).filter(isUsableCode),
     idsAtService: theirs && [...theirs.byId.keys()],
     notCleared,
   });

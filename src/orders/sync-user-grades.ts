@@ -8,7 +8,7 @@ import {
   type Wait,
 } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
-import { readUserGrade, type UserGrade } from '../shop/rows.ts';
+import { isUsableCode, readUserGrade, type UserGrade } from '../shop/rows.ts';
 import { type CatalogLink, catalogLinks, recordDifferences, saveCatalogLink } from '../warehouse/catalog-links.ts';
 import { putDeadLetter, resolveDeadLettersExcept } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
@@ -45,7 +45,7 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
     return {};
   }
   const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
-  const shopCodes = rows.flatMap(({ row }) => row.code ?? []);
+  const shopCodes = rows.map(({ row }) => row.code).filter(isUsableCode);
   const isIconSelected = rows.some(({ row }) => 'icon_url' in row);
   const attempt = await openAttempts(deps, 'user_grade');
   const counts: Counts = { user_grades: rows.length };

@@ -88,7 +88,7 @@ export function readOrderLine(raw: RawRow): Read<OrderLine> {
 
 export function readCategory(raw: RawRow): Read<Category> {
   return checked(raw, (read) => ({
-    code: read.required('code'),
+    code: read.code('code'),
     name: read.required('name'),
     parentCode: read.text('parent_code'),
     status: read.oneOf('status', ['visible', 'hidden']),
@@ -97,7 +97,7 @@ export function readCategory(raw: RawRow): Read<Category> {
 
 export function readUserGrade(raw: RawRow): Read<UserGrade> {
   return checked(raw, (read) => ({
-    code: read.required('code'),
+    code: read.code('code'),
     name: read.required('name'),
     iconUrl: read.text('icon_url'),
   }));
@@ -153,6 +153,12 @@ function reader(raw: RawRow) {
   return {
     text,
     required,
+    /** A key of the warehouse's tables. */
+    code(name: string): string {
+      const value = required(name);
+      if (isTooLong(value)) throw new Fault(tooLong(name, value));
+      return value;
+    },
     /** With the microseconds that a Date would cut. */
     momentText(name: string): string {
       const value = required(name);
@@ -211,7 +217,14 @@ export const isStorable = (text: string) => !text.includes('\u0000') && text.isW
 
 /** Whether a record can be known by this code: it is not blank, not too long, and has no character that cannot be stored. */
 export const isUsableCode = (code: string | null | undefined): code is string =>
-  typeof code === 'string' && code.trim() !== '' && Buffer.byteLength(code) <= longestCode && isStorable(code);
+  typeof code === 'string' && code.trim() !== '' && !isTooLong(code) && isStorable(code);
+
+export const isTooLong = (code: string | null | undefined): boolean =>
+  typeof code === 'string' && Buffer.byteLength(code) > longestCode;
+
+/** The fault of a code that is too long. */
+export const tooLong = (column: string, code: string | null | undefined) =>
+  `${column} has ${Buffer.byteLength(code ?? '')} bytes, expected at most ${longestCode}`;
 
 /** The value; text that is not JSON at all comes back as that text. */
 function parsedJson(text: string): unknown {
