@@ -74,6 +74,20 @@ test('after a burst of refusals the next scheduled run reads what is written fro
   expect(plan.windows.filter(({ span }) => span.start <= now && span.end > now)).not.toEqual([]);
 });
 
+test('a scheduled run leaves out a gap that is not due, although it lies in the overlap', async () => {
+  await using world = await worldAfterRefusals();
+  const gaps = await world.warehouse<{ start: number; end: number }>(
+    `select extract(epoch from start_at)::integer as start, extract(epoch from end_at)::integer as end
+     from sync.open_gaps where axis = 'updated'`,
+  );
+  expect(gaps).not.toEqual([]);
+  const app = await world.openApp();
+  const plan = await planSyncReviews(reviewDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
+  const isWithinGap = ({ start, end }: { start: number; end: number }) =>
+    gaps.some((gap) => gap.start < end && start < gap.end);
+  expect(plan.windows.filter(({ span }) => isWithinGap(span))).toEqual([]);
+});
+
 test('a burst of refusals leaves no run incomplete once the gap was read', async () => {
   await using world = await worldAfterRefusals();
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });

@@ -182,6 +182,26 @@ test('a review that cannot be asked about stays suspected, the others are marked
   expect(await deleted(world)).toEqual([{ id: 7 }, { id: 90 }]);
 });
 
+test('a service that refuses to show the seconds of sixty missing reviews is asked for some twenty of them', async () => {
+  const { world, twist } = await hourly(200);
+  await world.run(syncReviews);
+  await world.atService('delete from reference_service.reviews where id between 21 and 80');
+  let refused = 0;
+  twist.change = (answer, call) => {
+    const [start, end] = ['start_datetime', 'end_datetime'].map((name) => Date.parse(`${call.query.get(name)}Z`));
+    if (!isList(call) || (end ?? 0) - (start ?? 0) > 10_000) return;
+    refused += 1;
+    Object.assign(answer, { status: 403, body: {} });
+  };
+  expect(await world.run(reconcileReviews)).toMatchObject({
+    outcome: 'incomplete',
+    error: expect.stringContaining('60 reviews may be gone and could not be asked about'),
+  });
+  // Two requests for each second, four seconds at a time.
+  expect(refused).toBeLessThanOrEqual(2 * (20 + 4));
+  expect(await deleted(world)).toEqual([]);
+});
+
 test('a review that is only hidden from the lists is not deleted', async () => {
   const { world, twist } = await hourly(60);
   await world.run(syncReviews);

@@ -11,6 +11,7 @@ import {
 import { classify, endsOn, isMoreBehind, pageAround } from '../../src/reviews/read/classify-page.ts';
 import { obstacleOf } from '../../src/reviews/read/obstacles.ts';
 import { halvesOf, upAndDownComplete } from '../../src/reviews/read/read-exhaustively.ts';
+import { beginReading } from '../../src/reviews/read/reading.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 import { plausibleDates, reviewSpans } from '../../src/reviews/review-bounds.ts';
 
@@ -239,3 +240,18 @@ test('what the service refuses or fails on is an obstacle; an error that every o
   expect(obstacleOf(new LimitedError({ ...request, status: 429 }))).toBeUndefined();
   expect(obstacleOf(new Error('of the database'))).toBeUndefined();
 });
+
+test('a span counts as read from when its first request was sent: what is written after that may not have been shown', async () => {
+  const span = { start: 0, end: 100 };
+  const deps = { reviews: { page: noRequest }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span };
+  const reading = beginReading(deps, 'created', span, { land: async () => true, begin: () => {} });
+  for (const second of [10, 20, 30]) {
+    const check = { count: 1, fields: [], faults: [], dates: [], products: [] };
+    const shown = { ids: [`${second}`], seconds: [second], outOfRange: undefined, lastPage: undefined };
+    await reading.take({ ...shown, check, rawBody: Buffer.from('[]'), requestedAt: new Date(second * 1000) });
+  }
+  await reading.landed();
+  expect(reading.proven()).toMatchObject({ reviews: 3, startedAt: new Date(10_000) });
+});
+
+const noRequest = () => Promise.reject(new Error('no request is expected'));
