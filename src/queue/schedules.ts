@@ -1,3 +1,5 @@
+import { describeError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 import { respondsInTime } from './connection.ts';
 import { type Queues, runAttempts } from './index.ts';
 import type { AnyRunJob } from './job.ts';
@@ -13,8 +15,15 @@ export type PlannedRun = {
   next: Date | undefined;
 };
 
-/** Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once. */
-export async function applySchedules(queues: Queues, schedules: readonly Schedule[]): Promise<void> {
+/**
+ * Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once.
+ *
+ * @throws ReviewSyncError when the queue does not respond within five seconds.
+ */
+export const applySchedules = (queues: Queues, schedules: readonly Schedule[]): Promise<void> =>
+  respondsInTime(setSchedules(queues, schedules));
+
+async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Promise<void> {
   const queue = queues.bull.scheduled;
   for (const { key } of await queue.getJobSchedulers()) {
     if (!schedules.some((schedule) => schedule.job === key)) await queue.removeJobScheduler(key);
@@ -38,6 +47,37 @@ export async function restoreSchedules(queues: Queues, schedules: readonly Sched
   if (schedules.length === 0 || (await plannedRuns(queues)).length > 0) return false;
   await applySchedules(queues, schedules);
   return true;
+}
+
+/**
+ * Calls restoreSchedules every `everyMs` milliseconds, never twice at a time.
+ *
+ * @returns ends that, after the call that is under way: it needs the queue, which may be closed only then.
+ */
+export function keepSchedules(
+  { queues, log }: { queues: Queues; log: Logger },
+  schedules: readonly Schedule[],
+  everyMs = 60_000,
+): { close(): Promise<void> } {
+  let current: Promise<void> | undefined;
+  async function restore(): Promise<void> {
+    try {
+      if (await restoreSchedules(queues, schedules)) log.warn('the queue had lost the schedules; they are set again');
+    } catch (error) {
+      log.warn({ error: describeError(error) }, 'the schedules cannot be read');
+    } finally {
+      current = undefined;
+    }
+  }
+  const timer = setInterval(() => {
+    current ??= restore();
+  }, everyMs);
+  return {
+    async close() {
+      clearInterval(timer);
+      await current;
+    },
+  };
 }
 
 /** The schedules in the queue. */

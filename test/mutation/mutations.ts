@@ -101,6 +101,29 @@ export const mutations: readonly Mutation[] = [
     tests: ['test/orders/diff-sub-orders.test.ts', orders('sent-again')],
   },
   {
+    name: 'removals that are held back count as waiting for another run',
+    file: 'src/warehouse/order-removals.ts',
+    find: `0)::integer as removals from sync.order_links
+    where removals_wanted > 0 and not removals_held\``,
+    replace: `0)::integer as removals from sync.order_links
+    where removals_wanted > 0\``,
+    tests: [`${orders('removals')} > half of all lines gone at once`],
+  },
+  {
+    name: 'each run reads orders again that are known to take too long',
+    file: 'src/orders/read-from-shop.ts',
+    find: 'slow.get(code)?.isDue === true',
+    replace: 'slow.has(code)',
+    tests: [`${orders('alone')} > an order that takes too long is not read by the runs of the next ten minutes`],
+  },
+  {
+    name: 'the queue is closed while the worker still sets the schedules again',
+    file: 'src/queue/schedules.ts',
+    find: '      await current;',
+    replace: '',
+    tests: ['test/queue/schedules.test.ts > the schedules that are being restored'],
+  },
+  {
     name: 'what is found for a removed line need not be exactly what was sent',
     file: 'src/orders/match-sub-orders.ts',
     find: "if (like === 'similar' && !wanted.has(link.lineCode)) continue;",

@@ -40,8 +40,12 @@ const touch = 'update o set updated_at = now()';
 test('half of all lines gone at once removes nothing, says so, and removes them when asked to', async () => {
   const world = await orderWorld(24);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
-  const end = await runCli(['sync', 'orders'], world.environment);
+  const end = await runCli(['sync', 'orders', '--json'], world.environment);
   expect(end.status).toBe(1);
+  // What is held back waits for a person, not for another run.
+  const { counts } = JSON.parse(end.stdout) as { counts: Record<string, number> };
+  expect(counts).toMatchObject({ orders_pushed: 24, removals_held: 24 });
+  expect(counts).not.toHaveProperty('removals_waiting');
   expect(await world.atService(subOrders)).toEqual([{ n: 48 }]);
   expect((await world.openDeadLetters())[0]?.reason).toContain('--allow-removals');
   const allowed = await runCli(['sync', 'orders', '--allow-removals'], world.environment);

@@ -5,8 +5,7 @@ import type { App } from '../../app/app.ts';
 import type { Metrics } from '../../app/metrics.ts';
 import { startWebhookApplier } from '../../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../../background/watch-alerts.ts';
-import { describeError } from '../../base/errors.ts';
-import { applySchedules, plannedRuns, restoreSchedules, type Schedule, schedulesOf } from '../../queue/schedules.ts';
+import { applySchedules, keepSchedules, plannedRuns, schedulesOf } from '../../queue/schedules.ts';
 import { startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
 import { workerOf } from '../ui/run-to-end.ts';
@@ -35,14 +34,8 @@ async function work(context: Context): Promise<undefined> {
   const { app, metrics } = await openMeasuredApp(config, log, opened);
   const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
   await applySchedules(app.queues, schedules);
-  let restored = Promise.resolve();
-  const restoring = setInterval(() => {
-    restored = restored.then(() => restore(app, schedules));
-  }, restoreEveryMs);
-  opened.defer(async () => {
-    clearInterval(restoring);
-    await restored;
-  });
+  const kept = keepSchedules(app, schedules);
+  opened.defer(() => kept.close());
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
   const alerts = startAlertWatcher(app);
   opened.defer(() => alerts?.close());
@@ -62,16 +55,6 @@ async function work(context: Context): Promise<undefined> {
   await opened.disposeAsync();
   log.info('stopped');
   return undefined;
-}
-
-const restoreEveryMs = 60_000;
-
-async function restore({ queues, log }: App, schedules: readonly Schedule[]): Promise<void> {
-  try {
-    if (await restoreSchedules(queues, schedules)) log.warn('the queue had lost the schedules; they are set again');
-  } catch (error) {
-    log.warn({ error: describeError(error) }, 'the schedules cannot be read');
-  }
 }
 
 async function serveMetrics(app: App, port: number, metrics: Metrics) {
