@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import type { Db } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
@@ -214,10 +214,24 @@ export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promis
   return deadLetters(db).where('kind', '=', kind).where('key', '=', key).execute();
 }
 
-/** Closes open dead letters without syncing them. @returns how many were open. */
+/** SHA-256 of a payload, as text; the expression is one of Postgres. */
+const hashOf = (payload: RawBuilder<unknown>) => sql`encode(sha256(convert_to(${payload}::text, 'UTF8')), 'hex')`;
+
+/** Whether a person has discarded this very record of a review. Remembers that the service still shows it. */
+export async function isDiscarded(db: Db, { key, payload }: Pick<NewDeadLetter, 'key' | 'payload'>): Promise<boolean> {
+  const hash = hashOf(sql`${asStorableJson(payload)}::jsonb`);
+  const { numAffectedRows = 0n } = await sql`
+    update sync.dead_letters set checked_at = now()
+    where kind = 'review' and key = ${key} and discarded_hash = ${hash}`.execute(db);
+  return numAffectedRows > 0n;
+}
+
+/** Closes open dead letters without syncing them. A review stays closed while its record is the same. @returns how many were open. */
 export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
-    update sync.dead_letters set resolved_at = now() where id = any(${ids}) and resolved_at is null`.execute(db);
+    update sync.dead_letters
+    set resolved_at = now(), discarded_hash = case when kind = 'review' then ${hashOf(sql`payload`)} end
+    where id = any(${ids}) and resolved_at is null`.execute(db);
   return Number(numAffectedRows);
 }
 

@@ -66,7 +66,9 @@ const webhookDays = 7;
 /** Deletes outdated rows: reasons after `reasonDays`, applied webhooks after `webhookDays`. */
 export async function deleteOutdated(db: Db, now: Date): Promise<void> {
   const before = daysBefore(now);
-  await sql`delete from sync.dead_letters where resolved_at < ${before(reasonDays)}`.execute(db);
+  await sql`
+    delete from sync.dead_letters where resolved_at < ${before(reasonDays)}
+      and (discarded_hash is null or checked_at < ${before(reasonDays)})`.execute(db);
   await sql`
     update sync.runs set error = null
     where error is not null and finished_at < ${before(reasonDays)}`.execute(db);

@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../base/errors.ts';
 import type { Span } from '../base/time/span.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
-import { keyOf, putDeadLetter } from './dead-letters.ts';
+import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetter } from './dead-letters.ts';
 import { type Db, inTransaction, isDeadlock, type Statements, type Warehouse } from './index.ts';
 import { learnProducts } from './products.ts';
 import { originalField, printed, splitRecords, storableRecord, withField } from './record-text.ts';
@@ -85,8 +85,8 @@ async function landRecords(
     const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
     const one = fault ?? (await attempt(trx, () => land(trx, statements, `[${record}]`, check)));
     if (typeof one === 'string' || one instanceof Error) {
-      await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
-      sum.refused += 1;
+      const isRefused = await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
+      sum[isRefused ? 'refused' : 'unchanged'] += 1;
       continue;
     }
     const landed = landedOf(one, 1);
@@ -128,8 +128,8 @@ export function isErrorOfTheData(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 }
 
-/** Keeps a record that cannot be held: as JSON, else as text; in base64 too where its bytes are no UTF-8. */
-async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<void> {
+/** Keeps a record that cannot be held: as JSON, else as text; in base64 too where its bytes are no UTF-8. @returns false where a person discarded it. */
+async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> {
   const record = storableRecord(bytes);
   const text = bytes.toString();
   const item: unknown = JSON.parse(text);
@@ -140,9 +140,15 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<void> {
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: record === undefined ? { review: json, base64: bytes.toString('base64') } : json,
   } as const;
-  const put = await attempt(trx, () => putDeadLetter(trx, deadLetter));
+  const put = await attempt(trx, () => putUnlessDiscarded(trx, deadLetter));
   // What jsonb cannot hold in any form is kept as the text it came as.
-  if (put instanceof Error) await putDeadLetter(trx, { ...deadLetter, payload: text });
+  return put instanceof Error ? putUnlessDiscarded(trx, { ...deadLetter, payload: text }) : put;
+}
+
+async function putUnlessDiscarded(trx: Db, deadLetter: NewDeadLetter): Promise<boolean> {
+  if (await isDiscarded(trx, deadLetter)) return false;
+  await putDeadLetter(trx, deadLetter);
+  return true;
 }
 
 /** The id with all its digits, which a JavaScript number may lack. */

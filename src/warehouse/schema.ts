@@ -72,6 +72,7 @@ type DeadLetters = {
   resolved_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
   order_code: string | null;
   checked_at: Moment;
+  discarded_hash: string | null;
 };
 
 type OrderLinks = {

@@ -165,6 +165,24 @@ test('a review that cannot be written counts once a run, however often the run r
   expect((await world.run(syncReviews)).counts).toMatchObject({ inserted: 2, refused: 0 });
 });
 
+test('a discarded review stays discarded while the service shows the same record, and comes back when the record changes', async () => {
+  const { world, cli } = await hourly(300);
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message not like 'review 150%')`);
+  await world.run(syncReviews);
+  const open = () =>
+    world.warehouse<{ id: number }>('select id::integer as id from sync.dead_letters where resolved_at is null');
+  const [one] = await open();
+  expect(await cli('dead-letters', 'discard', String(one?.id))).toMatchObject({ status: 0 });
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done', counts: { refused: 0 } });
+  expect(await open()).toEqual([]);
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
+
+  await world.atService(`update reference_service.reviews set message = 'review 150 b' where id = 150`);
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 1 });
+  expect(await open()).toHaveLength(1);
+});
+
 test('a review that cannot be asked about stays suspected, the others are marked, and the next reconcile asks again', async () => {
   const { world, twist, cli } = await hourly(150);
   await world.run(syncReviews);
