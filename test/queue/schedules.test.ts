@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
@@ -19,7 +20,12 @@ test('the schedules that are being restored when the worker stops are set before
   const schedules = [{ job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' }];
   const kept = keepSchedules({ queues, log: openLog('silent') }, schedules, 1);
   await isReading.promise;
-  const closed = kept.close();
+  let isClosed = false;
+  const closed = kept.close().then(() => {
+    isClosed = true;
+  });
+  await nextTurn();
+  expect(isClosed).toBe(false);
   mayRead.resolve();
   await closed;
   expect((await read()).map(({ key }) => key)).toEqual(['sync-orders']);
