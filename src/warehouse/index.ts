@@ -39,6 +39,9 @@ export type WarehouseOptions = {
 /** Longer than any statement on 100 million reviews but those of migrations and counts, which read every row (docs/benchmarks.md). */
 const longestStatementMs = 600_000;
 
+/** How long `close` waits for statements of jobs that were given up. They may take minutes, and their outcome is of no use any more. */
+const closeMs = 2000;
+
 /** Opens the warehouse. The first statement connects. */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const pool = new pg.Pool({
@@ -51,6 +54,9 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     types: { getTypeParser: typeParser },
   });
   surviveLostConnections(pool, options.silenceMs ?? longestStatementMs);
+  const clients = new Set<pg.PoolClient>();
+  pool.on('connect', (client) => void clients.add(client));
+  pool.on('remove', (client) => void clients.delete(client));
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
   return {
     db,
@@ -63,7 +69,12 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     },
     landings: pLimit(3),
     knownProducts: new Map(),
-    close: () => db.destroy(),
+    async close() {
+      const cut = setTimeout(() => {
+        for (const client of clients) (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+      }, closeMs);
+      await db.destroy().finally(() => clearTimeout(cut));
+    },
   };
 }
 

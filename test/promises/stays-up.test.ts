@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openApp } from '../../src/app/app.ts';
@@ -194,4 +195,19 @@ test('a worker that is stopped while the shop takes long for a statement hands t
   await opened.disposeAsync();
   expect(said).not.toMatch(/did not take all jobs back|Cannot use a pool/);
   expect(counts.runs).toMatchObject({ active: 0, waiting: 1 });
+});
+
+test('a command that is stopped while a statement of the warehouse takes minutes ends without waiting for it', async () => {
+  await using world = await openOrderWorld();
+  await world.shop(`insert into o (code) values ('O1')`);
+  const other = new pg.Client({ connectionString: world.warehouseUrl });
+  await other.connect();
+  onTestFinished(() => other.end());
+  await other.query('begin; lock table sync.order_links in access exclusive mode');
+  const running = startCli(['sync', 'orders'], world.environment);
+  onTestFinished(() => running.kill('SIGKILL'));
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await until(async () => (await world.warehouse(waiting)).length > 0);
+  running.kill('SIGTERM');
+  expect(await running.ended).toMatchObject({ status: 1, stderr: aSentence });
 });
