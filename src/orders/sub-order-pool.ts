@@ -41,6 +41,7 @@ export function openPool<T>(all: readonly T[], subOrderOf: (one: T) => SubOrder)
 
   return {
     find(content, like, isAllowed = () => true) {
+      if (taken.size === all.length) return undefined;
       index ??= makeIndex();
       const options = optionsKey(content.product_options);
       let first: { place: number; one: T } | undefined;

@@ -9,12 +9,13 @@ const collectMs = 10;
 
 /**
  * The same after a batch of `several` calls: then many orders are in progress, and hardly anything waits for this batch alone. At 5 ms a
- * request 10 ms collect nine orders, whose three statements cost Postgres twice as much an order as those of 64 (docs/decisions.md).
+ * request 10 ms collect nine orders, whose three statements cost Postgres twice as much an order as those of 64 (docs/decisions.md). 10,000
+ * orders took 20.7 s with 40 ms and batches from 64, 20.2 with 100 ms, and 20.0 with 160 ms and batches from 100.
  */
-const collectManyMs = 40;
+const collectManyMs = 160;
 const several = 4;
 /** A batch of so many calls begins at once. One of 120 costs 3 % less an order, one of 30 costs 30 % more. */
-const enough = 64;
+const enough = 100;
 /** Calls of one batch at most. */
 const most = 200;
 

@@ -68,9 +68,12 @@ export async function sendRequest(
 
 /** A header that comes twice is one list (RFC 9110, 5.2). */
 function singleValues(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-  );
+  const single: Record<string, string | undefined> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    single[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return single;
 }
 
 /** The largest body that is read, in bytes. A page of 100 reviews has about 140 kB. */
