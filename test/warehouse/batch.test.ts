@@ -23,21 +23,21 @@ test('calls that come within 10 ms are one statement, and each gets its own resu
   expect(sizes).toEqual([3]);
 });
 
-test('64 calls are written at once, and no more than 200 in one statement', async () => {
+test('100 calls are written at once, and no more than 200 in one statement', async () => {
   const { sizes, call } = batchOfNumbers();
-  const results = Promise.all([call(1), call(63), call(240)]);
+  const results = Promise.all([call(1), call(99), call(240)]);
   await vi.advanceTimersByTimeAsync(0);
   await results;
-  expect(sizes).toEqual([200, 104]);
+  expect(sizes).toEqual([200, 140]);
 });
 
-test('after a statement for several orders, calls collect for 40 ms; after one for a few, for 10 ms', async () => {
+test('after a statement for several orders, calls collect for 160 ms; after one for a few, for 10 ms', async () => {
   const { sizes, call } = batchOfNumbers();
   const results = call(5);
   await vi.advanceTimersByTimeAsync(10);
   await results;
   const more = call(2);
-  await vi.advanceTimersByTimeAsync(39);
+  await vi.advanceTimersByTimeAsync(159);
   expect(sizes).toEqual([5]);
   await vi.advanceTimersByTimeAsync(1);
   await more;
