@@ -2,6 +2,7 @@ import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
 import { describeError } from '../base/errors.ts';
 import { NotFoundError, ReviewApiError } from '../review-api/index.ts';
+import { oneReviewMs } from '../reviews/refresh-reviews.ts';
 import { usableId } from '../warehouse/check-page.ts';
 import { type DeadLetter, orderCodesOf, putDeadLetter, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { forgetFingerprints } from '../warehouse/order-links.ts';
@@ -9,9 +10,6 @@ import { landOne } from '../warehouse/reviews.ts';
 import { readSlowOrdersNow } from '../warehouse/slow-orders.ts';
 import { applyBodies } from '../webhooks/apply-inbox.ts';
 import { webhookDeps } from './apply-webhooks.ts';
-
-/** How long one review is asked for where the service fails on it, in milliseconds. */
-const giveUpAfterMs = 10_000;
 
 /**
  * Retries open dead letters. Orders and the catalog are read from the shop again by the given runs. Reviews, and the records that
@@ -41,7 +39,7 @@ async function retryReview(app: App, deadLetter: DeadLetter): Promise<void> {
   const id = usableId({ id: deadLetter.key });
   if (id === undefined) return;
   try {
-    const { rawBody } = await app.api.reviews.getRaw(id, { giveUpAfterMs });
+    const { rawBody } = await app.api.reviews.getRaw(id, { giveUpAfterMs: oneReviewMs });
     const landed = await landOne(app.warehouse, rawBody, reviewDeps(app, app.abort.signal).plausible);
     if (landed.refused === 0) await resolveDeadLetters(db, 'review', [deadLetter.key]);
   } catch (error) {

@@ -17,7 +17,7 @@ export function compareClocks(service: Second, ours: Second): Clocks {
   return { earliest: Math.min(service, ours), latest: Math.max(service, ours), serviceOffBy: undefined };
 }
 
-/** What a person is told about clocks that differ by `offBy` seconds (see `Clocks`). */
+/** Problem and hint for clocks that differ by `offBy` seconds (see `Clocks`). */
 export function clockProblem(offBy: Second): { what: string; hint: string } {
   const days = Math.round(Math.abs(offBy) / 86_400).toLocaleString('en');
   const side = offBy > 0 ? 'ahead of' : 'behind';

@@ -24,8 +24,8 @@ const apartSeconds = 30;
 /** What was changed within one span, at the most: far less than a window may be long. */
 const longestSeconds = 86_400;
 const requestsAtATime = 8;
-/** One review costs no more than this where the service fails on it, so that the others do not wait. */
-const giveUpAfterMs = 10_000;
+/** How long one review is asked for where the service fails on it, in milliseconds, so that others do not wait. */
+export const oneReviewMs = 10_000;
 /** After so many failures in a row the service itself is at fault: the rest is not asked for now. */
 const failuresInARow = 8;
 
@@ -63,7 +63,7 @@ export async function refreshReviews(deps: RefreshDeps, changes: readonly Change
       return;
     }
     try {
-      const { rawBody } = await deps.reviews.getRaw(id, { giveUpAfterMs });
+      const { rawBody } = await deps.reviews.getRaw(id, { giveUpAfterMs: oneReviewMs });
       failures = 0;
       addTo(counts, await landOne(deps.warehouse, rawBody, deps.plausible));
     } catch (error) {

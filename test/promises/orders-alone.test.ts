@@ -451,7 +451,7 @@ test('an order that takes too long is not read by the runs of the next ten minut
   const open = await world.openDeadLetters();
   expect(open.map(({ key }) => key)).toEqual(['O7', 'O9']);
 
-  // Whoever read them now would find them mended.
+  // They are corrected in the shop: read now, they would be sent.
   await world.shop(mendSlow);
   await world.shop('update o set updated_at = now(), total_price = total_price + 1');
   expect(await world.sync()).toMatchObject({ orders: 10, orders_failed: 2, orders_pushed: 8 });

@@ -156,15 +156,7 @@ test('lines whose codes are renewed keep their sub-orders, although the process 
   await world.sync();
   await world.shop(`delete from l; update o set updated_at = now();
     insert into l (order_code, line_code, product_id, status) values ('A', 'c', 7, 'delivered'), ('A', 'd', 7, 'delivered')`);
-  // The change arrives, and from then on nothing more of this process does.
-  const dead = new AbortController();
-  world.serviceRule(({ method }) => {
-    if (method !== 'PUT') return 'pass';
-    dead.abort();
-    return 'lose';
-  });
-  await expect(world.sync({ signal: dead.signal })).rejects.toThrow();
-  world.serviceRule(() => 'pass');
+  await dieAtPut(world);
   await world.shop(`update l set price = 11; update o set updated_at = now()`);
   await world.sync();
   const after = { product: 7, price: '11', status: 'delivered', size: null };
@@ -205,13 +197,7 @@ test('a process dies while it takes over a sub-order of another integration, and
     insert into reference_service.products (id) values (7);
     insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
     select id, 7, 10, now(), now() from reference_service.orders`);
-  const dead = new AbortController();
-  world.serviceRule(({ method }) => {
-    if (method !== 'PUT') return 'pass';
-    dead.abort();
-    return 'lose';
-  });
-  await expect(world.sync({ signal: dead.signal })).rejects.toThrow();
+  await dieAtPut(world);
   await world.timePasses('4 seconds');
   await hideSubOrders(world);
   await world.sync();
@@ -277,6 +263,18 @@ test('a line that waits for its product still waits after its order was gone for
   await world.sync();
   expect(await world.warehouse(waiting)).toHaveLength(1);
 });
+
+/** A run whose first change arrives, and from then on nothing more of its process does. */
+async function dieAtPut(world: OrderWorld): Promise<void> {
+  const dead = new AbortController();
+  world.serviceRule(({ method }) => {
+    if (method !== 'PUT') return 'pass';
+    dead.abort();
+    return 'lose';
+  });
+  await expect(world.sync({ signal: dead.signal })).rejects.toThrow();
+  world.serviceRule(() => 'pass');
+}
 
 /** The response to the order's POST shows none of its sub-orders, as one from a copy of the database that lags behind. */
 async function hideSubOrders(world: OrderWorld, { changes = 'pass' as Fate } = {}): Promise<void> {

@@ -174,7 +174,10 @@ test('a discarded review stays discarded while the service shows the same record
   const [one] = await open();
   expect(await cli('dead-letters', 'discard', String(one?.id))).toMatchObject({ status: 0 });
   expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
+  // A hundred days later, while the service still shows it.
+  await world.warehouse(`update sync.dead_letters set resolved_at = now() - interval '100 days'`);
   expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done', counts: { refused: 0 } });
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
   expect(await open()).toEqual([]);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
 

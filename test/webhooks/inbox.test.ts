@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { takeWebhooks } from '../../src/warehouse/webhook-inbox.ts';
+import { createDatabase } from '../harness/database.ts';
 import { openServe } from '../harness/serve.ts';
 import { until } from '../harness/world.ts';
 
@@ -34,4 +37,14 @@ test('a body that is nested deeper than it could be written again is refused, no
   const answer = await post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
   expect([answer.status, await answer.json()]).toEqual([422, { error: 'expected JSON of at most 50 levels' }]);
   expect(await serve.world.warehouse('select from sync.webhook_inbox')).toEqual([]);
+});
+
+test('webhooks that were tried before are taken by themselves, after all new ones', async () => {
+  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+  await warehouse.pool.query(
+    `insert into sync.webhook_inbox (body, size, brand_ids, attempts) values ('old', 1, '{1}', 3), ('new', 1, '{1}', 0), ('newer', 1, '{1}', 0)`,
+  );
+  const taken = async () => (await takeWebhooks(warehouse.db, 300)).map(({ body }) => body);
+  expect([await taken(), await taken(), await taken()]).toEqual([['new', 'newer'], ['old'], []]);
+  await warehouse.close();
 });

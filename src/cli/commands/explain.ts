@@ -3,13 +3,11 @@ import { UsageError } from '../../base/errors.ts';
 import { isDifferent } from '../../orders/compare-order.ts';
 import { explainOrder, type OrderExplanation } from '../../orders/explain-order.ts';
 import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
+import { oneReviewMs } from '../../reviews/refresh-reviews.ts';
 import type { Command } from '../command.ts';
 import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
-
-/** How long a review is asked for where the service fails on it, in milliseconds. */
-const giveUpAfterMs = 10_000;
 
 export const explain: Command = {
   define(commander, run) {
@@ -35,7 +33,9 @@ export const explain: Command = {
         run(async (context) => {
           const id = reviewId(text);
           return await withApp(context, undefined, async ({ api, warehouse }) => {
-            const explanation = await explainReview({ reviews: api.reviews, warehouse }, id, { giveUpAfterMs });
+            const explanation = await explainReview({ reviews: api.reviews, warehouse }, id, {
+              giveUpAfterMs: oneReviewMs,
+            });
             const { serviceFault } = explanation;
             return { text: drawReview(explanation), json: explanation, incomplete: serviceFault !== undefined };
           });
