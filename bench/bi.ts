@@ -17,7 +17,7 @@ import pg from 'pg';
 import { ask, readQuestions } from '../docs/warehouse-page/questions.ts';
 import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
 import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
-import { foldChanges, rebuildAggregates, wrongCounts } from '../src/warehouse/aggregates.ts';
+import { foldChanges, rebuildAggregates, wrongCounts } from '../src/warehouse/bi/aggregates.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { runProcess } from '../test/harness/cli.ts';

@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
-import { prepareBi } from '../src/warehouse/bi.ts';
+import { prepareBi } from '../src/warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openDuck } from '../test/harness/duck.ts';

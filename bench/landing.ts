@@ -1,7 +1,8 @@
 /** Lands pages of 100 reviews of 1.4 kB into warehouses that are compared with each other. */
-import { checkPage } from '../src/warehouse/check-page.ts';
+
 import { openWarehouse, type Warehouse } from '../src/warehouse/index.ts';
-import { landPage } from '../src/warehouse/reviews.ts';
+import { checkPage } from '../src/warehouse/reviews/check-page.ts';
+import { landPage } from '../src/warehouse/reviews/land-reviews.ts';
 import { cpuOf } from './processor-time.ts';
 
 export type Landing = { reviews: number; seconds: number; cpuSeconds: number };

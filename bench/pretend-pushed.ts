@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
-import { ordersByCreation } from '../src/orders/orders-by-creation.ts';
-import { readDesiredOrders } from '../src/orders/read-desired-orders.ts';
+import { readDesiredOrders } from '../src/orders/order/read-desired-orders.ts';
+import { ordersByCreation } from '../src/orders/which/orders-by-day.ts';
 import { openShop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
-import { orderLinks } from '../src/warehouse/order-links.ts';
+import { orderLinks } from '../src/warehouse/orders/order-links.ts';
 
 /**
  * Writes each order of the shop that was not pushed yet into service and warehouse, as a push without contact would have left

@@ -6,20 +6,20 @@ import pg from 'pg';
 import { addCounts } from '../src/base/counts.ts';
 import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
-import { ordersByCreation } from '../src/orders/orders-by-creation.ts';
-import { planRescan } from '../src/orders/plan-rescan.ts';
-import { readDesiredOrders } from '../src/orders/read-desired-orders.ts';
-import { type RescanDeps, rescanAbsent, rescanSpan } from '../src/orders/rescan-orders.ts';
+import { readDesiredOrders } from '../src/orders/order/read-desired-orders.ts';
+import { ordersByCreation } from '../src/orders/which/orders-by-day.ts';
+import { planRescan } from '../src/orders/which/plan-rescan.ts';
+import { type RescanDeps, rescanAbsent, rescanSpan } from '../src/orders/which/rescan.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
 import { growSampleShop } from '../src/sandbox/sample-shop/grow.ts';
 import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
 import { openShop } from '../src/shop/index.ts';
-import { advanceCursor } from '../src/warehouse/cursors.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
-import { openOrderStore } from '../src/warehouse/order-store.ts';
+import { openOrderStore } from '../src/warehouse/orders/order-store.ts';
+import { advanceCursor } from '../src/warehouse/runs/cursors.ts';
 
 /**
  * How long a rescan takes when nothing changed: the steps of `sync reconcile`, four at a time as in a worker, over the

@@ -8,8 +8,8 @@ import pLimit from 'p-limit';
 import pg from 'pg';
 import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
-import { pushStep, type SliceDeps } from '../src/orders/push-step.ts';
-import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../src/orders/sync-orders.ts';
+import { pushStep, type SliceDeps } from '../src/orders/push/push-slice.ts';
+import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../src/orders/which/changed-orders.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
@@ -18,7 +18,7 @@ import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
 import { openShop, type Shop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
-import { openOrderStore } from '../src/warehouse/order-store.ts';
+import { openOrderStore } from '../src/warehouse/orders/order-store.ts';
 
 /**
  * What a run costs the shop, by the size of the shop: the sample shop grown by SQL, with the shipped queries. Each figure is

@@ -1,10 +1,10 @@
 import type { App } from '../src/app/app.ts';
 import { type DayRange, secondsOf } from '../src/base/time/day-range.ts';
-import type { PushPolicy } from '../src/orders/desired-order.ts';
-import { codesByCreation } from '../src/orders/orders-by-creation.ts';
-import { planRemovals, stepsOf } from '../src/orders/plan-steps.ts';
+import type { PushPolicy } from '../src/orders/order/desired-order.ts';
+import { codesByCreation } from '../src/orders/which/orders-by-day.ts';
+import { planRemovals, stepsOf } from '../src/orders/which/plan-steps.ts';
 import type { OrderPosition } from '../src/shop/orders.ts';
-import { waitingCounts } from '../src/warehouse/order-revisits.ts';
+import { waitingCounts } from '../src/warehouse/orders/order-revisits.ts';
 import { recordShopQueries, settleShopQueries } from '../src/warehouse/shop-queries.ts';
 import { defineRun } from './define-run.ts';
 import { object, optionalText } from './payload.ts';

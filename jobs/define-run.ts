@@ -3,10 +3,10 @@ import { requireSameService } from '../src/app/require-same-service.ts';
 import { addCounts, type Counts } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
-import { foldChanges } from '../src/warehouse/aggregates.ts';
+import { foldChanges } from '../src/warehouse/bi/aggregates.ts';
 import { countOpenDeadLetters, countRefusedReviews, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
-import { heldRemovalsProblem, removalsHeld } from '../src/warehouse/order-removals.ts';
-import { abandonRun, addWaits, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs.ts';
+import { heldRemovalsProblem, removalsHeld } from '../src/warehouse/orders/order-removals.ts';
+import { abandonRun, addWaits, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
 type Definition<Payload, State, StepPayload> = Omit<

@@ -1,6 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
-import { beginStep, type OrderStep } from '../src/orders/push-step.ts';
+import { beginStep, type OrderStep } from '../src/orders/push/push-slice.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { object, oneOf, optionalText, texts } from './payload.ts';
 

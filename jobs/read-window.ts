@@ -3,7 +3,7 @@ import { reviewDeps } from '../src/app/deps.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { exportWindow } from '../src/reviews/export-window.ts';
 import type { Window } from '../src/reviews/read/window.ts';
-import { foldChanges } from '../src/warehouse/aggregates.ts';
+import { foldChanges } from '../src/warehouse/bi/aggregates.ts';
 import { number, object, oneOf } from './payload.ts';
 
 /** A window, and what to look for in it beside the reviews. */

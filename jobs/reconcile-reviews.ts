@@ -1,6 +1,6 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
-import { deleteOutdated } from '../src/warehouse/retention.ts';
+import { deleteOutdated } from '../src/warehouse/runs/retention.ts';
 import { defineRun } from './define-run.ts';
 import { type ReadWindow, readWindow } from './read-window.ts';
 

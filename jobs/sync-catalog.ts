@@ -1,9 +1,9 @@
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import { addCounts } from '../src/base/counts.ts';
-import { learnFromOrders } from '../src/orders/learn-from-orders.ts';
-import { syncCategories } from '../src/orders/sync-categories.ts';
-import { syncUserGrades } from '../src/orders/sync-user-grades.ts';
+import { learnFromOrders } from '../src/orders/catalog/learn-from-orders.ts';
+import { syncCategories } from '../src/orders/catalog/sync-categories.ts';
+import { syncUserGrades } from '../src/orders/catalog/sync-user-grades.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { defineRun } from './define-run.ts';
 

@@ -1,6 +1,11 @@
 import type { App } from '../src/app/app.ts';
-import { concludeSyncOrders, continueSyncOrders, planSyncOrders, type SyncOptions } from '../src/orders/sync-orders.ts';
-import { waitingCounts } from '../src/warehouse/order-revisits.ts';
+import {
+  concludeSyncOrders,
+  continueSyncOrders,
+  planSyncOrders,
+  type SyncOptions,
+} from '../src/orders/which/changed-orders.ts';
+import { waitingCounts } from '../src/warehouse/orders/order-revisits.ts';
 import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
 import { defineRun } from './define-run.ts';
 import { object } from './payload.ts';

@@ -14,7 +14,7 @@ import {
 } from '../review-api/index.ts';
 import { openShop, type Shop } from '../shop/index.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
-import { type OrderStore, openOrderStore } from '../warehouse/order-store.ts';
+import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
 import type { Config } from './config.ts';
 import { requireSameService } from './require-same-service.ts';
 import { requireMigrated } from './status-source.ts';

@@ -1,4 +1,4 @@
-import type { SliceDeps } from '../orders/push-step.ts';
+import type { SliceDeps } from '../orders/push/push-slice.ts';
 import type { ExportDeps } from '../reviews/export-window.ts';
 import { type BoundsDeps, plausibleDates } from '../reviews/review-bounds.ts';
 import type { App } from './app.ts';

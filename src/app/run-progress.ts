@@ -1,9 +1,9 @@
 import { describeError } from '../base/errors.ts';
 import { withTimeout } from '../base/timeout.ts';
 import type { Queues } from '../queue/index.ts';
-import { windowTotals } from '../warehouse/export-windows.ts';
 import type { Db } from '../warehouse/index.ts';
-import type { Run } from '../warehouse/runs.ts';
+import { windowTotals } from '../warehouse/reviews/export-windows.ts';
+import type { Run } from '../warehouse/runs/runs.ts';
 
 /** How far a run is. `steps` is undefined where the queue cannot say; `unknown` is why. */
 export type RunProgress = {

@@ -2,23 +2,23 @@ import { describeError } from '../base/errors.ts';
 import { isRedis } from '../queue/connection.ts';
 import type { Queues } from '../queue/index.ts';
 import { type PlannedRun, plannedRuns } from '../queue/schedules.ts';
-import { type AbsenceSummary, absenceSummary } from '../warehouse/absent-orders.ts';
-import { countAbsent } from '../warehouse/absent-reviews.ts';
-import { type CatalogDifference, catalogDifferences } from '../warehouse/catalog-links.ts';
-import { coverageByMonth, type MonthCoverage } from '../warehouse/coverage.ts';
-import { type Cursor, type Flow, readCursor } from '../warehouse/cursors.ts';
-import { type DailyCounts, dailyCounts } from '../warehouse/daily-counts.ts';
 import { type DeadLetterGroup, groupDeadLetters } from '../warehouse/dead-letters.ts';
-import { type Lateness, lateness } from '../warehouse/lateness.ts';
-import { type MissedChanges, missedChanges } from '../warehouse/missed-orders.ts';
-import { type OpenGap, openGaps } from '../warehouse/open-gaps.ts';
+import { type AbsenceSummary, absenceSummary } from '../warehouse/orders/absent-orders.ts';
+import { type CatalogDifference, catalogDifferences } from '../warehouse/orders/catalog-links.ts';
+import { type MissedChanges, missedChanges } from '../warehouse/orders/missed-orders.ts';
 import {
   type WaitingForGrades,
   type WaitingLines,
   waitingForGrades,
   waitingLines,
-} from '../warehouse/order-revisits.ts';
-import { lastRuns, newestEnded, type Run } from '../warehouse/runs.ts';
+} from '../warehouse/orders/order-revisits.ts';
+import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
+import { coverageByMonth, type MonthCoverage } from '../warehouse/reviews/coverage.ts';
+import { type Lateness, lateness } from '../warehouse/reviews/lateness.ts';
+import { type OpenGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
+import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
+import { type DailyCounts, dailyCounts } from '../warehouse/runs/daily-counts.ts';
+import { lastRuns, newestEnded, type Run } from '../warehouse/runs/runs.ts';
 import { type ChangedQuery, changedShopQueries } from '../warehouse/shop-queries.ts';
 import { type InboxState, inboxState } from '../warehouse/webhook-inbox.ts';
 import type { App } from './app.ts';

@@ -1,7 +1,7 @@
 import { durationText } from '../base/time/duration.ts';
 import { isoOf } from '../base/time/span.ts';
 import { joinAlike } from '../warehouse/dead-letters.ts';
-import type { Run } from '../warehouse/runs.ts';
+import type { Run } from '../warehouse/runs/runs.ts';
 import type { StatusReport } from './status-report.ts';
 
 /** A table of the status, as text. `status` draws it for a terminal, the page as HTML. */

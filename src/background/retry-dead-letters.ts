@@ -3,11 +3,11 @@ import { reviewDeps } from '../app/deps.ts';
 import { describeError } from '../base/errors.ts';
 import { NotFoundError, ReviewApiError } from '../review-api/index.ts';
 import { oneReviewMs } from '../reviews/refresh-reviews.ts';
-import { usableId } from '../warehouse/check-page.ts';
 import { type DeadLetter, orderCodesOf, putDeadLetter, resolveDeadLetters } from '../warehouse/dead-letters.ts';
-import { forgetFingerprints } from '../warehouse/order-links.ts';
-import { landOne } from '../warehouse/reviews.ts';
-import { readSlowOrdersNow } from '../warehouse/slow-orders.ts';
+import { forgetFingerprints } from '../warehouse/orders/order-links.ts';
+import { readSlowOrdersNow } from '../warehouse/orders/slow-orders.ts';
+import { usableId } from '../warehouse/reviews/check-page.ts';
+import { landOne } from '../warehouse/reviews/land-reviews.ts';
 import { applyBodies } from '../webhooks/apply-inbox.ts';
 import { webhookDeps } from './apply-webhooks.ts';
 

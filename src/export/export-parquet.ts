@@ -1,7 +1,7 @@
 import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
-import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi-snapshot.ts';
+import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { isIntact, type Manifest, readManifest, writeManifest } from './manifest.ts';
 import { syncFolder, writeParquetFile } from './parquet-file.ts';

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from '../base/errors.ts';
-import type { Freshness } from '../warehouse/bi-snapshot.ts';
+import type { Freshness } from '../warehouse/bi/bi-snapshot.ts';
 import { type WrittenFile, writeWhole } from './parquet-file.ts';
 
 /** A file of the export. `version`: what the warehouse said of the month when the file was written; null: a table without months. */

@@ -1,5 +1,5 @@
 import type { SchemaElement } from 'hyparquet-writer';
-import type { BiColumn } from '../warehouse/bi-snapshot.ts';
+import type { BiColumn } from '../warehouse/bi/bi-snapshot.ts';
 
 /** A column of a Parquet file: how it is declared, and how a value of a snapshot is written. */
 export type ParquetColumn = {

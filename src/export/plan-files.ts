@@ -1,4 +1,4 @@
-import type { BiMonth, BiSnapshot } from '../warehouse/bi-snapshot.ts';
+import type { BiMonth, BiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Manifest } from './manifest.ts';
 import { type ExportedTable, exportedTables } from './tables.ts';
 

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { type DayRange, secondsOf } from '../base/time/day-range.ts';
 import { intersection, type Span } from '../base/time/span.ts';
-import { coveredSpans } from '../warehouse/export-windows.ts';
+import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { type BoundsDeps, boundsFor, type Overview, reviewSpans } from './review-bounds.ts';

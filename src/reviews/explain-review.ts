@@ -1,10 +1,10 @@
 import { describeError } from '../base/errors.ts';
 import { type CallOptions, NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
-import { instantOf } from '../warehouse/check-page.ts';
-import { compareOne, type Difference } from '../warehouse/compare-reviews.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { type Mark, marksOf, type Row, reviewRow, type WindowOf, windowsOf } from '../warehouse/one-review.ts';
+import { instantOf } from '../warehouse/reviews/check-page.ts';
+import { compareOne, type Difference } from '../warehouse/reviews/compare-reviews.ts';
+import { type Mark, marksOf, type Row, reviewRow, type WindowOf, windowsOf } from '../warehouse/reviews/one-review.ts';
 
 export type ReviewExplanation = {
   id: number;

@@ -1,10 +1,10 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore } from '../base/time/span.ts';
-import { countMissedBy, suspects } from '../warehouse/absent-reviews.ts';
-import { coveredSpans, windowTotals } from '../warehouse/export-windows.ts';
-import { dueGaps, gapsProblem } from '../warehouse/open-gaps.ts';
-import { pruneHistory } from '../warehouse/retention.ts';
+import { countMissedBy, suspects } from '../warehouse/reviews/absent-reviews.ts';
+import { coveredSpans, windowTotals } from '../warehouse/reviews/export-windows.ts';
+import { dueGaps, gapsProblem } from '../warehouse/reviews/open-gaps.ts';
+import { pruneHistory } from '../warehouse/runs/retention.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { allSpans, type BoundsDeps, captureOverview, firstBefore } from './review-bounds.ts';

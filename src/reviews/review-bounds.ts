@@ -12,9 +12,9 @@ import {
   writableDates,
 } from '../base/time/span.ts';
 import type { ReviewApi } from '../review-api/index.ts';
-import { storedBounds } from '../warehouse/absent-reviews.ts';
 import type { Db } from '../warehouse/index.ts';
-import { recordOverview } from '../warehouse/overview.ts';
+import { storedBounds } from '../warehouse/reviews/absent-reviews.ts';
+import { recordOverview } from '../warehouse/reviews/review-overview.ts';
 import { type Clocks, compareClocks } from './clocks.ts';
 import { fetchPage, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
 import { giveUpAfterMs } from './read/obstacles.ts';

@@ -7,10 +7,10 @@ import {
   without,
   writableDates,
 } from '../base/time/span.ts';
-import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/cursors.ts';
-import { coveredSpans } from '../warehouse/export-windows.ts';
 import type { Db } from '../warehouse/index.ts';
-import { dueGaps, openGap, openGaps, settleDeadLetterGaps } from '../warehouse/open-gaps.ts';
+import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
+import { dueGaps, openGap, openGaps, settleDeadLetterGaps } from '../warehouse/reviews/open-gaps.ts';
+import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/runs/cursors.ts';
 import { planWindows, type Window, windowLimits } from './read/window.ts';
 import {
   type BoundsDeps,

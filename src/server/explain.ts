@@ -2,14 +2,14 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { describeError } from '../base/errors.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import { withTimeout } from '../base/timeout.ts';
-import { explainOrder, type OrderExplanation } from '../orders/explain-order.ts';
-import { findInShop } from '../orders/find-in-shop.ts';
+import { explainOrder, type OrderExplanation } from '../orders/compare/explain-order.ts';
+import { findInShop } from '../orders/order/find-in-shop.ts';
 import type { ReviewApi } from '../review-api/index.ts';
 import { explainReview, type ReviewExplanation } from '../reviews/explain-review.ts';
 import type { Shop } from '../shop/index.ts';
 import { deadLettersOfOrder } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { orderLines, orderLinks } from '../warehouse/order-links.ts';
+import { orderLines, orderLinks } from '../warehouse/orders/order-links.ts';
 import type { Search } from './page/layout.ts';
 
 export type ExplainDeps = {

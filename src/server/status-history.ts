@@ -1,7 +1,13 @@
 import { dayOf, secondOf } from '../base/time/span.ts';
-import { coverageByDay } from '../warehouse/coverage.ts';
-import { deadLettersByDay, lagSpans, ordersByDay, reviewsByDay, withStatementTimeout } from '../warehouse/history.ts';
 import type { Db } from '../warehouse/index.ts';
+import { coverageByDay } from '../warehouse/reviews/coverage.ts';
+import {
+  deadLettersByDay,
+  lagSpans,
+  ordersByDay,
+  reviewsByDay,
+  withStatementTimeout,
+} from '../warehouse/runs/history.ts';
 import { type History, lagSpanCount, lagSpanSeconds } from './page/charts.ts';
 
 /** Days that the charts show. */

@@ -1,11 +1,11 @@
 import { issuesOf } from '../app/issues.ts';
 import { runProgress } from '../app/run-progress.ts';
 import { describeError } from '../base/errors.ts';
-import type { DayCoverage } from '../warehouse/coverage.ts';
-import { coverageByDay } from '../warehouse/coverage.ts';
-import { withStatementTimeout } from '../warehouse/history.ts';
-import { deadLettersBetween, windowsOfRun } from '../warehouse/run-facts.ts';
-import { findRun, type Run } from '../warehouse/runs.ts';
+import type { DayCoverage } from '../warehouse/reviews/coverage.ts';
+import { coverageByDay } from '../warehouse/reviews/coverage.ts';
+import { withStatementTimeout } from '../warehouse/runs/history.ts';
+import { deadLettersBetween, windowsOfRun } from '../warehouse/runs/run-facts.ts';
+import { findRun, type Run } from '../warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../warehouse/schema.ts';
 import { cached } from './cached.ts';
 import type { RunView } from './page/run-page.ts';

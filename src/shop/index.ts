@@ -20,9 +20,9 @@ import {
   readOrders,
 } from './orders.ts';
 import { hashOfQuery, loadShopQuery } from './queries.ts';
+import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
 import { readShorterPeriods, readSmallerPages } from './shorter-reads.ts';
-import { readSlowAlone } from './slow-orders.ts';
 import type { SqlDialect } from './sql-text.ts';
 import { readTables, readValue, type ShopTables } from './tables.ts';
 

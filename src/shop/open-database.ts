@@ -1,6 +1,6 @@
 import { UsageError } from '../base/errors.ts';
-import { connectionOptions } from './mysql-url.ts';
-import { openPostgres } from './postgres.ts';
+import { connectionOptions } from './mysql/mysql-url.ts';
+import { openPostgres } from './postgres/open-postgres.ts';
 import type { ShopDatabase, ShopDatabaseOptions } from './session.ts';
 import type { SqlDialect } from './sql-text.ts';
 
@@ -32,7 +32,7 @@ export function openDatabase(options: ShopDatabaseOptions): ShopDatabase {
   const connection = connectionOptions(options.url);
   let opened: Promise<ShopDatabase> | undefined;
   const database = () => {
-    opened ??= import('./mysql.ts').then(({ openMysql }) => openMysql(connection, options));
+    opened ??= import('./mysql/open-mysql.ts').then(({ openMysql }) => openMysql(connection, options));
     return opened;
   };
   return {

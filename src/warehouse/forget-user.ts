@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { foldChanges } from './aggregates.ts';
+import { foldChanges } from './bi/aggregates.ts';
 import type { Db } from './index.ts';
 
 /** Numbers of rows with data of one customer. `contacts`: orders with a hash of e-mail address and phone number. */

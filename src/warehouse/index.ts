@@ -5,7 +5,7 @@ import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
 import { packagePath } from '../base/package-path.ts';
 import { withSearchPath } from '../base/search-path.ts';
-import { withReviewColumns } from './review-columns.ts';
+import { withReviewColumns } from './reviews/review-columns.ts';
 import type { Database } from './schema.ts';
 
 /** The warehouse or a transaction in it. It is the first parameter of functions that write, so that rows and cursor can share one. */

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { WaitSeconds } from '../base/waits.ts';
-import type { LineLinkRow } from './order-links.ts';
+import type { LineLinkRow } from './orders/order-links.ts';
 
 /** The tables as Kysely sees them; sql/warehouse/ explains each column. Only what TypeScript touches is listed. */
 export type Database = {

@@ -3,8 +3,8 @@ import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { keyOf, type NewDeadLetter, putDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { putProductRatings } from '../warehouse/product-ratings.ts';
-import { learnProducts } from '../warehouse/products.ts';
+import { learnProducts } from '../warehouse/orders/products.ts';
+import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
 import {
   brandsSeen,
   finishWebhooks,

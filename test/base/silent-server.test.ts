@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import { queueClasses } from '../../src/queue/connection.ts';
-import { openPostgres } from '../../src/shop/postgres.ts';
+import { openPostgres } from '../../src/shop/postgres/open-postgres.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { createDatabase } from '../harness/database.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { differencesOf } from '../../src/orders/check-fixtures.ts';
+import { differencesOf } from '../../src/orders/compare/check-fixtures.ts';
 import { withoutSchema } from '../../src/shop/sql-text.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';

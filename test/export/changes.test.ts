@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { compactMonthChanges } from '../../src/warehouse/retention.ts';
+import { compactMonthChanges } from '../../src/warehouse/runs/retention.ts';
 import { runCli, startCli } from '../harness/cli.ts';
 import { until } from '../harness/world.ts';
 import {

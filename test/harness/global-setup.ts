@@ -5,7 +5,7 @@ import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { openStore } from '../../src/sandbox/reference-service/store.ts';
 import { generateSampleShop } from '../../src/sandbox/sample-shop/generate.ts';
 import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
-import { prepareBi } from '../../src/warehouse/bi.ts';
+import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { cheapestFolder, cheapSettings, execute, makeConnectionsCheap } from './cheap-postgres.ts';

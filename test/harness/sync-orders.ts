@@ -1,10 +1,10 @@
 import type { App } from '../../src/app/app.ts';
 import { addCounts, type Counts } from '../../src/base/counts.ts';
-import type { ContactPolicy } from '../../src/orders/contact-rule.ts';
-import { planRescan } from '../../src/orders/plan-rescan.ts';
-import { pushStep, type SliceDeps } from '../../src/orders/push-step.ts';
-import { rescanSpan } from '../../src/orders/rescan-orders.ts';
-import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders.ts';
+import type { ContactPolicy } from '../../src/orders/order/contact-rule.ts';
+import { pushStep, type SliceDeps } from '../../src/orders/push/push-slice.ts';
+import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../../src/orders/which/changed-orders.ts';
+import { planRescan } from '../../src/orders/which/plan-rescan.ts';
+import { rescanSpan } from '../../src/orders/which/rescan.ts';
 
 export type SyncRun = Partial<SliceDeps> & { removals?: 'usual' | 'all'; contact?: ContactPolicy };
 

@@ -1,6 +1,6 @@
-import { desiredOrder } from '../../src/orders/desired-order.ts';
-import { prepareOrder } from '../../src/orders/prepare-order.ts';
-import type { SyncState } from '../../src/orders/sync-orders.ts';
+import { desiredOrder } from '../../src/orders/order/desired-order.ts';
+import { prepareOrder } from '../../src/orders/order/prepare-order.ts';
+import type { SyncState } from '../../src/orders/which/changed-orders.ts';
 import type { RunData, StepData } from '../../src/queue/index.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { expectExplained } from '../models/explain.ts';

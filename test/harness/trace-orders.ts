@@ -1,9 +1,9 @@
-import { desiredOrder } from '../../src/orders/desired-order.ts';
-import type { SubOrderContent } from '../../src/orders/order-body.ts';
-import { prepareOrder } from '../../src/orders/prepare-order.ts';
-import { emptiesOrder } from '../../src/orders/removal-guard.ts';
+import { desiredOrder } from '../../src/orders/order/desired-order.ts';
+import type { SubOrderContent } from '../../src/orders/order/order-body.ts';
+import { prepareOrder } from '../../src/orders/order/prepare-order.ts';
+import { emptiesOrder } from '../../src/orders/push/removal-guard.ts';
 import { openShop } from '../../src/shop/index.ts';
-import type { LineLinkRow } from '../../src/warehouse/order-links.ts';
+import type { LineLinkRow } from '../../src/warehouse/orders/order-links.ts';
 import { expectExplained } from '../models/explain.ts';
 import { judgeOrder, type OrderRecording, type RecordedEvent, type RecordedRow } from '../models/order-trace.ts';
 import { formatContent, type Link, type Version } from '../models/orders.ts';

@@ -18,7 +18,7 @@
  *   back meanwhile. What commits later, or has no date of its own, waits for a rescan.
  * - The shop's clock is not set back before the first run has ended: until then nothing says when a cursor was taken.
  */
-import { whereToStart } from '../../src/orders/where-to-start.ts';
+import { whereToStart } from '../../src/orders/which/where-to-start.ts';
 import type { Model, Step } from './check.ts';
 
 /** What keeps the promises. Each can be taken away, and then the checker finds the defect that it was built against. */

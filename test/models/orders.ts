@@ -1,5 +1,5 @@
 /**
- * The protocol "one line, never twice": how one order of the shop gets to the service, as src/orders/push-order.ts does
+ * The protocol "one line, never twice": how one order of the shop gets to the service, as src/orders/push/push-order.ts does
  * it. Matching is not modelled: the model calls the real `diffSubOrders`.
  *
  * The world: the shop's versions of one order, the service, requests in the air, the warehouse's rows about the order,
@@ -25,9 +25,9 @@
  * - A push takes no longer than the lookback, and no transaction of the shop commits later than that after its date: what the
  *   cursor passed while another worker was busy, or while a change was not committed, is read once more.
  */
-import { diffSubOrders, type Line, type LineLink } from '../../src/orders/diff-sub-orders.ts';
-import { matchSubOrders } from '../../src/orders/match-sub-orders.ts';
-import type { SubOrderContent } from '../../src/orders/order-body.ts';
+import { diffSubOrders, type Line, type LineLink } from '../../src/orders/order/diff-sub-orders.ts';
+import { matchSubOrders } from '../../src/orders/order/match-sub-orders.ts';
+import type { SubOrderContent } from '../../src/orders/order/order-body.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 import type { Model, Step } from './check.ts';
 

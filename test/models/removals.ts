@@ -16,7 +16,7 @@
  * - The shop does not change an order between the moment a push reads it and the removal that the push sends.
  * - A run that was lost counts as ended before the next one plans its removals (`begin` in define-run.ts).
  */
-import { isUnusual } from '../../src/orders/removal-guard.ts';
+import { isUnusual } from '../../src/orders/push/removal-guard.ts';
 import type { Model, Step } from './check.ts';
 
 /** What keeps the promise. Each can be taken away, and then the checker finds the defect that it was built against. */

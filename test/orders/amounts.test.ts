@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { desiredOrder } from '../../src/orders/desired-order.ts';
-import { prepareOrder } from '../../src/orders/prepare-order.ts';
+import { desiredOrder } from '../../src/orders/order/desired-order.ts';
+import { prepareOrder } from '../../src/orders/order/prepare-order.ts';
 import { sentAmount } from '../../src/review-api/index.ts';
 import { client, json, tinyService } from '../review-api/tiny-service.ts';
 

@@ -5,10 +5,10 @@ import {
   isDifferent,
   notComparable,
   withoutPersonalData,
-} from '../../src/orders/compare-order.ts';
-import { desiredOrder } from '../../src/orders/desired-order.ts';
-import type { LineLink } from '../../src/orders/match-sub-orders.ts';
-import { type PreparedOrder, prepareOrder } from '../../src/orders/prepare-order.ts';
+} from '../../src/orders/compare/compare-order.ts';
+import { desiredOrder } from '../../src/orders/order/desired-order.ts';
+import type { LineLink } from '../../src/orders/order/match-sub-orders.ts';
+import { type PreparedOrder, prepareOrder } from '../../src/orders/order/prepare-order.ts';
 import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
 import type { RawRow } from '../../src/shop/rows.ts';
 

@@ -6,7 +6,7 @@ import {
   contactAfter,
   contactFields,
   decideContact,
-} from '../../src/orders/contact-rule.ts';
+} from '../../src/orders/order/contact-rule.ts';
 
 const now = new Date('2026-06-01T00:00:00Z');
 const day = 86_400_000;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { diffSubOrders, type Line, type LineLink } from '../../src/orders/diff-sub-orders.ts';
-import { isSamePrice } from '../../src/orders/same-content.ts';
+import { diffSubOrders, type Line, type LineLink } from '../../src/orders/order/diff-sub-orders.ts';
+import { isSamePrice } from '../../src/orders/order/same-content.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 
 const line = (lineCode: string, content: Partial<Line['content']> = {}): Line => ({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parentsFirst } from '../../src/orders/sync-categories.ts';
+import { parentsFirst } from '../../src/orders/catalog/sync-categories.ts';
 import type { Category } from '../../src/shop/rows.ts';
 
 const codes = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];

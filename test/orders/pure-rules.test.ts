@@ -6,14 +6,14 @@ import {
   isUnchanged,
   requestBody,
   sentFieldsAfter,
-} from '../../src/orders/desired-order.ts';
-import { fingerprint } from '../../src/orders/fingerprint.ts';
-import { optionalFields } from '../../src/orders/order-body.ts';
-import { type PreparedOrder, prepareOrder } from '../../src/orders/prepare-order.ts';
-import { retryDelayMs } from '../../src/orders/retry-delay.ts';
-import { areSameOptions, isSamePrice, isSameSecond, likeness } from '../../src/orders/same-content.ts';
+} from '../../src/orders/order/desired-order.ts';
+import { fingerprint } from '../../src/orders/order/fingerprint.ts';
+import { optionalFields } from '../../src/orders/order/order-body.ts';
+import { type PreparedOrder, prepareOrder } from '../../src/orders/order/prepare-order.ts';
+import { areSameOptions, isSamePrice, isSameSecond, likeness } from '../../src/orders/order/same-content.ts';
+import { retryDelayMs } from '../../src/orders/push/retry-delay.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
-import type { OrderLink } from '../../src/warehouse/order-links.ts';
+import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
 const row = {
   code: 'A',

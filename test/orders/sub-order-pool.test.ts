@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { likeness } from '../../src/orders/same-content.ts';
-import { openPool } from '../../src/orders/sub-order-pool.ts';
+import { likeness } from '../../src/orders/order/same-content.ts';
+import { openPool } from '../../src/orders/order/sub-order-pool.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 
 const options = fc.constantFrom({}, { size: 'S' }, { size: 'S ' }, { size: 'S', colour: 'red' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { whereToStart } from '../../src/orders/where-to-start.ts';
+import { whereToStart } from '../../src/orders/which/where-to-start.ts';
 
 /** The last run looked at 12:00 by both clocks; the newest change that it saw was made at 11:58. */
 const cursor = { at: '2026-03-01T11:58:00.123456Z', code: 'A', readTo: '2026-03-01T12:00:00.000Z' };

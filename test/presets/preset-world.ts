@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { App } from '../../src/app/app.ts';
 import { orderDeps } from '../../src/app/deps.ts';
-import { syncCategories } from '../../src/orders/sync-categories.ts';
-import { syncUserGrades } from '../../src/orders/sync-user-grades.ts';
-import { verifyOrders } from '../../src/orders/verify-orders.ts';
+import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
+import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
+import { verifyOrders } from '../../src/orders/compare/compare-range.ts';
 import { rescanOrdersOnce, syncOrdersOnce } from '../harness/sync-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { keepKeylessOrders } from '../../src/orders/keyless-orders.ts';
-import { pushStep } from '../../src/orders/push-step.ts';
-import { continueSyncOrders, planSyncOrders } from '../../src/orders/sync-orders.ts';
+import { pushStep } from '../../src/orders/push/push-slice.ts';
+import { continueSyncOrders, planSyncOrders } from '../../src/orders/which/changed-orders.ts';
+import { keepKeylessOrders } from '../../src/orders/which/keyless-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { previewOrder } from '../../src/orders/preview-order.ts';
-import { verifyOrders } from '../../src/orders/verify-orders.ts';
+import { verifyOrders } from '../../src/orders/compare/compare-range.ts';
+import { previewOrder } from '../../src/orders/compare/preview-order.ts';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import type { WorldOptions } from '../harness/world.ts';

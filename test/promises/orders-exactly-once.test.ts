@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { syncOrders as syncOrdersJob } from '../../jobs/sync-orders.ts';
-import { type DesiredOrder, desiredOrder } from '../../src/orders/desired-order.ts';
-import { prepareOrder } from '../../src/orders/prepare-order.ts';
-import { pushOrder } from '../../src/orders/push-order.ts';
+import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-order.ts';
+import { prepareOrder } from '../../src/orders/order/prepare-order.ts';
+import { pushOrder } from '../../src/orders/push/push-order.ts';
 import { openServiceHealth } from '../../src/orders/service-health.ts';
 import { warehouseNow } from '../../src/warehouse/clock.ts';
 import { runCli } from '../harness/cli.ts';

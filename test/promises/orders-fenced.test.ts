@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import type { PushRecord } from '../../src/warehouse/order-record.ts';
-import { openOrderStore } from '../../src/warehouse/order-store.ts';
+import type { PushRecord } from '../../src/warehouse/orders/order-record.ts';
+import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 
 const open: OrderWorld[] = [];

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
-import { openOrderStore } from '../../src/warehouse/order-store.ts';
+import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { startCli } from '../harness/cli.ts';
 import { query } from '../harness/database.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';

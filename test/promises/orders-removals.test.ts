@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
-import type { PushPolicy } from '../../src/orders/desired-order.ts';
-import { pushStep } from '../../src/orders/push-step.ts';
-import { isUnusual } from '../../src/orders/removal-guard.ts';
-import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/sync-orders.ts';
+import type { PushPolicy } from '../../src/orders/order/desired-order.ts';
+import { pushStep } from '../../src/orders/push/push-slice.ts';
+import { isUnusual } from '../../src/orders/push/removal-guard.ts';
+import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/which/changed-orders.ts';
 import { warehouseNow } from '../../src/warehouse/clock.ts';
-import { holdRemovals, removalsHeld } from '../../src/warehouse/order-removals.ts';
-import { waitingCounts } from '../../src/warehouse/order-revisits.ts';
+import { holdRemovals, removalsHeld } from '../../src/warehouse/orders/order-removals.ts';
+import { waitingCounts } from '../../src/warehouse/orders/order-revisits.ts';
 import { runCli } from '../harness/cli.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';

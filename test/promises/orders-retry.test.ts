@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { ordersToRevisit } from '../../src/warehouse/order-revisits.ts';
+import { ordersToRevisit } from '../../src/warehouse/orders/order-revisits.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
-import { planRescan } from '../../src/orders/plan-rescan.ts';
+import { planRescan } from '../../src/orders/which/plan-rescan.ts';
 import { runCli } from '../harness/cli.ts';
 import { serviceState } from '../harness/order-shop.ts';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkPage } from '../../src/warehouse/check-page.ts';
 import { warehouseNow } from '../../src/warehouse/clock.ts';
-import { comparePage } from '../../src/warehouse/compare-reviews.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { partialFields, reviewColumns } from '../../src/warehouse/review-columns.ts';
-import { landOne, landPage, releaseBody } from '../../src/warehouse/reviews.ts';
+import { checkPage } from '../../src/warehouse/reviews/check-page.ts';
+import { comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
+import { landOne, landPage, releaseBody } from '../../src/warehouse/reviews/land-reviews.ts';
+import { partialFields, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };

@@ -4,7 +4,7 @@ import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-
 import { type ReadDeps, readWindow } from '../../src/reviews/read/read-window.ts';
 import { windowLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
-import type { Gap } from '../../src/warehouse/open-gaps.ts';
+import type { Gap } from '../../src/warehouse/reviews/open-gaps.ts';
 import { listModel, type ModelReview, type Mood } from '../harness/list-model.ts';
 import { testSeed } from '../harness/sampled.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { deleteOutdated } from '../../src/warehouse/retention.ts';
+import { deleteOutdated } from '../../src/warehouse/runs/retention.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World } from '../harness/world.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '../../src/server/page/charts.ts';
 import { progressText } from '../../src/server/page/progress.ts';
 import { lastDays } from '../../src/server/status-history.ts';
-import type { Run } from '../../src/warehouse/runs.ts';
+import type { Run } from '../../src/warehouse/runs/runs.ts';
 
 const chartOf = (bars: Chart['bars'], more: Partial<Chart> = {}) =>
   chart({

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { worstLag } from '../../src/server/page/charts.ts';
 import { readHistory } from '../../src/server/status-history.ts';
-import { withStatementTimeout } from '../../src/warehouse/history.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { deadLettersBetween, windowsOfRun } from '../../src/warehouse/run-facts.ts';
+import { withStatementTimeout } from '../../src/warehouse/runs/history.ts';
+import { deadLettersBetween, windowsOfRun } from '../../src/warehouse/runs/run-facts.ts';
 import { createDatabase } from '../harness/database.ts';
 
 let warehouse: Warehouse;

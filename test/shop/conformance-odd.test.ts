@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { missingInShop } from '../../src/orders/find-in-shop.ts';
+import { missingInShop } from '../../src/orders/order/find-in-shop.ts';
 import {
   addLines,
   addOrders,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/sync-orders.ts';
+import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/which/changed-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { openWorld } from '../harness/world.ts';

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { isTimeout } from '../../src/shop/mysql-fault.ts';
+import { isTimeout } from '../../src/shop/mysql/mysql-fault.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
 import { loadShopQuery } from '../../src/shop/queries.ts';
 import { runCli } from '../harness/cli.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
-import { connectionOptions } from '../../src/shop/mysql-url.ts';
+import { connectionOptions } from '../../src/shop/mysql/mysql-url.ts';
 import { dialectOf } from '../../src/shop/open-database.ts';
 
 test('user, password and database may hold every character, percent-encoded; the port is 3306 unless it is given', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PlanNode, sequentialScans } from '../../src/shop/postgres-plan.ts';
+import { type PlanNode, sequentialScans } from '../../src/shop/postgres/postgres-plan.ts';
 
 const scan = (alias: string, table: string, filter?: string): PlanNode => ({
   'Node Type': 'Seq Scan',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
-import { prepareBi } from '../../src/warehouse/bi.ts';
+import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli } from '../harness/cli.ts';

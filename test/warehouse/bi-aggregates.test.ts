@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { foldChanges, rebuildAggregates, wrongCounts } from '../../src/warehouse/aggregates.ts';
-import { prepareBi } from '../../src/warehouse/bi.ts';
+import { foldChanges, rebuildAggregates, wrongCounts } from '../../src/warehouse/bi/aggregates.ts';
+import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli } from '../harness/cli.ts';

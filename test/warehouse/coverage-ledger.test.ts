@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { newestBut, storedBounds } from '../../src/warehouse/absent-reviews.ts';
-import { coveredSpans, enterSpans, windowTotals } from '../../src/warehouse/export-windows.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { ledgerNow, noteLate } from '../../src/warehouse/lateness.ts';
+import { newestBut, storedBounds } from '../../src/warehouse/reviews/absent-reviews.ts';
+import { coveredSpans, enterSpans, windowTotals } from '../../src/warehouse/reviews/export-windows.ts';
+import { ledgerNow, noteLate } from '../../src/warehouse/reviews/lateness.ts';
 import {
   closeGaps,
   closeUpdatedGaps,
@@ -11,8 +11,8 @@ import {
   openGap,
   openGaps,
   settleDeadLetterGaps,
-} from '../../src/warehouse/open-gaps.ts';
-import { pruneHistory } from '../../src/warehouse/retention.ts';
+} from '../../src/warehouse/reviews/open-gaps.ts';
+import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 let url: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { advanceCursor, type Cursor, readCursor } from '../../src/warehouse/cursors.ts';
+import { advanceCursor, type Cursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('of two runs that end in either order, the cursor keeps the further place and the later look', async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { foldChanges, rebuildAggregates, wrongCounts } from '../../src/warehouse/aggregates.ts';
+import { foldChanges, rebuildAggregates, wrongCounts } from '../../src/warehouse/bi/aggregates.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { compactMonthChanges } from '../../src/warehouse/retention.ts';
+import { compactMonthChanges } from '../../src/warehouse/runs/retention.ts';
 import { createDatabase } from '../harness/database.ts';
 import { until } from '../harness/patience.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { foldChanges } from '../../src/warehouse/aggregates.ts';
-import { coverageByDay, coverageByMonth } from '../../src/warehouse/coverage.ts';
-import { reviewsByDay } from '../../src/warehouse/history.ts';
+import { foldChanges } from '../../src/warehouse/bi/aggregates.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { coverageByDay, coverageByMonth } from '../../src/warehouse/reviews/coverage.ts';
+import { reviewsByDay } from '../../src/warehouse/runs/history.ts';
 import { createDatabase } from '../harness/database.ts';
 
 let warehouse: Warehouse;

@@ -3,7 +3,7 @@ import { syncReviews } from '../../jobs/sync-reviews.ts';
 import type { App } from '../../src/app/app.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { beginRun, findRun, finishRun, unfinishedSince } from '../../src/warehouse/runs.ts';
+import { beginRun, findRun, finishRun, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
 import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
 import { createDatabase } from '../harness/database.ts';
 

@@ -2,7 +2,7 @@
 -- $1 text: a JSON array of reviews (spec, "Review"); may be empty.
 -- $2 text[]: names of all fields that any of these reviews has.
 --
--- The lists of columns come from src/warehouse/review-columns.ts:
+-- The lists of columns come from src/warehouse/reviews/review-columns.ts:
 -- @columns: names. @typed_columns: names and types. @column_names: names as an array.
 -- @newest_values: for each column but id, and for extra: the value after a version that replaces the kept one.
 -- @assignments: the same as assignments. @kept_values: the values in the table.

@@ -1,7 +1,7 @@
 import { orderDeps } from '../../app/deps.ts';
 import { UsageError } from '../../base/errors.ts';
-import { isDifferent } from '../../orders/compare-order.ts';
-import { explainOrder, type OrderExplanation } from '../../orders/explain-order.ts';
+import { isDifferent } from '../../orders/compare/compare-order.ts';
+import { explainOrder, type OrderExplanation } from '../../orders/compare/explain-order.ts';
 import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
 import { oneReviewMs } from '../../reviews/refresh-reviews.ts';
 import type { Command } from '../command.ts';

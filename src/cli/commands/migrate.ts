@@ -1,6 +1,6 @@
 import { migrateQueue } from '../../queue/connection.ts';
-import { rebuildAggregates } from '../../warehouse/aggregates.ts';
-import { prepareBi } from '../../warehouse/bi.ts';
+import { rebuildAggregates } from '../../warehouse/bi/aggregates.ts';
+import { prepareBi } from '../../warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { migrateWarehouse } from '../../warehouse/migrate.ts';
 import type { Command } from '../command.ts';

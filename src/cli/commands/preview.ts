@@ -1,7 +1,7 @@
 import { orderDeps } from '../../app/deps.ts';
-import { isDifferent } from '../../orders/compare-order.ts';
-import type { OrderAge } from '../../orders/contact-rule.ts';
-import { type OrderPreview, type PreviewedRequest, previewOrder } from '../../orders/preview-order.ts';
+import { isDifferent } from '../../orders/compare/compare-order.ts';
+import { type OrderPreview, type PreviewedRequest, previewOrder } from '../../orders/compare/preview-order.ts';
+import type { OrderAge } from '../../orders/order/contact-rule.ts';
 import type { Command } from '../command.ts';
 import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
 import { withApp } from '../ui/with-app.ts';

@@ -1,7 +1,7 @@
 import { orderDeps } from '../../app/deps.ts';
 import { count } from '../../app/status-view.ts';
 import { type DayRange, secondsOf } from '../../base/time/day-range.ts';
-import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/verify-orders.ts';
+import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/compare-range.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { comparisonLines } from '../ui/order-comparison.ts';
 import { openProgress } from '../ui/progress.ts';

@@ -2,7 +2,7 @@ import { reviewDeps } from '../../app/deps.ts';
 import { count } from '../../app/status-view.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
-import { rebuildAggregates, type WrongCount, wrongCounts } from '../../warehouse/aggregates.ts';
+import { rebuildAggregates, type WrongCount, wrongCounts } from '../../warehouse/bi/aggregates.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';

@@ -1,4 +1,4 @@
-import type { BackfillDiff, BackfilledOrder } from '../../orders/diff-backfill.ts';
+import type { BackfillDiff, BackfilledOrder } from '../../orders/compare/diff-backfill.ts';
 import { comparisonLines } from './order-comparison.ts';
 
 const n = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,4 +1,4 @@
-import type { FieldComparison, LineComparison, OrderComparison } from '../../orders/compare-order.ts';
+import type { FieldComparison, LineComparison, OrderComparison } from '../../orders/compare/compare-order.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { table } from './table.ts';
 

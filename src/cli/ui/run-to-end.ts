@@ -7,7 +7,7 @@ import { explainError } from '../../base/hints.ts';
 import type { QueueName } from '../../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
-import { findRun } from '../../warehouse/runs.ts';
+import { findRun } from '../../warehouse/runs/runs.ts';
 import type { Report } from '../command.ts';
 import type { Progress } from './progress.ts';
 

@@ -1,7 +1,7 @@
 import { type LocalPeriod, localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, type ReviewFilters } from '../../review-api/index.ts';
-import { checkPage, type PageCheck, usableId } from '../../warehouse/check-page.ts';
-import { splitRecords } from '../../warehouse/record-text.ts';
+import { checkPage, type PageCheck, usableId } from '../../warehouse/reviews/check-page.ts';
+import { splitRecords } from '../../warehouse/reviews/record-text.ts';
 import { doubtAfterMs, giveUpAfterMs, type Obstacle, obstacleOf } from './obstacles.ts';
 import { type Axis, type Window, windowLimits } from './window.ts';
 

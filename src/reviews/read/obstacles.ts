@@ -1,5 +1,5 @@
 import { MalformedResponseError, NotFoundError, RefusedError, UnavailableError } from '../../review-api/index.ts';
-import type { GapKind } from '../../warehouse/open-gaps.ts';
+import type { GapKind } from '../../warehouse/reviews/open-gaps.ts';
 
 /**
  * Spans of a window that are halved because the service cannot show them. One second in 44 days takes 22 halvings. A refusal takes

@@ -1,7 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import { describeError } from '../../base/errors.ts';
 import { isoOf, type Span, without } from '../../base/time/span.ts';
-import type { Gap } from '../../warehouse/open-gaps.ts';
+import type { Gap } from '../../warehouse/reviews/open-gaps.ts';
 import { obstacleFor, type PageDeps } from './list-page.ts';
 import { halvingGiveUpMs, halvingsAtMost, type Obstacle } from './obstacles.ts';
 import { halvesOf, readExhaustively, spanText } from './read-exhaustively.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Config, readConfig } from '../../app/config.ts';
 import { migrateQueue } from '../../queue/connection.ts';
-import { prepareBi } from '../../warehouse/bi.ts';
+import { prepareBi } from '../../warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { migrateWarehouse } from '../../warehouse/migrate.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-postgres/index.ts';

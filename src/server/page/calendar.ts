@@ -1,5 +1,5 @@
 import { count } from '../../app/status-view.ts';
-import type { DayCoverage } from '../../warehouse/coverage.ts';
+import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import { type Html, html } from './html.ts';
 import type { View } from './view.ts';
 

@@ -1,7 +1,7 @@
 import { count } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
-import type { DayCoverage } from '../../warehouse/coverage.ts';
-import type { DeadLetterDay, LagSpan, OrderDay, ReviewDay } from '../../warehouse/history.ts';
+import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
+import type { DeadLetterDay, LagSpan, OrderDay, ReviewDay } from '../../warehouse/runs/history.ts';
 import { type Bar, type Chart, chart, durationTicks, ticksOf } from './chart.ts';
 import { type Html, html } from './html.ts';
 

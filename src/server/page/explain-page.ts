@@ -1,9 +1,9 @@
 import { count, utc } from '../../app/status-view.ts';
 import { mask, shownValue } from '../../base/mask.ts';
-import { type FieldComparison, isDifferent, type OrderComparison } from '../../orders/compare-order.ts';
-import type { OrderExplanation } from '../../orders/explain-order.ts';
+import { type FieldComparison, isDifferent, type OrderComparison } from '../../orders/compare/compare-order.ts';
+import type { OrderExplanation } from '../../orders/compare/explain-order.ts';
 import type { ReviewExplanation } from '../../reviews/explain-review.ts';
-import { reviewColumns } from '../../warehouse/review-columns.ts';
+import { reviewColumns } from '../../warehouse/reviews/review-columns.ts';
 import type { Answer, Explained } from '../explain.ts';
 import { type Html, html } from './html.ts';
 import { layout, type Search, section } from './layout.ts';

@@ -1,8 +1,8 @@
 import { count, utc } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { WaitKind } from '../../base/waits.ts';
-import type { DeadLettersOfRun, RunWindow, RunWindows } from '../../warehouse/run-facts.ts';
-import type { Run } from '../../warehouse/runs.ts';
+import type { DeadLettersOfRun, RunWindow, RunWindows } from '../../warehouse/runs/run-facts.ts';
+import type { Run } from '../../warehouse/runs/runs.ts';
 import { type Html, html } from './html.ts';
 import { layout, section } from './layout.ts';
 import { progressText } from './progress.ts';

@@ -1,7 +1,7 @@
 import type { Issue } from '../../app/issues.ts';
 import type { RunProgress } from '../../app/run-progress.ts';
 import type { StatusReport } from '../../app/status-report.ts';
-import type { DayCoverage } from '../../warehouse/coverage.ts';
+import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import type { History } from './charts.ts';
 
 /** A run in progress. `plansInBatches`: it plans further steps when those of a batch have ended. */

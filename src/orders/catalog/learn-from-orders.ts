@@ -1,0 +1,32 @@
+import type { Counts } from '../../base/counts.ts';
+import type { ReviewApi } from '../../review-api/index.ts';
+import type { Warehouse } from '../../warehouse/index.ts';
+import { awaitedProducts, learnProducts } from '../../warehouse/orders/products.ts';
+
+/** Pages of a hundred orders looked through in one run. */
+const pagesAtMost = 30;
+
+/**
+ * Looks for products that order lines wait for in the service's own order list, which shows the id and the code of a product
+ * (spec, "Order (list item)"). Costs nothing while no line waits.
+ */
+export async function learnFromOrders(deps: {
+  api: Pick<ReviewApi, 'orders'>;
+  warehouse: Warehouse;
+  signal: AbortSignal;
+}): Promise<Counts> {
+  const { db } = deps.warehouse;
+  const awaited = (await awaitedProducts(db)).size;
+  if (awaited === 0) return {};
+  let pages = 0;
+  for await (const { items } of deps.api.orders.listAll()) {
+    deps.signal.throwIfAborted();
+    await learnProducts(
+      deps.warehouse,
+      items.flatMap((order) => order.sub_orders),
+    );
+    pages += 1;
+    if (pages === pagesAtMost || (await awaitedProducts(db)).size === 0) break;
+  }
+  return { products_learned: awaited - (await awaitedProducts(db)).size };
+}

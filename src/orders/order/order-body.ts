@@ -1,0 +1,58 @@
+import type { OrderBody, SubOrderBody } from '../../review-api/index.ts';
+import type { Order, OrderLine } from '../../shop/rows.ts';
+
+/** Fields of `POST /v1/orders` that an order may lack. */
+export const optionalFields = [
+  'user_code',
+  'user_name',
+  'user_phone',
+  'user_email',
+  'user_grade_id',
+  'store_name',
+  'order_device',
+  'mileage',
+] as const;
+export type OptionalField = (typeof optionalFields)[number];
+
+/** The body of `POST /v1/orders` (spec, "Create or update an order"): all fields that the shop has, contact included. */
+export function orderBody(order: Order, userGradeId: number | undefined): OrderBody {
+  return compact({
+    code: order.code,
+    created_at: toTheSecond(order.createdAt),
+    total_price: order.totalPrice,
+    user_code: order.userCode,
+    user_name: order.userName,
+    user_email: order.userEmail,
+    user_phone: order.userPhone,
+    user_grade_id: userGradeId,
+    store_name: order.storeName,
+    order_device: order.orderDevice,
+    mileage: order.mileage,
+  });
+}
+
+export type SubOrderContent = SubOrderBody & { product_options: Readonly<Record<string, string>> };
+
+/** The body of a sub-order (spec, "Sub-orders"); also what is remembered of it as last pushed. */
+export function subOrderBody(line: OrderLine, productId: number): SubOrderContent {
+  return compact({
+    product_id: productId,
+    price: line.price,
+    status: line.status,
+    delivery_started_at: line.deliveryStartedAt && toTheSecond(line.deliveryStartedAt),
+    delivered_at: line.deliveredAt && toTheSecond(line.deliveredAt),
+    invoice: line.invoice,
+    delivery_service: line.deliveryService,
+    product_options: line.productOptions,
+  });
+}
+
+/** ISO 8601 with a numeric offset and no milliseconds: "significant only to the second" (spec, conventions). */
+function toTheSecond(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, '+00:00');
+}
+
+/** Absent fields are left out, so that two bodies that say the same are equal as JSON. */
+function compact<T extends object>(body: T): T {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,52 @@
+import type { ShopFacts } from '../session.ts';
+import type { RunStatement } from './mysql-session.ts';
+
+const session = `concat_ws(', ', if(@@session.time_zone = 'SYSTEM', concat('SYSTEM ', @@system_time_zone), @@session.time_zone),
+  nullif(@@session.sql_mode, ''), database())`;
+
+const ours = "('mysql', 'sys', 'information_schema', 'performance_schema')";
+
+/** Tables that the user may write to. The tables of information_schema show a user its own rights; an administrator sees all. */
+const writable = `from information_schema.tables t
+  where t.table_type = 'BASE TABLE' and t.table_schema not in ${ours} and (
+    exists (select 1 from information_schema.user_privileges p where p.grantee = @grantee and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE'))
+    or exists (select 1 from information_schema.schema_privileges p
+      where p.grantee = @grantee and t.table_schema like p.table_schema and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE'))
+    or exists (select 1 from information_schema.table_privileges p
+      where p.grantee = @grantee and p.table_schema = t.table_schema and p.table_name = t.table_name
+        and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE')))`;
+
+/** What the shop's database says of itself and of our rights in it. */
+export async function readShopFacts(run: RunStatement): Promise<ShopFacts> {
+  const grantee = `concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`;
+  const ofUser = writable.replaceAll('@grantee', grantee);
+  const [row] = await run(`select version() as version, current_user() as user, @@port as port, ${session} as session`);
+  const [right] = await run(`select count(*) as writable ${ofUser}`);
+  const examples = await run(`select concat(t.table_schema, '.', t.table_name) as name ${ofUser} order by 1 limit 3`);
+  const [mighty] = await run(
+    `select count(*) as n from information_schema.user_privileges where grantee = ${grantee} and privilege_type = 'SUPER'`,
+  );
+  const engines = await run(
+    `select t.table_name as name from information_schema.tables t join information_schema.engines e on e.engine = t.engine
+     where t.table_schema = database() and t.table_type = 'BASE TABLE' and e.transactions = 'NO' order by 1`,
+  );
+  const version = row?.version ?? '';
+  return {
+    product: version.includes('MariaDB') ? 'MariaDB' : 'MySQL',
+    version: version.split('-')[0] ?? '',
+    user: row?.user ?? '',
+    isSuperuser: Number(mighty?.n) > 0,
+    writable: Number(right?.writable),
+    examples: examples.flatMap(({ name }) => name ?? []),
+    serverPort: Number(row?.port),
+    sessions: [row?.session ?? ''],
+    openSchemas: [],
+    withoutSnapshot: engines.flatMap(({ name }) => name ?? []),
+  };
+}
+
+/** Time zone, SQL mode and database of the session. */
+export async function readSession(run: RunStatement): Promise<string> {
+  const [row] = await run(`select ${session} as session`);
+  return row?.session ?? '';
+}

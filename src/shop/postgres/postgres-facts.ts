@@ -1,0 +1,50 @@
+import type pg from 'pg';
+import type { ShopFacts } from '../session.ts';
+
+const session = `concat_ws(', ', current_setting('timezone'), current_setting('datestyle'), current_setting('search_path'))`;
+
+/** What the shop's database says of itself and of our rights in it. */
+export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
+  const { rows } = await client.query<
+    Record<'version' | 'user' | 'super' | 'writable' | 'examples' | 'port' | 'session' | 'open', string>
+  >(`
+    with writable as (
+      select c.oid::regclass::text as name
+      from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p') and n.nspname !~ '^(pg_|information_schema$)'
+        and has_schema_privilege(n.oid, 'usage')
+        and has_table_privilege(c.oid, 'insert, update, delete, truncate')
+    )
+    select inet_server_port() as port, ${session} as session, current_setting('server_version') as version, current_user as user,
+      (select rolsuper from pg_roles where rolname = current_user)::text as super,
+      (select count(*) from writable) as writable,
+      (select to_json(array(
+        select distinct n.nspname
+        from pg_namespace n
+        cross join lateral aclexplode(n.nspacl) as acl
+        where n.nspname = any(current_schemas(false)) and acl.grantee = 0 and acl.privilege_type = 'CREATE'
+        order by 1
+      ))) as open,
+      (select to_json(array(select name from writable order by name limit 3))) as examples`);
+  const [row] = rows;
+  if (!row) throw new Error('a select without from gave no row');
+  return {
+    product: 'Postgres',
+    version: row.version.split(' ')[0] ?? '',
+    user: row.user,
+    isSuperuser: row.super === 'true',
+    writable: Number(row.writable),
+    examples: JSON.parse(row.examples),
+    serverPort: row.port === null ? undefined : Number(row.port),
+    sessions: [row.session],
+    openSchemas: JSON.parse(row.open),
+    withoutSnapshot: [],
+  };
+}
+
+/** Time zone, date style and search path of the session. */
+export async function readSession(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ session: string }>(`select ${session} as session`);
+  return rows[0]?.session ?? '';
+}

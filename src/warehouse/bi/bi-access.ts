@@ -1,0 +1,29 @@
+import { sql } from 'kysely';
+import { ReviewSyncError } from '../../base/errors.ts';
+import type { Warehouse } from '../index.ts';
+
+export type BiOptions = { timeZone: string };
+
+/**
+ * Sets what the views of `bi` need besides the migrations: the zone in which days begin, and the role that may read them.
+ *
+ * @returns whether the role `bi_reader` can read them; false where it is missing and this user may not create it.
+ * @throws ReviewSyncError where Postgres does not know the zone.
+ */
+export async function prepareBi({ db, statements }: Warehouse, { timeZone }: BiOptions): Promise<boolean> {
+  const known = await sql`select from pg_timezone_names where lower(name) = lower(${timeZone})`.execute(db);
+  if (known.rows.length === 0) {
+    throw new ReviewSyncError('time-zone', `The warehouse's Postgres does not know the time zone ${timeZone}`, {
+      hint: 'Set REVIEW_API_TIME_ZONE to one of: select name from pg_timezone_names',
+    });
+  }
+  // Asked first: an UPDATE of no row still fires the statement triggers, which count every review and order again.
+  const zone = await sql`select from sync.settings where time_zone <> ${timeZone}`.execute(db);
+  if (zone.rows.length > 0) await sql`update sync.settings set time_zone = ${timeZone}`.execute(db);
+  await sql.raw(statements.openBiToReaders).execute(db);
+  const { rows } = await sql<{ open: boolean }>`
+    select exists (
+      select from pg_roles where rolname = 'bi_reader' and has_table_privilege(oid, 'bi.reviews', 'select')
+    ) as open`.execute(db);
+  return rows[0]?.open === true;
+}

@@ -1,0 +1,41 @@
+import { CompiledQuery, sql } from 'kysely';
+import type { Db, Warehouse } from '../index.ts';
+
+/** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
+type ProductRecord = { product_code?: unknown; product_id?: unknown } | null;
+
+/** Stores the pairs of product id and product code of these records. */
+export async function learnProducts(warehouse: Warehouse, records: Iterable<ProductRecord>): Promise<void> {
+  const { knownProducts } = warehouse;
+  const pairs = new Map<string, number>();
+  for (const record of records) {
+    const { product_code: code, product_id: id } = record ?? {};
+    if (typeof code !== 'string' || knownProducts.get(code) === id) continue;
+    if (isStorable(code) && Number.isSafeInteger(id)) pairs.set(code, id as number);
+  }
+  if (pairs.size === 0) return;
+  const rows = [...pairs].map(([product_code, product_id]) => ({ product_code, product_id }));
+  await warehouse.db.executeQuery(CompiledQuery.raw(warehouse.statements.learnProducts, [JSON.stringify(rows)]));
+  for (const [code, id] of pairs) knownProducts.set(code, id);
+}
+
+/** Whether Postgres can store and index the text. */
+const isStorable = (code: string) =>
+  code !== '' && code.length <= 500 && code.isWellFormed() && !code.includes('\u0000');
+
+/** Product codes without a known id for which order lines wait. */
+export async function awaitedProducts(db: Db): Promise<Set<string>> {
+  const { rows } = await sql<{ code: string }>`
+    select distinct w.product_code as code
+    from sync.waiting_lines w
+    where not exists (select from sync.product_links p where p.product_code = w.product_code)
+  `.execute(db);
+  return new Set(rows.map((row) => row.code));
+}
+
+/** Those of the product ids that a review or an order has named. */
+export async function knownProductIds(db: Db, ids: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ product_id: number }>`
+    select distinct product_id from sync.product_links where product_id = any(${ids}::bigint[]) order by 1`.execute(db);
+  return rows.map((row) => row.product_id);
+}

@@ -1,0 +1,91 @@
+import { sql } from 'kysely';
+import { isoOf, type Span } from '../../base/time/span.ts';
+import type { Db, Warehouse } from '../index.ts';
+import { usableId } from './check-page.ts';
+import { isErrorOfTheData, type RawPage } from './land-reviews.ts';
+import { originalField, splitRecords, storableRecord } from './record-text.ts';
+import { alwaysKnownFields } from './review-columns.ts';
+
+/**
+ * `missing`: the warehouse lacks the review. `stale`: it holds other values. `reverted`: it holds a newer version than the
+ * service shows. `refused`: it cannot hold the review as it is.
+ */
+export type Difference = {
+  id: number | null;
+  kind: 'missing' | 'stale' | 'reverted' | 'refused';
+  fields: string[];
+};
+
+type Rules = {
+  /** Fields that the response has. */
+  fields: readonly string[];
+  /** Only fields that both have count. */
+  onlyCommon?: boolean;
+  /** A newer version that landed since this moment of the database's clock is no difference. */
+  since?: Date | undefined;
+};
+
+/**
+ * Which reviews of a page the warehouse lacks or holds otherwise. A page that cannot be compared as a whole is compared
+ * record by record.
+ *
+ * @param since when the comparison began, by the database's clock (`warehouseNow`).
+ */
+export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
+  const { fields, faults } = page.check;
+  const rules = { fields, since };
+  if (faults.length === 0) {
+    try {
+      return await compare(warehouse, page.rawBody, rules);
+    } catch (error) {
+      if (!isErrorOfTheData(error)) throw error;
+    }
+  }
+  const faulty = new Set(faults.map(({ index }) => index));
+  const found: Difference[] = [];
+  for (const [index, record] of splitRecords(page.rawBody).entries()) {
+    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, rules)));
+  }
+  return found;
+}
+
+/** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
+export function compareOne(warehouse: Warehouse, record: Buffer): Promise<Difference[]> {
+  return compareRecord(warehouse, record, { fields: [], onlyCommon: true });
+}
+
+async function compareRecord(warehouse: Warehouse, record: Buffer, rules: Rules): Promise<Difference[]> {
+  const storable = storableRecord(record);
+  if (storable === undefined) return [refused(record)];
+  try {
+    return await compare(warehouse, `[${storable}]`, rules);
+  } catch (error) {
+    if (!isErrorOfTheData(error)) throw error;
+    return [refused(record)];
+  }
+}
+
+const refused = (record: Buffer): Difference => ({
+  id: usableId(JSON.parse(record.toString())) ?? null,
+  kind: 'refused',
+  fields: [],
+});
+
+async function compare(warehouse: Warehouse, body: Buffer | string, rules: Rules): Promise<Difference[]> {
+  const known = [...alwaysKnownFields, ...rules.fields, originalField];
+  const values = [body, rules.onlyCommon ?? false, known, rules.since ?? null];
+  const text = warehouse.statements.compareReviews;
+  const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values });
+  return rows as Difference[];
+}
+
+/** Reviews created in the spans (ends left out) that are not marked deleted, by calendar month in the zone. */
+export async function countByMonth(db: Db, spans: readonly Span[], timeZone: string): Promise<Map<string, number>> {
+  const ranges = spans.map(({ start, end }) => `[${isoOf(start)},${isoOf(end)})`);
+  const { rows } = await sql<{ month: string; n: number }>`
+    select to_char(created_at at time zone ${timeZone}, 'YYYY-MM') as month, count(*)::integer as n
+    from warehouse.reviews
+    where deleted_at is null and exists (select from unnest(${ranges}::tstzrange[]) as span where created_at <@ span)
+    group by 1`.execute(db);
+  return new Map(rows.map(({ month, n }) => [month, n]));
+}

@@ -1,0 +1,123 @@
+import { sql } from 'kysely';
+import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
+import { type Db, inTransaction } from '../index.ts';
+import type { Axis } from '../schema.ts';
+import { noteAbsent } from './absent-reviews.ts';
+import { type LateCandidates, noteLate } from './lateness.ts';
+import { closeGaps } from './open-gaps.ts';
+
+/**
+ * The spans of the axis that were read completely, joined where they touch, in ascending order.
+ *
+ * @param by.since only spans whose reading began at or after this moment count; without it, all.
+ * @param by.runId only those of this run.
+ * @param by.job only those of runs of this job.
+ */
+export async function coveredSpans(
+  db: Db,
+  axis: Axis,
+  by: { since?: Date; runId?: string; job?: string } = {},
+): Promise<Span[]> {
+  const { rows } = await sql<{ start_at: Date; end_at: Date }>`
+    select lower(span) as start_at, upper(span) as end_at
+    from (
+      select unnest(range_agg(tstzrange(start_at, end_at, '[)'))) as span
+      from sync.export_windows
+      where axis = ${axis} and end_at > start_at and started_at >= ${by.since ?? new Date(0)}
+        and run_id = coalesce(${by.runId ?? null}, run_id)
+        and (${by.job ?? null}::text is null or run_id in (select id from sync.runs where job = ${by.job ?? null}))
+    ) as spans
+    order by 1`.execute(db);
+  return rows.map((row) => ({ start: secondOf(row.start_at), end: secondOf(row.end_at) }));
+}
+
+/** A span that was proven, and what its reading found. */
+export type Entry = {
+  runId: string;
+  axis: Axis;
+  /** Proven seconds. */
+  spans: readonly Span[];
+  pages: number;
+  reviews: number;
+  requests: number;
+  startedAt: Date;
+  /** Reviews that are here, dated within the spans, and were not shown. */
+  absent: readonly number[];
+  /** What the reading brought that may have come late; undefined where that is not looked for. */
+  late: LateCandidates | undefined;
+};
+
+/**
+ * Enters proven spans into the ledger, in one transaction with the reviews found absent, the late ones, and the open gaps
+ * that this closes: whatever dies, either all of it is there or the span is read again.
+ *
+ * @returns how many reviews came late.
+ */
+export async function enterSpans(db: Db, entry: Entry): Promise<number> {
+  return inTransaction(db, async (trx) => {
+    await noteAbsent(trx, entry.runId, entry.absent);
+    const late = entry.late ? await noteLate(trx, entry.runId, entry.late) : 0;
+    for (const [index, span] of entry.spans.entries()) {
+      // The figures are those of the whole reading: they stand with its first span.
+      const { pages, reviews, requests } = index === 0 ? entry : { pages: 0, reviews: 0, requests: 0 };
+      await sql`
+        insert into sync.export_windows
+          (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+        values (${entry.runId}, ${entry.axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests},
+          ${entry.startedAt}, clock_timestamp())`.execute(trx);
+      await closeGaps(trx, entry.axis, span);
+    }
+    return late;
+  });
+}
+
+/** What the spans of one run have brought so far. */
+export async function windowTotals(
+  db: Db,
+  runId: string,
+): Promise<{ windows: number; reviews: number; requests: number }> {
+  return db
+    .selectFrom('sync.export_windows')
+    .where('run_id', '=', runId)
+    .select((eb) => [
+      eb.fn.countAll<number>().as('windows'),
+      sql<number>`coalesce(sum(reviews), 0)::bigint`.as('reviews'),
+      sql<number>`coalesce(sum(requests), 0)::bigint`.as('requests'),
+    ])
+    .executeTakeFirstOrThrow();
+}
+
+/**
+ * Joins neighbouring and overlapping spans of the axis that were entered before `before` into one row each. A joined row counts
+ * as read when the oldest of its parts was.
+ */
+export async function joinOldSpans(db: Db, axis: Axis, before: Date): Promise<void> {
+  await sql`
+    with old as (
+      select *, start_at > max(end_at) over (
+        order by start_at, end_at rows between unbounded preceding and 1 preceding
+      ) as is_apart
+      from sync.export_windows
+      where axis = ${axis} and finished_at < ${before}
+    ),
+    numbered as (
+      select *, count(*) filter (where is_apart) over (order by start_at, end_at, id) as island from old
+    ),
+    islands as (
+      select array_agg(id) as ids, min(start_at) as start_at, max(end_at) as end_at,
+        -- Each month's readings of all reviews add up: in years they leave the range of the columns.
+        least(sum(pages), 2147483647) as pages, least(sum(reviews), 2147483647) as reviews,
+        least(sum(requests), 2147483647) as requests, min(started_at) as started_at, max(finished_at) as finished_at
+      from numbered
+      group by island
+      -- A row that has no neighbour stays as it is.
+      having count(*) > 1
+    ),
+    parts as (
+      delete from sync.export_windows where id in (select unnest(ids) from islands)
+    )
+    insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+    select 'joined', ${axis}, start_at, end_at, pages, reviews, requests, started_at, finished_at from islands`.execute(
+    db,
+  );
+}

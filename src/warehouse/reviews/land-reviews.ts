@@ -1,0 +1,173 @@
+import { CompiledQuery, sql } from 'kysely';
+import { describeError } from '../../base/errors.ts';
+import type { Span } from '../../base/time/span.ts';
+import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetter } from '../dead-letters.ts';
+import { type Db, inTransaction, isDeadlock, type Statements, type Warehouse } from '../index.ts';
+import { learnProducts } from '../orders/products.ts';
+import { checkPage, isRecord, type PageCheck } from './check-page.ts';
+import { originalField, printed, splitRecords, storableRecord, withField } from './record-text.ts';
+
+/** Numbers of reviews. */
+export type Landed = { inserted: number; updated: number; unchanged: number; refused: number };
+
+/** A response body in UTF-8, known to be a JSON array, and the check of its records. */
+export type RawPage = { rawBody: Buffer; check: PageCheck };
+
+type Row = { inserted: number; updated: number };
+
+/**
+ * Lands a page, and first stores the ids of the products that it names.
+ *
+ * 1. A page without faults goes to Postgres as one statement, as it came.
+ * 2. A page with faults, or one that the statement refuses, is taken record by record in one transaction.
+ * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land.
+ *
+ * @throws the database's errors other than those of the data: nothing landed then.
+ */
+export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage): Promise<Landed> {
+  if (rawBody.length === 0) throw new Error('expected a page with its body, found one whose body was released');
+  await learnProducts(warehouse, check.products);
+  for (let attempt = 1; check.faults.length === 0; attempt += 1) {
+    try {
+      // Named, so that a connection plans this long statement once: planning takes as long as a page of rows.
+      const text = warehouse.statements.landReviews;
+      const { rows } = await warehouse.landings(() =>
+        warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, namesOf(check)] }),
+      );
+      return landedOf(rows[0] as Row, check.count);
+    } catch (error) {
+      if (isErrorOfTheData(error)) break;
+      if (!isDeadlock(error) || attempt === 5) throw error;
+    }
+  }
+  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, splitRecords(rawBody), check));
+}
+
+/**
+ * Gives the memory of a page's body back at once. Left to the garbage collector, bodies that have landed take some 30 MB. The
+ * page cannot be landed again. A body that shares its memory with others is left alone.
+ */
+export function releaseBody({ rawBody }: RawPage): void {
+  const { buffer } = rawBody;
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
+}
+
+/**
+ * Lands a review that was read by its id. Such a response has `comments` where a list has `comments_count` (spec, "Review"):
+ * they are counted.
+ *
+ * @param rawBody the response body.
+ * @param plausible the dates that a review may have, in seconds.
+ */
+export async function landOne(warehouse: Warehouse, rawBody: Buffer, plausible: Span): Promise<Landed> {
+  const item: unknown = JSON.parse(rawBody.toString());
+  const comments = isRecord(item) && !('comments_count' in item) ? item.comments : undefined;
+  const check = checkPage([item], plausible);
+  await learnProducts(warehouse, check.products);
+  let record = rawBody;
+  if (Array.isArray(comments)) {
+    check.fields.push('comments_count');
+    record = Buffer.from(withField(rawBody.toString('latin1'), 'comments_count', String(comments.length)), 'latin1');
+  }
+  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, [record], check));
+}
+
+async function landRecords(
+  trx: Db,
+  statements: Statements,
+  records: readonly Buffer[],
+  check: PageCheck,
+): Promise<Landed> {
+  const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
+  const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
+  for (const [index, bytes] of records.entries()) {
+    const record = storableRecord(bytes);
+    const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
+    const one = fault ?? (await attempt(trx, () => land(trx, statements, `[${record}]`, check)));
+    if (typeof one === 'string' || one instanceof Error) {
+      const isRefused = await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
+      sum[isRefused ? 'refused' : 'unchanged'] += 1;
+      continue;
+    }
+    const landed = landedOf(one, 1);
+    for (const kind of ['inserted', 'updated', 'unchanged'] as const) sum[kind] += landed[kind];
+  }
+  return sum;
+}
+
+function landedOf({ inserted, updated }: Row, count: number): Landed {
+  return { inserted, updated, unchanged: count - inserted - updated, refused: 0 };
+}
+
+/** A review that holds nothing odd any more shows it by lacking `originalField`. */
+const namesOf = (check: PageCheck): string[] => [...check.fields, originalField];
+
+async function land(trx: Db, statements: Statements, body: string, check: PageCheck): Promise<Row> {
+  const { rows } = await trx.executeQuery<Row>(CompiledQuery.raw(statements.landReviews, [body, namesOf(check)]));
+  const row = rows[0];
+  if (!row) throw new Error('land_reviews.sql gave no row');
+  return row;
+}
+
+/** Runs `work` behind a savepoint: an error of the data leaves the transaction usable, any other one is thrown. */
+async function attempt<T>(trx: Db, work: () => Promise<T>): Promise<T | Error> {
+  await sql`savepoint landing`.execute(trx);
+  try {
+    const result = await work();
+    await sql`release savepoint landing`.execute(trx);
+    return result;
+  } catch (error) {
+    if (!isErrorOfTheData(error)) throw error;
+    await sql`rollback to savepoint landing`.execute(trx);
+    return error;
+  }
+}
+
+/** SQLSTATE classes 21 (two rows for one key), 22 (data), 23 (constraint), 54 (too long, too deep): the record's fault. */
+export function isErrorOfTheData(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
+}
+
+/** Keeps a record that cannot be held: as JSON, else as text; in base64 too where its bytes are no UTF-8. @returns false where a person discarded it. */
+async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> {
+  const record = storableRecord(bytes);
+  const text = bytes.toString();
+  const item: unknown = JSON.parse(text);
+  const json = printed(item) === undefined ? text : item;
+  const deadLetter = {
+    kind: 'review',
+    key: (await idTextOf(trx, record)) ?? idOf(item) ?? keyOf(text),
+    reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
+    payload: record === undefined ? { review: json, base64: bytes.toString('base64') } : json,
+  } as const;
+  const put = await attempt(trx, () => putUnlessDiscarded(trx, deadLetter));
+  // What jsonb cannot hold in any form is kept as the text it came as.
+  return put instanceof Error ? putUnlessDiscarded(trx, { ...deadLetter, payload: text }) : put;
+}
+
+async function putUnlessDiscarded(trx: Db, deadLetter: NewDeadLetter): Promise<boolean> {
+  if (await isDiscarded(trx, deadLetter)) return false;
+  await putDeadLetter(trx, deadLetter);
+  return true;
+}
+
+/** The id with all its digits, which a JavaScript number may lack. */
+async function idTextOf(trx: Db, record: string | undefined): Promise<string | undefined> {
+  if (record === undefined) return undefined;
+  const found = await attempt(trx, async () => {
+    const { rows } = await sql<{ id: string | null }>`select ${record}::jsonb ->> 'id' as id`.execute(trx);
+    return rows[0]?.id ?? undefined;
+  });
+  return found instanceof Error ? undefined : usableKey(found);
+}
+
+function idOf(item: unknown): string | undefined {
+  const id = isRecord(item) ? item.id : undefined;
+  return typeof id === 'number' || typeof id === 'string' ? usableKey(String(id)) : undefined;
+}
+
+function usableKey(key: string | undefined): string | undefined {
+  const isUsable =
+    key !== undefined && key !== '' && key.length <= 100 && key.isWellFormed() && !key.includes('\u0000');
+  return isUsable ? key : undefined;
+}

@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import type { Db } from '../index.ts';
+import type { Axis } from '../schema.ts';
+
+export type Row = Record<string, unknown> & {
+  created_at: Date;
+  updated_at: Date;
+  deleted_at: Date | null;
+  first_seen_at: Date;
+  synced_at: Date;
+};
+
+export async function reviewRow(db: Db, id: number): Promise<Row | undefined> {
+  const { rows } = await sql<Row>`select * from warehouse.reviews where id = ${id}`.execute(db);
+  return rows[0];
+}
+
+export type WindowOf = { axis: Axis; runId: string; startAt: Date; endAt: Date; startedAt: Date; reviews: number };
+
+/** Recorded windows that hold the date of their axis, the newest first, a few. */
+export async function windowsOf(
+  db: Db,
+  dates: { created: Date | undefined; updated: Date | undefined },
+): Promise<WindowOf[]> {
+  const { rows } = await sql<WindowOf>`
+    select axis, run_id as "runId", start_at as "startAt", end_at as "endAt", started_at as "startedAt", reviews
+    from sync.export_windows
+    where (axis = 'created' and start_at <= ${dates.created ?? null} and end_at > ${dates.created ?? null})
+      or (axis = 'updated' and start_at <= ${dates.updated ?? null} and end_at > ${dates.updated ?? null})
+    order by started_at desc
+    limit 10`.execute(db);
+  return rows;
+}
+
+/** `at`: when it was found late, or last missed. */
+export type Mark = { what: 'late' | 'absent'; at: Date; runId: string };
+
+export async function marksOf(db: Db, id: number): Promise<Mark[]> {
+  const { rows } = await sql<Mark>`
+    select 'late' as what, found_at as at, run_id as "runId" from sync.late_reviews where review_id = ${id}
+    union all
+    select 'absent', last_missed_at, run_id from sync.absent_reviews where review_id = ${id}
+    order by 2`.execute(db);
+  return rows;
+}
+
+/** A review that is said to have changed. `precise`: the date has milliseconds. */
+export type Change = { id: number; updatedAt: Date | undefined; precise: boolean };
+
+/** The version (`updated_at`) in which the warehouse holds each of the reviews, without those that it lacks or that are marked deleted. */
+export async function storedVersions(db: Db, ids: readonly number[]): Promise<Map<number, Date>> {
+  const { rows } = await sql<{ id: number; at: Date }>`
+    select id, updated_at as at from warehouse.reviews
+    where id = any(${ids}::bigint[]) and deleted_at is null`.execute(db);
+  return new Map(rows.map(({ id, at }) => [id, at]));
+}
+
+/** Those of the changes of which the warehouse does not hold this version or a newer one. */
+export async function notHeld<T extends Change>(db: Db, changes: readonly T[]): Promise<T[]> {
+  const held = await storedVersions(
+    db,
+    changes.map((change) => change.id),
+  );
+  return changes.filter(({ id, updatedAt, precise }) => {
+    const at = held.get(id)?.getTime();
+    // A date to the second may stand for any moment of it.
+    return at === undefined || !updatedAt || at < updatedAt.getTime() + (precise ? 0 : 1000);
+  });
+}

@@ -1,0 +1,78 @@
+import { sql } from 'kysely';
+import { type Db, inTransaction } from '../index.ts';
+import { joinOldSpans } from '../reviews/export-windows.ts';
+
+/** Days for which runs, late reviews and all captures of the overview are kept. */
+const keptDays = 90;
+
+/**
+ * Compacts the history, so that its size follows the shop and not the years of runs:
+ *
+ * 1. The versions of a month become one row a month.
+ * 2. Old neighbouring spans of the coverage ledger become one row.
+ * 3. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job.
+ * 4. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of each month.
+ * 5. Leases that their holders left behind when they died are deleted.
+ *
+ * @param readAgainDays age at which a reconcile reads a span again; younger rows keep their own dates.
+ */
+export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Promise<void> {
+  const before = daysBefore(now);
+  await compactMonthChanges(db);
+  await inTransaction(db, async (trx) => {
+    await joinOldSpans(trx, 'created', before(Math.min(readAgainDays, 365) + 8));
+    await joinOldSpans(trx, 'updated', before(30 + 8));
+    await sql`delete from sync.late_reviews where found_at < ${before(keptDays)}`.execute(trx);
+    await sql`
+      delete from sync.runs r
+      where finished_at < ${before(keptDays)}
+        and exists (select from sync.runs n where n.job = r.job and n.finished_at is not null and n.started_at > r.started_at)
+    `.execute(trx);
+    // The first one proves best what `coverageByMonth` asks of captures: that no review came after those that were read.
+    await sql`
+      delete from warehouse.review_overview
+      where captured_at in (
+        select captured_at
+        from (
+          select captured_at, row_number() over (
+            partition by date_trunc(case when captured_at < ${before(365)} then 'month' else 'day' end, captured_at, 'UTC')
+            order by captured_at
+          ) as place
+          from warehouse.review_overview
+          where captured_at < ${before(keptDays)}
+        ) as captures
+        where place > 1
+      )`.execute(trx);
+    await sql`delete from sync.leases where expires_at < ${before(1)}`.execute(trx);
+  });
+}
+
+/**
+ * Joins the rows of `sync.month_changes`: each fold adds some for changed reviews and orders, and triggers do for changed
+ * codes of products. The version of a month is their sum, so it stays the same. Safe at any time, beside writers and beside itself.
+ */
+export async function compactMonthChanges(db: Db): Promise<void> {
+  await sql`
+    with taken as (delete from sync.month_changes returning relation, month, change)
+    insert into sync.month_changes (relation, month, change)
+    select relation, month, sum(change) from taken group by relation, month`.execute(db);
+}
+
+/** Days that resolved dead letters and the errors of runs are kept. docs/privacy.md names them. */
+export const reasonDays = 90;
+/** Days that the row of an applied webhook is kept. Its body is deleted when it is applied. */
+const webhookDays = 7;
+
+/** Deletes outdated rows: reasons after `reasonDays`, applied webhooks after `webhookDays`. */
+export async function deleteOutdated(db: Db, now: Date): Promise<void> {
+  const before = daysBefore(now);
+  await sql`
+    delete from sync.dead_letters where resolved_at < ${before(reasonDays)}
+      and (discarded_hash is null or checked_at < ${before(reasonDays)})`.execute(db);
+  await sql`
+    update sync.runs set error = null
+    where error is not null and finished_at < ${before(reasonDays)}`.execute(db);
+  await sql`delete from sync.webhook_inbox where applied_at < ${before(webhookDays)}`.execute(db);
+}
+
+const daysBefore = (now: Date) => (days: number) => new Date(now.getTime() - days * 86_400_000);
