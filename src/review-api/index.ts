@@ -5,24 +5,13 @@ import { openGate, type Wait } from './http/gate.ts';
 import { defaultRetryLimits, type RetryLimits } from './http/retry-policy.ts';
 import { defaultMaxBodyBytes, defaultTimeouts, type Timeouts } from './http/send-request.ts';
 import { openTransport } from './http/transport.ts';
-import { type Categories, categories } from './resources/categories.ts';
+import { type Categories, categoriesApi } from './resources/categories-api.ts';
 import { requireId } from './resources/check.ts';
-import { type Orders, orders } from './resources/orders.ts';
-import { type Reviews, reviews } from './resources/reviews.ts';
-import { type SubOrders, subOrders } from './resources/sub-orders.ts';
-import { type UserGrades, userGrades } from './resources/user-grades.ts';
+import { type Orders, ordersApi } from './resources/orders-api.ts';
+import { type Reviews, reviewsApi } from './resources/reviews-api.ts';
+import { type SubOrders, subOrdersApi } from './resources/sub-orders-api.ts';
+import { type UserGrades, userGradesApi } from './resources/user-grades-api.ts';
 
-export {
-  AuthenticationError,
-  LimitedError,
-  MalformedResponseError,
-  NotFoundError,
-  PageLimitError,
-  RefusedError,
-  ReviewApiError,
-  UnavailableError,
-  UnknownOutcomeError,
-} from './errors.ts';
 export type { ClientLog, RequestFacts } from './http/attempt.ts';
 export type { CallOptions } from './http/call.ts';
 export type { Wait } from './http/gate.ts';
@@ -35,10 +24,10 @@ export type {
   CategoryListAllParams,
   CategoryListParams,
   CategoryPatch,
-} from './resources/categories.ts';
+} from './resources/categories-api.ts';
 export { sentAmount } from './resources/check.ts';
 export type { MoneyAmount, OrderDetail, OrderListItem, SubOrder } from './resources/order-shapes.ts';
-export type { OrderBody, OrderListAllParams, OrderListParams, OrderPatch } from './resources/orders.ts';
+export type { OrderBody, OrderListAllParams, OrderListParams, OrderPatch } from './resources/orders-api.ts';
 export type { Page } from './resources/pages.ts';
 export type { ReviewFilters, ReviewListAllParams, ReviewListParams, ReviewPeriod } from './resources/review-list.ts';
 export type { ReviewBody, ReviewOptionInput, ReviewPatch, ReviewPatchByCode } from './resources/review-params.ts';
@@ -50,15 +39,26 @@ export type {
   ReviewOptionV2,
   ReviewVideo,
 } from './resources/review-shapes.ts';
-export type { RawReview, RawReviewPage, ReviewOverview } from './resources/reviews.ts';
-export type { SubOrderBody, SubOrderPatch } from './resources/sub-orders.ts';
+export type { RawReview, RawReviewPage, ReviewOverview } from './resources/reviews-api.ts';
+export type { SubOrderBody, SubOrderPatch } from './resources/sub-orders-api.ts';
 export type {
   UserGrade,
   UserGradeBody,
   UserGradeListAllParams,
   UserGradeListParams,
   UserGradePatch,
-} from './resources/user-grades.ts';
+} from './resources/user-grades-api.ts';
+export {
+  AuthenticationError,
+  LimitedError,
+  MalformedResponseError,
+  NotFoundError,
+  PageLimitError,
+  RefusedError,
+  ReviewApiError,
+  UnavailableError,
+  UnknownOutcomeError,
+} from './review-api-errors.ts';
 
 export type ReviewApiOptions = {
   /** `http(s)://host[:port][/prefix]`, with or without a trailing slash. */
@@ -189,11 +189,11 @@ export function openReviewApi(options: ReviewApiOptions): ReviewApi {
     return closed;
   };
   return {
-    orders: orders(send),
-    subOrders: subOrders(send),
-    categories: categories(send),
-    userGrades: userGrades(send),
-    reviews: reviews(send, now),
+    orders: ordersApi(send),
+    subOrders: subOrdersApi(send),
+    categories: categoriesApi(send),
+    userGrades: userGradesApi(send),
+    reviews: reviewsApi(send, now),
     async authenticate() {
       await tokens.take();
     },

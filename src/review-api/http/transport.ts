@@ -12,7 +12,7 @@ import {
   type RequestContext,
   UnavailableError,
   UnknownOutcomeError,
-} from '../errors.ts';
+} from '../review-api-errors.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import type { Call, HttpResponse, Send } from './call.ts';
 import { classifyResponse, type Outcome } from './classify-response.ts';

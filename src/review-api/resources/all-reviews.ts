@@ -1,4 +1,4 @@
-import { PageLimitError } from '../errors.ts';
+import { PageLimitError } from '../review-api-errors.ts';
 import { allPages, type Page } from './pages.ts';
 import { type ReviewListAllParams, type ReviewListParams, reviewListLimits } from './review-list.ts';
 import type { Review } from './review-shapes.ts';

@@ -1,7 +1,7 @@
-import { MalformedResponseError } from '../errors.ts';
 import type { HttpResponse } from '../http/call.ts';
 import { lastPage } from '../http/link-header.ts';
 import { asArray, parseJson, ShapeError } from '../http/response-body.ts';
+import { MalformedResponseError } from '../review-api-errors.ts';
 
 /** One page of a list. `lastPage` is undefined where the response has no `Link` header. */
 export type Page<Item> = { items: Item[]; lastPage: number | undefined };

@@ -54,10 +54,10 @@ export type CategoryListAllParams = { limit?: number | undefined };
 /** Page size and page, from 1. The spec shows no page parameter here; other lists have one. */
 export type CategoryListParams = CategoryListAllParams & { page?: number | undefined };
 
-export type Categories = ReturnType<typeof categories>;
+export type Categories = ReturnType<typeof categoriesApi>;
 
 /** Product categories (spec, 'Categories'). */
-export function categories(send: Send) {
+export function categoriesApi(send: Send) {
   const api = {
     /** One page of the categories (spec, 'Categories', List). */
     async list({ limit = 100, page = 1 }: CategoryListParams = {}): Promise<Page<Category>> {

@@ -30,10 +30,10 @@ export type SubOrderPatch = {
 
 type Clearable = 'product_options' | 'status' | 'delivery_started_at' | 'delivered_at' | 'invoice' | 'delivery_service';
 
-export type SubOrders = ReturnType<typeof subOrders>;
+export type SubOrders = ReturnType<typeof subOrdersApi>;
 
 /** Sub-orders (spec, 'Sub-orders'): one purchased product each. They are read with their order. */
-export function subOrders(send: Send) {
+export function subOrdersApi(send: Send) {
   return {
     /**
      * Adds a sub-order (spec, 'Add a sub-order'). Each request adds one, so the client never repeats it after a lost

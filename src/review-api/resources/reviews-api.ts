@@ -50,10 +50,10 @@ export type ReviewOverview = {
   serviceNow: Date | undefined;
 };
 
-export type Reviews = ReturnType<typeof reviews>;
+export type Reviews = ReturnType<typeof reviewsApi>;
 
 /** Reviews (spec, 'Reviews'). `now`: the wall clock, in milliseconds since 1970. */
-export function reviews(send: Send, now: () => number) {
+export function reviewsApi(send: Send, now: () => number) {
   const api = {
     /**
      * One page of the reviews of a period (spec, 'List reviews').

@@ -47,10 +47,10 @@ export type OrderListAllParams = {
 /** What to list, and which page of it: `page` from 1, the default. */
 export type OrderListParams = OrderListAllParams & { page?: number | undefined };
 
-export type Orders = ReturnType<typeof orders>;
+export type Orders = ReturnType<typeof ordersApi>;
 
 /** Orders (spec, 'Orders'). Their details hold the sub-orders. */
-export function orders(send: Send) {
+export function ordersApi(send: Send) {
   const api = {
     /** One page of the orders (spec, 'List orders'). @throws TypeError for an empty or malformed filter. */
     async list(params: OrderListParams = {}): Promise<Page<OrderListItem>> {

@@ -29,10 +29,10 @@ export type UserGradeListAllParams = { limit?: number | undefined };
 /** Page size and page, from 1. */
 export type UserGradeListParams = UserGradeListAllParams & { page?: number | undefined };
 
-export type UserGrades = ReturnType<typeof userGrades>;
+export type UserGrades = ReturnType<typeof userGradesApi>;
 
 /** Member grades (spec, 'User grades'). They have no code, only the service's id. */
-export function userGrades(send: Send) {
+export function userGradesApi(send: Send) {
   const api = {
     /** One page of the grades (spec, 'User grades', List). */
     async list({ limit = 100, page = 1 }: UserGradeListParams = {}): Promise<Page<UserGrade>> {
