@@ -1,10 +1,10 @@
 /** Exports every review as `backfill reviews` does, queue and all; prints seconds and peak memory as JSON. */
 import nodeModule from 'node:module';
-import { keepHeapSmall } from '../src/cli/small-heap.ts';
+import { limitHeap } from '../src/cli/limit-heap.ts';
 
 nodeModule.enableCompileCache();
 // As src/cli/main.ts does.
-keepHeapSmall(['backfill', 'reviews']);
+limitHeap(['backfill', 'reviews']);
 const { backfillReviews } = await import('../jobs/backfill-reviews.ts');
 const { openApp } = await import('../src/app/app.ts');
 const { workerOf } = await import('../src/cli/ui/run-to-end.ts');

@@ -1,7 +1,7 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import type { DayRange } from '../src/base/time/day-range.ts';
 import { backfillReviewsKey } from '../src/reviews/backfill-key.ts';
-import { planBackfillReviews } from '../src/reviews/backfill-reviews.ts';
+import { planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
 import { closeUpdatedGaps } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
 import { defineRun } from './define-run.ts';

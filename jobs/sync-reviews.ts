@@ -1,7 +1,7 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { IncompleteError } from '../src/base/errors.ts';
 import { clockProblem } from '../src/reviews/clocks.ts';
-import { concludeSyncReviews, planSyncReviews } from '../src/reviews/sync-reviews.ts';
+import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan-sync-reviews.ts';
 import { gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
 import { defineRun } from './define-run.ts';
 import { type ReadWindow, readWindow } from './read-window.ts';

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { explainFaults } from './last-resort.ts';
+import { limitHeap } from './limit-heap.ts';
 import { runProgram } from './program.ts';
-import { keepHeapSmall } from './small-heap.ts';
 
 explainFaults();
-keepHeapSmall(process.argv.slice(2));
+limitHeap(process.argv.slice(2));
 
 /** Time to finish after a signal; a second signal ends the process at once. */
 const stop = new AbortController();

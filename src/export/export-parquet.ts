@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
+import { exportedTables } from './exported-tables.ts';
 import { isIntact, type Manifest, readManifest, writeManifest } from './manifest.ts';
 import { syncFolder, writeParquetFile } from './parquet-file.ts';
 import { parquetColumn } from './parquet-schema.ts';
 import { type PlannedFile, planFiles } from './plan-files.ts';
-import { exportedTables } from './tables.ts';
 
 export type ExportDeps = {
   warehouse: Warehouse;

@@ -1,6 +1,6 @@
 import type { BiMonth, BiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
+import { type ExportedTable, exportedTables } from './exported-tables.ts';
 import type { Manifest } from './manifest.ts';
-import { type ExportedTable, exportedTables } from './tables.ts';
 
 export type PlannedFile = {
   table: ExportedTable;

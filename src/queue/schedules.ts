@@ -54,7 +54,7 @@ export async function restoreSchedules(queues: Queues, schedules: readonly Sched
  *
  * @returns ends that, after the call that is under way: it needs the queue, which may be closed only then.
  */
-export function keepSchedules(
+export function watchSchedules(
   { queues, log }: { queues: Queues; log: Logger },
   schedules: readonly Schedule[],
   everyMs = 60_000,

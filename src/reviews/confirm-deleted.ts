@@ -35,7 +35,7 @@ export type Confirmed = {
 
 const atATime = 4;
 /** How long one review is asked for where the service fails on it, in milliseconds. */
-const giveUpAfterMs = 15_000;
+const confirmGiveUpMs = 15_000;
 /** Requests without a usable response, and none with one, after which nothing more is asked. */
 const unknownAtMost = 20;
 
@@ -117,7 +117,7 @@ async function isAnyKnown(deps: ConfirmDeps, absent: readonly Absent[]): Promise
 
 async function exists(deps: ConfirmDeps, id: number): Promise<boolean> {
   try {
-    await deps.reviews.getRaw(id, { giveUpAfterMs });
+    await deps.reviews.getRaw(id, { giveUpAfterMs: confirmGiveUpMs });
     return true;
   } catch (error) {
     if (error instanceof NotFoundError) return false;

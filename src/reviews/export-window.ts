@@ -9,7 +9,7 @@ import { type LateCandidates, ledgerNow } from '../warehouse/reviews/lateness.ts
 import { storedVersions } from '../warehouse/reviews/one-review.ts';
 import { type Gap, openGap } from '../warehouse/reviews/open-gaps.ts';
 import type { Page } from './read/list-page.ts';
-import { type ReadDeps, readWindow } from './read/read-window.ts';
+import { type ReadDeps, readSpans } from './read/read-spans.ts';
 import type { Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
 
@@ -70,7 +70,7 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
 
   const beganAt = secondOf(deps.now());
   const left = without(window.span, await coveredSpans(db, window.axis, { runId }));
-  const { gaps, ...read } = await readWindow(deps, window, { land, enter }, left);
+  const { gaps, ...read } = await readSpans(deps, window, { land, enter }, left);
   // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads it.
   for (const gap of gaps) {
     for (const span of partBefore(gap.span, beganAt - justNow)) await openGap(db, window.axis, { ...gap, span });

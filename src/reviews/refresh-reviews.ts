@@ -8,7 +8,7 @@ import { knownProductIds } from '../warehouse/orders/products.ts';
 import { landOne, landPage } from '../warehouse/reviews/land-reviews.ts';
 import { type Change, notHeld } from '../warehouse/reviews/one-review.ts';
 import { fetchPage, isResponding } from './read/list-page.ts';
-import { type ReadDeps, readWindow } from './read/read-window.ts';
+import { type ReadDeps, readSpans } from './read/read-spans.ts';
 import { windowLimits } from './read/window.ts';
 
 export type RefreshDeps = ReadDeps & { reviews: Pick<ReviewApi['reviews'], 'page' | 'getRaw'>; warehouse: Warehouse };
@@ -103,7 +103,7 @@ async function fromList(
   missing: Map<string, number>,
   counts: typeof noneLanded,
 ): Promise<boolean> {
-  const { gaps } = await readWindow(
+  const { gaps } = await readSpans(
     deps,
     { axis: 'updated', span },
     {

@@ -17,7 +17,7 @@ import { storedBounds } from '../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../warehouse/reviews/review-overview.ts';
 import { type Clocks, compareClocks } from './clocks.ts';
 import { fetchPage, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
-import { giveUpAfterMs } from './read/obstacles.ts';
+import { probeGiveUpMs } from './read/obstacles.ts';
 import { type Axis, planWindows, windowLimits } from './read/window.ts';
 
 export type BoundsDeps = PageDeps & {
@@ -168,7 +168,7 @@ export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<
   for (const start of [span.start, span.end - 2 * 86_400]) {
     try {
       const query: PageQuery = { axis, span: { start, end: span.end }, desc: true };
-      const { seconds } = await fetchPage({ ...deps, doubtAfterMs: giveUpAfterMs }, query, 1, 1);
+      const { seconds } = await fetchPage({ ...deps, doubtAfterMs: probeGiveUpMs }, query, 1, 1);
       return seconds.find((second) => second !== undefined);
     } catch (error) {
       const kind = await obstacleFor(deps, axis, error);

@@ -7,9 +7,9 @@ import type { Warehouse } from '../warehouse/index.ts';
 import { type Absent, absentIn } from '../warehouse/reviews/absent-reviews.ts';
 import { comparePage, countByMonth, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../warehouse/reviews/land-reviews.ts';
-import { spansOf } from './backfill-reviews.ts';
 import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
-import { type ReadDeps, readWindow } from './read/read-window.ts';
+import { spansOf } from './plan-backfill-reviews.ts';
+import { type ReadDeps, readSpans } from './read/read-spans.ts';
 import { planWindows } from './read/window.ts';
 import { allSpans, type BoundsDeps, boundsFor } from './review-bounds.ts';
 
@@ -123,7 +123,7 @@ async function verifyWindow(work: Work, span: Span): Promise<void> {
   const { warehouse, askedAtMost = 20_000 } = deps;
   const seen = new Map<string, Second | undefined>();
   const found = new Map<string, Difference>();
-  const { gaps } = await readWindow(
+  const { gaps } = await readSpans(
     deps,
     { axis: 'created', span },
     {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { hasCredentials, hasToken, isForwarded } from './token.ts';
+import { hasCredentials, hasToken, isForwarded } from './credentials.ts';
 import type { TokenThrottle } from './token-throttle.ts';
 
 export type MetricsOptions = {

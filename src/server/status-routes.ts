@@ -5,6 +5,7 @@ import { describeWithHint } from '../base/errors.ts';
 import type { Queues } from '../queue/index.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { createBullBoardRoutes } from './bull-board.ts';
+import { hasCredentials, hasToken } from './credentials.ts';
 import { type ExplainDeps, openExplainer } from './explain.ts';
 import { explainPage } from './page/explain-page.ts';
 import { type Search, script } from './page/layout.ts';
@@ -13,7 +14,6 @@ import { runPage } from './page/run-page.ts';
 import { style } from './page/style.ts';
 import { missingPage, unavailablePage } from './page/unavailable.ts';
 import { openViews } from './status-views.ts';
-import { hasCredentials, hasToken } from './token.ts';
 import type { TokenThrottle } from './token-throttle.ts';
 
 export type StatusOptions = {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Accepted } from '../webhooks/accept-webhook.ts';
-import { isEqualSecret } from './token.ts';
+import { isEqualSecret } from './credentials.ts';
 
 export type WebhookOptions = {
   /** The secret part of the path. */

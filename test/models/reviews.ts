@@ -1,6 +1,6 @@
 /**
  * The protocol "watermark, coverage, reconcile": how the reviews of the service get into the warehouse, as
- * src/reviews/sync-reviews.ts, reconcile.ts, backfill-reviews.ts and export-window.ts do it.
+ * src/reviews/plan-sync-reviews.ts, reconcile.ts, plan-backfill-reviews.ts and export-window.ts do it.
  *
  * The world: a clock of a few ticks, a few reviews at the service, the warehouse, and at most one run of each kind. A run
  * does this, one step an action:

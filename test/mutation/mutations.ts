@@ -454,7 +454,7 @@ export const mutations: readonly Mutation[] = [
   // Reviews: watermark and gaps.
   {
     name: 'the watermark is the time',
-    file: 'src/reviews/sync-reviews.ts',
+    file: 'src/reviews/plan-sync-reviews.ts',
     find: 'if (serviceOffBy === undefined) return Math.min(latest, Math.max(quiet, seen ?? 0));',
     replace: 'if (serviceOffBy === undefined) return latest;',
     tests: [reviews('watermark')],
@@ -468,7 +468,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what failed is no open gap',
-    file: 'src/reviews/sync-reviews.ts',
+    file: 'src/reviews/plan-sync-reviews.ts',
     find: "      await openGap(db, axis, { span, kind: 'step-failed', reason: failure });\n",
     replace: '      continue;\n',
     tests: ['test/promises/cursor-waits.test.ts > a window that the warehouse cannot store'],

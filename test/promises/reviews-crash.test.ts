@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
-import { planBackfillReviews } from '../../src/reviews/backfill-reviews.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
+import { planBackfillReviews } from '../../src/reviews/plan-backfill-reviews.ts';
+import { concludeSyncReviews, planSyncReviews, type SyncPlan } from '../../src/reviews/plan-sync-reviews.ts';
 import type { Window } from '../../src/reviews/read/window.ts';
-import { concludeSyncReviews, planSyncReviews, type SyncPlan } from '../../src/reviews/sync-reviews.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { createDatabase, queryAgain } from '../harness/database.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
-import { planSyncReviews } from '../../src/reviews/sync-reviews.ts';
+import { planSyncReviews } from '../../src/reviews/plan-sync-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { startFaultProxy } from '../harness/fault-proxy.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
-import { keepSchedules } from '../../src/queue/schedules.ts';
+import { watchSchedules } from '../../src/queue/schedules.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -18,7 +18,7 @@ test('the schedules that are being restored when the worker stops are set before
     return read();
   };
   const schedules = [{ job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' }];
-  const kept = keepSchedules({ queues, log: openLog('silent') }, schedules, 1);
+  const kept = watchSchedules({ queues, log: openLog('silent') }, schedules, 1);
   await isReading.promise;
   let isClosed = false;
   const closed = kept.close().then(() => {

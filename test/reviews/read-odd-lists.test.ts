@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
 import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
-import { type ReadDeps, readWindow } from '../../src/reviews/read/read-window.ts';
+import { type ReadDeps, readSpans } from '../../src/reviews/read/read-spans.ts';
 import { windowLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import type { Gap } from '../../src/warehouse/reviews/open-gaps.ts';
@@ -50,7 +50,7 @@ async function idsRead(
   };
   const { signal } = new AbortController();
   const deps = { reviews, timeZone, signal, plausible: { start: at('2000-01-01') / 1000, end: 4e9 }, slots: pLimit(8) };
-  const { gaps } = await readWindow(
+  const { gaps } = await readSpans(
     deps,
     { axis: 'created', span },
     {

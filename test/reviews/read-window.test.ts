@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
 import { type Span, without } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
-import { type ReadDeps, readWindow } from '../../src/reviews/read/read-window.ts';
+import { type ReadDeps, readSpans } from '../../src/reviews/read/read-spans.ts';
 import type { Proven } from '../../src/reviews/read/reading.ts';
 import { planWindows } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
@@ -95,14 +95,14 @@ async function readAll(deps: ReadDeps, wanted: Span, axis: 'created' | 'updated'
     seen.counted += reviews;
     return undefined;
   };
-  const land: Parameters<typeof readWindow>[2]['land'] = async (page) => {
+  const land: Parameters<typeof readSpans>[2]['land'] = async (page) => {
     for (const id of page.ids) seen.ids.add(Number(id));
     return true;
   };
   for (const span of planWindows(wanted, [], (limits.days - 0.25) * 86_400)) {
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       try {
-        const read = await readWindow(deps, { axis, span }, { land, enter }, without(span, seen.proven));
+        const read = await readSpans(deps, { axis, span }, { land, enter }, without(span, seen.proven));
         seen.reasons.push(...read.gaps.map((gap) => gap.reason));
         seen.requests += read.requests;
         break;
@@ -264,7 +264,7 @@ test.each([
     // Evenly, the last one lies in the second that ends the window, and belongs to the next window.
     const window = { start: from / 1000, end: from / 1000 + 44 * 86_400 };
     const held = all.filter(({ createdMs }) => createdMs < window.end * 1000).length;
-    const { requests, reviews: read } = await readWindow(deps, { axis: 'created', span: window }, sink);
+    const { requests, reviews: read } = await readSpans(deps, { axis: 'created', span: window }, sink);
     expect(read).toBe(held);
     expect({ count, requests }).toEqual({
       count,

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, symlink } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isOfThisUserAlone } from '../../src/cli/compile-cache.ts';
+import { isOfThisUserAlone } from '../../src/cli/cache-compiled-files.ts';
 import { runProcess } from '../harness/cli.ts';
 
 async function folder(): Promise<string> {

@@ -11,7 +11,7 @@ import {
   reviewsChart,
   worstLag,
 } from '../../src/server/page/charts.ts';
-import { progressText } from '../../src/server/page/progress.ts';
+import { progressText } from '../../src/server/page/runs-in-progress.ts';
 import { lastDays } from '../../src/server/status-history.ts';
 import type { Run } from '../../src/warehouse/runs/runs.ts';
 

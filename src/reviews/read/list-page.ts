@@ -2,7 +2,7 @@ import { type LocalPeriod, localPeriod, type Second, type Span } from '../../bas
 import { NotFoundError, RefusedError, type ReviewApi, type ReviewFilters } from '../../review-api/index.ts';
 import { checkPage, type PageCheck, usableId } from '../../warehouse/reviews/check-page.ts';
 import { splitRecords } from '../../warehouse/reviews/record-text.ts';
-import { doubtAfterMs, giveUpAfterMs, type Obstacle, obstacleOf } from './obstacles.ts';
+import { doubtAfterMs, type Obstacle, obstacleOf, probeGiveUpMs } from './obstacles.ts';
 import { type Axis, type Window, windowLimits } from './window.ts';
 
 export type PageDeps = {
@@ -93,7 +93,7 @@ async function patiently<T>(deps: PageDeps, axis: Axis, send: (limitMs: number |
 export async function isResponding(deps: PageDeps, axis: Axis): Promise<boolean> {
   const { end } = deps.plausible;
   try {
-    await fetchPage({ ...deps, giveUpAfterMs }, { axis, span: { start: end - 1, end } }, 1, 1);
+    await fetchPage({ ...deps, giveUpAfterMs: probeGiveUpMs }, { axis, span: { start: end - 1, end } }, 1, 1);
     return true;
   } catch (error) {
     return obstacleOf(error) === 'refused';

@@ -14,7 +14,7 @@ export const doubtAfterMs = 12_000;
 /** The same for each list of a window in which the service has failed on one. 22 halvings take some 7 s; 5,000 ms each took 60 s. */
 export const halvingGiveUpMs = 500;
 /** For requests whose failure leaves nothing unread, in milliseconds. */
-export const giveUpAfterMs = 3000;
+export const probeGiveUpMs = 3000;
 
 /**
  * Why a span cannot be read as it is. `refused`: with a 4xx status. `service-error`: with a 5xx status, a malformed body, or without

@@ -7,7 +7,7 @@ import { reviewColumns } from '../../warehouse/reviews/review-columns.ts';
 import type { Answer, Explained } from '../explain.ts';
 import { type Html, html } from './html.ts';
 import { layout, type Search, section } from './layout.ts';
-import { runPath } from './progress.ts';
+import { runPath } from './runs-in-progress.ts';
 import { facts, table } from './sections.ts';
 
 /**

@@ -4,7 +4,7 @@ import { chart } from './chart.ts';
 import { dailyCharts, deadLetterChart, lagCharts, unknownCharts } from './charts.ts';
 import { type Html, html } from './html.ts';
 import { layout, section } from './layout.ts';
-import { inProgress } from './progress.ts';
+import { runsInProgress } from './runs-in-progress.ts';
 import { deadLetters, issues, queue, runs, table } from './sections.ts';
 import type { View } from './view.ts';
 
@@ -19,7 +19,7 @@ export function statusPage(view: View): string {
 ${issues(view)}
 <p class="soft">As of ${utc(report.at)}. All times are in UTC, days are those of ${view.timeZone}. <a href="/">Refresh</a></p>
 ${section('flows', 'Flows', table(tables.flows))}
-${section('progress', 'In progress', inProgress(view.progress, report.at))}
+${section('progress', 'In progress', runsInProgress(view.progress, report.at))}
 ${section('daily', 'Reviews and orders per day', ofHistory(dailyCharts))}
 ${section('lag', 'Lag over the last week', ofHistory(lagCharts))}
 ${section('dead-letters', 'Dead letters', html`${deadLetters(tables.deadLetters, report)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}

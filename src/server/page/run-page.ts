@@ -5,7 +5,7 @@ import type { DeadLettersOfRun, RunWindow, RunWindows } from '../../warehouse/ru
 import type { Run } from '../../warehouse/runs/runs.ts';
 import { type Html, html } from './html.ts';
 import { layout, section } from './layout.ts';
-import { progressText } from './progress.ts';
+import { progressText } from './runs-in-progress.ts';
 import { facts, table } from './sections.ts';
 import type { Progress } from './view.ts';
 

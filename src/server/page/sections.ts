@@ -2,7 +2,7 @@ import type { StatusReport } from '../../app/status-report.ts';
 import { count, type StatusTable } from '../../app/status-view.ts';
 import { joinAlike } from '../../warehouse/dead-letters.ts';
 import { type Html, html } from './html.ts';
-import { runPath } from './progress.ts';
+import { runPath } from './runs-in-progress.ts';
 import type { View } from './view.ts';
 
 type Rows = readonly (readonly (Html | string)[])[];

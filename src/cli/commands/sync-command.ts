@@ -8,7 +8,7 @@ import type { Command } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, runToEnd } from '../ui/run-to-end.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
-import { syncReconcileCommand } from './sync-reconcile.ts';
+import { syncReconcileCommand } from './sync-reconcile-command.ts';
 
 const flows: Readonly<Record<string, { job: AnyRunJob<App>; summary: string; unit: string; readsShop?: true }>> = {
   catalog: { job: syncCatalog, summary: 'push categories and member grades', unit: 'parts', readsShop: true },
@@ -23,7 +23,7 @@ const flows: Readonly<Record<string, { job: AnyRunJob<App>; summary: string; uni
 
 const removalsHelp = 'remove lines and orders even where far more are gone than usual';
 
-export const sync: Command = {
+export const syncCommand: Command = {
   define(commander, run) {
     syncReconcileCommand(commander, run);
     for (const [flow, { job, summary, unit, readsShop }] of Object.entries(flows)) {

@@ -6,7 +6,7 @@ import type { Command } from '../command.ts';
 import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
 import { withApp } from '../ui/with-app.ts';
 
-export const preview: Command = {
+export const previewCommand: Command = {
   define(commander, run) {
     commander
       .command('order <code>')

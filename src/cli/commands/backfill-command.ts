@@ -5,18 +5,18 @@ import { count } from '../../app/status-view.ts';
 import { secondsOf } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { backfillReviewsKey } from '../../reviews/backfill-key.ts';
-import { estimateRequests, planBackfillReviews } from '../../reviews/backfill-reviews.ts';
+import { estimateRequests, planBackfillReviews } from '../../reviews/plan-backfill-reviews.ts';
 import { windowTotals } from '../../warehouse/reviews/export-windows.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, enqueueOnly, runToEnd } from '../ui/run-to-end.ts';
 import { withApp } from '../ui/with-app.ts';
-import { backfillOrdersCommand } from './backfill-orders.ts';
+import { backfillOrdersCommand } from './backfill-orders-command.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true; gaps?: true };
 
-export const backfill: Command = {
+export const backfillCommand: Command = {
   define(commander, run) {
     backfillOrdersCommand(commander, run);
     commander

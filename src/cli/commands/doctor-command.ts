@@ -3,9 +3,9 @@ import { type Diagnosis, diagnose } from '../../app/doctor/index.ts';
 import { schedulesOf } from '../../queue/schedules.ts';
 import type { Command } from '../command.ts';
 import { findingLines } from '../ui/findings.ts';
-import { checkFixtureFolder } from './doctor-fixtures.ts';
+import { checkFixtureFolder } from './check-fixture-folder.ts';
 
-export const doctor: Command = {
+export const doctorCommand: Command = {
   define(commander, run) {
     commander
       .option(

@@ -8,7 +8,7 @@ import type { Progress } from './view.ts';
 export const runPath = (id: string) => `/runs/${encodeURIComponent(id)}`;
 
 /** The runs in progress: how far they are, how fast, and for how long still. */
-export function inProgress(runs: readonly Progress[], now: Date): Html {
+export function runsInProgress(runs: readonly Progress[], now: Date): Html {
   if (runs.length === 0) return html`<p>No run is in progress.</p>`;
   return html`<ul class="progress">${runs.map((one) => html`<li>${progressOf(one, now)}</li>`)}</ul>`;
 }

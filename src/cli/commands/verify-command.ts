@@ -8,14 +8,14 @@ import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
-import { verifyOrdersCommand } from './verify-orders.ts';
+import { verifyOrdersCommand } from './verify-orders-command.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 
 /** Differences that are listed one by one; all are counted. */
 const listedAtMost = 20;
 
-export const verify: Command = {
+export const verifyCommand: Command = {
   define(commander, run) {
     verifyOrdersCommand(commander, run);
     commander

@@ -22,7 +22,7 @@ type Options = {
   brandId: number;
 };
 
-export const referenceService: Command = {
+export const referenceServiceCommand: Command = {
   isSilent: true,
   define(commander, run) {
     commander

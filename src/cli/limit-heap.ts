@@ -8,7 +8,7 @@ import v8 from 'node:v8';
  *
  * An order is in progress for longer than a page: with a small young generation a push spends an eighth of its time on copying orders.
  */
-export function keepHeapSmall([command = '', what = '']: readonly string[]): void {
+export function limitHeap([command = '', what = '']: readonly string[]): void {
   if (!['sync', 'backfill', 'verify', 'worker', 'serve'].includes(command)) return;
   v8.setFlagsFromString('--heap-growing-percent=80');
   if (what !== 'orders') v8.setFlagsFromString('--semi-space-growth-factor=1');

@@ -6,7 +6,7 @@ import { table } from '../ui/table.ts';
 
 type Options = { order: string[]; apply?: true };
 
-export const forget: Command = {
+export const forgetCommand: Command = {
   define(commander, run) {
     commander
       .command('user <code>')

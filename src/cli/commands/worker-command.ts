@@ -5,13 +5,13 @@ import type { App } from '../../app/app.ts';
 import type { Metrics } from '../../app/metrics.ts';
 import { startWebhookApplier } from '../../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../../background/watch-alerts.ts';
-import { applySchedules, keepSchedules, plannedRuns, schedulesOf } from '../../queue/schedules.ts';
+import { applySchedules, plannedRuns, schedulesOf, watchSchedules } from '../../queue/schedules.ts';
 import { startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
 import { workerOf } from '../ui/run-to-end.ts';
 import { metricsOf, openMeasuredApp } from '../ui/serving.ts';
 
-export const worker: Command = {
+export const workerCommand: Command = {
   isSilent: true,
   define(commander, run) {
     commander
@@ -34,8 +34,8 @@ async function work(context: Context): Promise<undefined> {
   const { app, metrics } = await openMeasuredApp(config, log, opened);
   const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
   await applySchedules(app.queues, schedules);
-  const kept = keepSchedules(app, schedules);
-  opened.defer(() => kept.close());
+  const watching = watchSchedules(app, schedules);
+  opened.defer(() => watching.close());
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
   const alerts = startAlertWatcher(app);
   opened.defer(() => alerts?.close());

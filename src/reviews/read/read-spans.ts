@@ -22,7 +22,7 @@ export type Sink = {
 };
 
 /** `gaps`: what cannot be called read. */
-export type WindowRead = { gaps: Gap[]; requests: number; reviews: number; spans: number };
+export type SpansRead = { gaps: Gap[]; requests: number; reviews: number; spans: number };
 
 /** Errors that are not of one span, after which no further span of the window is begun. */
 const errorsAtMost = 3;
@@ -43,13 +43,13 @@ const errorsAtMost = 3;
  * @param spans the parts of the window that are to be read.
  * @throws the client's errors where the service is down, and the sink's, when every span that was begun has ended.
  */
-export async function readWindow(
+export async function readSpans(
   deps: ReadDeps,
   { axis, span }: Window,
   sink: Sink,
   spans: readonly Span[] = [span],
-): Promise<WindowRead> {
-  const read: WindowRead = { gaps: [], requests: 0, reviews: 0, spans: 0 };
+): Promise<SpansRead> {
+  const read: SpansRead = { gaps: [], requests: 0, reviews: 0, spans: 0 };
   const work: Work = {
     deps,
     axis,
@@ -79,7 +79,7 @@ type Work = {
   readonly axis: Axis;
   readonly sink: Sink;
   /** What was read so far. */
-  readonly read: WindowRead;
+  readonly read: SpansRead;
   /** How many readings met an obstacle. */
   readonly met: Record<Obstacle, number>;
   /** Spans that the service refuses or fails on, and that are not halved. */

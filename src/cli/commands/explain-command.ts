@@ -9,7 +9,7 @@ import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
-export const explain: Command = {
+export const explainCommand: Command = {
   define(commander, run) {
     commander
       .command('order <code>')
