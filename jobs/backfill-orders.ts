@@ -1,5 +1,5 @@
 import type { App } from '../src/app/app.ts';
-import { type DayRange, secondsOf } from '../src/base/time/day-range.ts';
+import { type DayRange, spanOfDays } from '../src/base/time/day-range.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { codesByCreation } from '../src/orders/which/orders-by-day.ts';
 import { planRemovals, stepsOf } from '../src/orders/which/plan-steps.ts';
@@ -37,7 +37,7 @@ export const backfillOrders = defineRun({
     const isLost = failures > 0 && successes === 0;
     if (isLost || state.isRemoving) return undefined;
     if (state.next !== undefined) return planBatch(app, payload, state);
-    const steps = await planRemovals(app.warehouse.db, { ...policyOf(payload), ...state });
+    const steps = await planRemovals(app.warehouse.db, { ...backfillPolicy(payload), ...state });
     return steps.length === 0 ? undefined : { steps, state: { ...state, isRemoving: true as const } };
   },
   async complete(app, { isAll, lastQueryChange }) {
@@ -62,15 +62,16 @@ type State = {
 
 async function planBatch(app: App, payload: BackfillOrders, before: Omit<State, 'isAll'>) {
   const { next: after, ...kept } = before;
-  const range = secondsOf(payload, app.config.api.timeZone);
+  const range = spanOfDays(payload, app.config.api.timeZone);
   const { keys, next } = await codesByCreation(app.shop, range, app.config.orderBatchSize, after);
   const codes = keys.map(({ code }) => code);
   const isAll = payload.from === undefined && payload.to === undefined;
   const state: State = { ...kept, read: kept.read + codes.length, isAll, ...(next && { next }) };
-  return { steps: stepsOf(codes, policyOf(payload)), state };
+  return { steps: stepsOf(codes, backfillPolicy(payload)), state };
 }
 
-const policyOf = ({ withEmail, allowRemovals }: BackfillOrders): PushPolicy => ({
+/** How its orders are pushed. */
+export const backfillPolicy = ({ withEmail, allowRemovals }: BackfillOrders): PushPolicy => ({
   contact: withEmail ? 'always' : 'never',
   removals: allowRemovals ? 'all' : 'usual',
 });

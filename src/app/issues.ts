@@ -4,7 +4,7 @@ import { clockProblem } from '../reviews/clocks.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
 import { keylessUnknown, ordersGone, ordersWaitingForGrade } from './order-issues.ts';
 import type { StatusReport } from './status-report.ts';
-import { count } from './status-view.ts';
+import { formatCount } from './status-view.ts';
 
 /** Something that needs a person's attention, and the next step. */
 export type Issue = {
@@ -20,12 +20,12 @@ export type Issue = {
 export type IssueLimits = { lagMinutes: number; deadLetters: number };
 
 /** Thresholds of `status` and the page: any dead letter, and a lag of several default schedules. */
-const shown = { lagMinutes: 60, deadLetters: 1 };
+const statusLimits = { lagMinutes: 60, deadLetters: 1 };
 
 /** The issues of a report, the most important first. Decides by columns and counts, never by a stored text. */
 export function issuesOf(
   report: StatusReport,
-  limits: IssueLimits = { ...shown, lagMinutes: Math.min(shown.lagMinutes, report.alertLagMinutes) },
+  limits: IssueLimits = { ...statusLimits, lagMinutes: Math.min(statusLimits.lagMinutes, report.alertLagMinutes) },
 ): Issue[] {
   return [
     ...queueDown(report),
@@ -35,9 +35,9 @@ export function issuesOf(
     ...clockOff(report),
     ...quiet(report),
     ...gaps(report),
-    ...openGaps(report),
-    ...deadLetters(report, limits),
-    ...catalogDifferences(report),
+    ...gapsLeft(report),
+    ...manyDeadLetters(report, limits),
+    ...differingCatalog(report),
     ...waitingForProducts(report),
     ...ordersWaitingForGrade(report),
     ...changedQueries(report),
@@ -108,7 +108,7 @@ function quiet({ daily }: StatusReport): Issue[] {
     const known = before.filter((n) => n !== null).sort((a, b) => a - b);
     const usual = known[Math.floor(known.length / 2)] ?? 0;
     if (today !== 0 || known.length < 7 || usual < usualAtLeast) return [];
-    const what = `no ${flow} came in the last 24 hours, where ${count(usual)} a day are usual`;
+    const what = `no ${flow} came in the last 24 hours, where ${formatCount(usual)} a day are usual`;
     const hint =
       flow === 'orders'
         ? 'check whether the shop query still finds orders'
@@ -145,7 +145,7 @@ const gapHints: Readonly<Record<StatusReport['openGaps'][number]['kind'], string
 };
 
 /** Records that could not be written are shown as dead letters. A gap of a failed step is urgent after three attempts. */
-function openGaps({ openGaps: gaps }: StatusReport): Issue[] {
+function gapsLeft({ openGaps: gaps }: StatusReport): Issue[] {
   const unread = gaps.filter((gap) => gap.kind !== 'dead-letter');
   const [first] = unread;
   if (!first) return [];
@@ -175,7 +175,7 @@ function isBeingRead({ runs, flows }: StatusReport): boolean {
   );
 }
 
-function deadLetters({ deadLetters }: StatusReport, limits: IssueLimits): Issue[] {
+function manyDeadLetters({ deadLetters }: StatusReport, limits: IssueLimits): Issue[] {
   const open = deadLetters.reduce((sum, group) => sum + group.count, 0);
   if (open < limits.deadLetters || open === 0) return [];
   const records = open === 1 ? '1 record' : `${open} records`;
@@ -192,7 +192,7 @@ function deadLetters({ deadLetters }: StatusReport, limits: IssueLimits): Issue[
 const catalogNames = { category: ['category', 'categories'], user_grade: ['member grade', 'member grades'] } as const;
 
 /** Review-sync deletes neither categories nor grades: a person decides. */
-function catalogDifferences({ catalog }: StatusReport): Issue[] {
+function differingCatalog({ catalog }: StatusReport): Issue[] {
   return [...Map.groupBy(catalog, ({ kind, differs }) => `${kind} ${differs}`)].flatMap(([key, same]) => {
     const [first] = same;
     if (!first) return [];

@@ -1,17 +1,17 @@
 import type { Issue } from './issues.ts';
 import type { StatusReport } from './status-report.ts';
-import { count } from './status-view.ts';
+import { formatCount } from './status-view.ts';
 
 /** Pushed orders that the shop no longer shows. */
 export function ordersGone({ absentOrders: { orders, kept, examples }, orderDeletes }: StatusReport): Issue[] {
   if (orders === 0) return [];
   const codes = orders > examples.length ? `${examples.join(', ')} …` : examples.join(', ');
-  const which = orders === 1 ? `1 pushed order (${codes}) is` : `${count(orders)} pushed orders (${codes}) are`;
+  const which = orders === 1 ? `1 pushed order (${codes}) is` : `${formatCount(orders)} pushed orders (${codes}) are`;
   const hint =
     orderDeletes === 'off'
       ? 'they stay at the service; delete them there by hand, or set ORDER_DELETES=send to have rescans delete them'
       : 'a rescan deletes them at the service a day after they were first missed; those with reviews stay';
-  const stay = kept > 0 ? `; ${count(kept)} of them stay at the service because they have reviews` : '';
+  const stay = kept > 0 ? `; ${formatCount(kept)} of them stay at the service because they have reviews` : '';
   return [{ key: 'absent orders', what: `${which} no longer in the shop${stay}`, hint, isUrgent: false }];
 }
 
@@ -32,8 +32,8 @@ export function keylessUnknown({ newest }: StatusReport): Issue[] {
 /** Orders that wait for a member grade are no failure: they are sent again once the grade is at the service. */
 export function ordersWaitingForGrade({ waitingForGrades: { orders, isCut, grades } }: StatusReport): Issue[] {
   if (orders === 0) return [];
-  const missing = grades === 1 ? 'one grade' : `${count(grades)} grades`;
-  const which = orders === 1 ? '1 order has' : `${isCut ? 'more than ' : ''}${count(orders)} orders have`;
+  const missing = grades === 1 ? 'one grade' : `${formatCount(grades)} grades`;
+  const which = orders === 1 ? '1 order has' : `${isCut ? 'more than ' : ''}${formatCount(orders)} orders have`;
   return [
     {
       key: 'waiting for grades',

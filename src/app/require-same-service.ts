@@ -30,7 +30,7 @@ export const shortLimits = {
  */
 export async function requireSameService(db: Db, config: Config['api']): Promise<void> {
   const now = serviceOf(config);
-  if (isSame(await connectedService(db), now)) return;
+  if (isSameService(await connectedService(db), now)) return;
   const problem = await otherServiceProblem(db, config);
   if (problem) throw problem;
   await recordConnectedService(db, now);
@@ -39,8 +39,8 @@ export async function requireSameService(db: Db, config: Config['api']): Promise
 /** What is wrong where the warehouse belongs to another service; undefined where it does not. Changes nothing. */
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
   const [before, now] = [await connectedService(db), serviceOf(config)];
-  if (before === undefined || isSame(before, now)) return undefined;
-  if (!(await isUnknown(config, await youngestRecords(db)))) return undefined;
+  if (before === undefined || isSameService(before, now)) return undefined;
+  if (!(await hasOnlyUnknown(config, await youngestRecords(db)))) return undefined;
   const other = before.address === now.address ? 'another client id' : before.address;
   return new ReviewSyncError(
     'other-service',
@@ -51,7 +51,7 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
   );
 }
 
-const isSame = (before: ConnectedService | undefined, now: ConnectedService): boolean =>
+const isSameService = (before: ConnectedService | undefined, now: ConnectedService): boolean =>
   before?.address === now.address && before.client === now.client;
 
 const serviceOf = ({ baseUrl, clientId }: Config['api']) => ({
@@ -60,7 +60,7 @@ const serviceOf = ({ baseUrl, clientId }: Config['api']) => ({
 });
 
 /** With short waits: a command must not wait for minutes where the service is down. */
-async function isUnknown(config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
+async function hasOnlyUnknown(config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
   if (orders.length + reviews.length === 0) return false;
   const { baseUrl, clientId, clientSecret } = config;
   const api = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits });

@@ -14,7 +14,7 @@ export type StatusTables = Readonly<
 /** `yyyy-mm-dd hh:mm:ss` in UTC. */
 export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
 
-export const count = (n: number) => n.toLocaleString('en');
+export const formatCount = (n: number) => n.toLocaleString('en');
 
 /** A cursor of an early version may hold a date that is none, such as `infinity`. */
 const watermarkText = (at: string) => (Number.isNaN(Date.parse(at)) ? at : utc(new Date(at)));
@@ -37,7 +37,7 @@ export function statusTables(report: StatusReport): StatusTables {
       rows: brief(report.coverage).map(({ month, days, readDays, reviews }) => [
         month,
         `${readDays}/${days}${readDays < days ? '  ← incomplete' : ''}`,
-        count(reviews),
+        formatCount(reviews),
       ]),
     },
     openGaps: {
@@ -50,7 +50,7 @@ export function statusTables(report: StatusReport): StatusTables {
       head: ['Kind', 'Records', 'Since', 'Reason'],
       rows: joinAlike(report.deadLetters).map((group) => [
         group.kind,
-        count(group.count),
+        formatCount(group.count),
         utc(group.firstFailedAt),
         group.reason,
       ]),
@@ -61,8 +61,8 @@ export function statusTables(report: StatusReport): StatusTables {
       rows: report.runs.map((run) => [
         run.job,
         utc(run.startedAt),
-        run.finishedAt ? durationText(secondsOf(run) ?? 0) : '',
-        rateOf(run),
+        run.finishedAt ? durationText(durationSeconds(run) ?? 0) : '',
+        runRate(run),
         run.outcome ?? 'running',
         run.error ?? countsText(run.counts),
       ]),
@@ -72,11 +72,11 @@ export function statusTables(report: StatusReport): StatusTables {
       head: ['Jobs', 'Active', 'Waiting', 'Waiting for steps', 'Delayed', 'Failed'],
       rows: Object.entries(report.queue.jobs).map(([name, n]) => [
         name,
-        count(n.active ?? 0),
-        count((n.waiting ?? 0) + (n.prioritized ?? 0)),
-        count(n['waiting-children'] ?? 0),
-        count(n.delayed ?? 0),
-        count(n.failed ?? 0),
+        formatCount(n.active ?? 0),
+        formatCount((n.waiting ?? 0) + (n.prioritized ?? 0)),
+        formatCount(n['waiting-children'] ?? 0),
+        formatCount(n.delayed ?? 0),
+        formatCount(n.failed ?? 0),
       ]),
     },
     late: {
@@ -84,7 +84,7 @@ export function statusTables(report: StatusReport): StatusTables {
       head: ['Found by', 'Reviews', 'Latest'],
       rows: report.late.map(({ job, reviews, longestSeconds }) => [
         job === 'reconcile-reviews' ? `${job}  ← missed by the lookback of the incremental runs` : job,
-        count(reviews),
+        formatCount(reviews),
         durationText(longestSeconds),
       ]),
     },
@@ -107,11 +107,11 @@ function openGapRows(gaps: StatusReport['openGaps']): string[][] {
     return [
       [
         oldest.axis,
-        count(same.length),
+        formatCount(same.length),
         second(same.reduce((first, { span }) => Math.min(first, span.start), oldest.span.start)),
         second(same.reduce((last, { span }) => Math.max(last, span.end), oldest.span.end)),
         utc(oldest.firstSeenAt),
-        count(same.reduce((most, { attempts }) => Math.max(most, attempts), 0)),
+        formatCount(same.reduce((most, { attempts }) => Math.max(most, attempts), 0)),
         gapReasons[oldest.kind],
       ],
     ];
@@ -135,18 +135,20 @@ export function statusNotes({ suspectedGone, webhooks, missedOrders }: StatusRep
   if (since) {
     const codes = `${examples.join(', ')}${missed > examples.length ? ' …' : ''}`;
     const which = missed === 0 ? '' : `; rescans found and pushed them: ${codes}`;
-    notes.push(`The feed missed ${count(missed)} of ${count(changes)} changes of orders in 30 days${which}.`);
+    notes.push(
+      `The feed missed ${formatCount(missed)} of ${formatCount(changes)} changes of orders in 30 days${which}.`,
+    );
   }
   if (suspectedGone > 0) {
     notes.push(
-      `${count(suspectedGone)} reviews were not found by a reconcile; the next one asks the service for each.`,
+      `${formatCount(suspectedGone)} reviews were not found by a reconcile; the next one asks the service for each.`,
     );
   }
   const { waiting, oldestAt, lastReceivedAt, lastError } = webhooks;
   if (lastReceivedAt) {
     const error = lastError ? `: ${lastError}` : '';
     const rest =
-      waiting === 0 ? 'all are applied' : `${count(waiting)} wait since ${oldestAt ? utc(oldestAt) : ''}${error}`;
+      waiting === 0 ? 'all are applied' : `${formatCount(waiting)} wait since ${oldestAt ? utc(oldestAt) : ''}${error}`;
     notes.push(`Webhooks: the last one came ${utc(lastReceivedAt)}, ${rest}.`);
   }
   return notes;
@@ -167,19 +169,19 @@ function brief(coverage: StatusReport['coverage']): StatusReport['coverage'] {
   return rows;
 }
 
-const secondsOf = ({ startedAt, finishedAt }: Run) =>
+const durationSeconds = ({ startedAt, finishedAt }: Run) =>
   finishedAt ? (finishedAt.getTime() - startedAt.getTime()) / 1000 : undefined;
 
 /** Reviews or orders per second of a run that ended. */
-function rateOf(run: Run): string {
-  const seconds = secondsOf(run);
+function runRate(run: Run): string {
+  const seconds = durationSeconds(run);
   const [kind, n = 0] = Object.entries(run.counts).find(([name]) => ['reviews', 'orders'].includes(name)) ?? [];
-  return kind && n > 0 && seconds ? `${count(Math.round(n / seconds))} ${kind}/s` : '';
+  return kind && n > 0 && seconds ? `${formatCount(Math.round(n / seconds))} ${kind}/s` : '';
 }
 
 /** `1,200 reviews, 14 requests`; kinds with 0 are left out. */
 export const countsText = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .filter(([, n]) => n > 0)
-    .map(([kind, n]) => `${count(n)} ${kind.replaceAll('_', ' ')}`)
+    .map(([kind, n]) => `${formatCount(n)} ${kind.replaceAll('_', ' ')}`)
     .join(', ');

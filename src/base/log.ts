@@ -8,11 +8,11 @@ export type Logger = pino.Logger;
 /** Loaded only for a terminal, because it takes long to load. */
 const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : undefined;
 
-const runs = new AsyncLocalStorage<string>();
+const currentRun = new AsyncLocalStorage<string>();
 
 /** Adds the run's id as `run` to everything that `work` logs, so that no function has to pass it on. */
 export function withRun<T>(run: string, work: () => T): T {
-  return runs.run(run, work);
+  return currentRun.run(run, work);
 }
 
 /**
@@ -26,7 +26,7 @@ export function openLog(level: string, write?: (line: string) => void): Logger {
     level,
     base: null,
     mixin: () => {
-      const run = runs.getStore();
+      const run = currentRun.getStore();
       return run === undefined ? {} : { run };
     },
     timestamp: pino.stdTimeFunctions.isoTime,

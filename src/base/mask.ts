@@ -1,4 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
+import { escapeRegExp } from './escape-reg-exp.ts';
 
 /** Between two digits of a phone number: spaces, dashes, brackets and invisible characters, plain or percent-encoded. */
 const separator = '[ .()/\\p{Zs}\\p{Pd}\\p{Cf}\u2212]|%(?:20|28|29|2D|2E)|%C2%A0|%E2%80%9[0-5]';
@@ -26,7 +27,7 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
 ];
 
 /** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000 characters. */
-const maxRead = 10_000;
+const maxMasked = 10_000;
 
 /**
  * Characters of a secret that are looked for. What follows them in the text is masked too: a customer's text may have any
@@ -35,7 +36,7 @@ const maxRead = 10_000;
 const maxSecret = 1000;
 
 /**
- * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. Of a text longer than `maxRead`
+ * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. Of a text longer than `maxMasked`
  * the first part is returned.
  *
  * @param secrets further values to replace: a token, a customer's name. They are found in upper and lower case, percent-encoded
@@ -43,10 +44,10 @@ const maxSecret = 1000;
  */
 export function mask(text: string, secrets: readonly (string | undefined)[] = []): string {
   const patterns = [...new Set(secrets)].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
-  let masked = narrow(text.slice(0, maxRead));
+  let masked = narrow(text.slice(0, maxMasked));
   for (const pattern of patterns) masked = masked.replaceAll(pattern, '[masked]');
   for (const [pattern, replacement] of privatePatterns) masked = masked.replaceAll(pattern, replacement);
-  if (text.length <= maxRead) return masked;
+  if (text.length <= maxMasked) return masked;
   // The cut may lie within a secret, which no pattern recognises then: its beginning is left out.
   return `${masked.endsWith('[masked]') ? masked : masked.slice(0, -maxSecret)}…`;
 }
@@ -87,12 +88,10 @@ function formsOf(text: string): string[] {
 }
 
 function patternOf(form: string): string {
-  if (form.length <= maxSecret) return escaped(form);
+  if (form.length <= maxSecret) return escapeRegExp(form);
   // Half of a surrogate pair would not be found in the whole one.
-  return `${escaped(form.slice(0, maxSecret).replace(/[\ud800-\udbff]$/, ''))}[^]*`;
+  return `${escapeRegExp(form.slice(0, maxSecret).replace(/[\ud800-\udbff]$/, ''))}[^]*`;
 }
-
-const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
 /** Names of fields that may hold a customer's data or a secret, in lower case and without underscores. */
 const privateFields = new Set(

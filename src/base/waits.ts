@@ -64,7 +64,7 @@ export function openWaitMeters(): WaitMeters {
       } finally {
         meter.users -= 1;
         if (meter.users === 0) meters.delete(run);
-        const waits = take(meter);
+        const waits = takeWaits(meter);
         if (Object.keys(waits).length > 0) await save(waits).catch(() => {});
       }
     },
@@ -72,7 +72,7 @@ export function openWaitMeters(): WaitMeters {
 }
 
 /** What has passed since the last time; what still goes on counts from now on. */
-function take(meter: Meter): WaitSeconds {
+function takeWaits(meter: Meter): WaitSeconds {
   for (const [kind, state] of meter.active) {
     if (state.count === 0) continue;
     settle(meter, kind, state.sinceMs);

@@ -9,7 +9,7 @@ import { syncFolder, writeParquetFile } from './parquet-file.ts';
 import { parquetColumn } from './parquet-schema.ts';
 import { type PlannedFile, planFiles } from './plan-files.ts';
 
-export type ExportDeps = {
+export type ParquetDeps = {
   warehouse: Warehouse;
   signal: AbortSignal;
   /** Files done and files to look at, after each. */
@@ -42,7 +42,7 @@ export type ExportReport = {
  * @param all reads every month and every file again, and writes those that differ, whatever versions and lengths say.
  * @throws UsageError where the folder holds something else, or the export of another warehouse.
  */
-export async function exportParquet(deps: ExportDeps, dir: string, { all = false } = {}): Promise<ExportReport> {
+export async function exportParquet(deps: ParquetDeps, dir: string, { all = false } = {}): Promise<ExportReport> {
   const before = await readManifest(dir);
   return withBiSnapshot(deps.warehouse, async (snapshot) => {
     if (before && before.warehouse !== snapshot.warehouse) {
@@ -91,7 +91,7 @@ export async function exportParquet(deps: ExportDeps, dir: string, { all = false
       manifest.tables[name] = {
         rows: sum('rows'),
         definition: snapshot.views.get(name)?.definition ?? '',
-        columns: columnsOf(snapshot, name).map((column) => ({ name: column.name, type: column.type })),
+        columns: exportedColumns(snapshot, name).map((column) => ({ name: column.name, type: column.type })),
       };
     }
     await writeManifest(dir, manifest);
@@ -116,9 +116,11 @@ async function writeFile(snapshot: BiSnapshot, target: Target): Promise<void> {
   const path = join(dir, file.path);
   const month = file.month && { by: file.month.by, first: file.month.first };
   const rows = snapshot.rows({ view: file.table.name, order: file.table.order, ...(month && { month }) });
-  const pending = await writeParquetFile(path, columnsOf(snapshot, file.table.name), rows).catch((cause: unknown) => {
-    throw new IncompleteError(`${path} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
-  });
+  const pending = await writeParquetFile(path, exportedColumns(snapshot, file.table.name), rows).catch(
+    (cause: unknown) => {
+      throw new IncompleteError(`${path} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
+    },
+  );
   const written = { rows: pending.rows, bytes: pending.bytes, sha256: pending.sha256 };
   if (file.month && pending.rows === 0) {
     await pending.discard();
@@ -156,7 +158,7 @@ async function removeFile({ dir, file, before, report, begin }: Target): Promise
   await syncFolder(dirname(folder));
 }
 
-const columnsOf = (snapshot: BiSnapshot, table: string) =>
+const exportedColumns = (snapshot: BiSnapshot, table: string) =>
   (snapshot.views.get(table)?.columns ?? []).map(parquetColumn);
 
 function once(work: () => Promise<void>): () => Promise<void> {

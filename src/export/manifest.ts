@@ -35,7 +35,7 @@ export type Manifest = {
 };
 
 const format = 'review-sync parquet export';
-const pathOf = (dir: string) => join(dir, 'manifest.json');
+const manifestPath = (dir: string) => join(dir, 'manifest.json');
 
 /**
  * Reads the manifest of an export and creates the folder where it is missing.
@@ -57,15 +57,15 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
       { hint: 'Name an empty folder, or the folder of an earlier export.' },
     );
   }
-  const text = await readFile(pathOf(dir), 'utf8');
+  const text = await readFile(manifestPath(dir), 'utf8');
   const manifest = parsed(text);
   if (manifest?.format !== format) {
-    throw new UsageError(`${pathOf(dir)} is not the manifest of an export of review-sync`, {
+    throw new UsageError(`${manifestPath(dir)} is not the manifest of an export of review-sync`, {
       hint: 'Name an empty folder. If an export was here, delete the folder or restore its manifest.json.',
     });
   }
   if (manifest.formatVersion !== 1) {
-    throw new UsageError(`${pathOf(dir)} has format version ${manifest.formatVersion}, expected 1`, {
+    throw new UsageError(`${manifestPath(dir)} has format version ${manifest.formatVersion}, expected 1`, {
       hint: 'A newer version of review-sync wrote it. Use that version, or an empty folder.',
     });
   }
@@ -81,7 +81,7 @@ function parsed(text: string): Manifest | undefined {
 }
 
 export function writeManifest(dir: string, manifest: Manifest): Promise<void> {
-  return writeWhole(pathOf(dir), `${JSON.stringify(manifest, null, 1)}\n`);
+  return writeWhole(manifestPath(dir), `${JSON.stringify(manifest, null, 1)}\n`);
 }
 
 /**

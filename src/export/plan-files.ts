@@ -29,7 +29,7 @@ export async function planFiles(
       planned.push({ table, path: `${table.name}/${fileName}`, isChanged: true });
       continue;
     }
-    const months = new Map(snapshot.months(table.name).map((month) => [nameOf(month.first), month]));
+    const months = new Map(snapshot.months(table.name).map((month) => [fileNameOf(month.first), month]));
     for (const name of formerMonths(before, table.name)) {
       if (!months.has(name)) months.set(name, { first: firstDayOf(name), version: '0' });
     }
@@ -51,13 +51,13 @@ const fileName = 'data.parquet';
 const noMonth = '__HIVE_DEFAULT_PARTITION__';
 
 /** The month as yyyy-mm. The year before year 1 is 0000, as in ISO 8601. */
-function nameOf(first: string | null): string {
+function fileNameOf(first: string | null): string {
   if (first === null) return noMonth;
   const [, year = '', month = '', era] = /^(\d+)-(\d\d)-\d\d( BC)?$/.exec(first) ?? [];
   return `${era ? String(1 - Number(year)).padStart(4, '0') : year}-${month}`;
 }
 
-/** The inverse of `nameOf`. */
+/** The inverse of `fileNameOf`. */
 function firstDayOf(name: string): string | null {
   const [, year = '', month = ''] = /^(-?\d+)-(\d\d)$/.exec(name) ?? [];
   if (month === '') return null;

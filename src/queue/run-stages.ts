@@ -58,7 +58,7 @@ export async function runRun<Context>(
       const results = await job.getChildrenValues<Counts>();
       const failures = await job.getIgnoredChildrenFailures();
       const { planned = 0, before = 0, lost = 0 } = data;
-      const isOfBatch = new Set(idsOf(run, before, planned));
+      const isOfBatch = new Set(jobIdsOf(run, before, planned));
       const ofBatch = (all: object) => Object.keys(all).filter((key) => isOfBatch.has(childId(key))).length;
       const [successes, failed] = [ofBatch(results), ofBatch(failures)];
       const lostNow = planned - before - successes - failed;
@@ -113,7 +113,7 @@ async function addSteps<Context>(held: Held<Context>, data: RunData, isInterrupt
   if (data.stage !== 'adding') return data;
   const { options, definition, job, run } = held;
   const { steps = [], before = 0, ...rest } = data;
-  const ids = idsOf(run, before, before + steps.length);
+  const ids = jobIdsOf(run, before, before + steps.length);
   const known = isInterrupted ? await addedSteps(job) : new Set<string>();
   const missing = steps.flatMap((step, index) => {
     const jobId = ids[index] ?? '';
@@ -131,7 +131,7 @@ async function addSteps<Context>(held: Held<Context>, data: RunData, isInterrupt
 }
 
 /** Ids of the run's steps from one number up to another. BullMQ allows no colon in an id; the ids of scheduled runs have some. */
-const idsOf = (run: RunInfo, from: number, to: number) =>
+const jobIdsOf = (run: RunInfo, from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `${run.id.replaceAll(':', '-')}-${from + index}`);
 
 /** BullMQ names a dependency `<prefix>:<queue>:<job id>`. */

@@ -87,13 +87,13 @@ async function openWorker<Context>(options: OpenWorkerOptions<Context>, name: Qu
     } catch (cause) {
       await worker.close(true).catch(() => {});
       options.onQueueError?.(cause);
-      if (attempt === openAttempts)
+      if (attempt === openAttemptsAtMost)
         throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
       await delay(betweenOpeningsMs);
     }
   }
 }
-const openAttempts = 60;
+const openAttemptsAtMost = 60;
 const betweenOpeningsMs = 1000;
 
 function makeWorker<Context>(options: OpenWorkerOptions<Context>, name: QueueName): BullWorker {

@@ -2,7 +2,7 @@ import { describeError } from '../base/errors.ts';
 import { type CallOptions, NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { instantOf } from '../warehouse/reviews/check-page.ts';
+import { millisecondsOf } from '../warehouse/reviews/check-page.ts';
 import { compareOne, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import { type Mark, marksOf, type Row, reviewRow, type WindowOf, windowsOf } from '../warehouse/reviews/one-review.ts';
 
@@ -40,8 +40,8 @@ export async function explainReview(
   });
   const warehouse = await reviewRow(db, id);
   const dates = {
-    created: dateOf(service?.item.created_at) ?? warehouse?.created_at,
-    updated: dateOf(service?.item.updated_at) ?? warehouse?.updated_at,
+    created: parseDate(service?.item.created_at) ?? warehouse?.created_at,
+    updated: parseDate(service?.item.updated_at) ?? warehouse?.updated_at,
   };
   return {
     id,
@@ -55,7 +55,7 @@ export async function explainReview(
   };
 }
 
-function dateOf(value: unknown): Date | undefined {
-  const milliseconds = instantOf(value);
+function parseDate(value: unknown): Date | undefined {
+  const milliseconds = millisecondsOf(value);
   return milliseconds === undefined ? undefined : new Date(milliseconds);
 }

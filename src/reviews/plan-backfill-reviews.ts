@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { type DayRange, secondsOf } from '../base/time/day-range.ts';
+import { type DayRange, spanOfDays } from '../base/time/day-range.ts';
 import { intersection, type Span } from '../base/time/span.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
@@ -25,7 +25,7 @@ export async function planBackfillReviews(
 
 /** The spans of a range of days, within the plausible dates; where the range is open, up to the bounds of the reviews. */
 export function spansOf(range: DayRange, at: { timeZone: string; plausible: Span }, overview: Overview): Span[] {
-  const { start, end } = secondsOf(range, at.timeZone);
+  const { start, end } = spanOfDays(range, at.timeZone);
   const { bounds } = overview;
   if (start === undefined && end === undefined) return reviewSpans(overview);
   // A range may begin after the last review: then one second of it is looked at.

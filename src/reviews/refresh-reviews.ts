@@ -42,7 +42,7 @@ export async function refreshReviews(deps: RefreshDeps, changes: readonly Change
   const wanted = await notHeld(deps.warehouse.db, changes);
   const counts = { changes: changes.length, held: changes.length - wanted.length, gone: 0, ...noneLanded };
   const missing = new Map(wanted.map((change) => [String(change.id), change.id]));
-  for (const span of spansOf(wanted)) {
+  for (const span of spansOfChanges(wanted)) {
     try {
       // A list that cannot be read says nothing about a review: each is requested by its id.
       if (!(await fromList(deps, span, missing, counts))) break;
@@ -121,7 +121,7 @@ async function fromList(
 }
 
 /** Spans that contain the dates of all changes. Dates at most `apartSeconds` apart share a span. */
-function spansOf(changes: readonly Change[]): Span[] {
+function spansOfChanges(changes: readonly Change[]): Span[] {
   const seconds = changes.flatMap(({ updatedAt }) => (updatedAt ? [secondOf(updatedAt)] : [])).sort((a, b) => a - b);
   const spans: { start: Second; end: Second }[] = [];
   for (const second of seconds) {

@@ -13,7 +13,7 @@ import { type ReadDeps, readSpans } from './read/read-spans.ts';
 import { planWindows } from './read/window.ts';
 import { allSpans, type BoundsDeps, boundsFor } from './review-bounds.ts';
 
-export type VerifyDeps = ReadDeps &
+export type VerifyReviewsDeps = ReadDeps &
   BoundsDeps &
   ConfirmDeps & {
     warehouse: Warehouse;
@@ -53,7 +53,7 @@ const listedAtMost = 1000;
  * @throws UsageError for a range that is none.
  */
 export async function verifyReviews(
-  deps: VerifyDeps,
+  deps: VerifyReviewsDeps,
   range: DayRange,
   options: { repair: boolean },
 ): Promise<Verification> {
@@ -65,7 +65,7 @@ export async function verifyReviews(
     : spansOf(range, deps, overview);
   const windows = spans.flatMap((span) => planWindows(span));
   const since = await warehouseNow(warehouse.db);
-  const work: Work = {
+  const work: Verifying = {
     deps,
     since,
     repair: options.repair,
@@ -102,8 +102,8 @@ export async function verifyReviews(
   };
 }
 
-type Work = {
-  deps: VerifyDeps;
+type Verifying = {
+  deps: VerifyReviewsDeps;
   /** When the verification began, by the database's clock. */
   since: Date;
   repair: boolean;
@@ -118,7 +118,7 @@ type Work = {
   problems: string[];
 };
 
-async function verifyWindow(work: Work, span: Span): Promise<void> {
+async function verifyWindow(work: Verifying, span: Span): Promise<void> {
   const { deps } = work;
   const { warehouse, askedAtMost = 20_000 } = deps;
   const seen = new Map<string, Second | undefined>();
@@ -158,7 +158,7 @@ async function verifyWindow(work: Work, span: Span): Promise<void> {
 }
 
 /** Asks about what the lists did not show. Gives how many the service knows nevertheless. */
-async function settleAbsent(work: Work): Promise<number> {
+async function settleAbsent(work: Verifying): Promise<number> {
   const { deps, absent, missed } = work;
   const shown = [...work.months.values()].reduce((sum, row) => sum + row.service, 0);
   const extra = ({ id, createdAt }: Absent) =>
@@ -183,16 +183,16 @@ async function settleAbsent(work: Work): Promise<number> {
   }
 }
 
-const monthOf = (work: Work, second: Second | undefined): MonthRow =>
+const monthOf = (work: Verifying, second: Second | undefined): MonthRow =>
   rowOf(work, second === undefined ? 'no date' : dayOf(second, work.deps.timeZone).slice(0, 7));
 
-function rowOf({ months }: Work, month: string): MonthRow {
+function rowOf({ months }: Verifying, month: string): MonthRow {
   const row = months.get(month) ?? { month, service: 0, warehouse: 0, missing: 0, stale: 0, extra: 0 };
   months.set(month, row);
   return row;
 }
 
-const columnOf = {
+const monthColumnOf = {
   missing: 'missing',
   refused: 'missing',
   stale: 'stale',
@@ -200,9 +200,9 @@ const columnOf = {
   extra: 'extra',
 } as const satisfies Record<Found['kind'], keyof MonthRow>;
 
-function addDifference(work: Work, one: Omit<Found, 'month'>, second: Second | undefined): void {
+function addDifference(work: Verifying, one: Omit<Found, 'month'>, second: Second | undefined): void {
   const row = monthOf(work, second);
-  row[columnOf[one.kind]] += 1;
+  row[monthColumnOf[one.kind]] += 1;
   work.differing += 1;
   if (one.kind === 'refused' || one.kind === 'reverted') work.unrepairable += 1;
   if (work.differences.length < listedAtMost) work.differences.push({ ...one, month: row.month });

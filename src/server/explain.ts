@@ -12,7 +12,7 @@ import type { Warehouse } from '../warehouse/index.ts';
 import { orderLines, orderLinks } from '../warehouse/orders/order-links.ts';
 import type { Search } from './page/layout.ts';
 
-export type ExplainDeps = {
+export type ExplainerDeps = {
   api: Pick<ReviewApi, 'orders' | 'reviews'>;
   shop: Pick<Shop, 'orders'>;
   now: () => Date;
@@ -41,7 +41,7 @@ const shortCall = { giveUpAfterMs: 3000 };
  * Opens the search of the status page. One search runs at a time, and a few in a minute: it reads the shop once, and sends one
  * or two requests to the service.
  */
-export function openExplainer(deps: ExplainDeps, warehouse: Warehouse) {
+export function openExplainer(deps: ExplainerDeps, warehouse: Warehouse) {
   const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 });
   let isBusy = false;
   return async (search: Search): Promise<Answer> => {
@@ -78,12 +78,12 @@ export function isValid({ of, key }: Search): boolean {
 }
 
 /** As `explain order`, except that a side which does not respond leaves out only what it would have said. */
-async function orderFacts(deps: ExplainDeps, warehouse: Warehouse, asked: string): Promise<Explained> {
+async function orderFacts(deps: ExplainerDeps, warehouse: Warehouse, asked: string): Promise<Explained> {
   const { db } = warehouse;
-  const shop = await attempt(() => deps.shop.orders([asked]));
+  const shop = await valueOrFault(() => deps.shop.orders([asked]));
   const rows = 'value' in shop ? shop.value : [];
   const look = { ...deps, db, api: { orders: limited(deps.api.orders) }, shop: { orders: async () => rows } };
-  const explained = await attempt(() => explainOrder(look, asked));
+  const explained = await valueOrFault(() => explainOrder(look, asked));
   const hide = (text: string | undefined) => text && mask(text, privateTextsOf(rows));
   const shopFault = 'fault' in shop ? hide(shop.fault) : undefined;
   if ('value' in explained) {
@@ -97,7 +97,7 @@ async function orderFacts(deps: ExplainDeps, warehouse: Warehouse, asked: string
   return { of: 'order', order, shopFault, serviceFault: hide(explained.fault) };
 }
 
-async function reviewFacts({ api }: ExplainDeps, warehouse: Warehouse, key: string): Promise<Explained> {
+async function reviewFacts({ api }: ExplainerDeps, warehouse: Warehouse, key: string): Promise<Explained> {
   return { of: 'review', review: await explainReview({ reviews: api.reviews, warehouse }, Number(key), shortCall) };
 }
 
@@ -116,7 +116,7 @@ function limited(orders: ReviewApi['orders']): ReviewApi['orders'] {
   };
 }
 
-async function attempt<T>(work: () => Promise<T>): Promise<{ value: T } | { fault: string }> {
+async function valueOrFault<T>(work: () => Promise<T>): Promise<{ value: T } | { fault: string }> {
   try {
     return { value: await work() };
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Queues } from '../queue/index.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { createBullBoardRoutes } from './bull-board.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
-import { type ExplainDeps, openExplainer } from './explain.ts';
+import { type ExplainerDeps, openExplainer } from './explain.ts';
 import { explainPage } from './page/explain-page.ts';
 import { type Search, script } from './page/layout.ts';
 import { statusPage } from './page/page.ts';
@@ -26,7 +26,7 @@ export type StatusOptions = {
   /** Names of the jobs that plan further steps when those of a batch have ended. */
   batchedJobs: readonly string[];
   /** What the search reads. */
-  explain: ExplainDeps;
+  explain: ExplainerDeps;
   /** Retries or discards the open dead letters of this kind and of reasons like this one (`areAlike`). */
   act(what: 'retry' | 'discard', kind: string, reason: string): Promise<{ done: Done; count: number }>;
 };
@@ -47,8 +47,8 @@ function noticeOf(query: URLSearchParams): string | undefined {
   return sentence && /^\d{1,9}$/.test(count) ? sentence(Number(count)) : undefined;
 }
 
-const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-const policy = `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`;
+const cspHash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const contentSecurityPolicy = `default-src 'none'; style-src ${cspHash(style)}; script-src ${cspHash(script)}; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`;
 
 /** Keeps Bull Board from loading fonts of another host. Some of its styles are inline. */
 const boardPolicy =
@@ -140,7 +140,7 @@ function send(reply: FastifyReply, page: string): FastifyReply {
   return (
     reply
       .header('content-type', 'text/html; charset=utf-8')
-      .header('content-security-policy', policy)
+      .header('content-security-policy', contentSecurityPolicy)
       // Not no-referrer: on plain http, browsers would then send `Origin: null` with the form.
       .header('referrer-policy', 'same-origin')
       .header('cache-control', 'no-store')

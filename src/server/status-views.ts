@@ -9,7 +9,7 @@ import { findRun, type Run } from '../warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../warehouse/schema.ts';
 import { cached } from './cached.ts';
 import type { RunView } from './page/run-page.ts';
-import type { Progress, View } from './page/view.ts';
+import type { RunInProgress, View } from './page/view.ts';
 import { pageTimeoutMs, readHistory } from './status-history.ts';
 import type { StatusOptions } from './status-routes.ts';
 
@@ -28,7 +28,7 @@ export function openViews(options: StatusOptions) {
   const calendars = new Map<number, ReturnType<typeof cached<DayCoverage[]>>>();
   const progress = cached(async () => progressOf((await options.report()).runs), currentMs);
 
-  const progressOf = async (runs: readonly Run[]): Promise<Progress[]> =>
+  const progressOf = async (runs: readonly Run[]): Promise<RunInProgress[]> =>
     (await runProgress(queues, db, runs)).map((one) => ({ ...one, plansInBatches: batchedJobs.includes(one.run.job) }));
 
   /** @param year one of the years with reviews, so that there are few of them. */
@@ -66,7 +66,7 @@ export function openViews(options: StatusOptions) {
         return {
           run,
           windows: await windowsOfRun(trx, id, mostRows),
-          deadLetters: await deadLettersBetween(trx, kindsOf(run.job), run.startedAt, end, mostRows),
+          deadLetters: await deadLettersBetween(trx, deadLetterKindsOf(run.job), run.startedAt, end, mostRows),
         };
       });
       // After the transaction: with it, two pages would wait for a third connection of a pool of two.
@@ -83,7 +83,7 @@ export function openViews(options: StatusOptions) {
 const unknownOf = (error: unknown): { unknown: string } => ({ unknown: describeError(error) });
 
 /** Kinds of dead letters that a job can leave. */
-function kindsOf(job: string): DeadLetterKind[] {
+function deadLetterKindsOf(job: string): DeadLetterKind[] {
   if (job.includes('reviews')) return ['review'];
   return job === 'sync-catalog' ? ['category', 'user_grade'] : ['order', 'order_line'];
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import type { Accepted } from '../webhooks/accept-webhook.ts';
+import type { AcceptOutcome } from '../webhooks/accept-webhook.ts';
 import { isEqualSecret } from './credentials.ts';
 
 export type WebhookOptions = {
   /** The secret part of the path. */
   secret: string;
   /** Stores the body. Its outcome is the response. */
-  accept(body: string): Promise<Accepted>;
+  accept(body: string): Promise<AcceptOutcome>;
   /** Called for a refused request with the right secret: the service may have changed its format. */
   onRefused(status: number): void;
   /** Called when a webhook was stored. */

@@ -24,7 +24,7 @@ import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
 import { readShorterPeriods, readSmallerPages } from './shorter-reads.ts';
 import type { SqlDialect } from './sql-text.ts';
-import { readTables, readValue, type ShopTables } from './tables.ts';
+import { readFirstValue, readTables, type ShopTables } from './tables.ts';
 
 /** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is being read, and all that would be read later. */
 export type ShopOptions = {
@@ -200,7 +200,7 @@ export function openShop(options: ShopOptions): Shop {
     repeatedCodes: () => ofOrders((session, { orders }) => session.repeatedCodes(orders, 3)),
     hasQuery: async (name) => (await load(name)) !== undefined,
     tables: () => readTables(database),
-    value: (sql) => readValue(database, sql),
+    value: (sql) => readFirstValue(database, sql),
     async checkQueries() {
       await orderQueries();
       await load('categories');

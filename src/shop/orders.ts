@@ -44,11 +44,11 @@ export async function readOrderPage(
   }
   const name = axis === 'updated' ? 'updated_at' : 'created_at';
   const dated = await readByKey(session, orders, 'code', codes, ['code', name]);
-  const [least, most] = [instantOf(after.at), instantOf(range.before ?? 'infinity')];
+  const [least, most] = [sortableMs(after.at), sortableMs(range.before ?? 'infinity')];
   const keys = dated.flatMap(({ key, rows, fault }): OrderKey[] => {
     if (fault !== undefined) return [{ at: '', code: key }];
     const at = rows[0]?.[name] ?? undefined;
-    return at === undefined || instantOf(at) < least || instantOf(at) >= most ? [] : [{ at, code: key }];
+    return at === undefined || sortableMs(at) < least || sortableMs(at) >= most ? [] : [{ at, code: key }];
   });
   return { keys, ...(last !== undefined && { next: { ...after, byCode: last } }), isByDate: false };
 }
@@ -85,7 +85,7 @@ function pageByDate(walked: readonly WalkedKey[], size: number): OrderPage {
 }
 
 /** In milliseconds. Dates before the year 1 come before, other texts that are no date after all dates. */
-function instantOf(at: string): number {
+function sortableMs(at: string): number {
   const ms = Date.parse(at);
   if (!Number.isNaN(ms)) return ms;
   return at.startsWith('-') || at.startsWith('year -') ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;

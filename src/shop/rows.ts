@@ -1,4 +1,7 @@
+import { isStorable } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
+
+export { isStorable };
 
 /** Bytes of a code. Indexes of the warehouse hold two of them and no more than 2,704 bytes; real codes are far shorter. */
 export const longestCode = 1000;
@@ -54,7 +57,7 @@ export type UserGrade = Readonly<{ code: string; name: string; iconUrl: string |
 export type Read<T> = { row: T } | { fault: string };
 
 export function readOrder(raw: RawRow): Read<Order> {
-  return checked(raw, (read) => ({
+  return checkRow(raw, (read) => ({
     code: read.required('code'),
     createdAt: read.moment('created_at', true),
     updatedAt: raw.updated_at === undefined ? undefined : read.momentText('updated_at'),
@@ -72,7 +75,7 @@ export function readOrder(raw: RawRow): Read<Order> {
 }
 
 export function readOrderLine(raw: RawRow): Read<OrderLine> {
-  return checked(raw, (read) => ({
+  return checkRow(raw, (read) => ({
     orderCode: read.required('order_code'),
     lineCode: read.required('line_code'),
     ...product(read),
@@ -87,7 +90,7 @@ export function readOrderLine(raw: RawRow): Read<OrderLine> {
 }
 
 export function readCategory(raw: RawRow): Read<Category> {
-  return checked(raw, (read) => ({
+  return checkRow(raw, (read) => ({
     code: read.code('code'),
     name: read.required('name'),
     parentCode: read.text('parent_code'),
@@ -96,22 +99,22 @@ export function readCategory(raw: RawRow): Read<Category> {
 }
 
 export function readUserGrade(raw: RawRow): Read<UserGrade> {
-  return checked(raw, (read) => ({
+  return checkRow(raw, (read) => ({
     code: read.code('code'),
     name: read.required('name'),
     iconUrl: read.text('icon_url'),
   }));
 }
 
-class Fault extends Error {}
+class RowFault extends Error {}
 
-type Reader = ReturnType<typeof reader>;
+type Reader = ReturnType<typeof rowReader>;
 
-function checked<T>(raw: RawRow, read: (reader: Reader) => T): Read<T> {
+function checkRow<T>(raw: RawRow, read: (reader: Reader) => T): Read<T> {
   try {
-    return { row: read(reader(raw)) };
+    return { row: read(rowReader(raw)) };
   } catch (error) {
-    if (error instanceof Fault) return { fault: error.message };
+    if (error instanceof RowFault) return { fault: error.message };
     throw error;
   }
 }
@@ -120,7 +123,7 @@ function product(read: Reader): { productId: number | undefined; productCode: st
   const productId = read.integer('product_id', 1, Number.MAX_SAFE_INTEGER);
   const productCode = read.text('product_code');
   if (productId === undefined && productCode === undefined) {
-    throw new Fault('product_id and product_code are both empty, expected one of them');
+    throw new RowFault('product_id and product_code are both empty, expected one of them');
   }
   return { productId, productCode };
 }
@@ -128,25 +131,25 @@ function product(read: Reader): { productId: number | undefined; productCode: st
 /** Its hundredths are still exact where the service keeps them as an integer or a float (spec, "Money object"). */
 const amountAtMost = 90_000_000_000_000;
 
-function reader(raw: RawRow) {
+function rowReader(raw: RawRow) {
   /** Empty text means the same as null: sent as a code it would name every record. */
   const text = (name: string): string | undefined => {
     const value = raw[name];
     if (value === undefined || value === null || value.trim() === '') return undefined;
-    if (!isStorable(value)) throw new Fault(`${name} holds a character that cannot be stored (${unstorable})`);
+    if (!isStorable(value)) throw new RowFault(`${name} holds a character that cannot be stored (${unstorable})`);
     return value;
   };
   const required = (name: string): string => {
     const value = text(name);
     if (value === undefined)
-      throw new Fault(`${name} is ${raw[name] === '' ? 'an empty text' : 'null'}, expected a value`);
+      throw new RowFault(`${name} is ${raw[name] === '' ? 'an empty text' : 'null'}, expected a value`);
     return value;
   };
   const dateOf = (name: string, value: string): Date => {
     // Date would also read `year 44` as some year of ours.
     const date = new Date(/^\d{4}-\d\d-\d\dT/.test(value) ? value : Number.NaN);
     if (Number.isNaN(date.getTime())) {
-      throw new Fault(`${name} is out of range (${shownValue(value)}), expected a date of the years 1 to 9999`);
+      throw new RowFault(`${name} is out of range (${shownValue(value)}), expected a date of the years 1 to 9999`);
     }
     return date;
   };
@@ -156,7 +159,7 @@ function reader(raw: RawRow) {
     /** A key of the warehouse's tables. */
     code(name: string): string {
       const value = required(name);
-      if (isTooLong(value)) throw new Fault(tooLong(name, value));
+      if (isTooLong(value)) throw new RowFault(tooLong(name, value));
       return value;
     },
     /** With the microseconds that a Date would cut. */
@@ -167,9 +170,9 @@ function reader(raw: RawRow) {
     },
     money(name: string): string {
       const value = required(name);
-      if (!/^-?\d+(\.\d+)?$/.test(value)) throw new Fault(`${name} is ${shownValue(value)}, expected an amount`);
+      if (!/^-?\d+(\.\d+)?$/.test(value)) throw new RowFault(`${name} is ${shownValue(value)}, expected an amount`);
       if (Math.abs(Number(value)) > amountAtMost) {
-        throw new Fault(`${name} is ${shownValue(value)}, expected an amount of at most ${amountAtMost}`);
+        throw new RowFault(`${name} is ${shownValue(value)}, expected an amount of at most ${amountAtMost}`);
       }
       return value;
     },
@@ -178,7 +181,7 @@ function reader(raw: RawRow) {
       if (value === undefined) return undefined;
       const number = Number(value);
       if (!Number.isInteger(number) || number < least || number > most) {
-        throw new Fault(`${name} is ${shownValue(value)}, expected a whole number from ${least} to ${most}`);
+        throw new RowFault(`${name} is ${shownValue(value)}, expected a whole number from ${least} to ${most}`);
       }
       return number;
     },
@@ -190,7 +193,7 @@ function reader(raw: RawRow) {
       const value = text(name);
       const found = allowed.find((one) => one === value);
       if (value !== undefined && found === undefined) {
-        throw new Fault(`${name} is ${shownValue(value)}, expected ${allowed.join(' or ')}`);
+        throw new RowFault(`${name} is ${shownValue(value)}, expected ${allowed.join(' or ')}`);
       }
       return found;
     },
@@ -198,22 +201,20 @@ function reader(raw: RawRow) {
       const value = text(name);
       const expected = 'expected an object whose values are texts, such as {"Size": "L"}';
       const parsed = value === undefined ? {} : (parsedJson(value) ?? {});
-      if (kindOf(parsed) !== 'an object') throw new Fault(`${name} is ${kindOf(parsed)}, ${expected}`);
+      if (kindOf(parsed) !== 'an object') throw new RowFault(`${name} is ${kindOf(parsed)}, ${expected}`);
       const entries = Object.entries(parsed);
       const other = entries.find(([, one]) => typeof one !== 'string');
-      if (other) throw new Fault(`${name} has a value that is ${kindOf(other[1])}, ${expected}`);
+      if (other) throw new RowFault(`${name} has a value that is ${kindOf(other[1])}, ${expected}`);
       if (!entries.every(([key, one]) => isStorable(key) && isStorable(String(one)))) {
-        throw new Fault(`${name} holds a character that cannot be stored (${unstorable})`);
+        throw new RowFault(`${name} holds a character that cannot be stored (${unstorable})`);
       }
       return Object.fromEntries(entries);
     },
   };
 }
 
+/** What `isStorable` does not accept. */
 export const unstorable = 'the character \\u0000, or half of a surrogate pair';
-
-/** Neither the warehouse nor most services can hold these. */
-export const isStorable = (text: string) => !text.includes('\u0000') && text.isWellFormed();
 
 /** Whether a record can be known by this code: it is not blank, not too long, and has no character that cannot be stored. */
 export const isUsableCode = (code: string | null | undefined): code is string =>

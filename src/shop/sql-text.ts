@@ -1,7 +1,9 @@
+import { escapeRegExp } from '../base/escape-reg-exp.ts';
+
 /** The lexical rules in which databases differ. */
 export type SqlDialect = 'postgres' | 'mysql';
 
-type Part = { kind: 'code' | 'quoted' | 'comment'; text: string };
+type SqlPart = { kind: 'code' | 'quoted' | 'comment'; text: string };
 
 /**
  * The text of a query with each named parameter replaced, wherever it stands outside of texts, quoted names and comments.
@@ -48,8 +50,8 @@ export function meaningOf(sql: string, dialect: SqlDialect): string {
 }
 
 /** Cuts a query into code, quoted texts and names, and comments. Whatever is not closed goes on to the end. */
-function partsOf(sql: string, dialect: SqlDialect): Part[] {
-  const parts: Part[] = [];
+function partsOf(sql: string, dialect: SqlDialect): SqlPart[] {
+  const parts: SqlPart[] = [];
   let from = 0;
   for (let at = 0; at < sql.length; ) {
     const special = specialAt(sql, at, dialect);
@@ -142,7 +144,7 @@ export function withoutSchema(sql: string, schema: string, table: string, dialec
     .map(({ kind, text }) => (kind === 'code' || /^["`]/.test(text) ? text : ' '.repeat(text.length)))
     .join('');
   const named = (name: string) => {
-    const escaped = name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+    const escaped = escapeRegExp(name);
     return `(?:"${escaped}"|${name === name.toLowerCase() ? `(?:${caseless(escaped)})(?![\\w$])` : '(?!)'})`;
   };
   const qualified = new RegExp(`(?<![\\w$"\`.])${named(schema)}\\s*\\.\\s*(?=${named(table)})`, 'g');
@@ -171,14 +173,14 @@ export function renameTables(
 ): string {
   const names = new Set(tables.names);
   const quote = dialect === 'mysql' ? '`' : '"';
-  const inSchema = tables.schema === undefined ? '' : `${nameOf(tables.schema, quote)}.`;
+  const inSchema = tables.schema === undefined ? '' : `${quotedName(tables.schema, quote)}.`;
   const renamed = (name: string) => tables.renames.get(name) ?? name;
   return partsOf(sql, dialect)
     .map(({ kind, text }) => {
       if (kind === 'comment') return text;
       if (kind === 'code')
         return text.replaceAll(/(?<![\w$.])[A-Za-z_][\w$]*/g, (word) =>
-          names.has(word) && !wordsOfSql.has(word) ? inSchema + nameOf(renamed(word), quote) : word,
+          names.has(word) && !wordsOfSql.has(word) ? inSchema + quotedName(renamed(word), quote) : word,
         );
       const name = text.slice(1, -1);
       return text[0] === quote && names.has(name) ? `${inSchema}${quote}${renamed(name)}${quote}` : text;
@@ -187,6 +189,7 @@ export function renameTables(
 }
 
 /** A name in quotes, unless it needs none. */
-const nameOf = (name: string, quote: string) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `${quote}${name}${quote}`);
+const quotedName = (name: string, quote: string) =>
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `${quote}${name}${quote}`;
 
 const caseless = (text: string) => text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);

@@ -183,7 +183,7 @@ export type DeadLetter = {
   resolvedAt: Date | null;
 };
 
-const deadLetters = (db: Db) =>
+const selectDeadLetters = (db: Db) =>
   db
     .selectFrom('sync.dead_letters')
     .select(['id', 'kind', 'key', 'reason', 'attempts'])
@@ -195,7 +195,7 @@ export function findDeadLetters(
   db: Db,
   which: { ids?: readonly number[]; kind?: DeadLetterKind },
 ): Promise<DeadLetter[]> {
-  let query = deadLetters(db).select('payload').limit(100_000);
+  let query = selectDeadLetters(db).select('payload').limit(100_000);
   if (which.ids) query = query.where(sql<boolean>`id = any(${which.ids})`);
   else query = query.where('resolved_at', 'is', null);
   if (which.kind) query = query.where('kind', '=', which.kind);
@@ -204,22 +204,22 @@ export function findDeadLetters(
 
 /** The dead letters of one order and of its lines, open and resolved, the oldest first. */
 export async function deadLettersOfOrder(db: Db, orderCode: string): Promise<Omit<DeadLetter, 'payload'>[]> {
-  return deadLetters(db)
+  return selectDeadLetters(db)
     .where((eb) => eb.or([eb('order_code', '=', orderCode), eb('kind', '=', 'order').and('key', '=', orderCode)]))
     .execute();
 }
 
 /** The dead letters of one record, open and resolved, the oldest first. */
 export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Omit<DeadLetter, 'payload'>[]> {
-  return deadLetters(db).where('kind', '=', kind).where('key', '=', key).execute();
+  return selectDeadLetters(db).where('kind', '=', kind).where('key', '=', key).execute();
 }
 
 /** SHA-256 of a payload, as text; the expression is one of Postgres. */
-const hashOf = (payload: RawBuilder<unknown>) => sql`encode(sha256(convert_to(${payload}::text, 'UTF8')), 'hex')`;
+const payloadHash = (payload: RawBuilder<unknown>) => sql`encode(sha256(convert_to(${payload}::text, 'UTF8')), 'hex')`;
 
 /** Whether a person has discarded this very record of a review. Remembers that the service still shows it. */
 export async function isDiscarded(db: Db, { key, payload }: Pick<NewDeadLetter, 'key' | 'payload'>): Promise<boolean> {
-  const hash = hashOf(sql`${asStorableJson(payload)}::jsonb`);
+  const hash = payloadHash(sql`${asStorableJson(payload)}::jsonb`);
   const { numAffectedRows = 0n } = await sql`
     update sync.dead_letters set checked_at = now()
     where kind = 'review' and key = ${key} and discarded_hash = ${hash}`.execute(db);
@@ -230,7 +230,7 @@ export async function isDiscarded(db: Db, { key, payload }: Pick<NewDeadLetter, 
 export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     update sync.dead_letters
-    set resolved_at = now(), discarded_hash = case when kind = 'review' then ${hashOf(sql`payload`)} end
+    set resolved_at = now(), discarded_hash = case when kind = 'review' then ${payloadHash(sql`payload`)} end
     where id = any(${ids}) and resolved_at is null`.execute(db);
   return Number(numAffectedRows);
 }

@@ -39,7 +39,7 @@ export async function withLease<T>(
 ): Promise<T> {
   const owner = newOwner();
   let hasWaited = false;
-  while (!(await take(db, key, owner))) {
+  while (!(await takeLease(db, key, owner))) {
     options.signal?.throwIfAborted();
     const holder = hasWaited ? undefined : await holderOf(db, key);
     if (holder) {
@@ -58,7 +58,7 @@ export async function withLease<T>(
   }
 }
 
-async function take(db: Db, key: string, owner: string): Promise<boolean> {
+async function takeLease(db: Db, key: string, owner: string): Promise<boolean> {
   const { rows } = await sql`
     insert into sync.leases as l (key, owner, expires_at)
     values (${key}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 millisecond')

@@ -9,14 +9,14 @@ const mostLevels = 50;
 const mostValues = 200_000;
 
 /** 200: stored durably. 400: not JSON. 422: not an array, or nested too deeply. */
-export type Accepted = { status: 200; id: number } | { status: 400 | 422; reason: string };
+export type AcceptOutcome = { status: 200; id: number } | { status: 400 | 422; reason: string };
 
 /**
  * Stores a webhook before the response. Only a body that can never be read is refused; events are checked when they are applied.
  *
  * @throws the errors of the database; nothing is stored then.
  */
-export async function acceptWebhook(db: Db, text: string): Promise<Accepted> {
+export async function acceptWebhook(db: Db, text: string): Promise<AcceptOutcome> {
   // Checked before parsing: a small body may have a large tree.
   const { depth, values } = shapeOf(text);
   if (depth > mostLevels) return { status: 422, reason: `expected JSON of at most ${mostLevels} levels` };

@@ -13,7 +13,7 @@ import {
   type Waiting,
 } from '../warehouse/webhook-inbox.ts';
 import { coalesceEvents } from './coalesce-events.ts';
-import { type Fault, type ReviewEvent, readEvents, type SummaryEvent } from './event.ts';
+import { type EventFault, type ReviewEvent, readEvents, type SummaryEvent } from './event.ts';
 import { type Failed, type Postponed, settleOutcomes } from './settle-outcomes.ts';
 
 export type ApplyDeps = {
@@ -88,7 +88,7 @@ async function applyTogether(deps: ApplyDeps, waiting: readonly Waiting[]): Prom
   }
 }
 
-const faultDeadLetter = ({ reason, payload }: Fault): NewDeadLetter => ({
+const faultDeadLetter = ({ reason, payload }: EventFault): NewDeadLetter => ({
   kind: 'webhook',
   key: keyOf(payload),
   reason,
@@ -103,7 +103,7 @@ const faultDeadLetter = ({ reason, payload }: Fault): NewDeadLetter => ({
 export async function applyBodies(
   deps: ApplyDeps,
   bodies: readonly { receivedAt: Date; body: readonly unknown[] }[],
-): Promise<{ counts: Counts; faults: Fault[]; postponed: Postponed[] }> {
+): Promise<{ counts: Counts; faults: EventFault[]; postponed: Postponed[] }> {
   const read = bodies.map(({ receivedAt, body }) => ({ receivedAt, ...readEvents(body) }));
   const events = read.flatMap((one) => one.events);
   const { reviews, products, summaries, otherBrands } = coalesceEvents(events, deps.brandIds);
@@ -149,7 +149,7 @@ function postponedOf(failed: readonly Failed[], events: readonly Postponed['even
 async function ownSummaries(
   deps: ApplyDeps,
   summaries: readonly SummaryEvent[],
-): Promise<{ own: readonly SummaryEvent[]; faults: Fault[] }> {
+): Promise<{ own: readonly SummaryEvent[]; faults: EventFault[] }> {
   if (deps.brandIds.length > 0 || summaries.length === 0) return { own: summaries, faults: [] };
   const brands = await brandsSeen(deps.warehouse.db);
   if (brands.length < 2) return { own: summaries, faults: [] };

@@ -1,3 +1,4 @@
+import { isStorable } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
 /** A review was created or updated (spec, "Events") and must be read. `precise`: the date has milliseconds. */
@@ -28,7 +29,7 @@ export type SummaryEvent = {
 export type Event = ReviewEvent | ProductEvent | SummaryEvent;
 
 /** A part of a body that is not a valid event. `payload` is a body with this part only, for a retry. */
-export type Fault = { reason: string; payload: unknown };
+export type EventFault = { reason: string; payload: unknown };
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -36,7 +37,7 @@ type Item = Readonly<Record<string, unknown>>;
  * Reads the body of a webhook: an array with one object per brand (spec, "Events"). The fields determine the kind of an event:
  * a product with `reviews_count` or `score` is a summary. An invalid part does not affect the others.
  */
-export function readEvents(body: readonly unknown[]): { events: Event[]; faults: Fault[] } {
+export function readEvents(body: readonly unknown[]): { events: Event[]; faults: EventFault[] } {
   const events: Event[] = [];
   const faults: { reason: string; payload: unknown[] }[] = [];
   for (const brand of body) {
@@ -53,7 +54,7 @@ export function readEvents(body: readonly unknown[]): { events: Event[]; faults:
     if (!Array.isArray(brand.reviews) && !Array.isArray(brand.products)) {
       fault(`expected an array reviews or products, found ${Object.keys(brand).length} other fields`);
     }
-    for (const [list, read] of [['reviews', readReview] as const, ['products', readProduct] as const]) {
+    for (const [list, read] of [['reviews', readReviewEvent] as const, ['products', readProduct] as const]) {
       const items = brand[list];
       if (!Array.isArray(items)) continue;
       for (const item of items) {
@@ -69,14 +70,14 @@ export function readEvents(body: readonly unknown[]): { events: Event[]; faults:
 /** Up to this many faults of a body are a dead letter each. More are one dead letter with their number. */
 const mostFaults = 20;
 
-function coalesced(faults: readonly { reason: string; payload: unknown[] }[]): Fault[] {
+function coalesced(faults: readonly { reason: string; payload: unknown[] }[]): EventFault[] {
   const [first] = faults;
   if (!first || faults.length <= mostFaults) return [...faults];
   const reason = `${faults.length} records of one webhook are wrong, the first: ${first.reason}`;
   return [{ reason, payload: faults.flatMap((one) => one.payload) }];
 }
 
-function readReview(item: Item, brandId: number): ReviewEvent | string {
+function readReviewEvent(item: Item, brandId: number): ReviewEvent | string {
   const id = idOf(item);
   if (id === undefined) return `expected an integer id of a review, from 1, found ${shownValue(item.id)}`;
   const text = typeof item.updated_at === 'string' ? item.updated_at : '';
@@ -123,7 +124,5 @@ function number(value: unknown): number | null {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   return /^-?\d{1,9}(\.\d{1,20})?$/.test(text) ? Number(text) : null;
 }
-
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
 const isItem = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -346,7 +346,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a warehouse that belongs to another service is used',
     file: 'src/app/require-same-service.ts',
-    find: 'if (!(await isUnknown(config, await youngestRecords(db)))) return undefined;',
+    find: 'if (!(await hasOnlyUnknown(config, await youngestRecords(db)))) return undefined;',
     replace: 'if (before) return undefined;',
     tests: ['test/promises/other-service.test.ts'],
   },

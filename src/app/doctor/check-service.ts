@@ -19,7 +19,7 @@ export async function checkService({ api, baseUrl, timeZone, now }: ServiceCheck
     findings.push(ok('client id and secret are accepted'));
     const overview = await withTimeoutDiagnosis(api.reviews.overview(), baseUrl);
     findings.push(checkClock(overview, now()));
-    const last = instantOf(overview.last_review_created_at);
+    const last = parseOptional(overview.last_review_created_at);
     if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
     findings.push(checkZone(overview, timeZone));
     findings.push(...(await withTimeoutDiagnosis(checkPages(api, last, timeZone), baseUrl)));
@@ -29,7 +29,7 @@ export async function checkService({ api, baseUrl, timeZone, now }: ServiceCheck
   }
 }
 
-const instantOf = (text: string | null): Second | undefined => (text === null ? undefined : parseInstant(text));
+const parseOptional = (text: string | null): Second | undefined => (text === null ? undefined : parseInstant(text));
 
 function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
   if (!serviceNow)
@@ -42,7 +42,7 @@ function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
 }
 
 function checkZone({ last_review_created_at: text }: ReviewOverview, timeZone: string): Finding {
-  const at = instantOf(text);
+  const at = parseOptional(text);
   const serviceOffset = /([+-]\d\d:\d\d|Z)$/.exec(text ?? '')?.[1]?.replace('Z', '+00:00');
   if (at === undefined || serviceOffset === undefined)
     return warning('its timestamps have no offset', 'ask the service’s makers');

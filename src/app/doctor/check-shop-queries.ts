@@ -1,7 +1,7 @@
 import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { ShopFacts } from '../../shop/session.ts';
-import { count } from '../status-view.ts';
+import { formatCount } from '../status-view.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 /** A statement that takes longer than this reads more than it needs, whatever its plan says. */
@@ -33,9 +33,11 @@ function unexplainedFindings(costs: readonly QueryCost[]): Finding[] {
 }
 
 function costFinding({ file, purpose, seconds, scans }: QueryCost): Finding[] {
-  const took = seconds === undefined ? 'more than 30 s, then it is cancelled' : `${shown(seconds)} today`;
+  const took = seconds === undefined ? 'more than 30 s, then it is cancelled' : `${shownSeconds(seconds)} today`;
   if (scans.length > 0) {
-    const tables = scans.map(({ table, rows }) => (rows === undefined ? table : `${table} (${count(rows)} rows)`));
+    const tables = scans.map(({ table, rows }) =>
+      rows === undefined ? table : `${table} (${formatCount(rows)} rows)`,
+    );
     const what = `${file}.sql reads the whole of ${tables.join(' and ')} to ${purpose}: ${took}`;
     const remedy = scans.map((scan) => scan.remedy).join('; ');
     return [seconds === undefined ? fault(what, remedy) : warning(what, remedy)];
@@ -46,7 +48,8 @@ function costFinding({ file, purpose, seconds, scans }: QueryCost): Finding[] {
   return [seconds === undefined ? fault(what, hint) : warning(what, hint)];
 }
 
-const shown = (seconds: number) => (seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`);
+const shownSeconds = (seconds: number) =>
+  seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
 
 /**
  * Whether a pooler stands in front of the shop's database. Transaction pooling is enough: review-sync keeps no session state.

@@ -9,7 +9,7 @@ export type DayRange = { from?: string; to?: string };
  *
  * @throws UsageError for a text that is not a day, and for a range that ends before it starts.
  */
-export function secondsOf(
+export function spanOfDays(
   { from, to }: DayRange,
   zone: string,
 ): { start: Second | undefined; end: Second | undefined } {

@@ -1,8 +1,8 @@
 import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
 import type { App } from '../../app/app.ts';
 import { reviewDeps } from '../../app/deps.ts';
-import { count } from '../../app/status-view.ts';
-import { secondsOf } from '../../base/time/day-range.ts';
+import { formatCount } from '../../app/status-view.ts';
+import { spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { backfillReviewsKey } from '../../reviews/backfill-key.ts';
 import { estimateRequests, planBackfillReviews } from '../../reviews/plan-backfill-reviews.ts';
@@ -36,15 +36,15 @@ Examples:
   npx review-sync backfill reviews --dry-run
   npx review-sync backfill reviews --from 2024-01-01 --to 2024-12-31`,
       )
-      .action((options: Options) => run((context) => runBackfill(context, options)));
+      .action((options: Options) => run((context) => runBackfillReviews(context, options)));
   },
 };
 
-async function runBackfill(context: Context, options: Options): Promise<Report> {
+async function runBackfillReviews(context: Context, options: Options): Promise<Report> {
   const { from, to, gaps = false } = options;
   const payload: BackfillReviews = { ...(from && { from }), ...(to && { to }), gaps };
   // Wrong days are reported before anything is opened.
-  secondsOf(payload, context.config().api.timeZone);
+  spanOfDays(payload, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows');
   return withApp(context, progress, async (app) => {
     if (options.dryRun) return await dryRun(context, app, payload);
@@ -58,7 +58,7 @@ async function runBackfill(context: Context, options: Options): Promise<Report> 
 
 async function readSoFar({ warehouse }: App, runId: string): Promise<string> {
   const { reviews, requests } = await windowTotals(warehouse.db, runId);
-  return `${count(reviews)} reviews, ${count(requests)} requests`;
+  return `${formatCount(reviews)} reviews, ${formatCount(requests)} requests`;
 }
 
 async function dryRun(context: Context, app: App, { gaps, ...range }: BackfillReviews): Promise<Report> {

@@ -1,12 +1,16 @@
-import { type BackfillOrders, backfillOrders, backfillOrdersKey } from '../../../jobs/backfill-orders.ts';
+import {
+  type BackfillOrders,
+  backfillOrders,
+  backfillOrdersKey,
+  backfillPolicy,
+} from '../../../jobs/backfill-orders.ts';
 import type { App } from '../../app/app.ts';
 import { orderDeps } from '../../app/deps.ts';
-import { count } from '../../app/status-view.ts';
+import { formatCount } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
-import { secondsOf } from '../../base/time/day-range.ts';
+import { spanOfDays } from '../../base/time/day-range.ts';
 import { diffBackfill } from '../../orders/compare/diff-backfill.ts';
 import { type BackfillForecast, forecastBackfill } from '../../orders/compare/forecast-backfill.ts';
-import type { PushPolicy } from '../../orders/order/desired-order.ts';
 import type { CreationRange } from '../../orders/which/orders-by-day.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff } from '../ui/backfill-diff.ts';
@@ -52,15 +56,15 @@ Examples:
   npx review-sync backfill orders --from 2024-01-01 --dry-run --diff --limit 20
   npx review-sync backfill orders --from 2024-01-01`,
     )
-    .action((options: Options) => run((context) => runBackfill(context, options)));
+    .action((options: Options) => run((context) => runBackfillOrders(context, options)));
 };
 
-async function runBackfill(context: Context, options: Options): Promise<Report> {
+async function runBackfillOrders(context: Context, options: Options): Promise<Report> {
   const { from, to } = options;
   const withEmail = options.withEmail === true;
   const allowRemovals = options.allowRemovals === true;
   const payload: BackfillOrders = { ...(from && { from }), ...(to && { to }), withEmail, allowRemovals };
-  const range = secondsOf(payload, context.config().api.timeZone);
+  const range = spanOfDays(payload, context.config().api.timeZone);
   const diffLimit = limitOf(options);
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders');
   return withApp(context, progress, async (app) => {
@@ -96,10 +100,6 @@ function limitOf({ dryRun: isDryRun, diff, limit }: Options): number | undefined
   throw new UsageError(`--limit is ${JSON.stringify(limit)}, expected a number of orders from 1 to 999999`);
 }
 
-function policyOf({ withEmail, allowRemovals }: BackfillOrders): PushPolicy {
-  return { contact: withEmail ? 'always' : 'never', removals: allowRemovals ? 'all' : 'usual' };
-}
-
 async function diffRun(
   context: Context,
   app: App,
@@ -108,12 +108,12 @@ async function diffRun(
   limit: number,
 ): Promise<Report> {
   const deps = { ...orderDeps(app, context.signal), concurrency: app.config.api.concurrency };
-  const diff = await diffBackfill(deps, range, { policy: policyOf(options), limit });
+  const diff = await diffBackfill(deps, range, { policy: backfillPolicy(options), limit });
   return { text: drawDiff(diff, limit), json: diff };
 }
 
 async function dryRun(context: Context, app: App, range: CreationRange, options: BackfillOrders): Promise<Report> {
-  const forecast = await forecastBackfill(orderDeps(app, context.signal), range, policyOf(options));
+  const forecast = await forecastBackfill(orderDeps(app, context.signal), range, backfillPolicy(options));
   const seconds = Math.ceil(forecast.requests / (await requestsPerSecond(app)));
   return { text: draw(forecast, seconds), json: { ...forecast, seconds } };
 }
@@ -129,16 +129,16 @@ async function requestsPerSecond(app: App): Promise<number> {
 
 function draw(forecast: BackfillForecast, seconds: number): string {
   return [
-    `${count(forecast.orders)} orders in the range: ${count(forecast.toSend)} to send, ${count(forecast.unchanged)} need nothing.`,
-    `About ${count(forecast.requests)} requests, roughly ${count(seconds)} s.`,
+    `${formatCount(forecast.orders)} orders in the range: ${formatCount(forecast.toSend)} to send, ${formatCount(forecast.unchanged)} need nothing.`,
+    `About ${formatCount(forecast.requests)} requests, roughly ${formatCount(seconds)} s.`,
     ...faultLines(forecast),
     ...takeoverLines(forecast),
     ...(forecast.waitingLines > 0
-      ? [`${count(forecast.waitingLines)} lines wait until the service is known to have their product.`]
+      ? [`${formatCount(forecast.waitingLines)} lines wait until the service is known to have their product.`]
       : []),
-    `Of the orders to send, the shop has an e-mail address or a phone number of ${count(forecast.reachable)} different customers.`,
+    `Of the orders to send, the shop has an e-mail address or a phone number of ${formatCount(forecast.reachable)} different customers.`,
     forecast.withContact
-      ? `With --with-email THEY ARE SENT: the service could mail all ${count(forecast.reachable)} of them.`
+      ? `With --with-email THEY ARE SENT: the service could mail all ${formatCount(forecast.reachable)} of them.`
       : 'None is sent that the service does not have already: nobody is mailed. (--with-email would send them.)',
     'Nothing was sent or written.',
   ].join('\n');
@@ -151,7 +151,7 @@ function faultLines({ faults }: BackfillForecast): string[] {
   const all = faults.reduce((sum, fault) => sum + fault.count, 0);
   const more = faults.length - shownReasons;
   return [
-    `${count(all)} orders or lines cannot be sent and would become dead letters:`,
+    `${formatCount(all)} orders or lines cannot be sent and would become dead letters:`,
     ...faults.slice(0, shownReasons).map((fault) => `  ${fault.count} × ${fault.reason} (${fault.example})`),
     ...(more > 0 ? [`  and ${more} more reasons`] : []),
   ];

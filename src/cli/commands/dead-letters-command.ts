@@ -28,15 +28,15 @@ export const deadLettersCommand: Command = {
     commander
       .command('show <id>')
       .description('one dead letter with its record, which may hold customers’ data')
-      .action((id: string) => within((_, app) => show(app, idOf(id))));
+      .action((id: string) => within((_, app) => show(app, parseId(id))));
     commander
       .command('retry [ids...]')
       .description('retry open dead letters, all or these')
-      .action((ids: string[]) => within((context, app) => retry(context, app, ids.map(idOf))));
+      .action((ids: string[]) => within((context, app) => retry(context, app, ids.map(parseId))));
     commander
       .command('discard <ids...>')
       .description('close these without syncing them')
-      .action((ids: string[]) => within((_, app) => discard(app, ids.map(idOf))));
+      .action((ids: string[]) => within((_, app) => discard(app, ids.map(parseId))));
   },
 };
 
@@ -58,7 +58,7 @@ async function list(app: App): Promise<Report> {
 }
 
 /** @throws UsageError where one of the ids is of no dead letter. */
-async function known(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
+async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
   const found = await findDeadLetters(app.warehouse.db, { ids });
   const unknown = ids.find((id) => !found.some((one) => one.id === id));
   if (unknown === undefined) return found;
@@ -66,19 +66,19 @@ async function known(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
 }
 
 async function show(app: App, id: number): Promise<Report> {
-  const [deadLetter] = await known(app, [id]);
+  const [deadLetter] = await requireKnown(app, [id]);
   return { text: JSON.stringify(deadLetter, null, 2), json: deadLetter };
 }
 
 async function discard(app: App, ids: number[]): Promise<Report> {
-  await known(app, ids);
+  await requireKnown(app, ids);
   const discarded = await discardDeadLetters(app.warehouse.db, ids);
   return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
 }
 
 async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
-  const found = ids.length > 0 ? await known(app, ids) : await findDeadLetters(db, {});
+  const found = ids.length > 0 ? await requireKnown(app, ids) : await findDeadLetters(db, {});
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
@@ -91,7 +91,7 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   return { text, json: { tried: deadLetters.length, resolved, open }, incomplete: resolved < deadLetters.length };
 }
 
-function idOf(text: string): number {
+function parseId(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`${JSON.stringify(text)} is not the id of a dead letter, expected a number`);
 }

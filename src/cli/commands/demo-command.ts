@@ -7,7 +7,7 @@ import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
 import type { App } from '../../app/app.ts';
-import { count } from '../../app/status-view.ts';
+import { formatCount } from '../../app/status-view.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
@@ -26,7 +26,7 @@ export const demoCommand: Command = {
   define(commander, run) {
     commander
       .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
-      .option('--orders <n>', 'size of the made-up shop; it has 20 reviews for every 3 orders', countOf, 3000)
+      .option('--orders <n>', 'size of the made-up shop; it has 20 reviews for every 3 orders', parseCount, 3000)
       .addOption(
         new Option('--shop <database>', 'where the made-up shop is kept: in a mariadbd of this machine')
           .choices(['mariadb'])
@@ -66,7 +66,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   const report: Report = {
     text: [...answers.map(drawAnswer), drawEnds(ends), afterwards].join('\n\n'),
     json: { runs: { ...runs, catalog, orders, again }, answers, ends },
-    incomplete: missing > 0 || !isSame(ends),
+    incomplete: missing > 0 || !areEndsEqual(ends),
   };
   if (!options.keep) return report;
   const page = await startServing({ app, metrics, reports }, opened);
@@ -112,7 +112,7 @@ function drawAnswer({ question, sql, columns, rows }: Awaited<ReturnType<typeof 
   return `── ${question} ${'─'.repeat(Math.max(0, 76 - question.length))}\n\n${indent(sql)}\n\n${answer}`;
 }
 
-function countOf(text: string): number {
+function parseCount(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('expected a whole number from 1 to 999999');
   return Number(text);
 }
@@ -120,12 +120,12 @@ function countOf(text: string): number {
 const indent = (text: string) => text.replaceAll(/^(?=.)/gm, '    ');
 
 function drawEnds(ends: readonly End[]): string {
-  const rows = ends.map((end) => [end.what, end.where, count(end.count), end.keys.slice(0, 8)]);
-  const result = isSame(ends) ? 'The same records at both ends.' : 'THE ENDS DIFFER: see the hashes above.';
+  const rows = ends.map((end) => [end.what, end.where, formatCount(end.count), end.keys.slice(0, 8)]);
+  const result = areEndsEqual(ends) ? 'The same records at both ends.' : 'THE ENDS DIFFER: see the hashes above.';
   return `── counted at both ends ${'─'.repeat(56)}\n\n${table(['what', 'where', 'count', 'hash of the keys'], rows)}\n\n${result}`;
 }
 
-function isSame(ends: readonly End[]): boolean {
+function areEndsEqual(ends: readonly End[]): boolean {
   return [...Map.groupBy(ends, (end) => end.what).values()].every(
     (same) => new Set(same.map((end) => end.keys)).size === 1,
   );

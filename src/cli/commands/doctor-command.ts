@@ -18,21 +18,21 @@ export const doctorCommand: Command = {
           const config = context.config();
           const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
           const findings = await diagnose(config, schedules, () => new Date());
-          const faults = count(findings, 'fault');
-          const json = { healthy: faults === 0, faults, warnings: count(findings, 'warning'), findings };
+          const faults = countLevel(findings, 'fault');
+          const json = { healthy: faults === 0, faults, warnings: countLevel(findings, 'warning'), findings };
           return { text: draw(findings), json, incomplete: faults > 0 };
         }),
       );
   },
 };
 
-const count = (findings: Diagnosis, level: string) => findings.filter((finding) => finding.level === level).length;
+const countLevel = (findings: Diagnosis, level: string) => findings.filter((finding) => finding.level === level).length;
 
 function draw(findings: Diagnosis): string {
   const areas = [...Map.groupBy(findings, ({ area }) => area)].map(([area, found]) =>
     [area, ...findingLines(found)].join('\n'),
   );
-  return [...areas, summary(count(findings, 'fault'), count(findings, 'warning'))].join('\n\n');
+  return [...areas, summary(countLevel(findings, 'fault'), countLevel(findings, 'warning'))].join('\n\n');
 }
 
 function summary(faults: number, warnings: number): string {

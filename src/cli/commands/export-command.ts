@@ -1,4 +1,4 @@
-import { count } from '../../app/status-view.ts';
+import { formatCount } from '../../app/status-view.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -43,16 +43,16 @@ async function runExport(context: Context, { to, all = false }: Options): Promis
 
 function draw({ dir, takenAt, written, removed, unchanged, tables }: ExportReport): string {
   const changes = [
-    ...written.map(({ path, rows, bytes }) => `wrote ${path} (${count(rows)} rows, ${size(bytes)})`),
+    ...written.map(({ path, rows, bytes }) => `wrote ${path} (${formatCount(rows)} rows, ${size(bytes)})`),
     ...removed.map((path) => `removed ${path}`),
   ];
   if (changes.length > namedAtMost)
-    changes.splice(namedAtMost, changes.length, `and ${count(changes.length - namedAtMost)} more`);
-  const rows = tables.map((one) => [one.table, count(one.files), count(one.rows), size(one.bytes)]);
+    changes.splice(namedAtMost, changes.length, `and ${formatCount(changes.length - namedAtMost)} more`);
+  const rows = tables.map((one) => [one.table, formatCount(one.files), formatCount(one.rows), size(one.bytes)]);
   return [
     ...(changes.length > 0 ? [changes.join('\n')] : []),
     table(['table', 'files', 'rows', 'size'], rows),
-    `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ${count(written.length)} files written, ${count(removed.length)} removed, ${count(unchanged)} unchanged.`,
+    `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ${formatCount(written.length)} files written, ${formatCount(removed.length)} removed, ${formatCount(unchanged)} unchanged.`,
   ].join('\n\n');
 }
 

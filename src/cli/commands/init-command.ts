@@ -57,7 +57,7 @@ function draw(report: InitReport): string {
   const blocks = [[recognised(report), queries(report), variables(report)].join('\n')];
   if (warnings.length > 0) blocks.push(warnings.join('\n'));
   if (findings.length > 0) blocks.push(['shop', ...findingLines(findings)].join('\n'));
-  return [...blocks, nextStep(report)].join('\n\n');
+  return [...blocks, nextCommand(report)].join('\n\n');
 }
 
 function recognised({ preset }: InitReport): string {
@@ -79,7 +79,7 @@ function variables({ variables: added }: InitReport): string {
   return `Added to .env, which only you can read: ${added.join(', ')}.`;
 }
 
-function nextStep({ preset, dir, toFillIn, findings }: InitReport): string {
+function nextCommand({ preset, dir, toFillIn, findings }: InitReport): string {
   const steps: string[] = [];
   if (!preset) steps.push(`put your own tables into ${dir}/*.sql; docs/connecting.md leads you through it`);
   else steps.push(`read ${dir}/README.md: what the queries read, and what they cannot see`);

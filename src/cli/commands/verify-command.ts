@@ -1,6 +1,6 @@
 import { reviewDeps } from '../../app/deps.ts';
-import { count } from '../../app/status-view.ts';
-import { secondsOf } from '../../base/time/day-range.ts';
+import { formatCount } from '../../app/status-view.ts';
+import { spanOfDays } from '../../base/time/day-range.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
 import { rebuildAggregates, type WrongCount, wrongCounts } from '../../warehouse/bi/aggregates.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
@@ -13,7 +13,7 @@ import { verifyOrdersCommand } from './verify-orders-command.ts';
 type Options = { from?: string; to?: string; repair?: boolean };
 
 /** Differences that are listed one by one; all are counted. */
-const listedAtMost = 20;
+const drawnAtMost = 20;
 
 export const verifyCommand: Command = {
   define(commander, run) {
@@ -28,14 +28,14 @@ export const verifyCommand: Command = {
         'after',
         '\nWithout --from and --to, the counts behind the views of bi are compared with the rows too.\nExit status 1 when anything differs and was not repaired.',
       )
-      .action((options: Options) => run((context) => runVerify(context, options)));
+      .action((options: Options) => run((context) => runVerifyReviews(context, options)));
   },
 };
 
-async function runVerify(context: Context, { from, to, repair = false }: Options): Promise<Report> {
+async function runVerifyReviews(context: Context, { from, to, repair = false }: Options): Promise<Report> {
   const range = { ...(from && { from }), ...(to && { to }) };
   // Wrong days are reported before anything is opened.
-  secondsOf(range, context.config().api.timeZone);
+  spanOfDays(range, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'verify reviews', 'windows');
   return withApp(context, progress, async (app) => {
     const deps = reviewDeps(app, context.signal);
@@ -69,17 +69,17 @@ const isFine = ({ differing, problems, repaired }: Verification) =>
 
 function draw(report: Verification, repair: boolean): string {
   const { months, differing, differences, unlisted, problems } = report;
-  const unlessNone = (n: number) => (n === 0 ? '' : count(n));
+  const unlessNone = (n: number) => (n === 0 ? '' : formatCount(n));
   const rows = months.map((row) => [
     row.month,
-    count(row.service),
-    count(row.warehouse),
+    formatCount(row.service),
+    formatCount(row.warehouse),
     unlessNone(row.missing),
     unlessNone(row.stale),
     unlessNone(row.extra),
   ]);
-  const listed = differences.slice(0, listedAtMost).map(sentence);
-  if (differing > listed.length) listed.push(`and ${count(differing - listed.length)} more`);
+  const listed = differences.slice(0, drawnAtMost).map(sentence);
+  if (differing > listed.length) listed.push(`and ${formatCount(differing - listed.length)} more`);
   return [
     table(['month', 'service', 'warehouse', 'missing', 'stale', 'extra'], rows),
     ...(unlisted > 0 ? [`${unlisted} reviews are in no list, but the service knows them: hidden, perhaps.`] : []),
@@ -91,7 +91,7 @@ function draw(report: Verification, repair: boolean): string {
 
 function drawWrongCounts(wrong: readonly WrongCount[], repair: boolean): string[] {
   if (wrong.length === 0) return [];
-  const named = wrong.map(({ name, differing }) => `${name} (${count(differing)})`).join(', ');
+  const named = wrong.map(({ name, differing }) => `${name} (${formatCount(differing)})`).join(', ');
   const what = `The counts behind the views of bi differ from the rows: ${named}.`;
   return repair
     ? [`${what} All of them were made again.`]
@@ -119,10 +119,10 @@ function sentence({ id, kind, fields, month }: Found): string {
 function conclusion(report: Verification, repair: boolean): string {
   const { differing, repaired, unrepairable } = report;
   if (isFine(report) && differing === 0) return 'Service and warehouse hold the same reviews.';
-  const summary = `${count(differing)} reviews differ`;
+  const summary = `${formatCount(differing)} reviews differ`;
   if (repaired) return `${summary}; all of them are repaired now.`;
   if (repair && unrepairable > 0) {
-    return `${summary}; ${count(unrepairable)} of them could not be repaired. An older version never replaces a newer one: where the service is right, delete the row from warehouse.reviews and run this again. For those that cannot be held, see: npx review-sync dead-letters`;
+    return `${summary}; ${formatCount(unrepairable)} of them could not be repaired. An older version never replaces a newer one: where the service is right, delete the row from warehouse.reviews and run this again. For those that cannot be held, see: npx review-sync dead-letters`;
   }
   return `${summary}. To correct it: npx review-sync verify reviews --repair`;
 }

@@ -1,6 +1,6 @@
 import { orderDeps } from '../../app/deps.ts';
-import { count } from '../../app/status-view.ts';
-import { type DayRange, secondsOf } from '../../base/time/day-range.ts';
+import { formatCount } from '../../app/status-view.ts';
+import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/compare-range.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { comparisonLines } from '../ui/order-comparison.ts';
@@ -24,13 +24,13 @@ One request per order. Exit status 1 when anything differs and was not repaired,
 Orders that left the shop are only named: sync reconcile deletes them with ORDER_DELETES=send.
 Orders of the service that review-sync never pushed, and that are not in the shop, are not looked for.`,
     )
-    .action((options: Options) => run((context) => runVerify(context, options)));
+    .action((options: Options) => run((context) => runVerifyOrders(context, options)));
 };
 
-async function runVerify(context: Context, { from, to, repair = false }: Options): Promise<Report> {
+async function runVerifyOrders(context: Context, { from, to, repair = false }: Options): Promise<Report> {
   const config = context.config();
   const days: DayRange = { ...(from && { from }), ...(to && { to }) };
-  const range = secondsOf(days, config.api.timeZone);
+  const range = spanOfDays(days, config.api.timeZone);
   const progress = openProgress(context.terminal, 'verify orders', 'orders');
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app.shop);
@@ -48,15 +48,15 @@ function isFine({ differing, notCompared, repair }: OrderVerification): boolean 
 function draw(report: OrderVerification): string {
   const { orders, equal, differing, notCompared, deleted, requests } = report;
   const counted = [
-    `${count(equal)} the same`,
-    `${count(differing)} different`,
-    `${count(notCompared)} not compared`,
-    ...(deleted > 0 ? [`${count(deleted)} deleted in the shop, not compared`] : []),
+    `${formatCount(equal)} the same`,
+    `${formatCount(differing)} different`,
+    `${formatCount(notCompared)} not compared`,
+    ...(deleted > 0 ? [`${formatCount(deleted)} deleted in the shop, not compared`] : []),
   ];
   return [
-    `${count(orders)} orders of the shop, ${count(requests)} requests: ${counted.join(', ')}.`,
+    `${formatCount(orders)} orders of the shop, ${formatCount(requests)} requests: ${counted.join(', ')}.`,
     ...differences(report),
-    ...unknown(report),
+    ...drawNotCompared(report),
     ...unmatched(report),
     ...fieldsNotCompared(report),
     conclusion(report),
@@ -65,7 +65,7 @@ function draw(report: OrderVerification): string {
 
 function differences({ differing, differences: listed }: OrderVerification): string[] {
   if (differing === 0) return [];
-  const more = differing > listed.length ? [`and ${count(differing - listed.length)} more`] : [];
+  const more = differing > listed.length ? [`and ${formatCount(differing - listed.length)} more`] : [];
   return [[...listed.map(differenceText), ...more].join('\n')];
 }
 
@@ -84,9 +84,9 @@ function differenceText({ code, kind, comparison }: DifferingOrder): string {
   }
 }
 
-function unknown({ notCompared, unknown: listed }: OrderVerification): string[] {
+function drawNotCompared({ notCompared, unknown: listed }: OrderVerification): string[] {
   if (notCompared === 0) return [];
-  const more = notCompared > listed.length ? [`and ${count(notCompared - listed.length)} more`] : [];
+  const more = notCompared > listed.length ? [`and ${formatCount(notCompared - listed.length)} more`] : [];
   return [[...listed.map(({ code, reason }) => `order ${code} could not be compared: ${reason}`), ...more].join('\n')];
 }
 
@@ -94,14 +94,14 @@ function unmatched({ unmatched: { subOrders, orders, codes } }: OrderVerificatio
   if (subOrders === 0) return [];
   const named = `${codes.join(', ')}${orders > codes.length ? ' …' : ''}`;
   return [
-    `${count(subOrders)} sub-orders match no line of the shop and stay at the service, in ${count(orders)} orders: ${named}. See why with: npx review-sync explain order <code>`,
+    `${formatCount(subOrders)} sub-orders match no line of the shop and stay at the service, in ${formatCount(orders)} orders: ${named}. See why with: npx review-sync explain order <code>`,
   ];
 }
 
 function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): string[] {
   const fields = Object.entries(counts);
   if (fields.length === 0) return [];
-  const named = fields.map(([field, orders]) => `${field} (${count(orders)} orders)`);
+  const named = fields.map(([field, orders]) => `${field} (${formatCount(orders)} orders)`);
   return [
     `Could not be compared, since the service does not show them, or they wait, or their rows cannot be read: ${named.join(', ')}.`,
   ];
@@ -109,13 +109,13 @@ function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): st
 
 function conclusion({ differing, extra, notCompared, repair }: OrderVerification): string {
   if (differing === 0 && notCompared === 0) return 'Shop and service agree in all that could be compared.';
-  if (differing === 0) return `No order is known to differ; ${count(notCompared)} could not be compared.`;
+  if (differing === 0) return `No order is known to differ; ${formatCount(notCompared)} could not be compared.`;
   if (!repair && differing === extra)
     return 'To delete at the service what left the shop: npx review-sync sync reconcile, with ORDER_DELETES=send';
   if (!repair) return 'To push again what is missing or differs: npx review-sync verify orders --repair';
   const { repaired, left, leftCodes } = repair;
-  const all = `${count(repaired)} orders were repaired`;
+  const all = `${formatCount(repaired)} orders were repaired`;
   if (left === 0) return `${all}; none differs any more.`;
   const named = left > leftCodes.length ? `${leftCodes.join(', ')} …` : leftCodes.join(', ');
-  return `${all}; ${count(left)} still differ: ${named}. See why with: npx review-sync explain order <code>`;
+  return `${all}; ${formatCount(left)} still differ: ${named}. See why with: npx review-sync explain order <code>`;
 }

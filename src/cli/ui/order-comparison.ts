@@ -43,16 +43,16 @@ function lineTexts({ kind, lineCode, subOrderId, fields, note }: LineComparison)
 
 function notComparedLines({ fields, lines }: Pick<OrderComparison, 'fields' | 'lines'>): string[] {
   const unknown = [
-    ...fields.filter(isUnknown).map(unknownText),
+    ...fields.filter(isNotComparable).map(unknownText),
     ...lines.flatMap((line) => [
       ...(line.kind === 'not comparable' ? [`line ${line.lineCode} (${line.note})`] : []),
-      ...line.fields.filter(isUnknown).map((field) => `line ${line.lineCode}: ${unknownText(field)}`),
+      ...line.fields.filter(isNotComparable).map((field) => `line ${line.lineCode}: ${unknownText(field)}`),
     ]),
   ];
   return unknown.length === 0 ? [] : [`could not be compared: ${unknown.join('; ')}`];
 }
 
-const isUnknown = ({ outcome }: FieldComparison) => outcome === 'not comparable';
+const isNotComparable = ({ outcome }: FieldComparison) => outcome === 'not comparable';
 
 const unknownText = ({ field, shop, note }: FieldComparison) =>
   `${field}${shop === null ? '' : ` (the shop has ${shop})`}: ${note}`;

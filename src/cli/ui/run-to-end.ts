@@ -47,7 +47,7 @@ export type Following = {
 };
 
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
-const queueTimeoutMs = 120_000;
+const queueOutageMs = 120_000;
 
 /** Waits for a run to end and shows its progress. Any worker may do the work. */
 export async function follow(
@@ -59,7 +59,7 @@ export async function follow(
   let respondedAtMs = performance.now();
   for (;;) {
     const at = await app.queues.progress(runId).catch((error: unknown) => {
-      if (performance.now() - respondedAtMs > queueTimeoutMs || signal.aborted) throw error;
+      if (performance.now() - respondedAtMs > queueOutageMs || signal.aborted) throw error;
       onQueueError(error);
       return undefined;
     });
@@ -124,17 +124,17 @@ function showRetry({ wait }: Progress): (reason: string) => void {
 }
 
 /** A run to enqueue. */
-type NewRun = { job: AnyRunJob<App>; payload: unknown; key?: string };
+type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string };
 
 /** Enqueues a run for running workers. */
-export async function enqueueOnly(app: App, { job, payload, key }: NewRun): Promise<Report> {
+export async function enqueueOnly(app: App, { job, payload, key }: RunRequest): Promise<Report> {
   const { id, joined } = await app.queues.enqueue(job, payload, key);
   const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: npx review-sync status`;
   return { text, json: { run: id, joined } };
 }
 
 /** Enqueues a run and works on it in this process to its end, alone or together with running workers. */
-export async function runToEnd(app: App, run: NewRun, following: Following): Promise<RunReport> {
+export async function runToEnd(app: App, run: RunRequest, following: Following): Promise<RunReport> {
   const [ended] = await runAllToEnd(app, [run], following);
   if (ended?.status === 'fulfilled') return ended.value;
   throw ended?.reason;
@@ -143,7 +143,7 @@ export async function runToEnd(app: App, run: NewRun, following: Following): Pro
 /** The same for several runs, which go on beside each other. What stops one of them does not stop the others. */
 export async function runAllToEnd(
   app: App,
-  runs: readonly NewRun[],
+  runs: readonly RunRequest[],
   following: Following,
 ): Promise<PromiseSettledResult<RunReport>[]> {
   const { progress } = following;

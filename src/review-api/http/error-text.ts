@@ -3,7 +3,7 @@ import { mask } from '../../base/mask.ts';
 const maxLength = 300;
 
 /** Some patterns below take time by the square of the length. */
-const maxRead = 4_000;
+const maxErrorText = 4_000;
 
 /**
  * The text of an error response: the strings of a JSON body, or the text of an HTML page. At most 300 characters.
@@ -12,7 +12,7 @@ const maxRead = 4_000;
  * @returns undefined where the body holds no text.
  */
 export function errorText(body: string, secrets: readonly (string | undefined)[] = []): string | undefined {
-  const text = mask(plainText(body.slice(0, maxRead)), secrets);
+  const text = mask(plainText(body.slice(0, maxErrorText)), secrets);
   if (text === '') return undefined;
   // The cut may leave half a surrogate pair, which jsonb refuses.
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1).toWellFormed()}…`;

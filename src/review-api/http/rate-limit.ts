@@ -45,7 +45,7 @@ export function openRateLimit(options: RateLimitOptions): (signal?: AbortSignal)
         signal.throwIfAborted();
         limiters ??= openLimiters(options.store, window);
         const { shared, local } = await limiters;
-        const ticket = await take(shared, local, options.onStoreError);
+        const ticket = await takeTicket(shared, local, options.onStoreError);
         if (ticket.consumedPoints > window.points) {
           // A random delay, so that no caller is always the last of those that wait for the next window.
           const nextMs = ticket.msBeforeNext + Math.random() * spacingMs;
@@ -93,21 +93,21 @@ async function openLimiters(
 type Ticket = { consumedPoints: number; msBeforeNext: number };
 
 /** Counts one request. The library rejects with the count, not with an error, when the window is full. */
-async function take(
+async function takeTicket(
   shared: RateLimiterAbstract,
   local: RateLimiterAbstract,
   onStoreError: RateLimitOptions['onStoreError'],
 ): Promise<Ticket> {
   const timeoutError = () => new Error(`the store of the rate limit did not respond within ${storeTimeoutMs} ms`);
   try {
-    return await withTimeout(count(shared), storeTimeoutMs, timeoutError);
+    return await withTimeout(countRequest(shared), storeTimeoutMs, timeoutError);
   } catch (error) {
     onStoreError?.(error);
-    return count(local);
+    return countRequest(local);
   }
 }
 
-async function count(limiter: RateLimiterAbstract): Promise<Ticket> {
+async function countRequest(limiter: RateLimiterAbstract): Promise<Ticket> {
   try {
     return await limiter.consume('requests');
   } catch (refused) {

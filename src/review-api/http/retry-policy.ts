@@ -38,7 +38,7 @@ export const defaultRetryLimits: RetryLimits = {
 };
 
 /** `pauseMs`: how long no request of this client should start, because the service asked for fewer requests. */
-export type Step = { pauseMs: number } & (
+export type NextStep = { pauseMs: number } & (
   | { action: 'repeat'; delayMs: number }
   | { action: 'give-up' }
   | { action: 'unknown-outcome' }
@@ -60,7 +60,7 @@ export type AttemptState = {
 };
 
 /** What to do after a failed attempt. Pure: the caller passes the random number. */
-export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryLimits): Step {
+export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryLimits): NextStep {
   const backoffMs = Math.round(attempt.random * backoffCeilingMs(attempt.number, limits));
   const asked = 'retryAfterMs' in failure ? failure.retryAfterMs : undefined;
   const askedMs = asked === undefined ? 0 : Math.min(asked, limits.maxRetryAfterMs);

@@ -10,7 +10,7 @@ import { isSorted, type Page } from './list-page.ts';
  * - `saturated`: the first second (or the hour that daylight saving repeats) fills the page by itself, up to `end`.
  * - `unsorted`: the list is not in the order of its dates, so the page says nothing about what lies behind it.
  */
-export type Outcome =
+export type PageOutcome =
   | { kind: 'end' }
   | { kind: 'continue'; from: Second }
   | { kind: 'saturated'; end: Second }
@@ -21,7 +21,7 @@ export function classify(
   { seconds }: Pick<Page, 'seconds'>,
   rest: Span,
   { isMore, timeZone }: { isMore: boolean; timeZone: string },
-): Outcome {
+): PageOutcome {
   if (!isMore) return { kind: 'end' };
   const last = lastOf(seconds);
   if (last === undefined || !isSorted(seconds)) return { kind: 'unsorted' };

@@ -67,7 +67,7 @@ export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, 
     ? patiently(deps, axis, send)
     : send(deps.giveUpAfterMs));
   const check = checkPage(items, deps.plausible);
-  const shown = check.dates.map((dates) => secondOf(dates[`${axis}_at`]));
+  const shown = check.dates.map((dates) => wholeSecond(dates[`${axis}_at`]));
   const isAsked = (second: Second) => second >= period.first && second <= period.last;
   // Only what is needed later is kept: whole records would stay in memory until the page has landed.
   return {
@@ -186,5 +186,5 @@ function idsOf(items: readonly unknown[], rawBody: Buffer): string[] {
   return ids.map((id, index) => (id === undefined ? (texts[index] ?? '') : String(id)));
 }
 
-const secondOf = (milliseconds: number | undefined): Second | undefined =>
+const wholeSecond = (milliseconds: number | undefined): Second | undefined =>
   milliseconds === undefined ? undefined : Math.floor(milliseconds / 1000);

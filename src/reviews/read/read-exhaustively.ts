@@ -25,7 +25,7 @@ const productsAtMost = 5000;
 export async function readExhaustively(reading: Reading): Promise<End> {
   const { deps, axis, span } = reading;
   const query: PageQuery = { axis, span };
-  const work: Work = { reading, query, seen: new Set(), changed: false };
+  const work: ExhaustiveReading = { reading, query, seen: new Set(), changed: false };
   const whole = await read(work, query, { once: true });
   // What was not asked for is no reason to look for more of it.
   if (reading.outOfRange !== undefined) return { kind: 'reread', todos: [] };
@@ -49,7 +49,7 @@ export function halvesOf({ start, end }: Span, zone: string): Span[] {
   ];
 }
 
-type Work = {
+type ExhaustiveReading = {
   reading: Reading;
   query: PageQuery;
   /** Every id that any of the readings showed. */
@@ -58,7 +58,7 @@ type Work = {
   changed: boolean;
 };
 
-async function readByFilters(work: Work, first: AllPages): Promise<boolean> {
+async function readByFilters(work: ExhaustiveReading, first: AllPages): Promise<boolean> {
   let whole = first;
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
     // What was deleted since the first reading would look as if no score had it.
@@ -70,7 +70,7 @@ async function readByFilters(work: Work, first: AllPages): Promise<boolean> {
   return false;
 }
 
-async function readScores(work: Work, whole: AllPages): Promise<boolean> {
+async function readScores(work: ExhaustiveReading, whole: AllPages): Promise<boolean> {
   const { query } = work;
   const before = await totalOf(work.reading.deps, query);
   const seen = new Set<string>();
@@ -90,9 +90,9 @@ async function readScores(work: Work, whole: AllPages): Promise<boolean> {
   return areAllComplete && !isMissed;
 }
 
-type Part = { ids: Set<string>; isComplete: boolean };
+type ScoreReading = { ids: Set<string>; isComplete: boolean };
 
-async function readScore(work: Work, query: PageQuery): Promise<Part> {
+async function readScore(work: ExhaustiveReading, query: PageQuery): Promise<ScoreReading> {
   const up = await read(work, query);
   if (up.settled && !up.overflow) return { ids: up.all, isComplete: true };
   const down = await read(work, { ...query, desc: true });
@@ -108,10 +108,10 @@ async function readScore(work: Work, query: PageQuery): Promise<Part> {
  * service counts as many records as were seen, before and after alike: otherwise something was deleted meanwhile.
  */
 async function readFiltered(
-  work: Work,
+  work: ExhaustiveReading,
   query: PageQuery,
   { both, products }: { both: Set<string>; products: ReadonlySet<number> },
-): Promise<Part> {
+): Promise<ScoreReading> {
   const { deps } = work.reading;
   const total = await totalOf(deps, query);
   const seen = new Set<string>();
@@ -134,7 +134,11 @@ async function readFiltered(
   };
 }
 
-async function read({ reading, seen }: Work, query: PageQuery, options?: { once: boolean }): Promise<AllPages> {
+async function read(
+  { reading, seen }: ExhaustiveReading,
+  query: PageQuery,
+  options?: { once: boolean },
+): Promise<AllPages> {
   const all = await readPages(reading.deps, query, options);
   for (const page of all.pages) await reading.take(page);
   for (const id of all.all) seen.add(id);

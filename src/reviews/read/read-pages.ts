@@ -64,7 +64,7 @@ export async function readPages(deps: PageDeps, query: PageQuery, options: { onc
 
     // A page that names itself the last one is one response and so whole.
     const isWhole = pages.length === 1 && pages[0]?.lastPage !== undefined && !overflow;
-    const agrees = before !== undefined && these.size === counted.length && isSame(before, these);
+    const agrees = before !== undefined && these.size === counted.length && holdsSameIds(before, these);
     const isSeen = seen.size === sizeBefore && seen.size === ids.length;
     const settled = !isShorter && (isWhole || agrees || isSeen);
     const most = overflow || isShorter ? unsettledAtMost : readingsAtMost;
@@ -151,5 +151,5 @@ function overflows(deps: PageDeps, query: PageQuery, { pages, isEnd }: ListReadi
   return !isEnd || named > most || (pages.length >= most && (pages.at(-1)?.ids.length ?? 0) > 0);
 }
 
-const isSame = (one: ReadonlySet<string>, other: ReadonlySet<string>) =>
+const holdsSameIds = (one: ReadonlySet<string>, other: ReadonlySet<string>) =>
   one.size === other.size && [...one].every((id) => other.has(id));

@@ -50,7 +50,7 @@ export async function readSpans(
   spans: readonly Span[] = [span],
 ): Promise<SpansRead> {
   const read: SpansRead = { gaps: [], requests: 0, reviews: 0, spans: 0 };
-  const work: Work = {
+  const work: SpansReading = {
     deps,
     axis,
     sink,
@@ -74,7 +74,7 @@ export async function readSpans(
 type Unreadable = { span: Span; kind: Obstacle; error: unknown };
 
 /** One window while it is read. */
-type Work = {
+type SpansReading = {
   readonly deps: ReadDeps;
   readonly axis: Axis;
   readonly sink: Sink;
@@ -90,11 +90,11 @@ type Work = {
   readonly running: Promise<void>[];
 };
 
-function begin(work: Work, todos: readonly Todo[]): void {
+function begin(work: SpansReading, todos: readonly Todo[]): void {
   for (const todo of todos) work.running.push(work.deps.slots(() => readOne(work, todo)));
 }
 
-async function readOne(work: Work, todo: Todo): Promise<void> {
+async function readOne(work: SpansReading, todo: Todo): Promise<void> {
   const { axis, sink, met, errors } = work;
   if (errors.size >= errorsAtMost) return;
   // Where the service has failed already, no request is repeated for long again.
@@ -111,7 +111,7 @@ async function readOne(work: Work, todo: Todo): Promise<void> {
   }
 }
 
-async function conclude(work: Work, reading: Reading, end: End): Promise<void> {
+async function conclude(work: SpansReading, reading: Reading, end: End): Promise<void> {
   const { span, outOfRange } = reading;
   if (span.end <= span.start) return;
   if (outOfRange !== undefined) {
@@ -123,7 +123,7 @@ async function conclude(work: Work, reading: Reading, end: End): Promise<void> {
   else work.read.gaps.push({ span, ...end });
 }
 
-async function enter({ sink, read }: Work, reading: Reading): Promise<void> {
+async function enter({ sink, read }: SpansReading, reading: Reading): Promise<void> {
   await reading.landed();
   const { span } = reading;
   const proven = reading.proven();
@@ -142,7 +142,7 @@ async function enter({ sink, read }: Work, reading: Reading): Promise<void> {
 }
 
 /** Reads the halves of a span that could not be read; or leaves it, where it is an obstacle that cannot be halved. */
-async function halve(work: Work, { span, how }: Todo, error: unknown): Promise<void> {
+async function halve(work: SpansReading, { span, how }: Todo, error: unknown): Promise<void> {
   const { deps, axis, met, unreadable, errors } = work;
   const kind = errors.size > 0 ? undefined : await obstacleFor(deps, axis, error);
   if (kind === undefined) {

@@ -90,7 +90,7 @@ function drawBar({ bars, series, format }: Chart, bar: Bar, n: number, y: (value
   const isUnknown = bar.values === undefined;
   // Neighbours of which nothing is known touch each other.
   const back = { name: isUnknown ? 'unknown' : bar.isPartial ? 'partial' : 'free', x: isUnknown ? round(n * slot) : x };
-  const text = [`${bar.label}: ${textOf(bar, series, format)}`, bar.note].filter(Boolean).join('; ');
+  const text = [`${bar.label}: ${barText(bar, series, format)}`, bar.note].filter(Boolean).join('; ');
   return html`<g><title>${text}</title><rect class="${back.name}" x="${back.x}%" y="${above}" width="${isUnknown ? round(slot) : width}%" height="${height}"/>${stack(
     bar.values ?? [],
   ).map(({ from, to }, level) => {
@@ -127,7 +127,7 @@ function figures({ title, series, bars, format }: Chart): Html {
     <tbody>${bars.map(row)}</tbody></table></div></details>`;
 }
 
-function textOf({ values }: Bar, series: readonly string[], format: Chart['format']): string {
+function barText({ values }: Bar, series: readonly string[], format: Chart['format']): string {
   if (!values) return 'not known';
   return series.map((name, level) => `${name} ${format(values[level] ?? 0)}`).join(', ');
 }

@@ -1,4 +1,4 @@
-import { count } from '../../app/status-view.ts';
+import { formatCount } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import type { DeadLetterDay, LagSpan, OrderDay, ReviewDay } from '../../warehouse/runs/history.ts';
@@ -22,16 +22,16 @@ export const lagSpanSeconds = 4 * 3600;
 export const lagSpanCount = 42;
 
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: 'UTC' });
-const daysText = (n: number) => (n === 1 ? '1 day' : `${count(n)} days`);
+const daysText = (n: number) => (n === 1 ? '1 day' : `${formatCount(n)} days`);
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const dayName = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const nameOf = (day: string | Date) => dayName.format(new Date(day));
+const dayLabel = (day: string | Date) => dayName.format(new Date(day));
 
-const ofCounts = { format: count, ticks: ticksOf, tickFormat: (n: number) => compact.format(n) };
+const ofCounts = { format: formatCount, ticks: ticksOf, tickFormat: (n: number) => compact.format(n) };
 
 /** Every seventh day, the last one included. */
 const weekly = (days: readonly { day: string }[]) =>
-  new Map(days.flatMap(({ day }, n) => ((days.length - 1 - n) % 7 === 0 ? [[n, nameOf(day)] as const] : [])));
+  new Map(days.flatMap(({ day }, n) => ((days.length - 1 - n) % 7 === 0 ? [[n, dayLabel(day)] as const] : [])));
 
 export const dailyCharts = (history: History): Html =>
   html`<div class="charts">${chart(reviewsChart(history))}${chart(ordersChart(history))}</div>`;
@@ -50,7 +50,7 @@ export function reviewsChart({ reviews, coverage }: History): Chart {
   return {
     title: 'Reviews by the day they were written',
     summary:
-      `${daysText(reviews.length)}: ${count(sum('onTime') + sum('late'))} in the warehouse, ${count(sum('late'))} of them late; ${count(sum('refused'))} could not be stored.` +
+      `${daysText(reviews.length)}: ${formatCount(sum('onTime') + sum('late'))} in the warehouse, ${formatCount(sum('late'))} of them late; ${formatCount(sum('refused'))} could not be stored.` +
       (open === 0 ? '' : ` Not read completely: ${daysText(open)} (dashed).`),
     series: ['On time', 'Late', 'Not stored'],
     legend: 'sum',
@@ -66,14 +66,14 @@ export function ordersChart({ orders }: History): Chart {
   return {
     title: 'Orders by the day of the run',
     summary:
-      `${daysText(orders.length)}: ${count(sum('pushed'))} pushed, ${count(sum('deleted'))} deleted, ${count(sum('failed'))} failed; ${count(sum('unchanged'))} read again without a change (not drawn).` +
+      `${daysText(orders.length)}: ${formatCount(sum('pushed'))} pushed, ${formatCount(sum('deleted'))} deleted, ${formatCount(sum('failed'))} failed; ${formatCount(sum('unchanged'))} read again without a change (not drawn).` +
       (idle === 0 ? '' : ` No run: ${daysText(idle)} (grey).`),
     series: ['Pushed', 'Deleted', 'Failed'],
     legend: 'sum',
     bars: orders.map(({ day, runs, pushed, deleted, failed, unchanged }) =>
       runs === 0
         ? { label: day, values: undefined, note: 'no run ended' }
-        : { label: day, values: [pushed, deleted, failed], note: `${count(unchanged)} unchanged` },
+        : { label: day, values: [pushed, deleted, failed], note: `${formatCount(unchanged)} unchanged` },
     ),
     marks: weekly(orders),
     ...ofCounts,
@@ -98,7 +98,7 @@ export function deadLetterChart({ deadLetters, reviews: days }: History): Chart 
   const totals = bars.map(({ values = [] }) => values.reduce((sum, value) => sum + value, 0));
   return {
     title: 'Open dead letters at the end of each day',
-    summary: `${count(totals.at(-1) ?? 0)} now, at most ${count(Math.max(0, ...totals))} in ${daysText(days.length)}.`,
+    summary: `${formatCount(totals.at(-1) ?? 0)} now, at most ${formatCount(Math.max(0, ...totals))} in ${daysText(days.length)}.`,
     series: Object.keys(kindsOf),
     legend: 'last',
     bars,

@@ -1,4 +1,4 @@
-import { count, utc } from '../../app/status-view.ts';
+import { formatCount, utc } from '../../app/status-view.ts';
 import { mask, shownValue } from '../../base/mask.ts';
 import { type FieldComparison, isDifferent, type OrderComparison } from '../../orders/compare/compare-order.ts';
 import type { OrderExplanation } from '../../orders/compare/explain-order.ts';
@@ -8,7 +8,7 @@ import type { Answer, Explained } from '../explain.ts';
 import { type Html, html } from './html.ts';
 import { layout, type Search, section } from './layout.ts';
 import { runPath } from './runs-in-progress.ts';
-import { facts, table } from './sections.ts';
+import { facts, statusTable } from './sections.ts';
 
 /**
  * What is known of an order or a review. More people see the page than the command line, so it shows keys, dates, numbers and
@@ -49,15 +49,15 @@ function orderOf(code: string, { order, shopFault, serviceFault }: Explained & {
     return html`<h2>Order</h2><p>Nothing is known of this code, neither in the shop nor at the service.</p>`;
   }
   return html`<h2>Order ${code}</h2>
-    ${section('shop', 'The shop', shopFault ? unknown(shopFault) : shopOrder(shop))}
+    ${section('shop', 'The shop', shopFault ? notKnown(shopFault) : shopOrder(shop))}
     ${section('pushed', 'Pushed', pushed(link, lines))}
-    ${section('service', 'The service', serviceFault ? unknown(serviceFault) : serviceOrder(service))}
-    ${section('dead-letters', 'Dead letters', deadLettersOf(deadLetters))}
-    ${section('difference', 'Difference', difference(comparison))}
+    ${section('service', 'The service', serviceFault ? notKnown(serviceFault) : serviceOrder(service))}
+    ${section('dead-letters', 'Dead letters', deadLetterList(deadLetters))}
+    ${section('difference', 'Difference', comparisonFields(comparison))}
     <p class="soft">Values of the customer are not shown here: <code>npx review-sync explain order</code> has more.</p>`;
 }
 
-const unknown = (fault: string) => html`<p>Not known: ${fault}.</p>`;
+const notKnown = (fault: string) => html`<p>Not known: ${fault}.</p>`;
 
 /** Dates and short numbers as they are; of other values only whether there is one. */
 const safe = (value: unknown) => (value === null || value === undefined || value === '' ? 'none' : shownValue(value));
@@ -75,7 +75,7 @@ function shopOrder(shop: OrderExplanation['shop']): Html {
     ['Updated', instant(order.updated_at)],
     ['Deleted', instant(order.deleted_at)],
     ['Total price', safe(order.total_price)],
-    ['Lines', count(lines.length)],
+    ['Lines', formatCount(lines.length)],
     ['E-mail', has(order.user_email)],
     ['Phone', has(order.user_phone)],
     ['Name', has(order.user_name)],
@@ -92,9 +92,9 @@ function pushed(link: OrderExplanation['link'], lines: OrderExplanation['lines']
     ['First tried', utc(link.firstPushedAt)],
     ['Last recorded', link.pushedAt ? utc(link.pushedAt) : 'never'],
     ['Contact', link.contactSent ? 'with e-mail or phone' : 'without e-mail and phone'],
-    ['Failed in a row', count(link.failedPushes)],
-    ['Removals', link.removalsHeld ? `${count(link.removalsWanted)} held back` : 'none held back'],
-  ])}${rows.length > 0 && table({ title: 'Lines as last pushed', head: ['Line', 'Sub-order'], rows })}`;
+    ['Failed in a row', formatCount(link.failedPushes)],
+    ['Removals', link.removalsHeld ? `${formatCount(link.removalsWanted)} held back` : 'none held back'],
+  ])}${rows.length > 0 && statusTable({ title: 'Lines as last pushed', head: ['Line', 'Sub-order'], rows })}`;
 }
 
 function serviceOrder(service: OrderExplanation['service']): Html {
@@ -111,10 +111,10 @@ function serviceOrder(service: OrderExplanation['service']): Html {
     ['Updated', instant(service.updated_at)],
     ['E-mail', has(service.user_email)],
     ['Phone', has(service.phone)],
-  ])}${table({ title: 'Sub-orders', head: ['Sub-order', 'Product', 'Cents', 'Reviews', 'Updated'], rows })}`;
+  ])}${statusTable({ title: 'Sub-orders', head: ['Sub-order', 'Product', 'Cents', 'Reviews', 'Updated'], rows })}`;
 }
 
-function deadLettersOf(all: OrderExplanation['deadLetters']): Html {
+function deadLetterList(all: OrderExplanation['deadLetters']): Html {
   const rows = all.map((one) => [
     String(one.id),
     one.kind,
@@ -122,13 +122,13 @@ function deadLettersOf(all: OrderExplanation['deadLetters']): Html {
     utc(one.lastFailedAt),
     html`<span class="text">${mask(one.reason)}</span>`,
   ]);
-  return table({ title: 'Dead letters', head: ['Id', 'Kind', 'State', 'Last failed', 'Reason'], rows });
+  return statusTable({ title: 'Dead letters', head: ['Id', 'Kind', 'State', 'Last failed', 'Reason'], rows });
 }
 
 /** Fields whose values say nothing about the customer. */
 const openFields = ['total_price', 'created_at', 'price', 'product_id', 'delivery_started_at', 'delivered_at'];
 
-function difference(comparison: OrderComparison | undefined): Html {
+function comparisonFields(comparison: OrderComparison | undefined): Html {
   if (!comparison)
     return html`<p>Nothing was compared: one of the two sides does not have the order, cannot be read, or is not known.</p>`;
   const fieldRows = (where: string, fields: readonly FieldComparison[]) =>
@@ -146,7 +146,7 @@ function difference(comparison: OrderComparison | undefined): Html {
     }),
   ];
   const sentence = isDifferent(comparison) ? 'Shop and service differ.' : 'No difference in what could be compared.';
-  return html`<p>${sentence}</p>${rows.length > 0 && table({ title: 'Difference', head: ['Where', 'Field', 'Outcome', 'Shop', 'Service'], rows })}`;
+  return html`<p>${sentence}</p>${rows.length > 0 && statusTable({ title: 'Difference', head: ['Where', 'Field', 'Outcome', 'Shop', 'Service'], rows })}`;
 }
 
 function reviewOf(id: string, { review }: Explained & { of: 'review' }): Html {
@@ -162,7 +162,7 @@ function reviewOf(id: string, { review }: Explained & { of: 'review' }): Html {
     html`<a href="${runPath(one.runId)}">${one.runId}</a>`,
   ]);
   return html`<h2>Review ${id}</h2>
-    ${section('service', 'The service', serviceFault ? unknown(serviceFault) : service ? reviewFields(service) : html`<p>The service has no such review (404).</p>`)}
+    ${section('service', 'The service', serviceFault ? notKnown(serviceFault) : service ? reviewFields(service) : html`<p>The service has no such review (404).</p>`)}
     ${section(
       'warehouse',
       'The warehouse',
@@ -177,12 +177,12 @@ function reviewOf(id: string, { review }: Explained & { of: 'review' }): Html {
     ${section(
       'windows',
       'Windows that held its dates',
-      html`${table({ title: 'Windows', head: ['Date', 'From', 'To', 'Read at', 'Run'], rows })}${marks.map(
+      html`${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Read at', 'Run'], rows })}${marks.map(
         ({ what, at }) =>
           html`<p>${what === 'late' ? 'It came late: found' : 'Suspected gone: missed'} at ${utc(at)}.</p>`,
       )}`,
     )}
-    ${section('dead-letters', 'Dead letters', deadLettersOf(deadLetters))}
+    ${section('dead-letters', 'Dead letters', deadLetterList(deadLetters))}
     ${section('difference', 'Difference', reviewDifference(review))}
     <p class="soft">Author and text are not shown here: <code>npx review-sync explain review</code> has more.</p>`;
 }

@@ -5,7 +5,7 @@ import { dailyCharts, deadLetterChart, lagCharts, unknownCharts } from './charts
 import { type Html, html } from './html.ts';
 import { layout, section } from './layout.ts';
 import { runsInProgress } from './runs-in-progress.ts';
-import { deadLetters, issues, queue, runs, table } from './sections.ts';
+import { deadLettersTable, issues, queueSection, runsTable, statusTable } from './sections.ts';
 import type { View } from './view.ts';
 
 /** The status page. */
@@ -18,15 +18,15 @@ export function statusPage(view: View): string {
   const main = html`${view.notice !== undefined && html`<p class="notice" role="status">${view.notice}</p>`}
 ${issues(view)}
 <p class="soft">As of ${utc(report.at)}. All times are in UTC, days are those of ${view.timeZone}. <a href="/">Refresh</a></p>
-${section('flows', 'Flows', table(tables.flows))}
+${section('flows', 'Flows', statusTable(tables.flows))}
 ${section('progress', 'In progress', runsInProgress(view.progress, report.at))}
 ${section('daily', 'Reviews and orders per day', ofHistory(dailyCharts))}
 ${section('lag', 'Lag over the last week', ofHistory(lagCharts))}
-${section('dead-letters', 'Dead letters', html`${deadLetters(tables.deadLetters, report)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}
-${section('coverage', 'Coverage', html`${calendar(view)}${table(tables.coverage)}${tables.openGaps.rows.length > 0 && table(tables.openGaps)}`)}
-${section('runs', 'Last runs', runs(tables.runs, report))}
-${section('late', 'Late reviews', html`${table(tables.late)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
-${section('queue', tables.queue.title, queue(tables.queue, report.queue.error))}
-${section('schedules', 'Next runs', report.queue.error === undefined ? table(tables.schedules) : html`<p>Not known: the queue cannot be read.</p>`)}`;
+${section('dead-letters', 'Dead letters', html`${deadLettersTable(tables.deadLetters, report)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}
+${section('coverage', 'Coverage', html`${calendar(view)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
+${section('runs', 'Last runs', runsTable(tables.runs, report))}
+${section('late', 'Late reviews', html`${statusTable(tables.late)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
+${section('queue', tables.queue.title, queueSection(tables.queue, report.queue.error))}
+${section('schedules', 'Next runs', report.queue.error === undefined ? statusTable(tables.schedules) : html`<p>Not known: the queue cannot be read.</p>`)}`;
   return layout({ title, main, search: { of: 'order', key: '' }, isLive: true });
 }

@@ -1,4 +1,4 @@
-import { count, utc } from '../../app/status-view.ts';
+import { formatCount, utc } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { WaitKind } from '../../base/waits.ts';
 import type { DeadLettersOfRun, RunWindow, RunWindows } from '../../warehouse/runs/run-facts.ts';
@@ -6,15 +6,15 @@ import type { Run } from '../../warehouse/runs/runs.ts';
 import { type Html, html } from './html.ts';
 import { layout, section } from './layout.ts';
 import { progressText } from './runs-in-progress.ts';
-import { facts, table } from './sections.ts';
-import type { Progress } from './view.ts';
+import { facts, statusTable } from './sections.ts';
+import type { RunInProgress } from './view.ts';
 
 /** Everything that the page of a run shows. */
 export type RunView = {
   run: Run;
   at: Date;
   /** Undefined where the run has ended. */
-  progress: Progress | undefined;
+  progress: RunInProgress | undefined;
   windows: { sums: RunWindows; first: readonly RunWindow[] };
   deadLetters: readonly DeadLettersOfRun[];
 };
@@ -51,7 +51,7 @@ ${section('dead-letters', 'Dead letters', deadLetters(view))}
 }
 
 function counts({ counts: all, finishedAt }: Run): Html {
-  const rows = Object.entries(all).map(([kind, n]) => [kind.replaceAll('_', ' '), count(n)] as const);
+  const rows = Object.entries(all).map(([kind, n]) => [kind.replaceAll('_', ' '), formatCount(n)] as const);
   if (rows.length === 0)
     return html`<p>${finishedAt ? 'None were recorded.' : 'They are recorded when the run ends.'}</p>`;
   return facts(rows);
@@ -59,7 +59,7 @@ function counts({ counts: all, finishedAt }: Run): Html {
 
 function windows({ run, windows: { sums, first } }: RunView): Html {
   const { requests } = run.counts;
-  const sent = requests !== undefined && html`<p>The steps sent ${count(requests)} requests in all.</p>`;
+  const sent = requests !== undefined && html`<p>The steps sent ${formatCount(requests)} requests in all.</p>`;
   if (sums.count === 0) {
     const none = run.counts.spans
       ? 'Its windows were joined with their neighbours, which reconcile does with age.'
@@ -70,21 +70,22 @@ function windows({ run, windows: { sums, first } }: RunView): Html {
     one.axis,
     utc(one.startAt),
     utc(one.endAt),
-    count(one.pages),
-    count(one.reviews),
-    count(one.requests),
+    formatCount(one.pages),
+    formatCount(one.reviews),
+    formatCount(one.requests),
     durationText(one.seconds),
   ]);
-  const rest = sums.count > first.length && html`<p>The first ${first.length} of ${count(sums.count)} are shown.</p>`;
-  return html`${sent}<p>${count(sums.count)} windows were read completely: ${count(sums.reviews)} reviews on ${count(sums.pages)} pages, in ${count(sums.requests)} requests.</p>
-    ${table({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}${rest}`;
+  const rest =
+    sums.count > first.length && html`<p>The first ${first.length} of ${formatCount(sums.count)} are shown.</p>`;
+  return html`${sent}<p>${formatCount(sums.count)} windows were read completely: ${formatCount(sums.reviews)} reviews on ${formatCount(sums.pages)} pages, in ${formatCount(sums.requests)} requests.</p>
+    ${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}${rest}`;
 }
 
 function waits({ run, windows: { sums } }: RunView, seconds: number): Html {
   const waiting = run.counts.lines_waiting;
   const idle = sums.readingSeconds === null ? undefined : Math.max(0, seconds - sums.readingSeconds);
   return html`${idle !== undefined && html`<p>For ${durationText(idle)} of ${durationText(seconds)} no window was being read: the run was planned, waited in the queue, or read what could not be proven.</p>`}
-    ${waiting !== undefined && html`<p>${count(waiting)} order lines waited for a product id when it ended.</p>`}
+    ${waiting !== undefined && html`<p>${formatCount(waiting)} order lines waited for a product id when it ended.</p>`}
     ${waitsText(run)}`;
 }
 
@@ -105,17 +106,17 @@ function waitsText({ waits: all, finishedAt }: Run): Html {
   if (rows.length === 0) {
     return html`<p>${finishedAt ? 'It' : 'What has ended of it'} waited neither for the service nor for another process.</p>`;
   }
-  return html`${table({ title: 'Waits', head: ['Waited', 'For what'], rows })}
+  return html`${statusTable({ title: 'Waits', head: ['Waited', 'For what'], rows })}
     <p>A time in which several requests of one process waited counts once. ${finishedAt === null && 'What goes on is added when its step ends.'} ${log}</p>`;
 }
 
 function deadLetters({ deadLetters: found }: RunView): Html {
   const rows = found.map((one) => [
     one.kind,
-    count(one.count),
-    count(one.open),
+    formatCount(one.count),
+    formatCount(one.open),
     html`<span class="text">${one.reason}</span>`,
   ]);
   return html`<p>Those of its kinds that failed first or last while it ran; another run may have been at work at the same time.</p>
-    ${table({ title: 'Dead letters', head: ['Kind', 'Records', 'Still open', 'Reason'], rows })}`;
+    ${statusTable({ title: 'Dead letters', head: ['Kind', 'Records', 'Still open', 'Reason'], rows })}`;
 }

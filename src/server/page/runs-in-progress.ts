@@ -1,19 +1,19 @@
 import { paceOf } from '../../app/run-progress.ts';
-import { count } from '../../app/status-view.ts';
+import { formatCount } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
 import { type Html, html } from './html.ts';
-import type { Progress } from './view.ts';
+import type { RunInProgress } from './view.ts';
 
 /** The address of a run's own page. */
 export const runPath = (id: string) => `/runs/${encodeURIComponent(id)}`;
 
 /** The runs in progress: how far they are, how fast, and for how long still. */
-export function runsInProgress(runs: readonly Progress[], now: Date): Html {
+export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
   if (runs.length === 0) return html`<p>No run is in progress.</p>`;
   return html`<ul class="progress">${runs.map((one) => html`<li>${progressOf(one, now)}</li>`)}</ul>`;
 }
 
-function progressOf(one: Progress, now: Date): Html {
+function progressOf(one: RunInProgress, now: Date): Html {
   const { run, steps } = one;
   const bar =
     steps?.planned !== undefined &&
@@ -22,16 +22,16 @@ function progressOf(one: Progress, now: Date): Html {
 }
 
 /** `12 of 30 steps; 4,321 reviews, 85 per second; about 2 min left`. */
-export function progressText(one: Progress, now: Date): string {
+export function progressText(one: RunInProgress, now: Date): string {
   const { steps, unknown, read, plansInBatches } = one;
   const { seconds, reviewsPerSecond, secondsLeft } = paceOf(one, now, plansInBatches);
   const { planned, ended = 0 } = steps ?? {};
   const parts = [`For ${durationText(seconds)}`];
   if (unknown !== undefined) parts.push(`how far it is, is not known: ${unknown}`);
   else if (planned === undefined) parts.push('it is being planned, or waits for a worker');
-  else parts.push(`${count(ended)} of ${count(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
+  else parts.push(`${formatCount(ended)} of ${formatCount(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
   if (reviewsPerSecond !== undefined) {
-    parts.push(`${count(read.reviews)} reviews, ${rateText(reviewsPerSecond)} per second`);
+    parts.push(`${formatCount(read.reviews)} reviews, ${rateText(reviewsPerSecond)} per second`);
   }
   if (secondsLeft !== undefined) parts.push(`about ${durationText(secondsLeft)} left`);
   else if (planned !== undefined) {
@@ -40,4 +40,4 @@ export function progressText(one: Progress, now: Date): string {
   return `${parts.join('; ')}.`;
 }
 
-const rateText = (perSecond: number) => (perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond)));
+const rateText = (perSecond: number) => (perSecond < 10 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond)));

@@ -1,5 +1,5 @@
 import type { StatusReport } from '../../app/status-report.ts';
-import { count, type StatusTable } from '../../app/status-view.ts';
+import { formatCount, type StatusTable } from '../../app/status-view.ts';
 import { joinAlike } from '../../warehouse/dead-letters.ts';
 import { type Html, html } from './html.ts';
 import { runPath } from './runs-in-progress.ts';
@@ -8,7 +8,7 @@ import type { View } from './view.ts';
 type Rows = readonly (readonly (Html | string)[])[];
 
 /** A table that scrolls by itself where it is wider than the window, by keyboard too. */
-export function table({ title, head, rows }: Omit<StatusTable, 'rows'> & { rows: Rows }): Html {
+export function statusTable({ title, head, rows }: Omit<StatusTable, 'rows'> & { rows: Rows }): Html {
   if (rows.length === 0) return html`<p>None.</p>`;
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Table: ${title}"><table>
     <caption class="sr">${title}</caption>
@@ -29,7 +29,7 @@ export function issues({ issues: found }: View): Html {
 }
 
 /** The job leads to the page of its run. The outcome is coloured; the result may break into lines. */
-export function runs({ title, head, rows }: StatusTable, report: StatusReport): Html {
+export function runsTable({ title, head, rows }: StatusTable, report: StatusReport): Html {
   const styled = rows.map((row, index) => {
     const [outcome = '', result = ''] = row.slice(-2);
     const run = report.runs[index];
@@ -41,15 +41,15 @@ export function runs({ title, head, rows }: StatusTable, report: StatusReport): 
       html`<span class="text">${result}</span>`,
     ];
   });
-  return table({ title, head, rows: styled });
+  return statusTable({ title, head, rows: styled });
 }
 
 /** Groups of dead letters, with buttons. No record is shown: it may hold a customer’s data. */
-export function deadLetters({ title, head, rows }: StatusTable, report: StatusReport): Html {
+export function deadLettersTable({ title, head, rows }: StatusTable, report: StatusReport): Html {
   const groups = joinAlike(report.deadLetters);
   const withButtons = rows.map((row, index) => {
     const { kind = '', reason = '', count: n = 0 } = groups[index] ?? {};
-    const which = html`<span class="sr"> the ${count(n)} of kind ${kind}</span>`;
+    const which = html`<span class="sr"> the ${formatCount(n)} of kind ${kind}</span>`;
     return [
       ...row.slice(0, -1),
       html`<span class="text">${reason}</span>`,
@@ -59,9 +59,9 @@ export function deadLetters({ title, head, rows }: StatusTable, report: StatusRe
         <button name="do" value="discard" class="grave">Discard${which}</button></form>`,
     ];
   });
-  return table({ title, head: [...head, 'Do'], rows: withButtons });
+  return statusTable({ title, head: [...head, 'Do'], rows: withButtons });
 }
 
 /** @param error why the queue cannot be read. */
-export const queue = (jobs: StatusTable, error: string | undefined): Html =>
-  html`${error === undefined ? table(jobs) : html`<p>Not known, the queue cannot be read: ${error}.</p>`}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`;
+export const queueSection = (jobs: StatusTable, error: string | undefined): Html =>
+  html`${error === undefined ? statusTable(jobs) : html`<p>Not known, the queue cannot be read: ${error}.</p>`}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`;

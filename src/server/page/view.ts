@@ -5,7 +5,7 @@ import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import type { History } from './charts.ts';
 
 /** A run in progress. `plansInBatches`: it plans further steps when those of a batch have ended. */
-export type Progress = RunProgress & { plansInBatches: boolean };
+export type RunInProgress = RunProgress & { plansInBatches: boolean };
 
 /** Everything that the page shows. */
 export type View = {
@@ -19,7 +19,7 @@ export type View = {
   days: readonly DayCoverage[];
   /** What the charts show, or why it could not be read. */
   history: History | { unknown: string };
-  progress: readonly Progress[];
+  progress: readonly RunInProgress[];
   /** The result of a button. */
   notice: string | undefined;
 };

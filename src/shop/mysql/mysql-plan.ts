@@ -1,4 +1,5 @@
 import { describeError } from '../../base/errors.ts';
+import { escapeRegExp } from '../../base/escape-reg-exp.ts';
 import type { FullScan, StatementPlan } from '../session.ts';
 import { isHiddenPlan } from './mysql-fault.ts';
 import type { RunStatement } from './mysql-session.ts';
@@ -49,9 +50,9 @@ async function fullScans(run: RunStatement, text: string): Promise<FullScan[]> {
     const isWhole = table.access_type === 'ALL' || table.access_type === 'index';
     // What a query inside another one gives is no table of the shop: <derived2>.
     if (!isWhole || rows < largeFromRows || table.table_name.startsWith('<')) continue;
-    const name = nameOf(text, table.table_name);
+    const name = tableNameOf(text, table.table_name);
     if (found.some((one) => one.table === name)) continue;
-    const columns = columnsOf(conditions, table.table_name);
+    const columns = comparedColumns(conditions, table.table_name);
     const indexed = await indexedOf(run, name, columns);
     if (indexed.some(({ index }) => table.possible_keys?.includes(index))) continue;
     found.push({ table: name, rows, remedy: remedyOf(name, columns, indexed) });
@@ -93,8 +94,8 @@ function tablesOf(plan: unknown, above: readonly string[] = []): { table: PlanTa
 }
 
 /** The columns that the conditions compare: `o`.`modified` of MySQL, o.modified of MariaDB. */
-function columnsOf(conditions: readonly string[], alias: string): string[] {
-  const name = `(?<![\\w$])${escaped(alias)}\\.([\\w$]+)`;
+function comparedColumns(conditions: readonly string[], alias: string): string[] {
+  const name = `(?<![\\w$])${escapeRegExp(alias)}\\.([\\w$]+)`;
   const plain = conditions
     .join(' ')
     .replace(/'(?:[^'\\]|''|\\.)*'/g, "''")
@@ -111,17 +112,15 @@ function columnsOf(conditions: readonly string[], alias: string): string[] {
 }
 
 /** The name of the table that a query calls by the alias; EXPLAIN knows only that. */
-function nameOf(text: string, alias: string): string {
+function tableNameOf(text: string, alias: string): string {
   const name = '(?:`[^`]+`|[\\w$]+)';
   const aliased = new RegExp(
-    `(${name}(?:\\s*\\.\\s*${name})?)\\s+(?:as\\s+)?\`?${escaped(alias)}\`?(?![\\w$.\`])`,
+    `(${name}(?:\\s*\\.\\s*${name})?)\\s+(?:as\\s+)?\`?${escapeRegExp(alias)}\`?(?![\\w$.\`])`,
     'i',
   );
   const found = aliased.exec(text)?.[1];
   return found === undefined || /^(from|join)$/i.test(found) ? alias : found;
 }
-
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** Indexes of the table that begin with one of the columns. */
 async function indexedOf(run: RunStatement, table: string, columns: readonly string[]) {

@@ -18,7 +18,7 @@ import {
   dateBounds,
   exactly,
   hasCode,
-  instantOf,
+  instantOfColumn,
   keyLiteral,
   leastDate,
   readValue,
@@ -76,7 +76,7 @@ export function mysqlSession(
     Object.fromEntries(
       columns.map((name) => {
         const value = readValue(typeOf(query, name), row[name] ?? null);
-        return [name, value === null ? null : instantOf(typeOf(query, name), value, zone)];
+        return [name, value === null ? null : instantOfColumn(typeOf(query, name), value, zone)];
       }),
     );
 
@@ -102,7 +102,7 @@ export function mysqlSession(
     return rows.flatMap((row): WalkedKey[] => {
       const at = readValue(date, withoutZeroParts(row.at ?? null));
       if (at === null) return [];
-      const key = { at: instantOf(date, at, zone), code: readValue(code, row.code ?? null) ?? '' };
+      const key = { at: instantOfColumn(date, at, zone), code: readValue(code, row.code ?? null) ?? '' };
       return date.read === 'local date' ? [{ ...key, local: at }] : [key];
     });
   }

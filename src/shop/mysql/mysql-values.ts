@@ -95,9 +95,9 @@ export function dateBounds({ read }: ColumnType, column: string, zone: string): 
   }
   const exact = `unix_timestamp(${column})`;
   return {
-    from: ({ at }) => `${column} >= ${fromUnix(at, -zoneSlackSeconds)} and ${exact} >= ${secondsOf(at)}`,
-    later: ({ at }) => `${exact} > ${secondsOf(at)}`,
-    before: (instant) => `${column} < ${fromUnix(instant, zoneSlackSeconds)} and ${exact} < ${secondsOf(instant)}`,
+    from: ({ at }) => `${column} >= ${fromUnix(at, -zoneSlackSeconds)} and ${exact} >= ${unixSeconds(at)}`,
+    later: ({ at }) => `${exact} > ${unixSeconds(at)}`,
+    before: (instant) => `${column} < ${fromUnix(instant, zoneSlackSeconds)} and ${exact} < ${unixSeconds(instant)}`,
     since: ({ at }) => fromUnix(at, -zoneSlackSeconds),
   };
 }
@@ -115,17 +115,17 @@ const isEarly = (at: string) => at.startsWith('-') || /^year -?[01]?$/.test(at) 
 const lastSecond = 2_147_483_647;
 
 /** Seconds since 1970 with the fraction of the text. */
-function secondsOf(at: string): string {
+function unixSeconds(at: string): string {
   const [, seconds, fraction = ''] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z$/.exec(at) ?? [];
   if (seconds === undefined) return isEarly(at) ? '1' : String(2 ** 40);
   return `${Math.max(1, Date.parse(`${seconds}Z`) / 1000)}${fraction}`;
 }
 
 function fromUnix(at: string, slackSeconds: number): string {
-  const seconds = Math.floor(Number(secondsOf(at))) + slackSeconds;
+  const seconds = Math.floor(Number(unixSeconds(at))) + slackSeconds;
   return `from_unixtime(${Math.min(Math.max(seconds, 1), lastSecond)})`;
 }
 
 /** An instant with microseconds, of a date without zone in the zone. */
-export const instantOf = ({ read }: ColumnType, at: string, zone: string): string =>
+export const instantOfColumn = ({ read }: ColumnType, at: string, zone: string): string =>
   read === 'local date' ? instantOfLocal(at, zone) : at;

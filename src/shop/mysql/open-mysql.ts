@@ -42,7 +42,7 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
   ): Promise<T> {
     options.signal?.throwIfAborted();
     const client = await pool.getConnection().catch(async (error: unknown) => {
-      const isMute = (error as { code?: string }).code === 'ETIMEDOUT' && (await acceptsConnections(connection));
+      const isMute = (error as { code?: string }).code === 'ETIMEDOUT' && (await serverAccepts(connection));
       if (isMute) throw noGreeting();
       const cause = withoutStatement(error);
       throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {
@@ -157,7 +157,7 @@ function noGreeting(): ReviewSyncError {
   });
 }
 
-function acceptsConnections({ host, port, socketPath }: ConnectionOptions): Promise<boolean> {
+function serverAccepts({ host, port, socketPath }: ConnectionOptions): Promise<boolean> {
   const socket = connect(socketPath === undefined ? { host, port, timeout: killMs } : { path: socketPath });
   return new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true));
@@ -173,7 +173,7 @@ function queryCheck(describe: Describe): QueryCheck {
     dateParameter: () => ':since',
     async describe(body) {
       const { text } = replaceParameter(body, 'since', 'null', 'mysql');
-      return (await describe(`select * from ${text} w limit 0`)).map(columnOf);
+      return (await describe(`select * from ${text} w limit 0`)).map(foundColumn);
     },
     // The message names the line.
     positionOf: () => undefined,
@@ -210,7 +210,7 @@ const plainTypes: Readonly<Record<number, string>> = {
   255: 'geometry',
 };
 
-function columnOf(field: mysql.FieldPacket): FoundColumn {
+function foundColumn(field: mysql.FieldPacket): FoundColumn {
   const number = field.columnType ?? field.type ?? 0;
   const flags = typeof field.flags === 'number' ? field.flags : 0;
   const type = plainTypes[number] ?? textType(number, flags, field);

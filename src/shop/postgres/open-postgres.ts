@@ -94,12 +94,12 @@ const overlapMs = 200;
 async function beginBounded(client: pg.ClientBase, seconds: number): Promise<void> {
   await client.query(`begin isolation level repeatable read read only; set local lock_timeout to '5s'`);
   const { rows } = await client.query<{ statement_timeout: string }>('show statement_timeout');
-  const own = secondsOf(rows[0]?.statement_timeout ?? '0');
+  const own = secondsOfSetting(rows[0]?.statement_timeout ?? '0');
   if (own === 0 || own > seconds) await client.query(`set local statement_timeout to '${seconds}s'`);
 }
 
 /** A duration as Postgres shows a setting: `0`, `500ms`, `30s`, `2min`, `1h`, `1d`. */
-function secondsOf(setting: string): number {
+function secondsOfSetting(setting: string): number {
   const [, number, unit = 'ms'] = /^(\d+)([a-z]+)?$/.exec(setting) ?? [];
   const seconds: Readonly<Record<string, number>> = { ms: 0.001, s: 1, min: 60, h: 3600, d: 86_400 };
   return Number(number) * (seconds[unit] ?? Number.NaN);

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { escapeRegExp } from '../../base/escape-reg-exp.ts';
 import type { FullScan } from '../session.ts';
 
 /** A node of EXPLAIN (verbose, format json), as far as it is looked at. */
@@ -29,7 +30,7 @@ export function sequentialScans(node: PlanNode, joins: readonly string[] = []): 
   const { Schema: schema, 'Relation Name': table, Alias: alias } = node;
   if (node['Node Type'] !== 'Seq Scan' || schema === undefined || table === undefined || alias === undefined)
     return below;
-  const compared = (texts: readonly string[]) => [...new Set(texts.flatMap((text) => columnsOf(text, alias)))];
+  const compared = (texts: readonly string[]) => [...new Set(texts.flatMap((text) => comparedColumns(text, alias)))];
   const own = compared(node.Filter === undefined ? [] : [node.Filter]);
   return [...below, { schema, table, columns: own.length > 0 ? own : compared(joins) }];
 }
@@ -40,21 +41,23 @@ function tablesReadWhole(node: PlanNode): { schema: string; table: string }[] {
   const { Schema: schema, 'Relation Name': table, Alias: alias = '' } = node;
   const condition = node['Index Cond'] ?? node['Recheck Cond'] ?? '';
   const isWhole =
-    /^(Seq|Index|Index Only|Bitmap Heap) Scan$/.test(node['Node Type']) && columnsOf(condition, alias).length === 0;
+    /^(Seq|Index|Index Only|Bitmap Heap) Scan$/.test(node['Node Type']) &&
+    comparedColumns(condition, alias).length === 0;
   return isWhole && schema !== undefined && table !== undefined ? [...below, { schema, table }] : below;
 }
 
 /** `((o.order_no)::text = ANY (…))` compares order_no of the alias o. */
-function columnsOf(condition: string, alias: string): string[] {
+function comparedColumns(condition: string, alias: string): string[] {
   const plain = condition
     .replace(/'(?:[^']|'')*'/g, "''")
     // No index is made for these: review-sync adds them to every walk.
     .replace(/(?:"[^"]+"|\w+)\.(?:"[^"]+"|\w+)\)?(?:::[\w ]+)? (?:IS NOT NULL|<> '')/g, '');
-  const column = new RegExp(`(?<![\\w."])(?:${escaped(alias)}|"${escaped(alias)}")\\.("(?:[^"]|"")+"|\\w+)`, 'g');
+  const column = new RegExp(
+    `(?<![\\w."])(?:${escapeRegExp(alias)}|"${escapeRegExp(alias)}")\\.("(?:[^"]|"")+"|\\w+)`,
+    'g',
+  );
   return [...plain.matchAll(column)].map((match) => match[1] ?? '');
 }
-
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** Tables with fewer rows cost less than looking into an index would save. */
 const largeFromRows = 20_000;

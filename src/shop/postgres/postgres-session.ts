@@ -109,7 +109,7 @@ export function postgresSession(
     async values(query, column, limit) {
       const rows = await run<{ value: string }>(
         query,
-        `select ${textOf(typeOf(query, column), `w.${column}`)} as value
+        `select ${selectText(typeOf(query, column), `w.${column}`)} as value
          from ${query.body} w where w.${column} is not null limit ${limit ?? 'all'}`,
       );
       return rows.map((row) => row.value);
@@ -132,7 +132,7 @@ export function postgresSession(
       const [isFirst, isOpen] = [after.code === '', before === undefined];
       const rows = await run<{ at: string; code: string }>(
         orders,
-        `select ${textOf(date, `w.${name}`)} as at, w.code::text as code from ${orders.body} w
+        `select ${selectText(date, `w.${name}`)} as at, w.code::text as code from ${orders.body} w
          where ${hasCode} and w.${name} >= $1::${date.type}
            ${isOpen ? '' : `and w.${name} < $2::${date.type}`}
            ${isFirst ? '' : `and (w.${name} > $1::${date.type} or w.code > $${isOpen ? 2 : 3}::${code})`}
@@ -151,7 +151,7 @@ export function postgresSession(
       const [isFirst, isOpen] = [after.code === '', until === undefined];
       const rows = await run<{ at: string; code: string }>(
         feed,
-        `select ${textOf(date, 'w.changed_at')} as at, w.code::text as code from ${feed.body} w
+        `select ${selectText(date, 'w.changed_at')} as at, w.code::text as code from ${feed.body} w
          where ${hasCode} and w.changed_at >= $1::${date.type}
            ${isOpen ? '' : `and w.changed_at < $2::${date.type}`}
            ${isFirst ? '' : `and (w.changed_at > $1::${date.type} or w.code > $${isOpen ? 2 : 3}::${typeOf(feed, 'code').type})`}
@@ -196,7 +196,7 @@ export function postgresSession(
 
     async now() {
       const { rows } = await client.query<{ now: string }>(
-        `select ${textOf({ type: 'timestamptz', read: 'instant' }, 'n.now')} as now from (select now() as now) n`,
+        `select ${selectText({ type: 'timestamptz', read: 'instant' }, 'n.now')} as now from (select now() as now) n`,
       );
       return rows[0]?.now ?? '';
     },
@@ -217,13 +217,13 @@ function typeOf(query: ShopQuery, column: string): ColumnType {
 }
 
 const allShown = (query: ShopQuery) => [...query.columns.keys()].map((name) => shown(query, name)).join(', ');
-const shown = (query: ShopQuery, name: string) => `${textOf(typeOf(query, name), `w.${name}`)} as ${name}`;
+const shown = (query: ShopQuery, name: string) => `${selectText(typeOf(query, name), `w.${name}`)} as ${name}`;
 
 /**
  * A value as text: a date as ISO 8601 with microseconds, or `year N` or `infinity` where it has no such form. `concat` and not
  * `||`: to find the operator, a new connection reads sixty pages of catalogs more.
  */
-function textOf({ read }: ColumnType, value: string): string {
+function selectText({ read }: ColumnType, value: string): string {
   if (read === 'text') return `${value}::text`;
   const [local, zone] = read === 'instant' ? [`${value} at time zone 'UTC'`, '"Z"'] : [value, ''];
   return `case when ${value} >= ${first} and ${value} < ${last} then to_char(${local}, 'YYYY-MM-DD"T"HH24:MI:SS.US${zone}')

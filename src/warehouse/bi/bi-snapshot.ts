@@ -145,7 +145,7 @@ async function* readRows(
   { view, order, month }: BiSelection,
 ): AsyncGenerator<(string | null)[][]> {
   const name = (column: string) => client.escapeIdentifier(column);
-  const columns = views.get(view)?.columns.map((column) => asText(name(column.name), column.type)) ?? [];
+  const columns = views.get(view)?.columns.map((column) => castToText(name(column.name), column.type)) ?? [];
   const zone = client.escapeLiteral(timeZone);
   const condition = month ? `where ${inMonth(name(month.by), zone, month.first, client)}` : '';
   const sorted = order.length > 0 ? `order by ${order.map(name).join(', ')}` : '';
@@ -178,7 +178,7 @@ function inMonth(by: string, zone: string, first: string | null, client: pg.Clie
     and date_trunc('month', ${by} at time zone ${zone})::date = ${month}`;
 }
 
-function asText(column: string, type: string): string {
+function castToText(column: string, type: string): string {
   switch (type) {
     case 'date':
       return `case when isfinite(${column}) then ${column} - date '1970-01-01' end`;

@@ -2,7 +2,7 @@ import { shownValue } from '../../base/mask.ts';
 import type { Span } from '../../base/time/span.ts';
 
 /** A record that must not reach Postgres, and why. `index`: its place on the page, from 0. */
-type Fault = { index: number; reason: string };
+type RecordFault = { index: number; reason: string };
 
 /** What landing and comparing need to know of a page beside its raw body. */
 export type PageCheck = {
@@ -10,7 +10,7 @@ export type PageCheck = {
   count: number;
   /** Names of all fields that any record of the page has. What no record has, the page cannot know (`partialFields`). */
   fields: string[];
-  faults: Fault[];
+  faults: RecordFault[];
   /** The dates of each record, in the order of the page. */
   dates: Dates[];
   /** The products that the records name; a code may be empty. */
@@ -19,7 +19,7 @@ export type PageCheck = {
 
 export type Product = { product_id: number; product_code: string };
 
-/** Dates of a record in milliseconds since 1970; undefined where a date cannot be read (`instantOf`). */
+/** Dates of a record in milliseconds since 1970; undefined where a date cannot be read (`millisecondsOf`). */
 type Dates = Record<'created_at' | 'updated_at', number | undefined>;
 
 /**
@@ -31,7 +31,7 @@ type Dates = Record<'created_at' | 'updated_at', number | undefined>;
  */
 export function checkPage(items: readonly unknown[], plausible: Span): PageCheck {
   const fields = new Set<string>();
-  const faults: Fault[] = [];
+  const faults: RecordFault[] = [];
   const codes = new Map<number, string>();
   const dates = items.map(datesOf);
   for (const [index, item] of items.entries()) {
@@ -53,7 +53,9 @@ const storableName = (name: string) => name.toWellFormed().replaceAll('\u0000', 
 const noDates: Dates = { created_at: undefined, updated_at: undefined };
 
 const datesOf = (item: unknown): Dates =>
-  isRecord(item) ? { created_at: instantOf(item.created_at), updated_at: instantOf(item.updated_at) } : noDates;
+  isRecord(item)
+    ? { created_at: millisecondsOf(item.created_at), updated_at: millisecondsOf(item.updated_at) }
+    : noDates;
 
 function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefined {
   if (!isRecord(item)) return `expected an object as a review, found ${shownValue(item)}`;
@@ -66,7 +68,7 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
       return `expected ${name} as an ISO 8601 date-time with an offset, found ${shownValue(item[name])}`;
     }
     if (milliseconds < plausible.start * 1000 || milliseconds >= plausible.end * 1000) {
-      return `expected ${name} between ${dayOf(plausible.start)} and ${dayOf(plausible.end)}, found ${new Date(milliseconds).toISOString()}`;
+      return `expected ${name} between ${utcDay(plausible.start)} and ${utcDay(plausible.end)}, found ${new Date(milliseconds).toISOString()}`;
     }
   }
   return undefined;
@@ -85,7 +87,7 @@ const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d
  * Milliseconds since 1970 of an ISO 8601 date-time with an offset (spec, "General conventions", 3); undefined for anything
  * else. A date-time without an offset is no instant: the spec promises an offset, and a guessed zone would be wrong by hours.
  */
-export function instantOf(value: unknown): number | undefined {
+export function millisecondsOf(value: unknown): number | undefined {
   if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;
   const milliseconds = Date.parse(value);
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
@@ -94,4 +96,4 @@ export function instantOf(value: unknown): number | undefined {
 export const isRecord = (item: unknown): item is Record<string, unknown> =>
   typeof item === 'object' && item !== null && !Array.isArray(item);
 
-const dayOf = (second: number) => new Date(second * 1000).toISOString().slice(0, 10);
+const utcDay = (second: number) => new Date(second * 1000).toISOString().slice(0, 10);

@@ -13,7 +13,7 @@ export type Landed = { inserted: number; updated: number; unchanged: number; ref
 /** A response body in UTF-8, known to be a JSON array, and the check of its records. */
 export type RawPage = { rawBody: Buffer; check: PageCheck };
 
-type Row = { inserted: number; updated: number };
+type LandCounts = { inserted: number; updated: number };
 
 /**
  * Lands a page, and first stores the ids of the products that it names.
@@ -34,7 +34,7 @@ export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage
       const { rows } = await warehouse.landings(() =>
         warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, namesOf(check)] }),
       );
-      return landedOf(rows[0] as Row, check.count);
+      return landedOf(rows[0] as LandCounts, check.count);
     } catch (error) {
       if (isErrorOfTheData(error)) break;
       if (!isDeadlock(error) || attempt === 5) throw error;
@@ -83,7 +83,7 @@ async function landRecords(
   for (const [index, bytes] of records.entries()) {
     const record = storableRecord(bytes);
     const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
-    const one = fault ?? (await attempt(trx, () => land(trx, statements, `[${record}]`, check)));
+    const one = fault ?? (await inSavepoint(trx, () => land(trx, statements, `[${record}]`, check)));
     if (typeof one === 'string' || one instanceof Error) {
       const isRefused = await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
       sum[isRefused ? 'refused' : 'unchanged'] += 1;
@@ -95,22 +95,24 @@ async function landRecords(
   return sum;
 }
 
-function landedOf({ inserted, updated }: Row, count: number): Landed {
+function landedOf({ inserted, updated }: LandCounts, count: number): Landed {
   return { inserted, updated, unchanged: count - inserted - updated, refused: 0 };
 }
 
 /** A review that holds nothing odd any more shows it by lacking `originalField`. */
 const namesOf = (check: PageCheck): string[] => [...check.fields, originalField];
 
-async function land(trx: Db, statements: Statements, body: string, check: PageCheck): Promise<Row> {
-  const { rows } = await trx.executeQuery<Row>(CompiledQuery.raw(statements.landReviews, [body, namesOf(check)]));
+async function land(trx: Db, statements: Statements, body: string, check: PageCheck): Promise<LandCounts> {
+  const { rows } = await trx.executeQuery<LandCounts>(
+    CompiledQuery.raw(statements.landReviews, [body, namesOf(check)]),
+  );
   const row = rows[0];
   if (!row) throw new Error('land_reviews.sql gave no row');
   return row;
 }
 
 /** Runs `work` behind a savepoint: an error of the data leaves the transaction usable, any other one is thrown. */
-async function attempt<T>(trx: Db, work: () => Promise<T>): Promise<T | Error> {
+async function inSavepoint<T>(trx: Db, work: () => Promise<T>): Promise<T | Error> {
   await sql`savepoint landing`.execute(trx);
   try {
     const result = await work();
@@ -136,11 +138,11 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
   const json = printed(item) === undefined ? text : item;
   const deadLetter = {
     kind: 'review',
-    key: (await idTextOf(trx, record)) ?? idOf(item) ?? keyOf(text),
+    key: (await idTextOf(trx, record)) ?? namedId(item) ?? keyOf(text),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: record === undefined ? { review: json, base64: bytes.toString('base64') } : json,
   } as const;
-  const put = await attempt(trx, () => putUnlessDiscarded(trx, deadLetter));
+  const put = await inSavepoint(trx, () => putUnlessDiscarded(trx, deadLetter));
   // What jsonb cannot hold in any form is kept as the text it came as.
   return put instanceof Error ? putUnlessDiscarded(trx, { ...deadLetter, payload: text }) : put;
 }
@@ -154,14 +156,14 @@ async function putUnlessDiscarded(trx: Db, deadLetter: NewDeadLetter): Promise<b
 /** The id with all its digits, which a JavaScript number may lack. */
 async function idTextOf(trx: Db, record: string | undefined): Promise<string | undefined> {
   if (record === undefined) return undefined;
-  const found = await attempt(trx, async () => {
+  const found = await inSavepoint(trx, async () => {
     const { rows } = await sql<{ id: string | null }>`select ${record}::jsonb ->> 'id' as id`.execute(trx);
     return rows[0]?.id ?? undefined;
   });
   return found instanceof Error ? undefined : usableKey(found);
 }
 
-function idOf(item: unknown): string | undefined {
+function namedId(item: unknown): string | undefined {
   const id = isRecord(item) ? item.id : undefined;
   return typeof id === 'number' || typeof id === 'string' ? usableKey(String(id)) : undefined;
 }

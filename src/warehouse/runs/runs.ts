@@ -132,14 +132,14 @@ export async function abandonRun(db: Db, id: string, finishedAt: Date): Promise<
 
 /** Runs that have not ended, the oldest first: running, or lost by the queue. */
 export function openRuns(db: Db): Promise<Run[]> {
-  return runs(db).where('finished_at', 'is', null).orderBy('started_at').execute();
+  return selectRuns(db).where('finished_at', 'is', null).orderBy('started_at').execute();
 }
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
 export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
   // Each half reads `limit` rows of its own index. One sort over both would read every run.
   const newest = (ended: 'is' | 'is not') =>
-    runs(db).where('finished_at', ended, null).orderBy('started_at', 'desc').limit(limit);
+    selectRuns(db).where('finished_at', ended, null).orderBy('started_at', 'desc').limit(limit);
   const { rows } = await sql<Run>`
     select * from (${newest('is')} union all ${newest('is not')}) as newest
     order by "finishedAt" is null desc, "startedAt" desc
@@ -158,7 +158,7 @@ export async function newestEnded(db: Db): Promise<Run[]> {
     )
     select newest.*
     from jobs
-    cross join lateral ${runs(db)
+    cross join lateral ${selectRuns(db)
       .where('finished_at', 'is not', null)
       .where('job', '=', sql<string>`jobs.job`)
       .orderBy('started_at', 'desc')
@@ -168,10 +168,10 @@ export async function newestEnded(db: Db): Promise<Run[]> {
 }
 
 export function findRun(db: Db, id: string): Promise<Run | undefined> {
-  return runs(db).where('id', '=', id).executeTakeFirst();
+  return selectRuns(db).where('id', '=', id).executeTakeFirst();
 }
 
-const runs = (db: Db) =>
+const selectRuns = (db: Db) =>
   db
     .selectFrom('sync.runs')
     .select(['id', 'job', 'key', 'trigger', 'started_at as startedAt', 'finished_at as finishedAt'])
