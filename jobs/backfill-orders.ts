@@ -6,6 +6,7 @@ import { planRemovals, stepsOf } from '../src/orders/which/plan-steps.ts';
 import type { OrderPosition } from '../src/shop/orders.ts';
 import { waitingCounts } from '../src/warehouse/orders/order-revisits.ts';
 import { recordShopQueries, settleShopQueries } from '../src/warehouse/shop-queries.ts';
+import { countHeldRemovals } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { object, optionalText } from './payload.ts';
 import { pushOrders } from './push-orders.ts';
@@ -23,6 +24,7 @@ export const backfillOrders = defineRun({
   step: pushOrders,
   priority: 10,
   deadLetters: ['order', 'order_line'],
+  conclusion: countHeldRemovals,
   parse(payload): BackfillOrders {
     const given = object(payload);
     const withEmail = given.withEmail === true;

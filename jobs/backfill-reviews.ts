@@ -4,6 +4,7 @@ import { backfillReviewsKey } from '../src/reviews/backfill-key.ts';
 import { planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
 import { closeUpdatedGaps } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
+import { countRefused } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { object, optionalText } from './payload.ts';
 import { readWindow } from './read-window.ts';
@@ -19,6 +20,7 @@ export const backfillReviews = defineRun({
   step: readWindow,
   priority: 10,
   deadLetters: ['review'],
+  conclusion: countRefused,
   parse(payload): BackfillReviews {
     const given = object(payload);
     return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), gaps: given.gaps === true };

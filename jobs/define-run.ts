@@ -4,10 +4,12 @@ import { addCounts, type Counts } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { foldChanges } from '../src/warehouse/bi/aggregates.ts';
-import { countOpenDeadLetters, countRefusedReviews, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
-import { heldRemovalsProblem, removalsHeld } from '../src/warehouse/orders/order-removals.ts';
+import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
 import { abandonRun, addWaits, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
+
+/** What a flow counts when its run ends. `note`: a sentence that is added to the error of an incomplete run. */
+export type Conclusion = { counts: Counts; note?: string };
 
 type Definition<Payload, State, StepPayload> = Omit<
   RunJob<App, Payload, State, StepPayload>,
@@ -22,6 +24,8 @@ type Definition<Payload, State, StepPayload> = Omit<
    * @param failures the errors of failed steps. Empty unless `completesAlways`.
    */
   complete(app: App, state: State, run: RunInfo, failures: readonly string[]): Promise<Counts>;
+  /** Called when the run ends, after `complete`. */
+  conclusion?(app: App, run: RunInfo): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;
 };
@@ -47,12 +51,9 @@ export function defineRun<Payload, State, StepPayload>(
         end.failures.length === 0 || definition.completesAlways
           ? await completed(() => measured(app, run.id, () => definition.complete(app, end.state, run, end.failures)))
           : {};
-      // Counted here: a run may read a review several times, by several steps, and its step of a window does not know of the others.
-      const refused = definition.deadLetters.includes('review')
-        ? { refused: await countRefusedReviews(app.warehouse.db, app.now().getTime() - run.startedAt.getTime()) }
-        : {};
-      const counts = addCounts([...end.results, more ?? {}, refused]);
-      const report = await reportOf(app, { kinds: definition.deadLetters, problem }, counts, end);
+      const { counts: counted, note } = (await definition.conclusion?.(app, run)) ?? { counts: {} };
+      const counts = addCounts([...end.results, more ?? {}, counted]);
+      const report = await reportOf(app, { kinds: definition.deadLetters, problem, note }, counts, end);
       await foldChanges(app.warehouse.db);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'warn'](
@@ -109,7 +110,7 @@ async function completed(complete: () => Promise<Counts>): Promise<{ counts?: Co
 
 async function reportOf(
   app: App,
-  { kinds, problem }: { kinds: readonly DeadLetterKind[]; problem: string | undefined },
+  { kinds, problem, note }: { kinds: readonly DeadLetterKind[]; problem: string | undefined; note: string | undefined },
   counts: Counts,
   end: StepsEnd<unknown>,
 ): Promise<RunReport> {
@@ -126,10 +127,8 @@ async function reportOf(
     reason ??= 'dead-letters';
     problems.push(deadLettersProblem(deadLetters));
   }
-  const held = kinds.includes('order') ? await removalsHeld(app.warehouse.db) : 0;
-  if (held > 0) problems.push(heldRemovalsProblem(held));
-  const all = held > 0 ? { ...counts, removals_held: held } : counts;
+  if (note !== undefined) problems.push(note);
   return reason === undefined
-    ? { outcome: 'done', counts: all }
-    : { outcome: 'incomplete', counts: all, reason, error: problems.join('. ') };
+    ? { outcome: 'done', counts }
+    : { outcome: 'incomplete', counts, reason, error: problems.join('. ') };
 }

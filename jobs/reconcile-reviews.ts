@@ -1,6 +1,7 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
 import { deleteOutdated } from '../src/warehouse/runs/retention.ts';
+import { countRefused } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { type ReadWindow, readWindow } from './read-window.ts';
 
@@ -13,6 +14,7 @@ export const reconcileReviews = defineRun({
   step: readWindow,
   priority: 20,
   deadLetters: ['review'],
+  conclusion: countRefused,
   completesAlways: true,
   parse: () => ({}),
   async plan(app, _payload, _run, signal) {

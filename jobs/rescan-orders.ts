@@ -13,6 +13,7 @@ import type { StepJob } from '../src/queue/job.ts';
 import { countKnownOrders } from '../src/warehouse/orders/absent-orders.ts';
 import { pruneMissedOrders } from '../src/warehouse/orders/missed-orders.ts';
 import { reasonDays } from '../src/warehouse/runs/retention.ts';
+import { countHeldRemovals } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { number, object, oneOf, optionalText, texts } from './payload.ts';
 
@@ -62,6 +63,7 @@ export const rescanOrders = defineRun({
   step: rescanStep,
   priority: 20,
   deadLetters: ['order', 'order_line'],
+  conclusion: countHeldRemovals,
   completesAlways: true,
   parse: (payload): RescanOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
   async plan(app, { allowRemovals }, { id: runId }) {

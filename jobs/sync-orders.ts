@@ -7,6 +7,7 @@ import {
 } from '../src/orders/which/changed-orders.ts';
 import { waitingCounts } from '../src/warehouse/orders/order-revisits.ts';
 import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
+import { countHeldRemovals } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { object } from './payload.ts';
 import { pushOrders } from './push-orders.ts';
@@ -21,6 +22,7 @@ export const syncOrders = defineRun({
   step: pushOrders,
   priority: 1,
   deadLetters: ['order', 'order_line'],
+  conclusion: countHeldRemovals,
   parse: (payload): SyncOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
   async plan(app, payload, { id: runId }) {
     await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
