@@ -205,7 +205,7 @@ return jsonb_build_object(
   'created_at', reference_service.iso(g.created_at), 'updated_at', reference_service.iso(g.updated_at)
 );
 
--- The four variants of one image (spec, "Image").
+-- The four variants of one image (docs/interface.md, "Image").
 create function reference_service.image_json(url text) returns jsonb
 language sql immutable
 return jsonb_build_object(

@@ -1,4 +1,4 @@
--- Webhooks (spec, "Events"): who receives them, and the outbox in which they wait.
+-- Webhooks (docs/interface.md, "Events"): who receives them, and the outbox in which they wait.
 create table reference_service.webhook_receivers (
   id            bigint generated always as identity primary key,
   url           text not null unique,

@@ -1,7 +1,7 @@
 import { UsageError } from '../base/errors.ts';
 import { type Environment, reader } from './config-reader.ts';
 
-/** The configuration of a process, read once from the environment (CONTRACT, "Environment"). */
+/** The configuration of a process, read once from the environment. */
 export type Config = Readonly<{
   shop: Readonly<ShopConfig>;
   warehouseDatabaseUrl: string;

@@ -102,7 +102,7 @@ export type ReviewApi = AsyncDisposable & {
   userGrades: UserGrades;
   reviews: Reviews;
   /**
-   * Requests a token, unless there is one already (spec, 'Authentication'). Other calls do this themselves; call it to
+   * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this themselves; call it to
    * find out early whether the credentials are right.
    *
    * @throws AuthenticationError where the service does not accept client id and secret.

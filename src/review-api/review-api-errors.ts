@@ -150,7 +150,7 @@ export class UnknownOutcomeError extends ReviewApiError {
   }
 }
 
-/** A list of reviews may continue after page 30, the last one (spec, 'List reviews', rule 4). All 30 pages were read. */
+/** A list of reviews may continue after page 30, the last one (docs/interface.md, "Reviews", rule 4). All 30 pages were read. */
 export class PageLimitError extends ReviewApiError {
   override readonly name = 'PageLimitError';
   static readonly kind: ErrorKind = {

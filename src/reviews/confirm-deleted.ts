@@ -41,7 +41,7 @@ const unknownAtMost = 20;
 
 /**
  * Asks about each review that a proven reading of its date did not show: its second is read again, and where it is absent
- * from that too, the service is asked by id. "Not listed" alone never means deleted (FACTS, "hidden reviews"). What is
+ * from that too, the service is asked by id. "Not listed" alone never means deleted (docs/service-facts.md). What is
  * found out about one review is written before the next is asked about.
  *
  * @param options.mark writes: marks what is gone as deleted, and suspects no longer what was found.

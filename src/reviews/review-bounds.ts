@@ -43,7 +43,7 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
 }
 
 /**
- * Requests the overview (spec, "Review overview") and keeps its bounds in the warehouse, within the plausible dates.
+ * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the plausible dates.
  *
  * The overview may be hours old. So the newest review that the list shows counts too: otherwise a reading up to the
  * overview's end would miss what was written since. It may also be a day off, where the service computes it in another zone: the

@@ -17,7 +17,7 @@ export type WebhookOptions = {
 const mostBytes = 1024 * 1024;
 
 /**
- * `POST /webhooks/<secret>` (spec, "Events"). A wrong secret is a 404. Responds with 200 when the body is stored durably, with
+ * `POST /webhooks/<secret>` (docs/interface.md, "Events"). A wrong secret is a 404. Responds with 200 when the body is stored durably, with
  * 400, 413, 415 or 422 where it is refused, and with 503 where the service should send it again.
  */
 export function webhookRoute(parent: FastifyInstance, options: WebhookOptions): void {

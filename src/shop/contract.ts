@@ -43,7 +43,7 @@ const columns = (required: Record<string, ColumnKind>, optional: Record<string, 
   ...Object.entries(optional).map(([name, kind]) => ({ name, kind, required: false })),
 ];
 
-/** CONTRACT, "Shop queries". */
+/** The columns of each shop query (docs/connecting.md). */
 export const contract: Readonly<Record<QueryName, readonly Column[]>> = {
   orders: columns(
     { code: 'key', created_at: 'timestamptz', updated_at: 'timestamptz', total_price: 'numeric' },

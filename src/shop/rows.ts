@@ -128,7 +128,7 @@ function product(read: Reader): { productId: number | undefined; productCode: st
   return { productId, productCode };
 }
 
-/** Its hundredths are still exact where the service keeps them as an integer or a float (spec, "Money object"). */
+/** Its hundredths are still exact where the service keeps them as an integer or a float (docs/interface.md, "Money object"). */
 const amountAtMost = 90_000_000_000_000;
 
 function rowReader(raw: RawRow) {

@@ -54,7 +54,7 @@ type Tables = {
   deadLetters: Map<string, Rows>;
   /** `order/line` of lines that wait for a product id. */
   waiting: Set<string>;
-  /** The sub-orders of lines, by `order/line`: what CONTRACT.md promises of `sync.sub_order_links`. */
+  /** The sub-orders of lines, by `order/line`, as `sync.sub_order_links` has them (docs/warehouse.md). */
   links: Map<string, string>;
   /** Codes of products that some review in the warehouse names. */
   products: Set<string>;

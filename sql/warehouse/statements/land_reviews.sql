@@ -1,5 +1,5 @@
 -- Lands one page of reviews, the response body as it came.
--- $1 text: a JSON array of reviews (spec, "Review"); may be empty.
+-- $1 text: a JSON array of reviews (docs/interface.md, "Review"); may be empty.
 -- $2 text[]: names of all fields that any of these reviews has.
 --
 -- The lists of columns come from src/warehouse/reviews/review-columns.ts:
@@ -10,7 +10,7 @@
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
--- 3. Some fields are shown by lists only, others by a review alone (spec, "Review"): what the response does not name, it
+-- 3. Some fields are shown by lists only, others by a review alone (docs/interface.md, "Review"): what the response does not name, it
 --    does not erase, unless the id stands for another review.
 -- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
 -- Gives one row: inserted, and updated.

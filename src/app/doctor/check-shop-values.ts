@@ -33,7 +33,7 @@ export function checkUnits(orders: readonly RawOrder[]): Finding[] {
   ];
 }
 
-/** Statuses that the description of the service's API shows. It says that its list is not complete (spec, "Sub-order status"). */
+/** Statuses that the description of the service's API shows. It says that its list is not complete (docs/interface.md, "Sub-order status"). */
 const shownStatuses = ['paid', 'delivery_started', 'delivery_finished'] as const;
 /** Words that the presets and the template send besides, see sql/shop. */
 const presetStatuses = [

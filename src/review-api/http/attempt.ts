@@ -71,8 +71,8 @@ export function openAttempt(options: AttemptOptions): Attempt {
 }
 
 /**
- * The token is one of the parameters (spec, 'Authentication', 3): in the form body of POST and PATCH, in the query of the
- * other methods. PUT has its fields in the query too (spec, 'Update by PUT').
+ * The token is one of the parameters (docs/interface.md, "Authentication", 3): in the form body of POST and PATCH, in the query of the
+ * other methods. PUT has its fields in the query too (docs/interface.md, "Update by PUT").
  */
 function requestOf(call: Call, token: Token | undefined, pathPrefix: string) {
   const params = encodeParams({ ...call.params, ...(token && { access_token: token.value }) });

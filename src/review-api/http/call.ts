@@ -19,7 +19,7 @@ export type Call = {
   params?: Params;
   /** Whether sending it twice has the same effect as sending it once. Default true. */
   repeatable?: boolean;
-  /** Whether a 404 is a success: it is for deletes (FACTS, 'any 2xx or 404 is success'). */
+  /** Whether a 404 is a success: it is for deletes (docs/service-facts.md). */
   notFoundIsSuccess?: boolean;
   /** See `CallOptions`. */
   giveUpAfterMs?: number | undefined;

@@ -1,8 +1,8 @@
 import type { Params } from './call.ts';
 
 /**
- * Parameters as form or query text: arrays as repeated `name[]`, arrays of objects as `name[][field]` (spec, 'Create or
- * update a review').
+ * Parameters as form or query text: arrays as repeated `name[]`, arrays of objects as `name[][field]` (docs/interface.md,
+ * "Reviews").
  */
 export function encodeParams(params: Params): string {
   const pairs: string[] = [];

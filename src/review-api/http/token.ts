@@ -36,7 +36,7 @@ export function openTokens(obtain: () => Promise<Token>, now: () => number): Tok
   };
 }
 
-/** The token request (spec, 'Authentication', 1). Repeatable: a second token does no harm. */
+/** The token request (docs/interface.md, "Authentication", 1). Repeatable: a second token does no harm. */
 export function tokenCall(clientId: string, clientSecret: string): Call {
   return {
     method: 'POST',

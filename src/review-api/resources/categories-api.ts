@@ -15,7 +15,7 @@ import { allPages, type Page, readPage } from './pages.ts';
 
 const path = '/v1/categories';
 
-/** A category (spec, 'Category'). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
+/** A category (docs/interface.md, "Category"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
 export type Category = {
   id: number;
   /** The shop's. */
@@ -31,7 +31,7 @@ export type Category = {
   updated_at: string | null;
 };
 
-/** Body of `POST /v1/categories`. The parent is given by id, as text (spec), or by code. */
+/** Body of `POST /v1/categories`. The parent is given by id, as text, or by code. */
 export type CategoryBody = {
   code: string;
   name: string;
@@ -56,10 +56,10 @@ export type CategoryListParams = CategoryListAllParams & { page?: number | undef
 
 export type Categories = ReturnType<typeof categoriesApi>;
 
-/** Product categories (spec, 'Categories'). */
+/** Product categories (docs/interface.md, "Categories"). */
 export function categoriesApi(send: Send) {
   const api = {
-    /** One page of the categories (spec, 'Categories', List). */
+    /** One page of the categories. */
     async list({ limit = 100, page = 1 }: CategoryListParams = {}): Promise<Page<Category>> {
       // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
       const params = { limit: requireLimit(limit), page: requirePage(page) === 1 ? undefined : page };
@@ -75,41 +75,41 @@ export function categoriesApi(send: Send) {
       return allPages(path, limit, (page) => api.list({ limit, page }));
     },
 
-    /** A category by the service's id (spec, 'Categories', Get by id). @throws NotFoundError */
+    /** A category by the service's id. @throws NotFoundError */
     async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<Category> {
       return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
         withSameId(readCategory(response), id),
       );
     },
 
-    /** A category by the shop's code (spec, 'Categories', Get by code). @throws NotFoundError */
+    /** A category by the shop's code. @throws NotFoundError */
     async getByCode(code: string): Promise<Category> {
       return send({ method: 'GET', path, params: { code: requireCode(code) } }, (response) => withCode(response, code));
     },
 
-    /** Creates the category, or updates the category with this code (spec, 'Categories', Create or update). Safe to repeat. */
+    /** Creates the category, or updates the category with this code. Safe to repeat. */
     async upsert(body: CategoryBody, { giveUpAfterMs }: CallOptions = {}): Promise<Category> {
       requireCode(body.code);
       return send({ method: 'POST', path, params: body, giveUpAfterMs }, (response) => withCode(response, body.code));
     },
 
-    /** Changes these fields, the code included (spec, 'Categories', Update by id). @throws NotFoundError */
+    /** Changes these fields, the code included. @throws NotFoundError */
     async update(id: number, patch: CategoryPatch, { giveUpAfterMs }: CallOptions = {}): Promise<void> {
       const params = checked(patch);
       return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params, giveUpAfterMs }, ignoreBody);
     },
 
-    /** Changes these fields of the category with this code (spec, Update by code). @throws NotFoundError */
+    /** Changes these fields of the category with this code. @throws NotFoundError */
     async updateByCode(code: string, patch: Omit<CategoryPatch, 'code'>): Promise<void> {
       return send({ method: 'PATCH', path, params: { ...patch, code: requireCode(code) } }, ignoreBody);
     },
 
-    /** As `update`, by PUT (spec, 'Update by PUT'). The fields are part of the address. */
+    /** As `update`, by PUT. The fields are part of the address. */
     async put(id: number, patch: CategoryPatch): Promise<void> {
       return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: checked(patch) }, ignoreBody);
     },
 
-    /** Deletes a category (spec, 'Categories', Delete). One that does not exist is a success. */
+    /** Deletes a category. One that does not exist is a success. */
     async remove(id: number): Promise<void> {
       return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, notFoundIsSuccess: true }, ignoreBody);
     },

@@ -1,6 +1,6 @@
 /** Checks of parameters that the service would misread. All throw a `TypeError` before anything is sent. */
 
-/** With an empty code the request would list or delete something else: the same path serves the collection (FACTS). */
+/** With an empty code the request would list or delete something else: the same path serves the collection (docs/service-facts.md). */
 export function requireCode(code: string, what = 'code'): string {
   if (typeof code !== 'string' || code.trim() === '') {
     throw new TypeError(`expected a ${what} that is not empty, got ${JSON.stringify(code)}`);
@@ -36,7 +36,7 @@ export function sentAmount(amount: string, what: string): string {
   return amount.replace(/(\.\d\d\d*?)0+$/, '$1');
 }
 
-/** Ratings go from 1 to 5 (spec, 'Review'). */
+/** Ratings go from 1 to 5 (docs/interface.md, "Review"). */
 export function requireScore(score: number, least = 1): number {
   if (!Number.isInteger(score) || score < least || score > 5) {
     throw new TypeError(`expected a score from ${least} to 5, got ${score}`);
@@ -44,7 +44,7 @@ export function requireScore(score: number, least = 1): number {
   return score;
 }
 
-/** Page sizes go from 1 to 100 (spec, 'Limits'). */
+/** Page sizes go from 1 to 100 (docs/interface.md, "Limits"). */
 export function requireLimit(limit: number): number {
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
     throw new TypeError(`expected a limit from 1 to 100, got ${limit}`);
@@ -52,7 +52,7 @@ export function requireLimit(limit: number): number {
   return limit;
 }
 
-/** Pages count from 1; only the list of reviews has a greatest one (spec, 'Limits'). */
+/** Pages count from 1; only the list of reviews has a greatest one (docs/interface.md, "Limits"). */
 export function requirePage(page: number, most = Number.MAX_SAFE_INTEGER): number {
   if (!Number.isSafeInteger(page) || page < 1 || page > most) {
     const upTo = most === Number.MAX_SAFE_INTEGER ? 'on' : `to ${most}`;

@@ -1,6 +1,6 @@
 import { asArray, asInteger, asIntegerOrNull, asObject, asText, asTextOrNull, textsOf } from '../http/response-body.ts';
 
-/** An amount. Whether `cents` are hundredths or whole units depends on the currency (FACTS). */
+/** An amount. Whether `cents` are hundredths or whole units depends on the currency (docs/service-facts.md). */
 export type MoneyAmount = { cents: number; currency_iso: string };
 
 /** A money object, or null where there is none. */
@@ -29,7 +29,7 @@ export type SubOrder = {
   product_id: number;
   product_options?: Record<string, string>;
   price: MoneyAmount | null;
-  /** An open set (FACTS): pass unknown ones through. */
+  /** An open set (docs/service-facts.md): pass unknown ones through. */
   status?: string | null;
   delivery_started_at?: string | null;
   delivered_at?: string | null;

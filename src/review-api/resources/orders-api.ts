@@ -7,7 +7,7 @@ import { allPages, type Page, readPage } from './pages.ts';
 const path = '/v1/orders';
 
 /**
- * Body of `POST /v1/orders` (spec, 'Create or update an order'). Dates are ISO 8601, read to the second. `null` clears
+ * Body of `POST /v1/orders` (docs/interface.md, "Orders"). Dates are ISO 8601, read to the second. `null` clears
  * the field; a field that is left out stays unchanged.
  */
 export type OrderBody = {
@@ -35,7 +35,7 @@ export type OrderBody = {
 /** Fields to change. A field that is left out stays unchanged. */
 export type OrderPatch = { [Field in keyof OrderBody]?: OrderBody[Field] | undefined };
 
-/** What to list (spec, 'List orders'), in pages of `limit` (1 to 100, default 100). */
+/** What to list (docs/interface.md, "Orders"), in pages of `limit` (1 to 100, default 100). */
 export type OrderListAllParams = {
   limit?: number | undefined;
   /** The day of payment, `yyyy-mm-dd` in the service's zone. */
@@ -49,10 +49,10 @@ export type OrderListParams = OrderListAllParams & { page?: number | undefined }
 
 export type Orders = ReturnType<typeof ordersApi>;
 
-/** Orders (spec, 'Orders'). Their details hold the sub-orders. */
+/** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
 export function ordersApi(send: Send) {
   const api = {
-    /** One page of the orders (spec, 'List orders'). @throws TypeError for an empty or malformed filter. */
+    /** One page of the orders. @throws TypeError for an empty or malformed filter. */
     async list(params: OrderListParams = {}): Promise<Page<OrderListItem>> {
       return send({ method: 'GET', path, params: listQuery(params) }, readPage(asOrderListItem));
     },
@@ -62,7 +62,7 @@ export function ordersApi(send: Send) {
       return allPages(path, params.limit ?? 100, (page) => api.list({ ...params, page }));
     },
 
-    /** An order by the service's id (spec, 'Get order by id'). @throws NotFoundError */
+    /** An order by the service's id. @throws NotFoundError */
     async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<OrderDetail> {
       return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
         withSameId(asOrderDetail(parseJson(response)), id),
@@ -82,7 +82,7 @@ export function ordersApi(send: Send) {
     },
 
     /**
-     * Creates the order, or updates the order with this code (spec, 'Create or update an order'). Safe to repeat.
+     * Creates the order, or updates the order with this code. Safe to repeat.
      *
      * @throws RefusedError where the service does not accept a field.
      * @throws MalformedResponseError where the response shows an order of another code.
@@ -96,7 +96,7 @@ export function ordersApi(send: Send) {
       );
     },
 
-    /** Changes these fields, the code included (spec, 'Update an order by id'). @throws NotFoundError */
+    /** Changes these fields, the code included. @throws NotFoundError */
     async update(id: number, patch: OrderPatch, { giveUpAfterMs }: CallOptions = {}): Promise<void> {
       return send(
         { method: 'PATCH', path: `${path}/${requireId(id)}`, params: checked(patch), giveUpAfterMs },
@@ -104,7 +104,7 @@ export function ordersApi(send: Send) {
       );
     },
 
-    /** Changes these fields of the order with this code (spec, 'Update an order by code'). @throws NotFoundError */
+    /** Changes these fields of the order with this code. @throws NotFoundError */
     async updateByCode(
       code: string,
       patch: Omit<OrderPatch, 'code'>,
@@ -115,7 +115,7 @@ export function ordersApi(send: Send) {
     },
 
     /**
-     * As `update`, by PUT (spec, 'Update by PUT'). The fields are part of the address, which proxies may log: send no
+     * As `update`, by PUT. The fields are part of the address, which proxies may log: send no
      * customer's data this way.
      */
     async put(id: number, patch: OrderPatch): Promise<void> {
@@ -123,7 +123,7 @@ export function ordersApi(send: Send) {
     },
 
     /**
-     * Deletes the order for good, with its sub-orders, reviews and send records (spec, 'Delete an order'). An order that
+     * Deletes the order for good, with its sub-orders, reviews and send records. An order that
      * does not exist is a success.
      */
     async remove(id: number, options: CallOptions = {}): Promise<void> {

@@ -9,13 +9,13 @@ import {
   requireScore,
 } from './check.ts';
 
-/** Limits of the list of reviews (spec, 'Limits'). */
+/** Limits of the list of reviews (docs/interface.md, "Limits"). */
 export const reviewListLimits = { page: 30, days: 45 } as const;
 
 /**
  * The period to list: whole days (`yyyy-mm-dd`) or times (`yyyy-mm-dd hh:mm:ss`), one kind only, in the service's zone,
  * both ends included, at most 45 days. Without it the last 30 days; an end that is left out is the service's default: 30
- * days before, the end of the request day (spec, 'List reviews').
+ * days before, the end of the request day (docs/interface.md, "Reviews").
  */
 export type ReviewPeriod =
   | {
@@ -31,7 +31,7 @@ export type ReviewPeriod =
       end_date?: undefined;
     };
 
-/** Filters, all of which must match, and the order of the list (spec, 'List reviews'). */
+/** Filters, all of which must match, and the order of the list (docs/interface.md, "Reviews"). */
 export type ReviewFilters = {
   /** The service's product id. */
   product_id?: number | undefined;

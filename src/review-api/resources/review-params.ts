@@ -2,7 +2,7 @@ import type { Params } from '../http/call.ts';
 import { optionPairs } from '../http/encode.ts';
 import { requireCode, requireId, requireScore } from './check.ts';
 
-/** Fields of a review (spec, 'Create or update a review'). Dates are ISO 8601, significant to the second. */
+/** Fields of a review (docs/interface.md, "Reviews"). Dates are ISO 8601, significant to the second. */
 export type ReviewFields = {
   /** The service's product id; may be left out where `product_code` is given. */
   product_id?: number | undefined;

@@ -16,14 +16,14 @@ const imageSizes = [
   ...(['portrait_width', 'portrait_height', 'thumbnail_width', 'thumbnail_height'] as const),
 ] as const;
 
-/** One picture in four variants; sizes are in pixels (spec, 'Image'). */
+/** One picture in four variants; sizes are in pixels (docs/interface.md, "Image"). */
 export type ReviewImage = Record<(typeof imageAddresses)[number], string | null> &
   Record<(typeof imageSizes)[number], number | null>;
 
-/** Links to one video of full length, valid 7 days; a service may show one quality only (spec, 'Review'). */
+/** Links to one video of full length, valid 7 days; a service may show one quality only (docs/interface.md, "Review"). */
 export type ReviewVideo = { hd_url: string | null; sd_url: string | null };
 
-/** One item of additional information, in its default form (spec, 'Review option'). */
+/** One item of additional information, in its default form (docs/interface.md, "Review option"). */
 export type ReviewOptionDefault = {
   id: number;
   review_id: number | null;
@@ -40,7 +40,7 @@ export type ReviewOptionV2 = ReviewOptionDefault & { option_type_name: string | 
 export type ReviewOption = ReviewOptionDefault | ReviewOptionV2;
 
 /**
- * A review (spec, 'Review'). Dates are ISO 8601 with offset, to the millisecond. An absent field is null, an
+ * A review (docs/interface.md, "Review"). Dates are ISO 8601 with offset, to the millisecond. An absent field is null, an
  * absent list is empty. Fields beyond these are kept unchanged.
  */
 export type Review = {

@@ -41,7 +41,7 @@ export type RawReviewPage = {
 export type RawReview = { rawBody: Buffer; item: JsonObject & { id: number }; requestedAt: Date };
 
 /**
- * The range of stored reviews, ISO 8601 with offset, null while there are none (spec, 'Review overview'). `serviceNow` is
+ * The range of stored reviews, ISO 8601 with offset, null while there are none (docs/interface.md, "Review overview"). `serviceNow` is
  * the `Date` header of the response: the service's clock, to the second.
  */
 export type ReviewOverview = {
@@ -52,11 +52,11 @@ export type ReviewOverview = {
 
 export type Reviews = ReturnType<typeof reviewsApi>;
 
-/** Reviews (spec, 'Reviews'). `now`: the wall clock, in milliseconds since 1970. */
+/** Reviews (docs/interface.md, "Reviews"). `now`: the wall clock, in milliseconds since 1970. */
 export function reviewsApi(send: Send, now: () => number) {
   const api = {
     /**
-     * One page of the reviews of a period (spec, 'List reviews').
+     * One page of the reviews of a period.
      *
      * @throws TypeError before anything is sent: a period over 45 days or of two kinds, a page over 30, an empty filter.
      * @throws MalformedResponseError for a review without id, or with a field of another type than the spec's.
@@ -67,7 +67,7 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /**
-     * All pages of the reviews of a period, one request each, in the order of their date (spec, 'List reviews'). A review
+     * All pages of the reviews of a period, one request each, in the order of their date. A review
      * that is added or deleted meanwhile shifts others between pages: the same `id` may come twice.
      *
      * @throws TypeError and MalformedResponseError as `list` does.
@@ -82,7 +82,7 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /**
-     * One page (spec, 'List reviews') with unchecked items, for an export that accepts fields of any type. The caller
+     * One page with unchecked items, for an export that accepts fields of any type. The caller
      * checks the length of the period, because the caller knows the time zone.
      *
      * @throws TypeError as `list` does, but for the length of the period.
@@ -98,7 +98,7 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /**
-     * A review by the service's id (spec, 'Get a review').
+     * A review by the service's id.
      *
      * @throws NotFoundError
      * @throws MalformedResponseError for another review, or a field of another type than the spec's.
@@ -117,7 +117,7 @@ export function reviewsApi(send: Send, now: () => number) {
       );
     },
 
-    /** A review by the shop's code (spec, 'Get a review'). @throws as `get` does. */
+    /** A review by the shop's code. @throws as `get` does. */
     async getByCode(code: string): Promise<Review> {
       return send({ method: 'GET', path, params: { code: requireCode(code) } }, (response) => {
         requireSameCode(asObject(parseJson(response), 'a review').code, code);
@@ -126,7 +126,7 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /**
-     * Creates a review, or updates the review with this code (spec, 'Create or update a review'). With a code it is safe to
+     * Creates a review, or updates the review with this code. With a code it is safe to
      * repeat. Without a code each request adds a review, so the client never repeats it after a lost response.
      *
      * @throws UnknownOutcomeError when the response is lost; without a code only.
@@ -139,12 +139,12 @@ export function reviewsApi(send: Send, now: () => number) {
       );
     },
 
-    /** Changes these fields (spec, 'Update by id'). @throws NotFoundError */
+    /** Changes these fields. @throws NotFoundError */
     async update(id: number, patch: ReviewPatch): Promise<void> {
       return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params: reviewPatchParams(patch) }, ignoreBody);
     },
 
-    /** Changes these fields of the review with this code (spec, 'Update by code'). @throws NotFoundError */
+    /** Changes these fields of the review with this code. @throws NotFoundError */
     async updateByCode(code: string, patch: ReviewPatchByCode): Promise<void> {
       const fields = reviewPatchParams(patch);
       if (fields.score === null)
@@ -152,15 +152,15 @@ export function reviewsApi(send: Send, now: () => number) {
       return send({ method: 'PATCH', path, params: { ...fields, code: requireCode(code) } }, ignoreBody);
     },
 
-    /** As `update`, by PUT (spec, 'Update by PUT'). The fields are part of the address, so they must be short. */
+    /** As `update`, by PUT. The fields are part of the address, so they must be short. */
     async put(id: number, patch: ReviewPatch): Promise<void> {
       return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: reviewPatchParams(patch) }, ignoreBody);
     },
 
     /**
-     * Deletes the review for good (spec, 'Delete'). A review that does not exist is a success.
+     * Deletes the review for good. A review that does not exist is a success.
      *
-     * @throws RefusedError where a partner's API user did not create it itself (spec, 'Authentication', 4).
+     * @throws RefusedError where a partner's API user did not create it itself.
      */
     async remove(id: number): Promise<void> {
       return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, notFoundIsSuccess: true }, ignoreBody);
@@ -171,7 +171,7 @@ export function reviewsApi(send: Send, now: () => number) {
       return send({ method: 'DELETE', path, params: { code: requireCode(code) }, notFoundIsSuccess: true }, ignoreBody);
     },
 
-    /** The dates of the first and the last review (spec, 'Overview'). */
+    /** The dates of the first and the last review. */
     async overview(): Promise<ReviewOverview> {
       return send({ method: 'GET', path: `${path}/overview` }, readOverview);
     },

@@ -3,7 +3,7 @@ import { optionPairs } from '../http/encode.ts';
 import { asInteger, asObject, ignoreBody, parseJson } from '../http/response-body.ts';
 import { requireId, sentAmount } from './check.ts';
 
-/** Fields of a new sub-order (spec, 'Sub-orders'). Dates are ISO 8601. */
+/** Fields of a new sub-order (docs/interface.md, "Sub-orders"). Dates are ISO 8601. */
 export type SubOrderBody = {
   /** The service's product id. */
   product_id: number;
@@ -32,11 +32,11 @@ type Clearable = 'product_options' | 'status' | 'delivery_started_at' | 'deliver
 
 export type SubOrders = ReturnType<typeof subOrdersApi>;
 
-/** Sub-orders (spec, 'Sub-orders'): one purchased product each. They are read with their order. */
+/** Sub-orders (docs/interface.md, "Sub-orders"): one purchased product each. They are read with their order. */
 export function subOrdersApi(send: Send) {
   return {
     /**
-     * Adds a sub-order (spec, 'Add a sub-order'). Each request adds one, so the client never repeats it after a lost
+     * Adds a sub-order. Each request adds one, so the client never repeats it after a lost
      * response. Of the response only the id is specified; other fields are kept unchanged.
      *
      * @throws UnknownOutcomeError when the response is lost: read the order to find out.
@@ -56,13 +56,13 @@ export function subOrdersApi(send: Send) {
       });
     },
 
-    /** Changes these fields, by PUT, the only method in the spec (spec, 'Change a sub-order'). @throws NotFoundError */
+    /** Changes these fields, by PUT, the only method that the interface names. @throws NotFoundError */
     async update(orderId: number, subOrderId: number, patch: SubOrderPatch, options: CallOptions = {}): Promise<void> {
       const path = pathOf(orderId, subOrderId);
       return send({ method: 'PUT', path, params: params(patch), ...options }, ignoreBody);
     },
 
-    /** Deletes a sub-order (spec, 'Delete a sub-order'). One that does not exist is a success. */
+    /** Deletes a sub-order. One that does not exist is a success. */
     async remove(orderId: number, subOrderId: number, options: CallOptions = {}): Promise<void> {
       const path = pathOf(orderId, subOrderId);
       return send({ method: 'DELETE', path, notFoundIsSuccess: true, ...options }, ignoreBody);

@@ -5,7 +5,7 @@ import { allPages, type Page, readPage } from './pages.ts';
 
 const path = '/v1/user_grades';
 
-/** A member grade (spec, 'User grade'). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
+/** A member grade (docs/interface.md, "User grade"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
 export type UserGrade = {
   id: number;
   name: string;
@@ -31,10 +31,10 @@ export type UserGradeListParams = UserGradeListAllParams & { page?: number | und
 
 export type UserGrades = ReturnType<typeof userGradesApi>;
 
-/** Member grades (spec, 'User grades'). They have no code, only the service's id. */
+/** Member grades (docs/interface.md, "User grades"). They have no code, only the service's id. */
 export function userGradesApi(send: Send) {
   const api = {
-    /** One page of the grades (spec, 'User grades', List). */
+    /** One page of the grades. */
     async list({ limit = 100, page = 1 }: UserGradeListParams = {}): Promise<Page<UserGrade>> {
       const params = { limit: requireLimit(limit), page: requirePage(page) };
       return send({ method: 'GET', path, params }, readPage(asUserGrade));
@@ -45,7 +45,7 @@ export function userGradesApi(send: Send) {
       return allPages(path, limit, (page) => api.list({ limit, page }));
     },
 
-    /** A grade (spec, 'User grades', Get). @throws NotFoundError */
+    /** A grade. @throws NotFoundError */
     async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<UserGrade> {
       return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
         withSameId(readUserGrade(response), id),
@@ -53,7 +53,7 @@ export function userGradesApi(send: Send) {
     },
 
     /**
-     * Adds a grade (spec, 'User grades', Create). Each request adds one, so the client never repeats it after a lost response.
+     * Adds a grade. Each request adds one, so the client never repeats it after a lost response.
      *
      * @throws UnknownOutcomeError when the response is lost: look for the name in the list.
      */
@@ -62,13 +62,13 @@ export function userGradesApi(send: Send) {
       return send({ method: 'POST', path, params: body, repeatable: false, giveUpAfterMs }, readUserGrade);
     },
 
-    /** Changes these fields (spec, 'User grades', Update). @throws NotFoundError */
+    /** Changes these fields. @throws NotFoundError */
     async update(id: number, patch: UserGradePatch, { giveUpAfterMs }: CallOptions = {}): Promise<void> {
       if (patch.name !== undefined) requireCode(patch.name, 'name');
       return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params: patch, giveUpAfterMs }, ignoreBody);
     },
 
-    /** Deletes a grade (spec, 'User grades', Delete). One that does not exist is a success. */
+    /** Deletes a grade. One that does not exist is a success. */
     async remove(id: number): Promise<void> {
       return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, notFoundIsSuccess: true }, ignoreBody);
     },

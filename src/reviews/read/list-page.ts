@@ -48,7 +48,7 @@ export type Page = {
 
 export const limitsOf = (deps: PageDeps): Limits => deps.limits ?? windowLimits;
 
-/** Requests one page (spec, "List reviews"). Every request for a list is made here. */
+/** Requests one page (docs/interface.md, "Reviews"). Every request for a list is made here. */
 export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, limit?: number): Promise<Page> {
   deps.signal.throwIfAborted();
   const { axis, span, desc, productId, ...filters } = query;

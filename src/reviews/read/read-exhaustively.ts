@@ -4,7 +4,7 @@ import { type AllPages, readPages } from './read-pages.ts';
 import type { End, Reading } from './reading.ts';
 import type { Axis } from './window.ts';
 
-/** Zero is "reviews without rating" (spec, "List reviews"). */
+/** Zero is "reviews without rating" (docs/interface.md, "Reviews"). */
 const scores = [5, 4, 3, 2, 1, 0] as const;
 /** Readings of all scores of a second, where the list changed meanwhile. */
 const attemptsAtMost = 3;

@@ -12,9 +12,9 @@ export const windowLimits = {
    * is allowed however the service counts its ends, and an hour of daylight saving does not matter either.
    */
   seconds: 44 * 86_400,
-  /** "page: max 30" (spec, "List reviews"). */
+  /** "page: max 30" (docs/interface.md, "Reviews"). */
   pages: 30,
-  /** "limit: max 100" (spec, "List reviews"). */
+  /** "limit: max 100" (docs/interface.md, "Reviews"). */
   pageSize: 100,
 } as const;
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { codeOf, type Params } from './input.ts';
 import { idOf, paramsOf } from './request.ts';
 
-/** What identifies a record: the service's id in the path, or the shop's code in the parameters (spec, conventions, 2). */
+/** What identifies a record: the service's id in the path, or the shop's code in the parameters (docs/interface.md, "What the service does", 2). */
 export type By = 'id' | 'code';
 
 type Reads = {

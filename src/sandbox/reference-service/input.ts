@@ -25,7 +25,7 @@ export function readInput(params: Params) {
       const value = text(name);
       return typeof value === 'string' ? Number(value) : value;
     },
-    /** "significant only to the second" (spec, conventions, 4) */
+    /** "significant only to the second" (docs/interface.md, "What the service does", 4) */
     toTheSecond(name: string): Maybe<string> {
       const value = text(name);
       return typeof value === 'string' ? value.replace(/\.\d+/, '') : value;

@@ -7,7 +7,7 @@ import { paramsOf } from './request.ts';
 import type { Service } from './service.ts';
 import { assignments, type Fields, set } from './sql.ts';
 
-/** Orders (spec, "Orders"): list, get, create or update, update, delete; by id and by code. */
+/** Orders (docs/interface.md, "Orders"): list, get, create or update, update, delete; by id and by code. */
 export function orders(app: FastifyInstance, { store, now }: Service): void {
   const json = 'reference_service.order_json(o)';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Service } from './service.ts';
 
-/** Review overview (spec, "Review overview"): the bounds of what is stored, null while nothing is. */
+/** Review overview (docs/interface.md, "Review overview"): the bounds of what is stored, null while nothing is. */
 export function overview(app: FastifyInstance, { store }: Service): void {
   app.get('/v1/reviews/overview', async () => {
     const [bounds] = await store.rows(

@@ -3,7 +3,7 @@ import type { Input } from './input.ts';
 
 export type Paging = { limit: number; page: number };
 
-/** `limit` and `page` with their defaults (spec, "Limits"). */
+/** `limit` and `page` with their defaults (docs/interface.md, "Limits"). */
 export function readPaging(input: Input): Paging {
   return { limit: input.number('limit') ?? 30, page: input.number('page') ?? 1 };
 }

@@ -5,7 +5,7 @@ const storedAfterMs = 1000;
 
 /**
  * The images that a write brings, as they wait in `pending_images`: they are "stored asynchronously, so not reflected
- * at once in the response" (spec, "Create or update a review").
+ * at once in the response" (docs/interface.md, "Reviews").
  */
 export function readImages(input: Input, now: Date): string | undefined {
   const urls = input.list('image_urls');

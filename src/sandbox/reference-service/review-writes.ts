@@ -10,7 +10,7 @@ import type { Service } from './service.ts';
 import { assignments, type Fields, set } from './sql.ts';
 import type { Store } from './store.ts';
 
-/** Writing reviews (spec, "Create or update a review", "Update by id", "Update by code", "Delete"). */
+/** Writing reviews (docs/interface.md, "Reviews"). */
 export function reviewWrites(app: FastifyInstance, service: Service): void {
   const { store, now, options } = service;
 

@@ -16,7 +16,7 @@ const listedReview = `reference_service.review_json(r, p.code)
   || jsonb_build_object('comments_count', jsonb_array_length(r.comments))`;
 export const fromReviews = 'reference_service.reviews r left join reference_service.products p on p.id = r.product_id';
 
-/** Reading reviews (spec, "List reviews" and "Get a review"). */
+/** Reading reviews (docs/interface.md, "Reviews"). */
 export function reviews(app: FastifyInstance, service: Service): void {
   const { store } = service;
 
@@ -82,7 +82,7 @@ function lastOf({ options }: Service, real: number): number | null | undefined {
   }
 }
 
-/** Days are ignored where times are given; without either, the last 30 days (spec, rules 1 and 3). */
+/** Days are ignored where times are given; without either, the last 30 days (docs/interface.md, "Reviews", rules 1 and 3). */
 function readPeriod(input: Input): (string | null)[] {
   const times = [input.text('start_datetime') ?? null, input.text('end_datetime') ?? null];
   const days = [input.text('start_date') ?? null, input.text('end_date') ?? null];

@@ -23,7 +23,7 @@ export type ReferenceServiceOptions = {
   tokenTtlSeconds?: number;
   /** Whether the client is a partner's API user, who may delete only reviews that it made itself. Default: no. */
   partner?: boolean;
-  /** Form of the review options (spec, "Review option"). */
+  /** Form of the review options (docs/interface.md, "Review option"). */
   reviewOptionsForm?: 'default' | 'v2';
   /** Whether `cents` are hundredths or whole units. */
   moneyUnit?: 'hundredths' | 'whole';

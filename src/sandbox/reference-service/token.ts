@@ -4,7 +4,7 @@ import { Failure } from './failure.ts';
 import { paramsOf } from './request.ts';
 import type { Service } from './service.ts';
 
-/** `POST /oauth/token` and the check of the token on everything else (spec, "Authentication"). */
+/** `POST /oauth/token` and the check of the token on everything else (docs/interface.md, "Authentication"). */
 export function token(app: FastifyInstance, { store, options, now }: Service): void {
   app.post('/oauth/token', { config: { isOpen: true } }, async (request) => {
     const params = paramsOf(request);

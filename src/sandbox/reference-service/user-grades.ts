@@ -8,7 +8,7 @@ import { assignments, type Fields, set } from './sql.ts';
 
 const json = 'reference_service.user_grade_json(g)';
 
-/** Member grades (spec, "User grades"): list, get, create, update, delete. */
+/** Member grades (docs/interface.md, "User grades"): list, get, create, update, delete. */
 export function userGrades(app: FastifyInstance, { store, now }: Service): void {
   app.get('/v1/user_grades', async (request, reply) => {
     const input = readInput(paramsOf(request));

@@ -84,7 +84,7 @@ export function usableId(item: unknown): number | undefined {
 const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
 /**
- * Milliseconds since 1970 of an ISO 8601 date-time with an offset (spec, "General conventions", 3); undefined for anything
+ * Milliseconds since 1970 of an ISO 8601 date-time with an offset (docs/interface.md, "What the service does", 3); undefined for anything
  * else. A date-time without an offset is no instant: the spec promises an offset, and a guessed zone would be wrong by hours.
  */
 export function millisecondsOf(value: unknown): number | undefined {

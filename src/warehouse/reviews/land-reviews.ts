@@ -53,7 +53,7 @@ export function releaseBody({ rawBody }: RawPage): void {
 }
 
 /**
- * Lands a review that was read by its id. Such a response has `comments` where a list has `comments_count` (spec, "Review"):
+ * Lands a review that was read by its id. Such a response has `comments` where a list has `comments_count` (docs/interface.md, "Review"):
  * they are counted.
  *
  * @param rawBody the response body.

@@ -1,5 +1,5 @@
 /**
- * The columns of `warehouse.reviews` that hold the field of a review with the same name (spec, "Review"), and their types.
+ * The columns of `warehouse.reviews` that hold the field of a review with the same name (docs/interface.md, "Review"), and their types.
  * This is the only list of them: `land_reviews.sql` is filled in from it. Every other field of a review goes to `extra`.
  */
 export const reviewColumns = {
@@ -36,7 +36,7 @@ export const reviewColumns = {
 } as const;
 
 /**
- * Fields that only lists show (`user_id`, `comments_count`) or only a review alone (`tag_name`; spec, "Review"). A response in
+ * Fields that only lists show (`user_id`, `comments_count`) or only a review alone (`tag_name`; docs/interface.md, "Review"). A response in
  * which no record has such a field does not erase it. Any other field that is absent is none (`third_party_name`, for example).
  * In `extra` the same holds for each field. An id that is used for another review after a deletion keeps nothing.
  */
@@ -51,7 +51,7 @@ const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
 
 /**
  * The id names another review than the deleted one, of which the service keeps nothing. The creation date of a review that is not
- * deleted can be corrected (spec, "PATCH /v1/reviews/:id").
+ * deleted can be corrected (docs/interface.md, "Reviews").
  */
 const isAnother = '(kept.deleted_at is not null and kept.created_at <> excluded.created_at)';
 

@@ -10,7 +10,7 @@ const category: Params = {
   status: choice('Whether the category is displayed.', ['visible', 'hidden']),
 };
 
-/** Categories (spec, "Categories"). */
+/** Categories (docs/interface.md, "Categories"). */
 export const categoryOperations: Operation[] = codedResource({
   path: '/v1/categories',
   tag: 'Categories',
@@ -28,7 +28,7 @@ const path = '/v1/user_grades';
 const tag = 'User grades';
 const grade: Params = { name: filled('Name.'), icon_url: text('Address of its icon, 20px wide or 20px high.') };
 
-/** Member grades (spec, "User grades"). */
+/** Member grades (docs/interface.md, "User grades"). */
 export const userGradeOperations: Operation[] = [
   listOperation({ id: 'listUserGrades', path, tag }, 'UserGrade'),
   {

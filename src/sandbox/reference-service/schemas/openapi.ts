@@ -48,7 +48,7 @@ function operationObject(operation: Operation): Json {
     required: true,
     schema: { type: 'integer', minimum: 1 },
   }));
-  // "passing fields as query parameters" (spec, "Update by PUT")
+  // "passing fields as query parameters" (docs/interface.md, "Update by PUT")
   const hasBody = method === 'POST' || method === 'PATCH';
   const inQuery = hasBody ? [] : queryParameters(params, required);
   return {
@@ -122,7 +122,7 @@ function responseObject({ description, schema, headers = [] }: Answer): Json {
   };
 }
 
-/** The three events (spec, "Events"): one object per brand. */
+/** The three events (docs/interface.md, "Events"): one object per brand. */
 function webhooks(): Json {
   const event = (summary: string, list: string, item: string) => ({
     post: {

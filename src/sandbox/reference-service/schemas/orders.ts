@@ -34,7 +34,7 @@ const change: Params = {
   ...fields,
 };
 
-/** Orders (spec, "Orders"). */
+/** Orders (docs/interface.md, "Orders"). */
 export const orderOperations: Operation[] = codedResource({
   path: '/v1/orders',
   tag: 'Orders',
@@ -65,7 +65,7 @@ const subOrder: Params = {
   product_options: optionPairs('Options chosen, <key>:<value> each.'),
 };
 
-/** Sub-orders (spec, "Sub-orders"). */
+/** Sub-orders (docs/interface.md, "Sub-orders"). */
 export const subOrderOperations: Operation[] = [
   {
     id: 'addSubOrder',

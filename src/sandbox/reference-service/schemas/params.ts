@@ -51,11 +51,11 @@ export const amount = (description: string): Schema =>
     maximum: mostMoney,
   });
 
-/** ISO 8601, with an offset to be sure; significant to the second (spec, conventions, 4). */
+/** ISO 8601, with an offset to be sure; significant to the second (docs/interface.md, "What the service does", 4). */
 export const moment = (description: string): Schema =>
   typed('string', description, 'an ISO 8601 date-time', { format: 'date-time' });
 
-/** `yyyy-mm-dd hh:mm:ss` in the service's zone (spec, "List reviews"). */
+/** `yyyy-mm-dd hh:mm:ss` in the service's zone (docs/interface.md, "Reviews"). */
 export const localMoment = (description: string): Schema =>
   typed('string', description, 'an ISO 8601 date-time', {
     format: 'date-time-local',

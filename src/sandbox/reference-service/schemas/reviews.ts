@@ -53,7 +53,7 @@ const change: Params = {
 };
 const product_options = optionPairs('Purchase options, <key>:<value> each.');
 
-/** Reviews (spec, "Reviews"). */
+/** Reviews (docs/interface.md, "Reviews"). */
 export const reviewOperations: Operation[] = [
   {
     id: 'getReviewOverview',

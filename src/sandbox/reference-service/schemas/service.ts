@@ -2,7 +2,7 @@ import { listOperation } from './coded-resource.ts';
 import { created, type Operation, one, removed } from './operation.ts';
 import { filled, text } from './params.ts';
 
-/** The token request (spec, "Authentication"), and what is this service's own. */
+/** The token request (docs/interface.md, "Authentication"), and what is this service's own. */
 export const serviceOperations: Operation[] = [
   {
     id: 'createToken',

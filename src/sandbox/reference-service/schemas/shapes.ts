@@ -16,7 +16,7 @@ const id: Schema = { type: 'integer', minimum: 1 };
 const text: Schema = { type: 'string' };
 const boolean: Schema = { type: 'boolean' };
 const number: Schema = { type: 'number' };
-/** "ISO 8601 date-times with millisecond precision and a numeric UTC offset" (spec, conventions, 3). */
+/** "ISO 8601 date-times with millisecond precision and a numeric UTC offset" (docs/interface.md, "What the service does", 3). */
 const time: Schema = {
   type: 'string',
   format: 'date-time',
@@ -79,7 +79,7 @@ const subOrder = {
   reviews_count: count,
 };
 
-/** Everything the service answers with, by name (spec, "Resources and their fields"). */
+/** Everything the service answers with, by name (docs/interface.md, "Resources and their fields"). */
 export const shapes: Readonly<Record<string, Schema>> = {
   Money: shape({ cents: integer, currency_iso: text }),
   OrderListItem: shape({
