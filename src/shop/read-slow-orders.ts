@@ -2,7 +2,7 @@ import type { ReviewSyncError } from '../base/errors.ts';
 import type { RawOrder } from './orders.ts';
 import { isShopTimeout, statementSeconds } from './shop-timeout.ts';
 
-/** Parts of a reading that took too long. 8: one slow order of 200 is found with three statements that are cancelled, with halves eight. */
+/** Parts of a reading that took too long. With 8, one slow order of 200 is found with three cancelled statements; with 2, with eight. */
 const parts = 8;
 
 /** The limit with which slow orders are found, where another order can be read within it. One order takes some milliseconds. */

@@ -11,7 +11,7 @@ export const halvingsAtMost = { refused: 50, 'service-error': 24 } as const sati
  * that one fails too, the service is down, and the client waits for its two minutes. 12 s and 22 halvings of `halvingGiveUpMs` stay below 30 s.
  */
 export const doubtAfterMs = 12_000;
-/** The same for each list of a window in which the service has failed on one. 22 halvings take some 7 s; 5,000 ms each took 60 s. */
+/** The same for each list of a window in which the service has failed on one. 22 halvings take some 7 s. */
 export const halvingGiveUpMs = 500;
 /** For requests whose failure leaves nothing unread, in milliseconds. */
 export const probeGiveUpMs = 3000;

@@ -16,7 +16,7 @@ export type Run = {
   reason: RunReason | null;
   counts: Record<string, number>;
   error: string | null;
-  /** How long it has waited, see WaitKind; what steps that are going wait is added when they end. Null: recorded by an earlier version. */
+  /** How long it has waited, see WaitKind; what steps that are going wait is added when they end. Null: not recorded. */
   waits: WaitSeconds | null;
 };
 
