@@ -1,13 +1,14 @@
 /**
- * What a large warehouse answers, and what it costs: views of bi and questions of docs/questions, with the rights of bi_reader;
- * migrations; landing, and the counts behind the views; commands. Prints its table.
+ * What a large warehouse answers, and what it costs: views of bi and questions of docs/questions, with the rights of
+ * bi_reader; migrations; landing, and the counts behind the views; commands. Prints its table.
  *
  *   npm run bench:bi                             a million reviews, a million delivered sub-orders
  *   npm run bench:bi -- --keep /var/tmp/bi --reviews 10000000                      on a server whose files stay (35 GB)
  *   npm run bench:bi -- --keep /var/tmp/bi --reviews 10000000 --part questions
  *
- * With --keep a database of each size is filled once, and the table of all that was measured there goes into docs/benchmarks.md.
- * `--part upgrade` begins again with what was filled; the other parts go on with what they find, in any order.
+ * With --keep a database of each size is filled once, and the table of all that was measured there goes into
+ * docs/benchmarks.md. `--part upgrade` begins again with what was filled; the other parts go on with what they find, in
+ * any order.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
@@ -121,8 +122,8 @@ async function timed(what: string, work: () => Promise<unknown>, turns = 1): Pro
 }
 
 /**
- * The median of three by the clock, with what the server process waited for a processor that others had, and the least processor
- * time, which they hardly change. The rest of the time it waits for the disk and for us.
+ * The median of three by the clock, with what the server process waited for a processor that others had, and the least
+ * processor time, which they hardly change. The rest of the time it waits for the disk and for us.
  */
 async function asked(what: string, client: Asking, sql: string): Promise<void> {
   const clocks: number[] = [];
@@ -211,7 +212,9 @@ async function environment(): Promise<Record<string, string>> {
   };
 }
 
-/** Runs a command in a process of its own. @throws Error with what it said, where its exit status is another one than 0. */
+/**
+ * Runs a command in a process of its own. @throws Error with what it said, where its exit status is another one than 0.
+ */
 async function cli(...args: string[]): Promise<string> {
   const { status, stdout, stderr } = await runProcess(args, await environment());
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
@@ -257,7 +260,10 @@ async function questions(): Promise<void> {
   }
 }
 
-/** Lands 100,000 reviews that are newer than all others, three of five about one of the newest orders, and takes them away again. */
+/**
+ * Lands 100,000 reviews that are newer than all others, three of five about one of the newest orders, and takes them
+ * away again.
+ */
 async function landing(): Promise<void> {
   const url = await measuredUrl();
   const client = await connect(url);
@@ -287,7 +293,8 @@ async function landing(): Promise<void> {
 async function commands(): Promise<void> {
   await cli('migrate');
   const client = await connect(await measuredUrl());
-  // What an earlier run brought goes; the stub has another port each time. As if a reconcile had read everything older just now.
+  // What an earlier run brought goes; the stub has another port each time. As if a reconcile had read everything older
+  // just now.
   await client.query(`
     delete from warehouse.reviews where id <= ${recent.count};
     delete from sync.export_windows where run_id <> 'run-1';

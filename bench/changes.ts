@@ -20,15 +20,15 @@ import {
 import { pretendPushed } from './pretend-pushed.ts';
 
 /**
- * Whether the service is exactly as the shop after feed and rescan: the sample shop grown by SQL, pushed to the reference service
- * over HTTP by the command line, then three days of the change script. Compares every order after each step. Exits 1 where
- * a number is not the one that the script says.
+ * Whether the service is exactly as the shop after feed and rescan: the sample shop grown by SQL, pushed to the
+ * reference service over HTTP by the command line, then three days of the change script. Compares every order after
+ * each step. Exits 1 where a number is not the one that the script says.
  *
  *     npm run bench:changes -- --orders 100000
  *     npm run bench:changes -- --orders 1000000 --pushed-days 60
  *
- * `--pushed-days N`: only the orders of the last N days are pushed over HTTP. All older ones are written into both ends as a push
- * would have left them.
+ * `--pushed-days N`: only the orders of the last N days are pushed over HTTP. All older ones are written into both ends
+ * as a push would have left them.
  */
 const { values: given } = parseArgs({
   options: {

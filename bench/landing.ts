@@ -36,8 +36,8 @@ function reviewOf(plan: LandingPlan, n: number): object {
 }
 
 /**
- * Lands the same pages in each warehouse, 20 pages here and 20 there in turn, over two connections each, so that other work on
- * the machine meets all alike.
+ * Lands the same pages in each warehouse, 20 pages here and 20 there in turn, over two connections each, so that other
+ * work on the machine meets all alike.
  *
  * @returns for each warehouse the time by the clock, and the processor time of its two server processes (Linux only).
  */

@@ -8,8 +8,8 @@ import { openWarehouse } from '../src/warehouse/index.ts';
 import { orderLinks } from '../src/warehouse/orders/order-links.ts';
 
 /**
- * Writes each order of the shop that was not pushed yet into service and warehouse, as a push without contact would have left
- * it: a push over HTTP takes some milliseconds an order, this a tenth of one.
+ * Writes each order of the shop that was not pushed yet into service and warehouse, as a push without contact would
+ * have left it: a push over HTTP takes some milliseconds an order, this a tenth of one.
  *
  * @returns how many orders it wrote.
  */

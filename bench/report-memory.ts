@@ -1,4 +1,7 @@
-/** Loaded before a command (`node --import`): writes the peak of its resident memory, in MB, into the file PEAK_MEMORY_FILE. */
+/**
+ * Loaded before a command (`node --import`): writes the peak of its resident memory, in MB, into the file
+ * PEAK_MEMORY_FILE.
+ */
 import { writeFileSync } from 'node:fs';
 
 const file = process.env.PEAK_MEMORY_FILE;

@@ -1,6 +1,6 @@
 /**
- * The fastest review service there can be: reviews made up from their number, one every `stepSeconds` (whole seconds) from a date
- * on, in UTC, listed as the spec says. Run as a child with an IPC channel: a message sets what it holds.
+ * The fastest review service there can be: reviews made up from their number, one every `stepSeconds` (whole seconds)
+ * from a date on, in UTC, listed as the spec says. Run as a child with an IPC channel: a message sets what it holds.
  */
 import { createServer } from 'node:http';
 
@@ -10,7 +10,10 @@ export type StubReviews = {
   latencyMs: number;
   /** Date of the first review; default: 2020-01-01. */
   from?: string;
-  /** How many products, how codes of products and orders begin, and the number of the first order; default: 500, P, O, 0. */
+  /**
+   * How many products, how codes of products and orders begin, and the number of the first order; default: 500, P,
+   * O, 0.
+   */
   codes?: { products: number; product: string; order: string; firstOrder: number };
 };
 

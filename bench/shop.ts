@@ -21,8 +21,9 @@ import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openOrderStore } from '../src/warehouse/orders/order-store.ts';
 
 /**
- * What a run costs the shop, by the size of the shop: the sample shop grown by SQL, with the shipped queries. Each figure is
- * the median of several runs. Buffers are those that the shop's backend touched, from pg_stat_database of its database.
+ * What a run costs the shop, by the size of the shop: the sample shop grown by SQL, with the shipped queries. Each
+ * figure is the median of several runs. Buffers are those that the shop's backend touched, from pg_stat_database of its
+ * database.
  *
  *     npm run bench:shop -- --small 10000 --large 1000000
  */
@@ -197,7 +198,10 @@ async function measure(size: number) {
   await client.end();
   return result;
 
-  /** Wall time and buffers of the work with a new connection to the shop, as a command has one, and a worker that just started. */
+  /**
+   * Wall time and buffers of the work with a new connection to the shop, as a command has one, and a worker that just
+   * started.
+   */
   async function cost(work: (shop: Shop) => Promise<unknown>): Promise<Cost> {
     await endConnections(client);
     const before = await buffers(client, url);

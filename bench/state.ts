@@ -1,8 +1,8 @@
 /**
- * What years of the default schedule leave in the schema `sync`. Each job is run once for real, on a sample shop in which
- * something changed; the rows that it leaves are copied by SQL for every run of the schedule, day by day, and after each day
- * the functions of the daily reconcile prune them. Prints rows and size of each table after each year, what `status` takes,
- * and what it reads.
+ * What years of the default schedule leave in the schema `sync`. Each job is run once for real, on a sample shop in
+ * which something changed; the rows that it leaves are copied by SQL for every run of the schedule, day by day, and
+ * after each day the functions of the daily reconcile prune them. Prints rows and size of each table after each year,
+ * what `status` takes, and what it reads.
  *
  *     npm run bench:state -- --years 2 --webhooks 200
  */
@@ -39,7 +39,10 @@ const aDay = {
   'a dead letter that is discarded': 1,
 };
 
-/** Tables that the runs add rows to, whether the dates of the shop or the service in them stay, and the columns with ids of runs. */
+/**
+ * Tables that the runs add rows to, whether the dates of the shop or the service in them stay, and the columns with ids
+ * of runs.
+ */
 const tables = [
   { name: 'sync.runs', ids: ['id'], fixed: [] },
   { name: 'sync.export_windows', ids: ['run_id'], fixed: [] },

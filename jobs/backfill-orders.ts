@@ -18,7 +18,10 @@ export type BackfillOrders = DayRange & {
   allowRemovals: boolean;
 };
 
-/** On demand: every order created in a range of days. An order that has not changed since it was pushed costs no request. */
+/**
+ * On demand: every order created in a range of days. An order that has not changed since it was pushed costs no
+ * request.
+ */
 export const backfillOrders = defineRun({
   name: 'backfill-orders',
   step: pushOrders,

@@ -35,8 +35,8 @@ export const backfillReviews = defineRun({
     };
   },
   async complete(app, { allSince }) {
-    // Every review was read by its creation date since then, by this run or by those that it continues: what could not be read
-    // by its date of update before is in the warehouse.
+    // Every review was read by its creation date since then, by this run or by those that it continues: what could not
+    // be read by its date of update before is in the warehouse.
     if (allSince !== undefined) await closeUpdatedGaps(app.warehouse.db, new Date(allSince));
     return {};
   },

@@ -18,8 +18,8 @@ type Definition<Payload, State, StepPayload> = Omit<
   /** Open dead letters of these kinds make the run incomplete. */
   deadLetters: readonly DeadLetterKind[];
   /**
-   * Called after all steps succeeded. Cursors move here, never ahead of the rows. An IncompleteError makes the run incomplete;
-   * its rows stay.
+   * Called after all steps succeeded. Cursors move here, never ahead of the rows. An IncompleteError makes the run
+   * incomplete; its rows stay.
    *
    * @param failures the errors of failed steps. Empty unless `completesAlways`.
    */
@@ -84,7 +84,8 @@ async function begin(
   const { db } = app.warehouse;
   for (const other of await openRuns(db)) {
     if (other.id === run.id) continue;
-    // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until then.
+    // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule
+    // until then.
     const isOfTheFuture = other.startedAt.getTime() > app.now().getTime() + clockErrorMs;
     if (isOfTheFuture || !(await isAlive(other.id))) {
       await abandonRun(db, other.id, app.now());

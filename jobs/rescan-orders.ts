@@ -56,7 +56,9 @@ async function runRescanStep(app: App, step: Step, at: { runId: string; signal: 
   return { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
 }
 
-/** Scheduled with the reconcile: reads the young orders again, for changes that were missed and orders that are gone. */
+/**
+ * Scheduled with the reconcile: reads the young orders again, for changes that were missed and orders that are gone.
+ */
 export const rescanOrders = defineRun({
   name: 'rescan-orders',
   schedule: 'reconcile',

@@ -1,4 +1,4 @@
--- A subquery kept Postgres from inlining the function, which cost a page of 100 reviews 2.4 ms of 5.9 (median, Postgres 18).
+-- Without a subquery, Postgres inlines the function: 3.5 ms for a page of 100 reviews, with one 5.9.
 create or replace function reference_service.review_json(r reference_service.reviews, product_code text) returns jsonb
 language sql stable
 return jsonb_build_object(

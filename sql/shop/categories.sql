@@ -1,5 +1,6 @@
 -- The product categories. One row a category, in any order: review-sync sends parents first.
--- This file belongs to you, see orders.sql. Delete it if categories are not to be synced. It is read as a whole once an hour.
+-- This file belongs to you, see orders.sql. Delete it if categories are not to be synced. It is read as a whole once an
+-- hour.
 select
   -- * The code of the category. Unique, and it never changes: the category is found at the service by it.
   c.category_no::text as code,

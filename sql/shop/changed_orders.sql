@@ -1,20 +1,21 @@
 -- Which orders changed since a moment. Any number of rows an order, from as many tables as it takes.
 --
--- This file belongs to you, see orders.sql. It is optional, and it is what makes a run cheap: the cost of a run then follows
--- what changed, not the size of the shop. Delete it if no table of yours has a date of change with an index: then orders.sql
--- needs updated_at.
+-- This file belongs to you, see orders.sql. It is optional, and it is what makes a run cheap: the cost of a run then
+-- follows what changed, not the size of the shop. Delete it if no table of yours has a date of change with an index:
+-- then orders.sql needs updated_at.
 --
 -- :since is the moment from which changes are wanted, a date of the same kind as changed_at (with or without zone; all
--- branches must have the same kind). Each branch compares its own column with it, without a function around the column, so
--- that an index on that column serves:
+-- branches must have the same kind). Each branch compares its own column with it, without a function around the column,
+-- so that an index on that column serves:
 --
 --     create index on shop.orders (modified_at);
 --     create index on shop.order_items (modified_at);
 --     create index on shop.shipments (modified_at);
 --
 -- Add a branch for each table whose rows change what orders.sql or order_lines.sql show: refunds, cancellations, status
--- history. A change that no branch shows is found by `sync reconcile` within a day, as long as the order is younger than
--- ORDER_RESCAN_DAYS. A code that orders.sql does not show does no harm. Rows with a null code or date are left out.
+-- history. A change that no branch shows is found by `sync reconcile` within a day, as long as the order is younger
+-- than ORDER_RESCAN_DAYS. A code that orders.sql does not show does no harm. Rows with a null code or date are left
+-- out.
 select
   -- * The order, as orders.sql calls it.
   o.order_no::text as code,

@@ -1,5 +1,6 @@
 -- The member grades that are shown beside a review. One row a grade.
--- This file belongs to you, see orders.sql. Delete it if grades are not to be synced. It is read as a whole once an hour.
+-- This file belongs to you, see orders.sql. Delete it if grades are not to be synced. It is read as a whole once an
+-- hour.
 select
   -- * The code of the grade: what user_grade_code of orders.sql refers to. Unique, and it never changes.
   g.grade_code::text as code,

@@ -16,8 +16,8 @@ export type AlertDeps = {
 export type AlertIssue = { key: string; what: string; hint: string; isUrgent: boolean };
 
 /**
- * Posts each new urgent issue once, and its recovery once, across all processes. A process that dies between a message and its
- * record may post that message again.
+ * Posts each new urgent issue once, and its recovery once, across all processes. A process that dies between a message
+ * and its record may post that message again.
  */
 export async function checkAlerts(deps: AlertDeps, issues: readonly AlertIssue[]): Promise<void> {
   const { db, now } = deps;

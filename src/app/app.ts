@@ -53,8 +53,9 @@ export type AppOptions = {
 };
 
 /**
- * Steps that one process works on at the same time. A window of few reviews is read by one request after the other, so eight
- * windows keep eight requests in flight. With windows of 20 pages, eight are twice as fast as four; 12 gain up to 2 %.
+ * Steps that one process works on at the same time. A window of few reviews is read by one request after the other, so
+ * eight windows keep eight requests in flight. With windows of 20 pages, eight are twice as fast as four; 12 gain up to
+ * 2 %.
  */
 export const stepsAtATime = 8;
 
@@ -62,15 +63,16 @@ export const stepsAtATime = 8;
 const slicesAtATime = 2;
 
 /**
- * Orders that are pushed at the same time. Eight requests stay in flight while other orders wait for a batch. With batches of 64
- * orders, Postgres takes 15 % less processor time an order than with batches of 32.
+ * Orders that are pushed at the same time. Eight requests stay in flight while other orders wait for a batch. With
+ * batches of 64 orders, Postgres takes 15 % less processor time an order than with batches of 32.
  */
 const ordersAtATime = 384;
 
 /**
  * Opens the warehouse, the queue, the shop and the service. `close` closes them in reverse order.
  *
- * @throws ReviewSyncError when warehouse or queue do not respond, the warehouse is not migrated, or it belongs to another service.
+ * @throws ReviewSyncError when warehouse or queue do not respond, the warehouse is not migrated, or it belongs to
+ *   another service.
  */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { log, now = () => new Date() } = options;

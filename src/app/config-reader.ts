@@ -3,7 +3,9 @@ import { isTimeZone } from '../base/time/span.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One function per kind of value. Each adds its faults to `wrong` and continues, so that one call reports all of them. */
+/**
+ * One function per kind of value. Each adds its faults to `wrong` and continues, so that one call reports all of them.
+ */
 export function reader(environment: Environment, wrong: string[]) {
   const given = (name: string) => {
     const value = environment[name]?.trim();

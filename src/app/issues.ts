@@ -144,7 +144,9 @@ const gapHints: Readonly<Record<StatusReport['openGaps'][number]['kind'], string
   'step-failed': 'later runs try again; if that does not help, npx review-sync doctor says what is broken',
 };
 
-/** Records that could not be written are shown as dead letters. A gap of a failed step is urgent after three attempts. */
+/**
+ * Records that could not be written are shown as dead letters. A gap of a failed step is urgent after three attempts.
+ */
 function gapsLeft({ openGaps: gaps }: StatusReport): Issue[] {
   const unread = gaps.filter((gap) => gap.kind !== 'dead-letter');
   const [first] = unread;
@@ -167,7 +169,9 @@ function wasComplete({ flows, newest, openGaps }: StatusReport): boolean {
   return newest.some(({ key, outcome }) => wholeBackfills.includes(key) && outcome === 'done');
 }
 
-/** Whether a backfill or the first sync is running. The next run to begin marks a run that lost its job as abandoned. */
+/**
+ * Whether a backfill or the first sync is running. The next run to begin marks a run that lost its job as abandoned.
+ */
 function isBeingRead({ runs, flows }: StatusReport): boolean {
   const isFirst = flows.some(({ flow, watermark }) => flow === 'reviews' && watermark === null);
   return runs.some(

@@ -12,8 +12,8 @@ export type Metrics = {
 };
 
 /**
- * Opens the metrics: counters of this process, and gauges of the whole system that `report` is read for at each scrape. Names
- * and units follow Prometheus' conventions; no label holds a customer's data.
+ * Opens the metrics: counters of this process, and gauges of the whole system that `report` is read for at each scrape.
+ * Names and units follow Prometheus' conventions; no label holds a customer's data.
  */
 export function openMetrics(report: () => Promise<StatusReport>): Metrics {
   const registry = new Registry();

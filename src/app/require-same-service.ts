@@ -19,11 +19,12 @@ export const shortLimits = {
 } as const;
 
 /**
- * Checks that the configured service is the one to which the warehouse belongs. With another one, such as the real service after
- * the reference service, every order would count as pushed and every older review as read.
+ * Checks that the configured service is the one to which the warehouse belongs. With another one, such as the real
+ * service after the reference service, every order would count as pushed and every older review as read.
  *
  * 1. The address and the client id are those of the last command: no request is sent.
- * 2. Otherwise the service is asked for the youngest orders and reviews of the warehouse. It may have moved, or have a new client.
+ * 2. Otherwise the service is asked for the youngest orders and reviews of the warehouse. It may have moved, or have a
+ *    new client.
  * 3. It is recorded where it knows one of them, or where the warehouse has none.
  *
  * @throws ReviewSyncError where it knows none of them, and the client's errors where it cannot be asked.

@@ -38,7 +38,10 @@ export type StatusReport = {
   /** When the report was made. */
   at: Date;
   flows: FlowStatus[];
-  /** Seconds by which the service's clock was ahead of this machine's (negative: behind), where the last sync of reviews did not believe it. */
+  /**
+   * Seconds by which the service's clock was ahead of this machine's (negative: behind), where the last sync of reviews
+   * did not believe it.
+   */
   serviceClockOffBy: number | null;
   /** A lag above this is worth an alert. */
   alertLagMinutes: number;
@@ -65,7 +68,10 @@ export type StatusReport = {
   alertWaitingDays: number;
   /** Spans of reviews that could not be read or proven, the oldest date first. */
   openGaps: OpenGap[];
-  /** Reviews of the last thirty days that the service showed late. Those found by reconcile-reviews the lookback had missed. */
+  /**
+   * Reviews of the last thirty days that the service showed late. Those found by reconcile-reviews the lookback had
+   * missed.
+   */
   late: Lateness[];
   /** Reviews that a reconcile did not find and that are not yet confirmed to be deleted. */
   suspectedGone: number;

@@ -14,14 +14,17 @@ export type WebhookApplier = {
 
 /** How often to look for webhooks that another process stored or left, in milliseconds. */
 const lookEveryMs = 5000;
-/** Webhooks that take longer than this to apply do not delay the next ones, in milliseconds: a request may wait a minute for its response. */
+/**
+ * Webhooks that take longer than this to apply do not delay the next ones, in milliseconds: a request may wait a minute
+ * for its response.
+ */
 const besideMs = 3000;
 /** How often webhooks are taken while earlier ones are still being applied. */
 const batchesAtATime = 8;
 
 /**
- * Applies webhooks as long as the process lives. Any number of processes may do so. It uses no queue, because the inbox is
- * one: a webhook is stored there before the response, and a second copy elsewhere could be lost.
+ * Applies webhooks as long as the process lives. Any number of processes may do so. It uses no queue, because the inbox
+ * is one: a webhook is stored there before the response, and a second copy elsewhere could be lost.
  */
 export function startWebhookApplier(app: App): WebhookApplier {
   const deps = webhookDeps(app);

@@ -12,8 +12,8 @@ import { applyBodies } from '../webhooks/apply-inbox.ts';
 import { webhookDeps } from './apply-webhooks.ts';
 
 /**
- * Retries open dead letters. Orders and the catalog are read from the shop again by the given runs. Reviews, and the records that
- * webhooks name, are read from the service at once.
+ * Retries open dead letters. Orders and the catalog are read from the shop again by the given runs. Reviews, and the
+ * records that webhooks name, are read from the service at once.
  */
 export async function retryDeadLetters(
   app: App,

@@ -15,11 +15,11 @@ export type AlertWatcher = {
 const failuresBeforeAlert = 2;
 
 /**
- * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined where that is not set. It uses no
- * queue, because a queue that is down is one of the alerts.
+ * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined where that is not set. It
+ * uses no queue, because a queue that is down is one of the alerts.
  *
- * Checks at once, then every `everyMs` milliseconds and when woken, never twice at a time. Where warehouse or queue cannot be
- * read, it posts that too: once per process, because the warehouse cannot record that it was posted.
+ * Checks at once, then every `everyMs` milliseconds and when woken, never twice at a time. Where warehouse or queue
+ * cannot be read, it posts that too: once per process, because the warehouse cannot record that it was posted.
  */
 export function startAlertWatcher(app: App, everyMs = 30_000): AlertWatcher | undefined {
   const { url, ...limits } = app.config.alerts;

@@ -4,8 +4,8 @@ import { mask } from './mask.ts';
 type ErrorOptions = { hint?: string | undefined; cause?: unknown };
 
 /**
- * An error for the person who reads it: `message` says what is wrong and where, `hint` is the next step. `code` is stable, for
- * scripts and logs.
+ * An error for the person who reads it: `message` says what is wrong and where, `hint` is the next step. `code` is
+ * stable, for scripts and logs.
  */
 export class ReviewSyncError extends Error {
   override readonly name: string = 'ReviewSyncError';
@@ -28,7 +28,7 @@ export class UsageError extends ReviewSyncError {
   }
 }
 
-/** A part of the work is missing; the message names it. Permanent: a retry would fail in the same way. Exit status 1. */
+/** A part of the work is missing; the message names it. Permanent: a retry fails in the same way. Exit status 1. */
 export class IncompleteError extends ReviewSyncError {
   override readonly name = 'IncompleteError';
 
@@ -43,8 +43,8 @@ export function exitStatus(error: unknown): 1 | 2 {
 }
 
 /**
- * The messages of an error and its causes, without stack. Messages of drivers follow in parentheses after plain words. Values that
- * a database quotes, e-mail addresses, phone numbers and tokens are removed (promise 9).
+ * The messages of an error and its causes, without stack. Messages of drivers follow in parentheses after plain words.
+ * Values that a database quotes, e-mail addresses, phone numbers and tokens are removed (promise 9).
  */
 export function describeError(error: unknown): string {
   const messages: string[] = [];

@@ -7,8 +7,8 @@ export type ErrorExplanation = {
 };
 
 /**
- * Errors of Node, TLS, Postgres, MySQL, Redis and undici, by code, or by message where they have no code. The first match counts.
- * Only errors that a test or an outage has shown; an error that is missing here is shown with the message of its driver.
+ * Errors of Node, TLS, Postgres, MySQL, Redis and undici, by code, or by message where they have no code. The first
+ * match counts. Only errors that a test or an outage has shown; all others are shown with the message of their driver.
  */
 const known: readonly [pattern: RegExp, what: string | undefined, hint: string][] = [
   [

@@ -8,13 +8,13 @@ type Pool = Emitter & { on(event: 'connect', listener: (client: Emitter) => void
 type Client = { readyForQuery: boolean; connection: { stream: Socket } };
 
 /**
- * Keeps a broken connection from ending the process, and a silent one from being waited for. pg reports a broken connection to
- * the statement in flight and as an `error` event: of the pool for an idle connection, of the client for one in use, such as
- * between two statements of a transaction. Node ends a process for an `error` event without a listener. The next statement
- * fails with the reason, so the event can be ignored.
+ * Keeps a broken connection from ending the process, and a silent one from being waited for. pg reports a broken
+ * connection to the statement in flight and as an `error` event: of the pool for an idle connection, of the client for
+ * one in use, such as between two statements of a transaction. Node ends a process for an `error` event without a
+ * listener. The next statement fails with the reason, so the event can be ignored.
  *
- * A host that vanishes closes nothing. Its connection is closed here when a statement is in flight and the server sends nothing
- * for `silenceMs`, and the statement fails with `SERVER_SILENT`. TCP itself would wait for a quarter of an hour or longer.
+ * A host that vanishes closes nothing. Its connection is closed here when a statement is in flight and the server sends
+ * nothing for `silenceMs`, and the statement fails with `SERVER_SILENT`. TCP itself waits for 15 minutes or longer.
  *
  * @param pool a pg.Pool.
  * @param silenceMs longer than the server's own limit of a statement; 0: no limit.
@@ -25,7 +25,7 @@ export function surviveLostConnections(pool: Pool, silenceMs: number): void {
     client.on('error', () => {});
     const { stream } = (client as unknown as Client).connection;
     stream.setTimeout(silenceMs, () => {
-      // A connection that waits for a notification, or in a transaction for its next statement, is silent for good reason.
+      // A connection that waits for a notification, or for the next statement of its transaction, may be silent.
       if ((client as unknown as Client).readyForQuery) return;
       const message = `the server sent nothing for ${silenceMs / 1000} s`;
       stream.destroy(Object.assign(new Error(message), { code: 'SERVER_SILENT' }));
@@ -33,12 +33,12 @@ export function surviveLostConnections(pool: Pool, silenceMs: number): void {
   });
 }
 
-/** SQLSTATE classes of transient errors: connection lost, rollback, out of resources, wrong state, shutdown, system error. */
+/** SQLSTATE classes of transient errors: connection, rollback, out of resources, wrong state, shutdown, system. */
 const transientClasses = ['08', '40', '53', '55', '57', '58'];
 
 /**
- * Whether the same work may succeed a moment later. A database that restarts, fails over or is out of connections is transient.
- * A statement that it refuses is permanent, and so are the errors of this program.
+ * Whether the same work may succeed a moment later. A database that restarts, fails over or is out of connections is
+ * transient. A statement that it refuses is permanent, and so are the errors of this program.
  */
 export function isTransient(error: unknown): boolean {
   // A shop database that cannot be reached may be failing over.

@@ -1,7 +1,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { escapeRegExp } from './escape-reg-exp.ts';
 
-/** Between two digits of a phone number: spaces, dashes, brackets and invisible characters, plain or percent-encoded. */
+/** Between two digits of a phone number: spaces, dashes, brackets, invisible characters; plain or percent-encoded. */
 const separator = '[ .()/\\p{Zs}\\p{Pd}\\p{Cf}\u2212]|%(?:20|28|29|2D|2E)|%C2%A0|%E2%80%9[0-5]';
 const gap = `(?:${separator}|\\+(?=\\d)){0,3}`;
 /** An underscore also separates the dates of a window, so it counts between the usual groups of a number only. */
@@ -26,21 +26,21 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
   [/(?<!`[\w$-]{1,64}`\.`)(?<!\bTable '[\w$-]{1,64}\.)\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
 ];
 
-/** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000 characters. */
+/** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000. */
 const maxMasked = 10_000;
 
 /**
- * Characters of a secret that are looked for. What follows them in the text is masked too: a customer's text may have any
- * length, and an expression of more than some 50,000 characters is refused.
+ * Characters of a secret that are looked for. What follows them in the text is masked too: a customer's text may have
+ * any length, and an expression of more than some 50,000 characters is refused.
  */
 const maxSecret = 1000;
 
 /**
- * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. Of a text longer than `maxMasked`
- * the first part is returned.
+ * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. Of a text longer than
+ * `maxMasked` the first part is returned.
  *
- * @param secrets further values to replace: a token, a customer's name. They are found in upper and lower case, percent-encoded
- *   and JSON-escaped; phone numbers with any separators and country code.
+ * @param secrets further values to replace: a token, a customer's name. They are found in upper and lower case,
+ *   percent-encoded and JSON-escaped; phone numbers with any separators and country code.
  */
 export function mask(text: string, secrets: readonly (string | undefined)[] = []): string {
   const patterns = [...new Set(secrets)].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
@@ -112,8 +112,8 @@ export function privateTextsOf(record: unknown, depth = 0): string[] {
 }
 
 /**
- * Describes a wrong value for an error text: dates and short numbers unchanged, of everything else type and length, since a wrong
- * column may hold a customer's data.
+ * Describes a wrong value for an error text: dates and short numbers unchanged, of everything else type and length,
+ * since a wrong column may hold a customer's data.
  */
 export function shownValue(value: unknown): string {
   if (value === undefined) return 'nothing';

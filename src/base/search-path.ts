@@ -1,10 +1,10 @@
 /**
- * Adds a search path to the address of a Postgres database: every connection looks for unqualified names in `schemas` only.
- * Otherwise Postgres also looks in `public`, where other users may create functions that match our calls better than the
- * built-in ones and would run with our rights.
+ * Adds a search path to the address of a Postgres database: every connection looks for unqualified names in `schemas`
+ * only. Otherwise Postgres also looks in `public`, where other users may create functions that match our calls better
+ * than the built-in ones and would run with our rights.
  *
- * The search path is a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. The search path
- * must then be set on the role; `doctor` checks it.
+ * The search path is a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. The
+ * search path must then be set on the role; `doctor` checks it.
  *
  * @param schemas such as `pg_catalog`; temporary tables are found last.
  */

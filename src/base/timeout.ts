@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Waits for `work`, but no longer than `timeoutMs`. The work is not cancelled: its result is ignored when it comes later.
+ * Waits for `work`, but no longer than `timeoutMs`. The work is not cancelled: a later result is ignored.
  *
  * @param timeoutError makes the error to throw; it may first find out why there is no result.
  * @example

@@ -1,6 +1,6 @@
 /**
- * Lets pieces of work begin one by one, each in its own turn of the event loop: what arrives meanwhile, such as a response, is
- * handled between two of them and not after the last one. Each piece begins when the promise that it awaits resolves.
+ * Lets pieces of work begin one by one, each in its own turn of the event loop: what arrives meanwhile, such as a
+ * response, is handled between two of them. Each piece begins when the promise that it awaits resolves.
  */
 export function openTurns(): () => Promise<void> {
   const waiting: (() => void)[] = [];

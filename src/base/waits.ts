@@ -46,8 +46,8 @@ function settle({ passed }: Meter, kind: WaitKind, sinceMs: number): void {
 /** Measures how long the runs of one process wait. */
 export type WaitMeters = {
   /**
-   * Does a part of a run, and hands what the run's parts in this process have waited since the last time to `save`. A failure of
-   * `save` is ignored: it must not fail the work.
+   * Does a part of a run, and hands what the run's parts in this process have waited since the last time to `save`. A
+   * failure of `save` is ignored: it must not fail the work.
    */
   measure<T>(run: string, work: () => Promise<T>, save: (waits: WaitSeconds) => Promise<void>): Promise<T>;
 };

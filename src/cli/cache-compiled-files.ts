@@ -4,8 +4,8 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /**
- * Lets Node keep compiled files between starts, which halves the time of a start. Node runs what it finds in that folder,
- * so the folder must belong to this user alone. Where no such folder can be had, Node compiles each time.
+ * Lets Node keep compiled files between starts, which halves the time of a start. Node runs what it finds in that
+ * folder, so the folder must belong to this user alone. Where no such folder can be had, Node compiles each time.
  */
 export function cacheCompiledFiles(): void {
   const folder = join(homedir(), '.cache', 'review-sync');
@@ -18,8 +18,8 @@ export function cacheCompiledFiles(): void {
 }
 
 /**
- * Whether only this user (and root) can change what lies in `folder`: the folder has mode 0700 and no folder above it lets
- * another user replace it.
+ * Whether only this user (and root) can change what lies in `folder`: the folder has mode 0700 and no folder above it
+ * lets another user replace it.
  *
  * @throws the file system's errors.
  */

@@ -5,9 +5,9 @@ import { describeError } from '../base/errors.ts';
 const nothingLeftToDo = 13;
 
 /**
- * What happens where the program has a fault: a sentence instead of a stack trace. An error that was thrown outside of any
- * work ends the process with exit status 1, as what it was doing is unknown; a worker's jobs go back to the queue. A promise
- * that nobody waits for ends nothing: no result depends on it, so a run cannot end `done` because of it.
+ * What happens where the program has a fault: a sentence instead of a stack trace. An error that was thrown outside of
+ * any work ends the process with exit status 1, as what it was doing is unknown; a worker's jobs go back to the queue.
+ * A promise that nobody waits for ends nothing: no result depends on it, so a run cannot end `done` because of it.
  */
 export function explainFaults(): void {
   process.on('unhandledRejection', (reason) => say('a failure that nothing waits for', reason));

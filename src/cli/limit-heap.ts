@@ -1,13 +1,13 @@
 import v8 from 'node:v8';
 
 /**
- * Keeps the memory that Node holds near what is in use, in commands that work for long or are called every few minutes: by
- * default the heap of an export takes half as much again, because pages of reviews live for a moment only. Called before the
- * command loads, because loading lets the young generation grow, and it never shrinks. Short commands leave V8 as it is: a small
- * heap costs them a fifth more processor time.
+ * Keeps the memory that Node holds near what is in use, in commands that work for long or are called every few minutes:
+ * by default the heap of an export takes half as much again, because pages of reviews live for a moment only. Called
+ * before the command loads, because loading lets the young generation grow, and it never shrinks. Short commands leave
+ * V8 as it is: a small heap costs them a fifth more processor time.
  *
- * Commands that push orders let the young generation grow. An order is in progress for longer than a page: with a small young
- * generation a push spends an eighth of its time on copying orders.
+ * Commands that push orders let the young generation grow. An order is in progress for longer than a page: with a small
+ * young generation a push spends an eighth of its time on copying orders.
  */
 export function limitHeap([command = '', what = '']: readonly string[]): void {
   if (!['sync', 'backfill', 'verify', 'worker', 'serve'].includes(command)) return;

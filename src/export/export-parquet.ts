@@ -27,15 +27,16 @@ export type ExportReport = {
 };
 
 /**
- * Writes the views of `tables.ts` as Parquet files, one per month, into a folder; only those whose rows changed since the last
- * export into it.
+ * Writes the views of `tables.ts` as Parquet files, one per month, into a folder; only those whose rows changed since
+ * the last export into it.
  *
  * 1. Read the manifest of the folder, and take a snapshot of `bi`.
- * 2. Plan: a file is written again where its month has another version, the view another definition or time zone, where the file
- *    is missing or has another length than the manifest says, and where an earlier export may have died while it replaced it.
+ * 2. Plan: a file is written again where its month has another version, the view another definition or time zone, where
+ *    the file is missing or has another length than the manifest says, and where an earlier export may have died while
+ *    it replaced it.
  * 3. Write each such file beside its place. Where its bytes are those of the manifest, drop it.
- * 4. Before the first change in the folder, write into the manifest which files may change: a later export finds them all after
- *    a crash, and a reader sees that the export is not complete.
+ * 4. Before the first change in the folder, write into the manifest which files may change: a later export finds them
+ *    all after a crash, and a reader sees that the export is not complete.
  * 5. Put the file at its place; remove it where its month has no rows any more.
  * 6. Write the manifest.
  *

@@ -1,13 +1,16 @@
 /**
- * The views of `bi` that are exported. All others can be computed from them: those about reviews by day, product, score or month
- * from `reviews`, those about delivered products from `sub_orders` and `reviews` by `order_key` and `product_id`.
+ * The views of `bi` that are exported. All others can be computed from them: those about reviews by day, product, score
+ * or month from `reviews`, those about delivered products from `sub_orders` and `reviews` by `order_key` and
+ * `product_id`.
  */
 export type ExportedTable =
   | {
       name: 'reviews' | 'sub_orders';
       /** The column by whose month the rows are put into files. */
       by: string;
-      /** Sorts the rows of a file, so that the same rows give the same bytes, and readers can skip row groups by date. */
+      /**
+       * Sorts the rows of a file, so that the same rows give the same bytes, and readers can skip row groups by date.
+       */
       order: readonly string[];
     }
   | {

@@ -6,7 +6,10 @@ import { UsageError } from '../base/errors.ts';
 import type { Freshness } from '../warehouse/bi/bi-snapshot.ts';
 import { type WrittenFile, writeWhole } from './parquet-file.ts';
 
-/** A file of the export. `version`: what the warehouse said of the month when the file was written; null: a table without months. */
+/**
+ * A file of the export. `version`: what the warehouse said of the month when the file was written; null: a table
+ * without months.
+ */
 export type ManifestFile = WrittenFile & { table: string; month: string | null; version: string | null };
 
 type ManifestTable = { rows: number; definition: string; columns: { name: string; type: string }[] };
@@ -23,8 +26,8 @@ export type Manifest = {
   takenAt: string;
   freshness: Freshness;
   /**
-   * Files that are being written, removed or replaced: they may be newer than `takenAt`, or gone. Empty: the export is complete and
-   * shows one moment.
+   * Files that are being written, removed or replaced: they may be newer than `takenAt`, or gone. Empty: the export is
+   * complete and shows one moment.
    */
   writing: string[];
   tables: Record<string, ManifestTable>;
@@ -85,8 +88,8 @@ export function writeManifest(dir: string, manifest: Manifest): Promise<void> {
 }
 
 /**
- * Whether the file is there as the manifest says: by its length, which a file that was cut off has not; with `byContent` also by its
- * hash, for which all of it is read.
+ * Whether the file is there as the manifest says: by its length, which a file that was cut off has not; with
+ * `byContent` also by its hash, for which all of it is read.
  */
 export async function isIntact(path: string, file: ManifestFile, byContent: boolean): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);

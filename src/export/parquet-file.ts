@@ -10,14 +10,17 @@ export type WrittenFile = { rows: number; bytes: number; sha256: string };
 /** A file that is written and not at its place yet. */
 export type PendingFile = WrittenFile & { place(): Promise<void>; discard(): Promise<void> };
 
-/** Rows of a row group, which is what stands in memory. 50,000 rows of bi.reviews: 40 MB. Readers skip whole groups by their statistics. */
+/**
+ * Rows of a row group, which is what stands in memory. 50,000 rows of bi.reviews: 40 MB. Readers skip whole groups by
+ * their statistics.
+ */
 const rowsOfAGroup = 50_000;
 /** Long texts end a row group earlier. */
 const charactersOfAGroup = 32_000_000;
 
 /**
- * Writes rows to a temporary file beside `path`, whose name no reader of Parquet files takes for one. `place` puts it at `path`:
- * until then, and if this process dies, the file that is there stays as it is.
+ * Writes rows to a temporary file beside `path`, whose name no reader of Parquet files takes for one. `place` puts it
+ * at `path`: until then, and if this process dies, the file that is there stays as it is.
  */
 export async function writeParquetFile(
   path: string,

@@ -11,8 +11,8 @@ export type ParquetColumn = {
 };
 
 /**
- * The Parquet column for a column of `bi`. Every column is optional, as columns of views are. A type that is not named here, json for
- * one, is a string in Postgres' own text.
+ * The Parquet column for a column of `bi`. Every column is optional, as columns of views are. A type that is not named
+ * here, json for one, is a string in Postgres' own text.
  */
 export function parquetColumn({ name, type }: BiColumn): ParquetColumn {
   const column = { name, repetition_type: 'OPTIONAL' } as const;

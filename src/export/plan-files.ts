@@ -14,7 +14,8 @@ export type PlannedFile = {
 type Rules = { all: boolean; isAsBefore: (path: string) => Promise<boolean> };
 
 /**
- * Every file that the export has, or had: of each table with months a file per month that ever had rows, of each other table one.
+ * Every file that the export has, or had: of each table with months a file per month that ever had rows, of each other
+ * table one.
  */
 export async function planFiles(
   snapshot: Pick<BiSnapshot, 'months' | 'timeZone' | 'views'>,

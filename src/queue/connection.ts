@@ -8,7 +8,9 @@ import { isTransient, surviveLostConnections } from '../base/lost-connections.ts
 import { withSearchPath } from '../base/search-path.ts';
 import { withTimeout } from '../base/timeout.ts';
 
-/** BullMQ's classes, bound to the server of QUEUE_URL. The rest of src/queue does not know which kind of server it is. */
+/**
+ * BullMQ's classes, bound to the server of QUEUE_URL. The rest of src/queue does not know which kind of server it is.
+ */
 export type QueueClasses = {
   Queue: ReturnType<typeof redisClasses>['Queue'];
   Worker: ReturnType<typeof redisClasses>['Worker'];
@@ -26,15 +28,16 @@ const schema = 'bullmq';
 const connectTimeoutMs = 10_000;
 
 /**
- * Connections for the statements of all queues and workers of a process, which take milliseconds. A new connection costs the
- * server 11 ms of processor time with the first claim of a job, since it reads the catalog and compiles BullMQ's function; a
- * used one 0.6 ms.
+ * Connections for the statements of all queues and workers of a process, which take milliseconds. A new connection
+ * costs the server 11 ms of processor time with the first claim of a job, since it reads the catalog and compiles
+ * BullMQ's function; a used one 0.6 ms.
  */
 const forStatements = 2;
 
 /**
  * @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds.
- * @throws ReviewSyncError that names QUEUE_URL, with the driver's error. BullMQ itself would wait without an end and without a message.
+ * @throws ReviewSyncError that names QUEUE_URL, with the driver's error. BullMQ itself would wait without an end and
+ *   without a message.
  */
 export async function queueClasses(url: string, silenceMs = 60_000): Promise<QueueClasses> {
   const telemetry = await openTelemetry();
@@ -82,8 +85,8 @@ async function requireResponse(call: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Delays the error of a statement that fails because of the server by a second. BullMQ retries without a delay, some thousand
- * times a second, unless the connection is refused.
+ * Delays the error of a statement that fails because of the server by a second. BullMQ retries without a delay, some
+ * thousand times a second, unless the connection is refused.
  */
 function delayErrors(pool: pg.Pool): void {
   const query: (...given: unknown[]) => Promise<pg.QueryResult> = pool.query.bind(pool);
@@ -100,8 +103,8 @@ function delayErrors(pool: pg.Pool): void {
 const errorDelayMs = 1000;
 
 /**
- * A connection whose loss never ends the process: the next statement reports the error. BullMQ listens for the `error` event
- * of its LISTEN connections neither before they are open nor while it closes them.
+ * A connection whose loss never ends the process: the next statement reports the error. BullMQ listens for the `error`
+ * event of its LISTEN connections neither before they are open nor while it closes them.
  */
 class SurvivingClient extends pg.Client {
   override emit(event: string | symbol, ...args: unknown[]): boolean {
@@ -113,8 +116,8 @@ class SurvivingClient extends pg.Client {
 const redisClasses = () => withBackend(createRedisBackend);
 
 /**
- * Spans of jobs, which link a run with its steps over machines. An OpenTelemetry SDK is loaded before the command line and
- * leaves this symbol; without one, the sixty modules of OpenTelemetry are not loaded.
+ * Spans of jobs, which link a run with its steps over machines. An OpenTelemetry SDK is loaded before the command line
+ * and leaves this symbol; without one, the sixty modules of OpenTelemetry are not loaded.
  */
 async function openTelemetry(): Promise<QueueClasses['telemetry']> {
   if (!(Symbol.for('opentelemetry.js.api.1') in globalThis)) return {};
@@ -164,8 +167,8 @@ export async function withClient<T>(url: string, use: (client: pg.Client) => Pro
 }
 
 /**
- * The result of a call to the queue that somebody waits for. BullMQ's connection waits for a server that is down without an
- * end, which is right for jobs only.
+ * The result of a call to the queue that somebody waits for. BullMQ's connection waits for a server that is down
+ * without an end, which is right for jobs only.
  *
  * @throws ReviewSyncError where the queue does not respond in time.
  */

@@ -3,8 +3,8 @@ import { isRedis, type QueueClasses, queueClasses, respondsInTime } from './conn
 import type { AnyRunJob, RunReport } from './job.ts';
 
 /**
- * Three queues. `scheduled` holds the runs that cron starts, `runs` those that commands start: the worker inside a command
- * takes no scheduled run. `steps` holds the steps of both.
+ * Three queues. `scheduled` holds the runs that cron starts, `runs` those that commands start: the worker inside a
+ * command takes no scheduled run. `steps` holds the steps of both.
  */
 export const queueNames = {
   scheduled: 'review-sync-scheduled',
@@ -50,8 +50,9 @@ export type Queues = {
   /**
    * Enqueues a run and returns its id, which is unique.
    *
-   * @param key what the run is about. Where a run of the same key has not ended, its id is returned and `joined` is true. The
-   *   queue decides this atomically: of several commands at the same moment, one starts the run and the others join it.
+   * @param key what the run is about. Where a run of the same key has not ended, its id is returned and `joined` is
+   *   true. The queue decides this atomically: of several commands at the same moment, one starts the run and the
+   *   others join it.
    */
   enqueue(job: AnyRunJob<never>, payload: unknown, key?: string): Promise<{ id: string; joined: boolean }>;
   progress(runId: string): Promise<JobProgress>;
@@ -64,7 +65,10 @@ export type Queues = {
 /** A run that fails because of a broken connection is retried for fifteen seconds: its stages are safe to repeat. */
 export const runAttempts = { attempts: 5, backoff: { type: 'exponential', delay: 1000 } } as const;
 
-/** How long finished jobs stay visible. Nothing depends on it: ids are unique, and the job of a run holds the results of its steps. */
+/**
+ * How long finished jobs stay visible. Nothing depends on it: ids are unique, and the job of a run holds the results of
+ * its steps.
+ */
 const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: { age: 7 * 86_400, count: 1000 } };
 
 /**

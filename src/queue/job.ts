@@ -16,7 +16,9 @@ export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
 
 export type RunReport = { outcome: 'done' | 'incomplete'; counts: Counts; reason?: RunReason; error?: string };
 
-/** A part of a run that is small enough to repeat. Another worker may run it while an earlier attempt is still running. */
+/**
+ * A part of a run that is small enough to repeat. Another worker may run it while an earlier attempt is still running.
+ */
 export type StepJob<Context, Payload> = Readonly<{
   name: string;
   parse(payload: unknown): Payload;
@@ -24,8 +26,8 @@ export type StepJob<Context, Payload> = Readonly<{
 }>;
 
 /**
- * A run: it plans a batch of steps, waits until all of them have ended, plans the next batch as long as there is one, and
- * concludes. Each of these may be repeated after a crash. Payloads hold keys and dates, never customers' data.
+ * A run: it plans a batch of steps, waits until all of them have ended, plans the next batch as long as there is one,
+ * and concludes. Each of these may be repeated after a crash. Payloads hold keys and dates, never customers' data.
  */
 export type RunJob<Context, Payload, State, StepPayload> = Readonly<{
   name: string;
@@ -39,9 +41,9 @@ export type RunJob<Context, Payload, State, StepPayload> = Readonly<{
   begin(context: Context, run: RunInfo, isAlive: (runId: string) => Promise<boolean>): Promise<boolean>;
   plan(context: Context, payload: Payload, run: RunInfo, signal: AbortSignal): Promise<Plan<State, StepPayload>>;
   /**
-   * Plans the next batch of steps once all steps of the batch before it have ended; undefined: nothing remains, and the run
-   * concludes. Without it a run has one batch. It may be called again with the same state after a crash: what it saves only
-   * moves forward, and the batch it returned first may be lost.
+   * Plans the next batch of steps once all steps of the batch before it have ended; undefined: nothing remains, and the
+   * run concludes. Without it a run has one batch. It may be called again with the same state after a crash: what it
+   * saves only moves forward, and the batch it returned first may be lost.
    */
   next?(context: Context, payload: Payload, state: State, end: BatchEnd): Promise<Plan<State, StepPayload> | undefined>;
   conclude(context: Context, payload: Payload, run: RunInfo, end: StepsEnd<State>): Promise<RunReport>;

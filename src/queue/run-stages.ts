@@ -26,9 +26,9 @@ type Held<Context> = {
 };
 
 /**
- * Takes a run from the stage that its job is in as far as it can: begin, plan, then for each batch add the steps, wait for
- * them and plan the next batch; finally conclude. A stage is repeated after a crash or a broken connection, so each stage
- * gives the same result when it runs twice.
+ * Takes a run from the stage that its job is in as far as it can: begin, plan, then for each batch add the steps, wait
+ * for them and plan the next batch; finally conclude. A stage is repeated after a crash or a broken connection, so each
+ * stage gives the same result when it runs twice.
  *
  * @throws WaitingChildrenError while steps are going: the queue calls again when the last of them has ended.
  * @throws UnrecoverableError when the run failed for good, which is then recorded.
@@ -98,7 +98,8 @@ async function planFirst<Context>(held: Held<Context>, payload: unknown, signal:
 }
 
 /**
- * Writes the stage down, unless the job was taken over while this process was frozen: then the plan is the other worker's.
+ * Writes the stage down, unless the job was taken over while this process was frozen: then the plan is the other
+ * worker's.
  *
  * @throws Error where the lock of the job is lost.
  */
@@ -130,7 +131,10 @@ async function addSteps<Context>(held: Held<Context>, data: RunData, isInterrupt
   return waiting;
 }
 
-/** Ids of the run's steps from one number up to another. BullMQ allows no colon in an id; the ids of scheduled runs have some. */
+/**
+ * Ids of the run's steps from one number up to another. BullMQ allows no colon in an id; the ids of scheduled runs have
+ * some.
+ */
 const jobIdsOf = (run: RunInfo, from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `${run.id.replaceAll(':', '-')}-${from + index}`);
 
@@ -138,8 +142,9 @@ const jobIdsOf = (run: RunInfo, from: number, to: number) =>
 const childId = (key: string) => key.slice(key.lastIndexOf(':') + 1);
 
 /**
- * Ids of the steps that an interrupted attempt added. They must not be added again: a step that failed meanwhile would never
- * end a second time, and one whose job was removed by retention would be run again. The run's own job remembers all of them.
+ * Ids of the steps that an interrupted attempt added. They must not be added again: a step that failed meanwhile would
+ * never end a second time, and one whose job was removed by retention would be run again. The run's own job remembers
+ * all of them.
  */
 async function addedSteps(job: BullJob): Promise<Set<string>> {
   const { processed = {}, unprocessed = [], ignored = {}, failed = [] } = await job.getDependencies();

@@ -38,8 +38,9 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
 }
 
 /**
- * Sets the schedules again where the queue has none: a Redis that restarts empty has lost them, and no run would start until
- * a worker restarts. Other schedules stay: in a rolling update two workers would otherwise change them back and forth.
+ * Sets the schedules again where the queue has none: a Redis that restarts empty has lost them, and no run would start
+ * until a worker restarts. Other schedules stay: in a rolling update two workers would otherwise change them back and
+ * forth.
  *
  * @returns whether they were lost.
  */

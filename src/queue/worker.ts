@@ -112,14 +112,15 @@ function makeWorker<Context>(options: OpenWorkerOptions<Context>, name: QueueNam
       ...queues.classes.telemetry,
       concurrency: isSteps ? options.concurrency : runsAtATime,
       autorun: false,
-      // A job is taken over after its lock has expired (600 of 1000) and a worker has looked for expired locks (400 of 1000).
+      // A job is taken over after its lock has expired (600 of 1000) and a worker has looked for expired locks (400 of
+      // 1000).
       lockDuration: options.takeOverSeconds * 600,
       stalledInterval: options.takeOverSeconds * 400,
       maxStalledCount: 20,
     },
   );
-  // On Postgres, BullMQ would wait up to an hour after a wait that failed: nobody is notified when a delayed job is due, and
-  // the question when that is may fail too while a server restarts.
+  // On Postgres, BullMQ would wait up to an hour after a wait that failed: nobody is notified when a delayed job is
+  // due, and the question when that is may fail too while a server restarts.
   Object.defineProperty(worker, 'maximumBlockTimeout', { value: longestWaitSeconds });
   const logError = throttled((text) => log.warn({ queue: name, error: text }, 'queue error'));
   worker.on('error', (error) => {

@@ -67,7 +67,9 @@ export type ReviewApiOptions = {
   clientSecret: string;
   /** Requests in flight; default 8. */
   concurrency?: number | undefined;
-  /** Called before each request; resolves when the request may be sent. `openRateLimit` makes one. Default: no ceiling. */
+  /**
+   * Called before each request; resolves when the request may be sent. `openRateLimit` makes one. Default: no ceiling.
+   */
   acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
   /** Default: silent. */
   log?: ClientLog | undefined;
@@ -91,9 +93,9 @@ export type ReviewApiOptions = {
 export type ReviewApiStats = { requests: number; retries: number; waits: number; waitedMs: number };
 
 /**
- * Every operation of the service. Besides the errors that its description names, any operation may throw a `TypeError` before
- * anything is sent (a parameter that the service would misread), another `ReviewApiError`, or the reason why the client was
- * closed or aborted.
+ * Every operation of the service. Besides the errors that its description names, any operation may throw a `TypeError`
+ * before anything is sent (a parameter that the service would misread), another `ReviewApiError`, or the reason why the
+ * client was closed or aborted.
  */
 export type ReviewApi = AsyncDisposable & {
   orders: Orders;
@@ -102,8 +104,8 @@ export type ReviewApi = AsyncDisposable & {
   userGrades: UserGrades;
   reviews: Reviews;
   /**
-   * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this themselves; call it to
-   * find out early whether the credentials are right.
+   * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this
+   * themselves; call it to find out early whether the credentials are right.
    *
    * @throws AuthenticationError where the service does not accept client id and secret.
    */

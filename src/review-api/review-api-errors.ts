@@ -19,8 +19,8 @@ type ErrorKind = { code: string; what: string; retryable: boolean; hint?: string
  * A request to the review service failed. All errors of this client extend this class, except for a `TypeError` (a
  * parameter is not valid, nothing was sent) and the reason of an abort.
  *
- * `retryable` means that the same call may succeed later and does no harm. The client has already repeated it for as long
- * as `retry` allows.
+ * `retryable` means that the same call may succeed later and does no harm. The client has already repeated it for as
+ * long as `retry` allows.
  */
 export class ReviewApiError extends ReviewSyncError {
   override readonly name: string = 'ReviewApiError';
@@ -103,9 +103,9 @@ export class LimitedError extends ReviewApiError {
 }
 
 /**
- * No usable response after all attempts: 5xx, refused or broken connections, timeouts. `status` is set where the service
- * responded with 5xx or 408 (this request fails, others may not), and undefined where there was no response (the service
- * cannot be reached). A certificate that is not valid is the one case that is not `retryable`.
+ * No usable response after all attempts: 5xx, refused or broken connections, timeouts. `status` is set where the
+ * service responded with 5xx or 408 (this request fails, others may not), and undefined where there was no response
+ * (the service cannot be reached). A certificate that is not valid is the one case that is not `retryable`.
  */
 export class UnavailableError extends ReviewApiError {
   override readonly name = 'UnavailableError';
@@ -133,8 +133,9 @@ export class MalformedResponseError extends ReviewApiError {
 }
 
 /**
- * A write was sent, and it is not known whether the service carried it out: its response was lost and it must not be repeated, or
- * the service only accepted it (202). Not `retryable`: read what the service holds before sending it again.
+ * A write was sent, and it is not known whether the service carried it out: its response was lost and it must not be
+ * repeated, or the service only accepted it (202). Not `retryable`: read what the service holds before sending it
+ * again.
  */
 export class UnknownOutcomeError extends ReviewApiError {
   override readonly name = 'UnknownOutcomeError';
@@ -150,7 +151,10 @@ export class UnknownOutcomeError extends ReviewApiError {
   }
 }
 
-/** A list of reviews may continue after page 30, the last one (docs/interface.md, "Reviews", rule 4). All 30 pages were read. */
+/**
+ * A list of reviews may continue after page 30, the last one (docs/interface.md, "Reviews", rule 4). All 30 pages were
+ * read.
+ */
 export class PageLimitError extends ReviewApiError {
   override readonly name = 'PageLimitError';
   static readonly kind: ErrorKind = {

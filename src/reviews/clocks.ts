@@ -5,7 +5,9 @@ export type Clocks = {
   /** The earlier one of the two, and the later one. Both are this machine's where `serviceOffBy` is set. */
   earliest: Second;
   latest: Second;
-  /** How far the service's clock is ahead of this machine's, in seconds (negative: behind), where it is more than a day. */
+  /**
+   * How far the service's clock is ahead of this machine's, in seconds (negative: behind), where it is more than a day.
+   */
   serviceOffBy: Second | undefined;
 };
 

@@ -22,8 +22,8 @@ export type Missed = {
 };
 
 /**
- * `gone`: absent from a second reading, and 404 by its id. `unlisted`: known by its id, but in no list (perhaps hidden).
- * `back`: in the second reading. `unknown`: no usable response; the review stays suspected.
+ * `gone`: absent from a second reading, and 404 by its id. `unlisted`: known by its id, but in no list (perhaps
+ * hidden). `back`: in the second reading. `unknown`: no usable response; the review stays suspected.
  */
 export type Confirmed = {
   gone: number[];
@@ -40,9 +40,9 @@ const confirmGiveUpMs = 15_000;
 const unknownAtMost = 20;
 
 /**
- * Asks about each review that a proven reading of its date did not show: its second is read again, and where it is absent
- * from that too, the service is asked by id. "Not listed" alone never means deleted (docs/service-facts.md). What is
- * found out about one review is written before the next is asked about.
+ * Asks about each review that a proven reading of its date did not show: its second is read again, and where it is
+ * absent from that too, the service is asked by id. "Not listed" alone never means deleted (docs/service-facts.md).
+ * What is found out about one review is written before the next is asked about.
  *
  * @param options.mark writes: marks what is gone as deleted, and suspects no longer what was found.
  * @throws IncompleteError, with nothing written, where the service shows so little that it must be at fault itself, or
@@ -99,7 +99,10 @@ export async function confirmDeleted(
   return confirmed;
 }
 
-/** A service that does not know by id what it lists would say 404 to anything. One that fails on a review is asked for another. */
+/**
+ * A service that does not know by id what it lists would say 404 to anything. One that fails on a review is asked for
+ * another.
+ */
 async function isAnyKnown(deps: ConfirmDeps, absent: readonly Absent[]): Promise<boolean> {
   const suspected = absent.map((review) => review.id);
   const failures: unknown[] = [];

@@ -23,8 +23,8 @@ export type ReviewExplanation = {
 };
 
 /**
- * The life of one review: what the service shows, what the warehouse holds, and which windows should have held it. A service
- * that does not respond leaves out only what it would have shown.
+ * The life of one review: what the service shows, what the warehouse holds, and which windows should have held it. A
+ * service that does not respond leaves out only what it would have shown.
  */
 export async function explainReview(
   deps: { reviews: Pick<ReviewApi['reviews'], 'getRaw'>; warehouse: Warehouse },

@@ -33,8 +33,8 @@ const fewAbsent = 20;
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
  * proven, together with what its reading found absent or late. A retry reads what this run has not yet proven.
  *
- * @throws IncompleteError naming what could not be read or proven. It is an open gap by then, and everything else of the
- *   window is in the warehouse and in the ledger.
+ * @throws IncompleteError naming what could not be read or proven. It is an open gap by then, and everything else of
+ *   the window is in the warehouse and in the ledger.
  */
 export async function exportWindow(deps: ExportDeps, work: Export): Promise<Counts> {
   const { runId, window } = work;
@@ -62,7 +62,8 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
     const shown = proven.reviews;
     if (absent.length >= fewAbsent && absent.length > shown) return tooFewReason(shown, shown + absent.length);
     const entry = { ...proven, runId, axis: window.axis, spans, absent, late: late?.take(proven.ids) };
-    // Two statements: spans are entered side by side, and `counts.late += await …` would add to the value of before the wait.
+    // Two statements: spans are entered side by side, and `counts.late += await …` would add to the value of before the
+    // wait.
     const found = await enterSpans(db, entry);
     counts.late += found;
     return undefined;
@@ -71,7 +72,8 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
   const beganAt = secondOf(deps.now());
   const left = without(window.span, await coveredSpans(db, window.axis, { runId }));
   const { gaps, ...read } = await readSpans(deps, window, { land, enter }, left);
-  // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads it.
+  // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads
+  // it.
   for (const gap of gaps) {
     for (const span of partBefore(gap.span, beganAt - justNow)) await openGap(db, window.axis, { ...gap, span });
   }

@@ -9,8 +9,8 @@ import { type BoundsDeps, boundsFor, type Overview, reviewSpans } from './review
 /**
  * The windows of a backfill, on the created axis.
  *
- * @param resume.since spans whose reading began at or after this moment are not read again: the backfill goes on where it
- *   was interrupted. The epoch leaves out all that was ever read (`--gaps`).
+ * @param resume.since spans whose reading began at or after this moment are not read again: the backfill goes on where
+ *   it was interrupted. The epoch leaves out all that was ever read (`--gaps`).
  * @throws UsageError for a range that is none.
  */
 export async function planBackfillReviews(
@@ -23,7 +23,9 @@ export async function planBackfillReviews(
   return spans.flatMap((span) => planWindows(span, covered)).map((span) => ({ axis: 'created', span }));
 }
 
-/** The spans of a range of days, within the plausible dates; where the range is open, up to the bounds of the reviews. */
+/**
+ * The spans of a range of days, within the plausible dates; where the range is open, up to the bounds of the reviews.
+ */
 export function spansOf(range: DayRange, at: { timeZone: string; plausible: Span }, overview: Overview): Span[] {
   const { start, end } = spanOfDays(range, at.timeZone);
   const { bounds } = overview;

@@ -93,8 +93,8 @@ async function newestUpdate(deps: BoundsDeps, { clocks, bounds }: Overview, end:
 }
 
 /**
- * Moves the watermark when every window of the run has ended. What the run could not prove is an open gap first, so that one
- * window that cannot be read delays no other: later runs read the gap again.
+ * Moves the watermark when every window of the run has ended. What the run could not prove is an open gap first, so
+ * that one window that cannot be read delays no other: later runs read the gap again.
  *
  * @param failure why windows failed, for the gaps that no window has explained itself.
  */

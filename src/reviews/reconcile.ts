@@ -39,10 +39,11 @@ export async function planReconcile(
 }
 
 /**
- * Marks what is gone, and shortens the history. Called even where windows failed: what the others missed is asked about.
+ * Marks what is gone, and shortens the history. Called even where windows failed: what the others missed is asked
+ * about.
  *
- * @throws IncompleteError where reviews could not be asked about, gaps are open, or the service is not to be believed; what
- *   was found out until then is written.
+ * @throws IncompleteError where reviews could not be asked about, gaps are open, or the service is not to be believed;
+ *   what was found out until then is written.
  */
 export async function concludeReconcile(
   deps: BoundsDeps & Parameters<typeof confirmDeleted>[0],

@@ -13,7 +13,10 @@ import { windowLimits } from './read/window.ts';
 
 export type RefreshDeps = ReadDeps & { reviews: Pick<ReviewApi['reviews'], 'page' | 'getRaw'>; warehouse: Warehouse };
 
-/** A record that could not be read now. `isServiceUp`: the service failed on this record, and responded to another request since. */
+/**
+ * A record that could not be read now. `isServiceUp`: the service failed on this record, and responded to another
+ * request since.
+ */
 export type Failed = { id: number; error: ReviewApiError; isServiceUp: boolean };
 
 /** `refused`: no attempt will read these. `failed`: a later attempt may. All others are in the warehouse, or gone. */
@@ -33,7 +36,8 @@ const failuresInARow = 8;
  * Brings in what is said to have changed.
  *
  * 1. What the warehouse holds in this version or a newer one costs no request.
- * 2. The others are read from the list by their dates: a hundred at a time, and a list shows more fields than a single review.
+ * 2. The others are read from the list by their dates: a hundred at a time, and a list shows more fields than a single
+ *    review.
  * 3. What is not listed there (it changed again, it is hidden) is read by its id, each for itself.
  *
  * @throws what is not an error of the service, such as the database's; running it again does no harm.
@@ -96,7 +100,10 @@ function addTo(counts: typeof noneLanded, landed: typeof noneLanded): void {
   for (const kind of ['inserted', 'updated', 'refused'] as const) counts[kind] += landed[kind];
 }
 
-/** Lands the pages of the span that show any of the missing, and takes those off the list. False: not all of it was read. */
+/**
+ * Lands the pages of the span that show any of the missing, and takes those off the list. False: not all of it was
+ * read.
+ */
 async function fromList(
   deps: RefreshDeps,
   span: Span,
@@ -133,9 +140,11 @@ function spansOfChanges(changes: readonly Change[]): Span[] {
 }
 
 /**
- * A product changed: its newest reviews show its code as it is now. Products of which nothing is known here cost no request.
+ * A product changed: its newest reviews show its code as it is now. Products of which nothing is known here cost no
+ * request.
  *
- * @returns also the products whose reviews could not be read now. Where the service does not respond at all, no other is asked for.
+ * @returns also the products whose reviews could not be read now. Where the service does not respond at all, no other
+ *   is asked for.
  */
 export async function refreshProducts(
   deps: RefreshDeps & { now: () => Date },

@@ -27,9 +27,14 @@ export type BoundsDeps = PageDeps & {
 };
 
 export type Overview = {
-  /** No review was created before `first` or after `last`, within the plausible dates; undefined while there is none. */
+  /**
+   * No review was created before `first` or after `last`, within the plausible dates; undefined while there is none.
+   */
   bounds: { first: Second; last: Second } | undefined;
-  /** Whether the first date that the overview names is implausible or after the last: `bounds.first` is then the first plausible second. */
+  /**
+   * Whether the first date that the overview names is implausible or after the last: `bounds.first` is then the first
+   * plausible second.
+   */
   isFirstHidden: boolean;
   /** Creation dates outside the plausible ones that the overview names. */
   outliers: Second[];
@@ -43,11 +48,12 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
 }
 
 /**
- * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the plausible dates.
+ * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
+ * plausible dates.
  *
  * The overview may be hours old. So the newest review that the list shows counts too: otherwise a reading up to the
- * overview's end would miss what was written since. It may also be a day off, where the service computes it in another zone: the
- * bounds to read are wider by `overviewErrorSeconds` where no newest review of the list says better.
+ * overview's end would miss what was written since. It may also be a day off, where the service computes it in another
+ * zone: the bounds to read are wider by `overviewErrorSeconds` where no newest review of the list says better.
  *
  * @throws ReviewSyncError where the overview names no review, but the list shows one.
  */
@@ -103,9 +109,9 @@ export async function boundsFor({ from }: DayRange, deps: BoundsDeps): Promise<O
 const searchedAtATime = 8;
 
 /**
- * The overview with the creation of the first plausible review where the list shows one before `bounds.first`, or where that date is
- * hidden: the window of the first review that the list shows. An overview that names no review is believed only where the list
- * shows none either.
+ * The overview with the creation of the first plausible review where the list shows one before `bounds.first`, or where
+ * that date is hidden: the window of the first review that the list shows. An overview that names no review is believed
+ * only where the list shows none either.
  *
  * @throws ReviewSyncError where the overview names no review, but the list shows one.
  */
@@ -121,9 +127,9 @@ export async function findFirst(deps: PageDeps, overview: Overview): Promise<Ove
 }
 
 /**
- * `first`, where the list shows no review in the window right before it: one request. Otherwise the overview is wrong, and the
- * plausible windows before `first` are searched. A window that the service refuses or fails on counts as one without reviews: a
- * service may refuse all dates before its first review.
+ * `first`, where the list shows no review in the window right before it: one request. Otherwise the overview is wrong,
+ * and the plausible windows before `first` are searched. A window that the service refuses or fails on counts as one
+ * without reviews: a service may refuse all dates before its first review.
  */
 export async function firstBefore(deps: PageDeps, first: Second): Promise<Second> {
   // Requests include their end.
@@ -134,8 +140,8 @@ export async function firstBefore(deps: PageDeps, first: Second): Promise<Second
 }
 
 /**
- * Start of the first window of the span in which the list shows a review. A window without a review costs one request, at most 220
- * from 2000 on, and is asked for by this search only.
+ * Start of the first window of the span in which the list shows a review. A window without a review costs one request,
+ * at most 220 from 2000 on, and is asked for by this search only.
  */
 async function searchFirst(deps: PageDeps, span: Span): Promise<Second | undefined> {
   const windows = planWindows(span);
@@ -161,8 +167,8 @@ async function isEmpty(deps: PageDeps, span: Span): Promise<boolean> {
 
 /**
  * Date of the newest review of the span, by the list; undefined where the list shows none. A span that the service
- * refuses must not stop a run: the last two days of it are requested instead. Nor must a newest review on which the service
- * fails: undefined, too.
+ * refuses must not stop a run: the last two days of it are requested instead. Nor must a newest review on which the
+ * service fails: undefined, too.
  */
 export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<Second | undefined> {
   for (const start of [span.start, span.end - 2 * 86_400]) {
@@ -180,8 +186,9 @@ export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<
 }
 
 /**
- * The spans in which the service has reviews. Each implausible date is a span of its own, so that its review becomes a dead
- * letter. A date outside `writableDates`, in which part of a zone's year 1 or 9999 lies, is looked for at their end.
+ * The spans in which the service has reviews. Each implausible date is a span of its own, so that its review becomes a
+ * dead letter. A date outside `writableDates`, in which part of a zone's year 1 or 9999 lies, is looked for at their
+ * end.
  */
 export function reviewSpans({ bounds, outliers }: Pick<Overview, 'bounds' | 'outliers'>): Span[] {
   // A day to each side: zones of the distant past differ by odd minutes.
@@ -192,9 +199,9 @@ export function reviewSpans({ bounds, outliers }: Pick<Overview, 'bounds' | 'out
 }
 
 /**
- * The same, and where the warehouse has reviews beyond: those that are gone from the service lie there, too. Where the first
- * date is hidden, the first review of the warehouse counts, or `lateSince` if that is earlier: a review that is listed late may be
- * older than all that the warehouse has.
+ * The same, and where the warehouse has reviews beyond: those that are gone from the service lie there, too. Where the
+ * first date is hidden, the first review of the warehouse counts, or `lateSince` if that is earlier: a review that is
+ * listed late may be older than all that the warehouse has.
  */
 export async function allSpans(
   db: Db,

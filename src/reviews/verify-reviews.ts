@@ -18,7 +18,10 @@ export type VerifyReviewsDeps = ReadDeps &
   ConfirmDeps & {
     warehouse: Warehouse;
     onProgress(windows: number, of: number): void;
-    /** Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default 20,000; another is for tests. */
+    /**
+     * Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default 20,000; another
+     * is for tests.
+     */
     askedAtMost?: number;
   };
 

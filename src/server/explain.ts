@@ -38,8 +38,8 @@ const timeoutMs = 10_000;
 const shortCall = { giveUpAfterMs: 3000 };
 
 /**
- * Opens the search of the status page. One search runs at a time, and a few in a minute: it reads the shop once, and sends one
- * or two requests to the service.
+ * Opens the search of the status page. One search runs at a time, and a few in a minute: it reads the shop once, and
+ * sends one or two requests to the service.
  */
 export function openExplainer(deps: ExplainerDeps, warehouse: Warehouse) {
   const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 });

@@ -10,8 +10,8 @@ export type MetricsOptions = {
 };
 
 /**
- * `GET /metrics`, for Prometheus, without customers' data. With STATUS_TOKEN a request needs it as a bearer token. Without it
- * only direct requests of this machine are served: behind a proxy every client has a loopback address.
+ * `GET /metrics`, for Prometheus, without customers' data. With STATUS_TOKEN a request needs it as a bearer token.
+ * Without it only direct requests of this machine are served: behind a proxy every client has a loopback address.
  */
 export function metricsRoute(app: FastifyInstance, options: MetricsOptions, throttle: TokenThrottle): void {
   const { token, contentType, render } = options;

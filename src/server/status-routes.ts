@@ -55,8 +55,9 @@ const boardPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; object-src 'none'";
 
 /**
- * `GET /`: the status page. `GET /runs/:id`: one run. `GET /explain`: the search. `POST /dead-letters`: buttons of the page.
- * `GET /queues`: Bull Board, read-only. All need the token: as a bearer token, or as the password of HTTP Basic with any user.
+ * `GET /`: the status page. `GET /runs/:id`: one run. `GET /explain`: the search. `POST /dead-letters`: buttons of the
+ * page. `GET /queues`: Bull Board, read-only. All need the token: as a bearer token, or as the password of HTTP Basic
+ * with any user.
  */
 export function statusRoutes(parent: FastifyInstance, options: StatusOptions, throttle: TokenThrottle): void {
   const views = openViews(options);
@@ -87,7 +88,8 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
       const query = queryOf(request);
       const key = (query.get('key') ?? '').trim().slice(0, 300);
       const search: Search = { of: query.get('of') === 'review' ? 'review' : 'order', key };
-      // A foreign page can send a browser here with its password. It must not start searches, nor measure what they take.
+      // A foreign page can send a browser here with its password. It must not start searches, nor measure what they
+      // take.
       if (key === '' || !(isSameOrigin(request) || isTyped(request)))
         return send(reply, explainPage(search, undefined));
       const answer = await explain(search);

@@ -17,8 +17,8 @@ export type WebhookOptions = {
 const mostBytes = 1024 * 1024;
 
 /**
- * `POST /webhooks/<secret>` (docs/interface.md, "Events"). A wrong secret is a 404. Responds with 200 when the body is stored durably, with
- * 400, 413, 415 or 422 where it is refused, and with 503 where the service should send it again.
+ * `POST /webhooks/<secret>` (docs/interface.md, "Events"). A wrong secret is a 404. Responds with 200 when the body is
+ * stored durably, with 400, 413, 415 or 422 where it is refused, and with 503 where the service should send it again.
  */
 export function webhookRoute(parent: FastifyInstance, options: WebhookOptions): void {
   parent.register(async (app) => {

@@ -11,7 +11,9 @@ const mysqlIntegers = ['bigint', 'int', 'mediumint', 'smallint', 'tinyint', 'yea
 
 type Types = Readonly<Record<ColumnKind, readonly string[]>>;
 
-/** The types of the database that carry a kind. A key of whole numbers is compared as such, so that its index serves. */
+/**
+ * The types of the database that carry a kind. A key of whole numbers is compared as such, so that its index serves.
+ */
 const typesOf: Readonly<Record<SqlDialect, Types>> = {
   postgres: {
     key: [...postgresTexts, ...postgresIntegers, 'uuid'],

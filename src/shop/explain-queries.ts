@@ -12,9 +12,9 @@ type Read = (work: (session: ShopSession) => Promise<unknown>, explained: Explai
 const sliceSize = 200;
 
 /**
- * Explains and times each statement of the order queries as a run sends it: orders and lines of a slice by code, the changes
- * of the last ten minutes, the first push, the rescan. A statement that takes longer than 30 s has no `seconds`. One that fails on
- * the data of a row is left out: a run then reads fewer rows at a time.
+ * Explains and times each statement of the order queries as a run sends it: orders and lines of a slice by code, the
+ * changes of the last ten minutes, the first push, the rescan. A statement that takes longer than 30 s has no
+ * `seconds`. One that fails on the data of a row is left out: a run then reads fewer rows at a time.
  *
  * @param codes some orders of the shop, at most 200.
  */

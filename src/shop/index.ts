@@ -26,7 +26,10 @@ import { readShorterPeriods, readSmallerPages } from './shorter-reads.ts';
 import type { SqlDialect } from './sql-text.ts';
 import { readFirstValue, readTables, type ShopTables } from './tables.ts';
 
-/** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is being read, and all that would be read later. */
+/**
+ * `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is being read, and all that would be
+ * read later.
+ */
 export type ShopOptions = {
   url: string;
   sqlDir: string;
@@ -39,17 +42,18 @@ export type Shop = {
   /** The SQL of the shop's database. */
   readonly dialect: SqlDialect;
   /**
-   * One page of the orders that changed since a position: from changed_orders.sql, or, where there is none, by `updated_at`
-   * of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent:
+   * One page of the orders that changed since a position: from changed_orders.sql, or, where there is none, by
+   * `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent:
    *
    *     const page = await shop.changedSince(after, 50_000);
    *     const orders = await shop.orders(page.keys.slice(0, 200).map(({ code }) => code));
    *
-   * A feed whose statement takes longer than 30 s is read in shorter periods; then a page may have no key and a `next`. A walk
-   * over orders.sql is then read in smaller pages, down to 500 orders.
+   * A feed whose statement takes longer than 30 s is read in shorter periods; then a page may have no key and a `next`.
+   * A walk over orders.sql is then read in smaller pages, down to 500 orders.
    *
    * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
-   * @throws ReviewSyncError `shop-timeout` where even a minute of changes, or 500 orders of orders.sql, take longer than 30 s.
+   * @throws ReviewSyncError `shop-timeout` where even a minute of changes, or 500 orders of orders.sql, take longer
+   *   than 30 s.
    */
   changedSince(after: OrderPosition, size: number): Promise<OrderPage>;
   /** Whether there is a changed_orders.sql. */
@@ -59,8 +63,8 @@ export type Shop = {
    *
    *     await shop.orderCodes({ axis: 'created', after: { at: from, code: '' }, before: to, size: 1000 })
    *
-   * Walk on with `after: page.next` until that is absent. One statement of at most 30 s a page; where it takes longer, the page
-   * has fewer orders, at least 500. By code it needs no more than
+   * Walk on with `after: page.next` until that is absent. One statement of at most 30 s a page; where it takes longer,
+   * the page has fewer orders, at least 500. By code it needs no more than
    * the index by which orders are read; by creation it needs an index on created_at in a large shop.
    */
   orderCodes(range: OrderRange): Promise<OrderPage>;
@@ -72,7 +76,8 @@ export type Shop = {
    */
   orders(codes: readonly string[]): Promise<RawOrder[]>;
   /**
-   * Rows whose code is null, blank, too long or has a NUL, or whose date is null. Reads the whole of orders.sql: not for each run.
+   * Rows whose code is null, blank, too long or has a NUL, or whose date is null. Reads the whole of orders.sql: not
+   * for each run.
    *
    * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
    */
@@ -95,7 +100,10 @@ export type Shop = {
    * @returns without entries where orders.sql has no row.
    */
   queryCosts(): Promise<QueryCost[]>;
-  /** Three codes that are in more than one row of orders.sql. Reads the whole query. @throws ReviewSyncError `shop-timeout` */
+  /**
+   * Three codes that are in more than one row of orders.sql. Reads the whole query. @throws ReviewSyncError
+   * `shop-timeout`
+   */
   repeatedCodes(): Promise<{ code: string; rows: number }[]>;
   /** False where its file is absent. @throws UsageError for a query that does not keep to the contract. */
   hasQuery(name: QueryName): Promise<boolean>;
@@ -110,7 +118,8 @@ export type Shop = {
 
 /**
  * Opens the shop's database, read-only: each reading is a transaction that sees one moment and may write nothing. No
- * statement runs longer than 30 s. The queries are read and checked at their first use, and again when their files change.
+ * statement runs longer than 30 s. The queries are read and checked at their first use, and again when their files
+ * change.
  *
  * Its verbs throw a UsageError for a query that does not keep to the contract, and a ReviewSyncError when the database
  * does not answer. A row that the database cannot compute is not an error: it comes back with a fault.

@@ -26,8 +26,8 @@ export function localOfInstant(instant: string, zone: string): string {
 }
 
 /**
- * The earliest local date that anything at or after the instant can carry. Before clocks go back this is earlier than the
- * local date of the instant: the hour that follows repeats local times that were there already.
+ * The earliest local date that anything at or after the instant can carry. Before clocks go back this is earlier than
+ * the local date of the instant: the hour that follows repeats local times that were there already.
  */
 export function earliestLocalFrom(instant: string, zone: string): string {
   const [seconds, fraction] = split(instant);

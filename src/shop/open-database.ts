@@ -22,8 +22,8 @@ export function dialectOf(url: string): SqlDialect {
 }
 
 /**
- * Opens the database with the driver that its URL names. mysql2 takes 75 ms of processor time to load, so it is loaded at
- * the first reading of such a shop.
+ * Opens the database with the driver that its URL names. mysql2 takes 75 ms of processor time to load, so it is loaded
+ * at the first reading of such a shop.
  *
  * @throws UsageError for a kind of database or a parameter of the URL that is not known.
  */

@@ -6,8 +6,8 @@ import type { OrderKey, OrderPage, OrderPosition, OrderRange, ShopQuery, ShopSes
 export type { OrderKey, OrderPage, OrderPosition, OrderRange } from './session.ts';
 
 /**
- * An order with its lines. `fault`: the order cannot be read, and why; it becomes a dead letter under its code, and `order`
- * holds what could be read, at least the code. `slowSeconds`: because reading it alone took longer than that.
+ * An order with its lines. `fault`: the order cannot be read, and why; it becomes a dead letter under its code, and
+ * `order` holds what could be read, at least the code. `slowSeconds`: because reading it alone took longer than that.
  */
 export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string; slowSeconds?: number };
 
@@ -17,8 +17,9 @@ export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuer
 export const fromTheStart: OrderPosition = { at: '-infinity', code: '' };
 
 /**
- * One page of a walk over the orders. Where the database cannot compute the date of some order, the walk goes on by code:
- * it then reads the dates by code, leaves out orders outside the range, and includes those whose date cannot be computed.
+ * One page of a walk over the orders. Where the database cannot compute the date of some order, the walk goes on by
+ * code: it then reads the dates by code, leaves out orders outside the range, and includes those whose date cannot be
+ * computed.
  *
  * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
  */
@@ -128,8 +129,8 @@ export async function readOrders(
 }
 
 /**
- * The codes of lines that are found under another spelling of their code, and whose own spelling is an order too: where a
- * column ignores case, the lines of `a1` are found for `A1`.
+ * The codes of lines that are found under another spelling of their code, and whose own spelling is an order too: where
+ * a column ignores case, the lines of `a1` are found for `A1`.
  */
 async function otherOrders(session: ShopSession, orders: ShopQuery, lines: readonly FoundRows[]): Promise<Set<string>> {
   const spelled = lines.flatMap(({ key, rows }) =>
@@ -144,8 +145,8 @@ async function otherOrders(session: ShopSession, orders: ShopQuery, lines: reado
 const keylessAtMost = 1000;
 
 /**
- * Rows whose code is null, blank, longer than `longestCode` or has a NUL, or whose date is null. `isComplete`: false where there may be more of them
- * than the 1000 given.
+ * Rows whose code is null, blank, longer than `longestCode` or has a NUL, or whose date is null. `isComplete`: false
+ * where there may be more of them than the 1000 given.
  */
 export type KeylessOrders = { rows: RawRow[]; isComplete: boolean };
 

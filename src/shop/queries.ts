@@ -104,8 +104,8 @@ const contentOf = (file: string): Promise<string | undefined> =>
   });
 
 /**
- * SHA-256 of what a query file says, without comments and spacing: it changes when the query means something else. Asks no
- * database.
+ * SHA-256 of what a query file says, without comments and spacing: it changes when the query means something else. Asks
+ * no database.
  *
  * @returns undefined where the file is absent.
  */

@@ -2,17 +2,26 @@ import type { ReviewSyncError } from '../base/errors.ts';
 import type { RawOrder } from './orders.ts';
 import { isShopTimeout, statementSeconds } from './shop-timeout.ts';
 
-/** Parts of a reading that took too long. With 8, one slow order of 200 is found with three cancelled statements; with 2, with eight. */
+/**
+ * Parts of a reading that took too long. With 8, one slow order of 200 is found with three cancelled statements; with
+ * 2, with eight.
+ */
 const parts = 8;
 
-/** The limit with which slow orders are found, where another order can be read within it. One order takes some milliseconds. */
+/**
+ * The limit with which slow orders are found, where another order can be read within it. One order takes some
+ * milliseconds.
+ */
 const searchSeconds = 2;
 
 /** Of one reading, in statements that were cancelled. To find 200 slow orders of 200 takes nine minutes. */
 const cancelledSecondsAtMost = 600;
 
 type Reads = {
-  /** One transaction, so that an order and its lines are of one moment. @param seconds that each of its statements may take. */
+  /**
+   * One transaction, so that an order and its lines are of one moment. @param seconds that each of its statements may
+   * take.
+   */
   read(codes: readonly string[], seconds: number): Promise<RawOrder[]>;
   /** The first two codes after this one; the first two of all where it is empty. */
   nextCodes(code: string): Promise<string[]>;
@@ -24,13 +33,14 @@ type Suspect = { suspect: string; error: ReviewSyncError };
  * Reads orders so that those that take too long cost only themselves.
  *
  * 1. Read all of them at once, each statement within 30 s.
- * 2. Where that takes too long, see within how many seconds another order of the shop can be read: 2 or 30. Where none can,
- *    the shop fails for all of them.
+ * 2. Where that takes too long, see within how many seconds another order of the shop can be read: 2 or 30. Where none
+ *    can, the shop fails for all of them.
  * 3. Read them in parts within that limit, and a part that takes too long in parts again, down to the single order.
  * 4. Read each order that took longer than 2 s alone within 30 s, as long as the ten minutes of the reading last.
  *
  * @returns with a `fault` and `slowSeconds` for each order that took too long alone.
- * @throws ReviewSyncError `shop-timeout` where no other order can be read, or where single orders take longer than 2 s each and
+ * @throws ReviewSyncError `shop-timeout` where no other order can be read, or where single orders take longer than 2 s
+ *   each and
  * more than 20 statements longer than 30 s.
  */
 export async function readSlowAlone(codes: readonly string[], { read, nextCodes }: Reads): Promise<RawOrder[]> {
@@ -58,7 +68,9 @@ export async function readSlowAlone(codes: readonly string[], { read, nextCodes 
     return undefined;
   }
 
-  /** Orders that were not asked for, because all that were may be slow; where there are none, two of those that were. */
+  /**
+   * Orders that were not asked for, because all that were may be slow; where there are none, two of those that were.
+   */
   async function* others(): AsyncGenerator<string, void, undefined> {
     const last = codes.at(-1) ?? '';
     let isAnother = false;

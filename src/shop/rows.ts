@@ -3,12 +3,12 @@ import { shownValue } from '../base/mask.ts';
 
 export { isStorable };
 
-/** Bytes of a code. Indexes of the warehouse hold two of them and no more than 2,704 bytes; real codes are far shorter. */
+/** Bytes of a code. Indexes of the warehouse hold two of them in at most 2,704 bytes; real codes are far shorter. */
 export const longestCode = 1000;
 
 /**
- * A row of a shop query: every value the database's own text, so that nothing is rounded; a date is an instant in ISO 8601
- * with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` where it is out of range.
+ * A row of a shop query: every value the database's own text, so that nothing is rounded; a date is an instant in ISO
+ * 8601 with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` where it is out of range.
  */
 export type RawRow = Readonly<Record<string, string | null>>;
 
@@ -128,7 +128,7 @@ function product(read: Reader): { productId: number | undefined; productCode: st
   return { productId, productCode };
 }
 
-/** Its hundredths are still exact where the service keeps them as an integer or a float (docs/interface.md, "Money object"). */
+/** Its hundredths are exact as an integer and as a float: a service has either (docs/interface.md, "Money object"). */
 const amountAtMost = 90_000_000_000_000;
 
 function rowReader(raw: RawRow) {
@@ -216,7 +216,7 @@ function rowReader(raw: RawRow) {
 /** What `isStorable` does not accept. */
 export const unstorable = 'the character \\u0000, or half of a surrogate pair';
 
-/** Whether a record can be known by this code: it is not blank, not too long, and has no character that cannot be stored. */
+/** Whether a record can be known by this code: it is not blank, not too long, and can be stored. */
 export const isUsableCode = (code: string | null | undefined): code is string =>
   typeof code === 'string' && code.trim() !== '' && !isTooLong(code) && isStorable(code);
 

@@ -28,12 +28,14 @@ export type OrderKey = Readonly<{ at: string; code: string }>;
 export type OrderAxis = 'updated' | 'created' | 'code';
 
 /**
- * Where a page of a walk starts. `{ at: '-infinity', code: '' }` is the beginning; empty `code` starts with the first order
- * of that date. The other fields are set by the page before and only passed back; all are plain JSON.
+ * Where a page of a walk starts. `{ at: '-infinity', code: '' }` is the beginning; empty `code` starts with the first
+ * order of that date. The other fields are set by the page before and only passed back; all are plain JSON.
  */
 export type OrderPosition = OrderKey &
   Readonly<{
-    /** The date as the database writes it, where it has no zone: a skipped or repeated local hour has no exact instant. */
+    /**
+     * The date as the database writes it, where it has no zone: a skipped or repeated local hour has no exact instant.
+     */
     local?: string;
     /** The walk goes on by code, because the date of some order cannot be computed. Empty: from the first code. */
     byCode?: string;
@@ -48,8 +50,8 @@ export type OrderRange = Readonly<{ axis: OrderAxis; after: OrderPosition; befor
 
 /**
  * The orders of one page. `next`: where the next page starts; absent after the last page. `isByDate`: the page and all
- * pages before it hold every order of their dates, so that a cursor may move to the last key. It is false where the walk
- * goes by code: then only the end of the walk proves anything.
+ * pages before it hold every order of their dates, so that a cursor may move to the last key. It is false where the
+ * walk goes by code: then only the end of the walk proves anything.
  */
 export type OrderPage = { keys: OrderKey[]; next?: OrderPosition; isByDate: boolean };
 
@@ -79,7 +81,9 @@ export type ShopDatabaseOptions = {
   timeZone: string | undefined;
   /** Once it is aborted, statements that run fail, and nothing more is read. */
   signal?: AbortSignal | undefined;
-  /** How long the server may send nothing while a statement runs. Default: half as long again as a statement may take. */
+  /**
+   * How long the server may send nothing while a statement runs. Default: half as long again as a statement may take.
+   */
   silenceMs?: number;
 };
 
@@ -118,8 +122,8 @@ export type ShopSession = {
   /** The values of one column, null left out; of all rows, or of the first ones in any order. */
   values(query: ShopQuery, column: string, limit?: number): Promise<string[]>;
   /**
-   * The first `limit` orders after the position, in the order of (date, code) or of the code alone. One bounded statement
-   * where the column has an index. Rows whose date or code is null are left out.
+   * The first `limit` orders after the position, in the order of (date, code) or of the code alone. One bounded
+   * statement where the column has an index. Rows whose date or code is null are left out.
    */
   walk(orders: ShopQuery, range: OrderRange): Promise<WalkedKey[]>;
   /**

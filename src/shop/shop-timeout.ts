@@ -1,13 +1,14 @@
 import { ReviewSyncError } from '../base/errors.ts';
 
 /**
- * Seconds that one statement may run. Replicas cancel longer ones, and a statement that takes longer reads far more than a
- * run needs.
+ * Seconds that one statement may run. Replicas cancel longer ones, and a statement that takes longer reads far more
+ * than a run needs.
  */
 export const statementSeconds = 30;
 
 /**
- * Without the error of the database as its cause, which says less, and whose general hint would take the place of this one.
+ * Without the error of the database as its cause, which says less, and whose general hint would take the place of this
+ * one.
  *
  * @param what the file, or what else was read.
  * @param seconds the limit of the statement.

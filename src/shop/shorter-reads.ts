@@ -6,8 +6,8 @@ import { isShopTimeout } from './shop-timeout.ts';
 const leastSpanSeconds = 60;
 
 /**
- * A page of the change feed. Where its statement takes longer than 30 s, it is repeated with half of the period, and the next pages begin
- * with twice the period that succeeded.
+ * A page of the change feed. Where its statement takes longer than 30 s, it is repeated with half of the period, and
+ * the next pages begin with twice the period that succeeded.
  *
  * @param read reads one page that ends before `until`, an instant.
  * @param now the shop's clock.
@@ -38,8 +38,8 @@ export async function readShorterPeriods(
 const leastPageSize = 500;
 
 /**
- * A page of a walk over orders.sql. Where its statement takes longer than 30 s, it is repeated with a tenth of the orders, and the next
- * pages begin with twice the number that succeeded.
+ * A page of a walk over orders.sql. Where its statement takes longer than 30 s, it is repeated with a tenth of the
+ * orders, and the next pages begin with twice the number that succeeded.
  *
  * @throws ReviewSyncError `shop-timeout` where even 500 orders take longer.
  */

@@ -6,8 +6,8 @@ export type SqlDialect = 'postgres' | 'mysql';
 type SqlPart = { kind: 'code' | 'quoted' | 'comment'; text: string };
 
 /**
- * The text of a query with each named parameter replaced, wherever it stands outside of texts, quoted names and comments.
- * A cast such as `x::since` is no parameter.
+ * The text of a query with each named parameter replaced, wherever it stands outside of texts, quoted names and
+ * comments. A cast such as `x::since` is no parameter.
  *
  * @param name without its colon.
  * @returns the text, and how often the parameter is in it.
@@ -161,7 +161,8 @@ export function withoutSchema(sql: string, schema: string, table: string, dialec
 const wordsOfSql = new Set(['order', 'user', 'group']);
 
 /**
- * The query with other names of tables, wherever they stand as whole words outside of texts and comments, quoted or not.
+ * The query with other names of tables, wherever they stand as whole words outside of texts and comments, quoted or
+ * not.
  *
  * @param renames new names by the names in the query.
  * @param schema written before each of the tables, where given.

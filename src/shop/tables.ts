@@ -31,7 +31,10 @@ export async function readTables(database: Database): Promise<ShopTables> {
   });
 }
 
-/** The first column of the first row of a SELECT; undefined where it shows no row or a null. The column must have a name. */
+/**
+ * The first column of the first row of a SELECT; undefined where it shows no row or a null. The column must have a
+ * name.
+ */
 export async function readFirstValue(database: Database, sql: string): Promise<string | undefined> {
   return database.read(async (session, check) => {
     const query = await described(check, sql);

@@ -8,8 +8,9 @@ type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; re
 const collectMs = 10;
 
 /**
- * The same after a batch of `several` calls: many orders are in progress then, so hardly anything waits for this batch alone. At
- * 5 ms a request, 10 ms collect nine orders, and nine orders cost Postgres twice as much each as a batch of 64.
+ * The same after a batch of `several` calls: many orders are in progress then, so hardly anything waits for this batch
+ * alone. At 5 ms a request, 10 ms collect nine orders, and nine orders cost Postgres twice as much each as a batch
+ * of 64.
  */
 const collectManyMs = 160;
 const several = 4;
@@ -22,8 +23,8 @@ const most = 200;
 const deadlockAttempts = 5;
 
 /**
- * Turns single calls into batches: while one batch runs, calls collect for the next. Each call resolves when its batch has
- * committed. Where the database refuses an item, only the call with that item rejects.
+ * Turns single calls into batches: while one batch runs, calls collect for the next. Each call resolves when its batch
+ * has committed. Where the database refuses an item, only the call with that item rejects.
  *
  * @param run writes all items in one statement or transaction, and returns one result for each, in the same order.
  */

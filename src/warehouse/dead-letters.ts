@@ -12,7 +12,7 @@ export type NewDeadLetter = {
   order_code?: string | undefined;
   reason: string;
   payload: unknown;
-  /** What the record belongs to, such as a line's order. Not stored; the service may quote its customer in the reason. */
+  /** What the record belongs to, such as a line's order: the reason may quote its customer. Not stored. */
   partOf?: unknown;
 };
 
@@ -20,7 +20,7 @@ export type NewDeadLetter = {
 export const maskedReason = ({ reason, payload, partOf }: NewDeadLetter) =>
   mask(reason, privateTextsOf([payload, partOf]));
 
-/** Stores a record that could not be synced. An open dead letter of the record gets the new reason and counts another attempt. */
+/** Stores a record that could not be synced. An open dead letter of it gets the new reason and one attempt more. */
 export async function putDeadLetter(db: Db, deadLetter: NewDeadLetter): Promise<void> {
   await sql`
     insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
@@ -72,14 +72,14 @@ export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   return rows;
 }
 
-/** The reason without values: quoted texts, and numbers of four digits and more with the dates that begin so. A status has three. */
+/** The reason without values: quoted texts, and numbers of four digits and more (dates too). A status has three. */
 const withoutValues = (reason: string) =>
   reason.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"').replaceAll(/\d{4,}[\d.:TZ+-]*/g, '…');
 
-/** Whether two reasons are the same but for the values that they name, such as dates and ids. For people: nothing else depends on it. */
+/** Whether two reasons differ only in the values that they name, such as dates and ids. Only lists for people ask. */
 export const areAlike = (one: string, other: string) => withoutValues(one) === withoutValues(other);
 
-/** Groups with the same reason as one group, but for the values that the reason names; the most frequent first. It shows one of the reasons. */
+/** Joins groups whose reasons are alike. A joined group shows one of the reasons. The most frequent comes first. */
 export function joinAlike(groups: readonly DeadLetterGroup[]): DeadLetterGroup[] {
   const all = new Map<string, DeadLetterGroup>();
   for (const group of groups) {
@@ -106,7 +106,7 @@ export async function countOpenDeadLetters(db: Db, kinds: readonly DeadLetterKin
   return row.count;
 }
 
-/** Reviews that could not be written in the last `ms` milliseconds, by the clock of the warehouse, and are open dead letters. */
+/** Open dead letters of reviews that failed in the last `ms` milliseconds, by the clock of the warehouse. */
 export async function countRefusedReviews(db: Db, ms: number): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*)::integer as n from sync.dead_letters
@@ -125,7 +125,8 @@ export function keyOf(record: unknown): string {
 }
 
 /**
- * A value as JSON that jsonb accepts: NUL and lone surrogates, which jsonb refuses, become the six characters of their escape.
+ * A value as JSON that jsonb accepts: NUL and lone surrogates, which jsonb refuses, become the six characters of their
+ * escape.
  */
 export function asStorableJson(payload: unknown): string {
   const json = JSON.stringify(payload) ?? 'null';
@@ -226,7 +227,10 @@ export async function isDiscarded(db: Db, { key, payload }: Pick<NewDeadLetter, 
   return numAffectedRows > 0n;
 }
 
-/** Closes open dead letters without syncing them. A review stays closed while its record is the same. @returns how many were open. */
+/**
+ * Closes open dead letters without syncing them. A review stays closed while its record is the same. @returns how many
+ * were open.
+ */
 export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     update sync.dead_letters

@@ -36,9 +36,10 @@ export async function countTraces(db: Db, user: User): Promise<UserTraces> {
 }
 
 /**
- * Masks the data of a customer, in one transaction: reviews lose author, text, media and order; dead letters and waiting
- * webhooks lose their record and are closed; order lines lose chosen options and parcel number; orders lose the hash of e-mail
- * address and phone number. Ratings, dates, products and links stay: without the links orders would be pushed a second time.
+ * Masks the data of a customer, in one transaction: reviews lose author, text, media and order; dead letters and
+ * waiting webhooks lose their record and are closed; order lines lose chosen options and parcel number; orders lose the
+ * hash of e-mail address and phone number. Ratings, dates, products and links stay: without the links orders would be
+ * pushed a second time.
  *
  * @returns the numbers of rows that were masked.
  */

@@ -8,7 +8,10 @@ import { withSearchPath } from '../base/search-path.ts';
 import { withReviewColumns } from './reviews/review-columns.ts';
 import type { Database } from './schema.ts';
 
-/** The warehouse or a transaction in it. It is the first parameter of functions that write, so that rows and cursor can share one. */
+/**
+ * The warehouse or a transaction in it. It is the first parameter of functions that write, so that rows and cursor can
+ * share one.
+ */
 export type Db = Kysely<Database>;
 
 export type Warehouse = {
@@ -32,14 +35,22 @@ export type WarehouseOptions = {
   url: string;
   /** Maximum number of connections. */
   connections: number;
-  /** How long the server may send nothing while a statement runs, in milliseconds. 0: no limit. Default: ten minutes. */
+  /**
+   * How long the server may send nothing while a statement runs, in milliseconds. 0: no limit. Default: ten minutes.
+   */
   silenceMs?: number;
 };
 
-/** Longer than any statement on 100 million reviews but those of migrations and counts, which read every row (docs/benchmarks.md). */
+/**
+ * Longer than any statement on 100 million reviews but those of migrations and counts, which read every row
+ * (docs/benchmarks.md).
+ */
 const longestStatementMs = 600_000;
 
-/** How long `close` waits for statements of jobs that were given up. They may take minutes, and their outcome is of no use any more. */
+/**
+ * How long `close` waits for statements of jobs that were given up. They may take minutes, and their outcome is of no
+ * use any more.
+ */
 const closeMs = 2000;
 
 /** Opens the warehouse. The first statement connects. */
@@ -79,8 +90,8 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
 }
 
 /**
- * Runs `work` in a transaction, and repeats it after a deadlock: a window of the created axis and one of the updated axis may land
- * the same reviews in a different order.
+ * Runs `work` in a transaction, and repeats it after a deadlock: a window of the created axis and one of the updated
+ * axis may land the same reviews in a different order.
  */
 export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

@@ -26,8 +26,8 @@ const machine = hostname();
 export const newOwner = () => `${machine}:${process.pid}:${randomUUID().slice(24)}`;
 
 /**
- * Runs `work` under a lease: no other process on this warehouse works under the same key meanwhile. Waits until the lease is
- * free or expires.
+ * Runs `work` under a lease: no other process on this warehouse works under the same key meanwhile. Waits until the
+ * lease is free or expires.
  *
  * @param onWait called once when another process has the lease, with its owner and when it expires.
  */

@@ -16,8 +16,9 @@ export async function putWebhook(db: Db, body: string, brandIds: readonly number
 const bytesAtATime = 16 * 1024 * 1024;
 
 /**
- * Takes the webhooks that are due, the oldest first, under a lease: no other process takes them before it expires. Those that were
- * tried before are taken by themselves, when no new one is due: a record on which the service fails again must not delay new ones.
+ * Takes the webhooks that are due, the oldest first, under a lease: no other process takes them before it expires.
+ * Those that were tried before are taken by themselves, when no new one is due: a record on which the service fails
+ * again must not delay new ones.
  */
 export function takeWebhooks(db: Db, leaseSeconds: number): Promise<Waiting[]> {
   return inTransaction(db, async (trx) => {
@@ -54,8 +55,8 @@ export type Leftover = {
 };
 
 /**
- * Closes webhooks and stores their leftovers as new ones, in one transaction. Bodies of closed webhooks are deleted at once, their
- * rows after a week.
+ * Closes webhooks and stores their leftovers as new ones, in one transaction. Bodies of closed webhooks are deleted at
+ * once, their rows after a week.
  */
 export async function finishWebhooks(db: Db, ids: readonly number[], leftovers: readonly Leftover[]): Promise<void> {
   await inTransaction(db, async (trx) => {

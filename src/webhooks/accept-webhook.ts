@@ -12,7 +12,8 @@ const mostValues = 200_000;
 export type AcceptOutcome = { status: 200; id: number } | { status: 400 | 422; reason: string };
 
 /**
- * Stores a webhook before the response. Only a body that can never be read is refused; events are checked when they are applied.
+ * Stores a webhook before the response. Only a body that can never be read is refused; events are checked when they are
+ * applied.
  *
  * @throws the errors of the database; nothing is stored then.
  */

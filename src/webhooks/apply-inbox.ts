@@ -98,7 +98,8 @@ const faultDeadLetter = ({ reason, payload }: EventFault): NewDeadLetter => ({
 /**
  * Applies bodies of webhooks in the order of their arrival. Safe to repeat.
  *
- * @returns counts, events that can never be applied (`faults`), and events whose record the service did not return (`postponed`).
+ * @returns counts, events that can never be applied (`faults`), and events whose record the service did not return
+ *   (`postponed`).
  */
 export async function applyBodies(
   deps: ApplyDeps,
@@ -143,8 +144,9 @@ function postponedOf(failed: readonly Failed[], events: readonly Postponed['even
 }
 
 /**
- * Refuses summaries where webhooks of several brands arrive and WEBHOOK_BRAND_IDS does not say which are ours: the same product
- * id names different products of two brands. Reviews need no such check: they are read with our own credentials.
+ * Refuses summaries where webhooks of several brands arrive and WEBHOOK_BRAND_IDS does not say which are ours: the same
+ * product id names different products of two brands. Reviews need no such check: they are read with our own
+ * credentials.
  */
 async function ownSummaries(
   deps: ApplyDeps,

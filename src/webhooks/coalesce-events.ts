@@ -9,8 +9,8 @@ export type Coalesced = {
 };
 
 /**
- * Keeps one of many events about the same record, in their order of arrival: the newest date of each review, the last summary of
- * each product. Ids repeat across brands (docs/service-facts.md): 7 of one brand is not 7 of another.
+ * Keeps one of many events about the same record, in their order of arrival: the newest date of each review, the last
+ * summary of each product. Ids repeat across brands (docs/service-facts.md): 7 of one brand is not 7 of another.
  *
  * @param ours our brands; empty: all brands.
  */

@@ -1,7 +1,9 @@
 import { isStorable } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
-/** A review was created or updated (docs/interface.md, "Events") and must be read. `precise`: the date has milliseconds. */
+/**
+ * A review was created or updated (docs/interface.md, "Events") and must be read. `precise`: the date has milliseconds.
+ */
 export type ReviewEvent = {
   kind: 'review';
   brandId: number;
@@ -34,8 +36,9 @@ export type EventFault = { reason: string; payload: unknown };
 type Item = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the body of a webhook: an array with one object per brand (docs/interface.md, "Events"). The fields determine the kind of an event:
- * a product with `reviews_count` or `score` is a summary. An invalid part does not affect the others.
+ * Reads the body of a webhook: an array with one object per brand (docs/interface.md, "Events"). The fields determine
+ * the kind of an event: a product with `reviews_count` or `score` is a summary. An invalid part does not affect the
+ * others.
  */
 export function readEvents(body: readonly unknown[]): { events: Event[]; faults: EventFault[] } {
   const events: Event[] = [];

@@ -4,15 +4,18 @@ import { keyOf, type NewDeadLetter } from '../warehouse/dead-letters.ts';
 import type { Leftover } from '../warehouse/webhook-inbox.ts';
 import type { ProductEvent, ReviewEvent } from './event.ts';
 
-/** A record that the service did not return. `isServiceUp`: the service failed on this record, and responded to another request since. */
+/**
+ * A record that the service did not return. `isServiceUp`: the service failed on this record, and responded to another
+ * request since.
+ */
 export type Failed = { id: number; error: ReviewApiError; isServiceUp: boolean };
 
 /** An event that could not be applied because the service did not return its record. */
 export type Postponed = Failed & { event: ReviewEvent | ProductEvent };
 
 /**
- * Attempts before a record on which the service fails becomes a dead letter: about two hours, because the wait between two
- * attempts doubles from 2 s to 10 minutes.
+ * Attempts before a record on which the service fails becomes a dead letter: about two hours, because the wait between
+ * two attempts doubles from 2 s to 10 minutes.
  */
 const attemptsOfARecord = 20;
 
@@ -22,10 +25,11 @@ const manyRecords = 10;
 /**
  * Decides about events that could not be applied.
  *
- * 1. The service responds to nothing, asked for fewer requests, or failed on many records at once: an outage of the service. These
- *    events wait together, without a limit.
- * 2. The service failed on this record, with whatever status or without any response, and responds to others: a failure of the
- *    record. Each such event waits by itself and becomes a dead letter after `attemptsOfARecord`. The dead letter of a review closes when the review lands.
+ * 1. The service responds to nothing, asked for fewer requests, or failed on many records at once: an outage of the
+ *    service. These events wait together, without a limit.
+ * 2. The service failed on this record, with whatever status or without any response, and responds to others: a failure
+ *    of the record. Each such event waits by itself and becomes a dead letter after `attemptsOfARecord`. The dead
+ *    letter of a review closes when the review lands.
  *
  * @param taken the attempts so far, this one included, and when the events came.
  */

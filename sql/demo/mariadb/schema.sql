@@ -1,5 +1,5 @@
--- The sample shop's own tables (src/sandbox/sample-shop/schema.sql) as a Korean shop on MariaDB keeps them: dates without zone,
--- in Korean time. What review-sync reads of them is said by the other files of this folder.
+-- The sample shop's own tables (src/sandbox/sample-shop/schema.sql) as a Korean shop on MariaDB keeps them: dates
+-- without zone, in Korean time. What review-sync reads of them is said by the other files of this folder.
 create table member_grades (
   grade_code       varchar(20) primary key,
   grade_name       varchar(50) not null,

@@ -44,7 +44,8 @@ from (
     seconds_to_review
   having sum(sign) <> 0
 ) as wrong
--- The sums of counted deliveries are the sums of the rows where what was counted is right: the rows need not be read again.
+-- The sums of counted deliveries are the sums of the rows where what was counted is right: the rows need not be read
+-- again.
 union all
 select 'deliveries by product and month', count(*)::integer
 from (

@@ -1,11 +1,12 @@
--- Compares reviews as the service shows them with those of the warehouse, field by field; not by what an upsert would do,
--- so that a fault of that one is found.
+-- Compares reviews as the service shows them with those of the warehouse, field by field; not by what an upsert would
+-- do, so that a fault of that one is found.
 -- $1 text: a JSON array of reviews. $2 boolean: only fields that both have.
 -- $3 text[]: fields that these reviews would show if they had them; any other field that is absent is not compared.
--- $4 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no difference.
---    Null: every difference counts.
+-- $4 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no
+--    difference. Null: every difference counts.
 -- Gives a row for each review that differs: id, kind, and the fields that differ.
--- kind: missing; stale; reverted: the service shows an older version than the one that the warehouse holds, not marked deleted.
+-- kind: missing; stale; reverted: the service shows an older version than the one that the warehouse holds, not marked
+--   deleted.
 select
   (item.value ->> 'id')::bigint as id,
   case

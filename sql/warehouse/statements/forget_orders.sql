@@ -1,5 +1,5 @@
--- Forgets orders that were deleted at the service: their links, lines that wait, open dead letters. Only for orders whose
--- lease is still ours.
+-- Forgets orders that were deleted at the service: their links, lines that wait, open dead letters. Only for orders
+-- whose lease is still ours.
 -- $1: [{order_code, token}]
 with leased as (
   delete from sync.order_links l

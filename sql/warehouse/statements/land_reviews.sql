@@ -10,8 +10,8 @@
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
--- 3. Some fields are shown by lists only, others by a review alone (docs/interface.md, "Review"): what the response does not name, it
---    does not erase, unless the id stands for another review.
+-- 3. Some fields are shown by lists only, others by a review alone (docs/interface.md, "Review"): what the response
+--    does not name, it does not erase, unless the id stands for another review.
 -- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
 -- Gives one row: inserted, and updated.
 with written as (

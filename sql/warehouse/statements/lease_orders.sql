@@ -1,8 +1,8 @@
 -- Takes the lease of each order that nobody is pushing, or whose lease has expired.
 -- $1: [{order_code, token}]; $2: how long the lease lasts, in milliseconds.
--- An expired lease is that of a push that did not record what it sent: what is remembered of the order is not sure any more.
--- A statement of its own reads the order's lines. This one may wait for another process's row, and would then still show
--- the lines as they were before that process committed.
+-- An expired lease is that of a push that did not record what it sent: what is remembered of the order is not sure any
+-- more. A statement of its own reads the order's lines. This one may wait for another process's row, and would then
+-- still show the lines as they were before that process committed.
 insert into sync.order_links as l (order_code, lease_owner, lease_expires_at)
 select distinct on (order_code) order_code, token, clock_timestamp() + $2 * interval '1 millisecond'
 from jsonb_to_recordset($1::jsonb) as w (order_code text, token text)

@@ -1,8 +1,8 @@
 -- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id, dead
--- letters; and gives the lease back, unless a request may still be under way. Only for orders whose lease is still ours.
--- A push that did not get the order accepted knows nothing of removals (removals_wanted is null): what is held back stays as it is, and
--- what was only noted is noted again by the next push. Otherwise what was held back during the push stays so, with its dead letter, while
--- something is to be removed.
+-- letters; and gives the lease back, unless a request may still be under way. Only for orders whose lease is still
+-- ours. A push that did not get the order accepted knows nothing of removals (removals_wanted is null): what is held
+-- back stays as it is, and what was only noted is noted again by the next push. Otherwise what was held back during the
+-- push stays so, with its dead letter, while something is to be removed.
 -- $1: one object an order, with the columns of `g`.
 -- @write_line_links: write_line_links.sql.
 with leased as (

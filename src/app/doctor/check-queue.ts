@@ -7,7 +7,8 @@ import { type Finding, fault, ok, warning } from './finding.ts';
 const lateMs = 60_000;
 
 /**
- * Whether the queue keeps jobs safely, whether BI users could stop it, and whether workers are connected. Changes nothing.
+ * Whether the queue keeps jobs safely, whether BI users could stop it, and whether workers are connected. Changes
+ * nothing.
  *
  * @param isInWarehouse whether its database is the warehouse.
  */

@@ -38,7 +38,10 @@ async function newestChanges(shop: Shop, now: string): Promise<string[]> {
 
 const minutesFrom = (at: string, minutes: number) => new Date(Date.parse(at) + minutes * 60_000).toISOString();
 
-/** Whether dates of change (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some zone. */
+/**
+ * Whether dates of change (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some
+ * zone.
+ */
 export function areDays(dates: readonly string[]): boolean {
   const times = new Set(dates.map((date) => date.slice(10)));
   const [time = ''] = times;
@@ -47,8 +50,8 @@ export function areDays(dates: readonly string[]): boolean {
 }
 
 /**
- * Runs begin at the time of the newest change they saw, or of the first push: they pass over a change that is dated at the
- * beginning of its day. Dated at the end of its day, it is read by each run of the day.
+ * Runs begin at the time of the newest change they saw, or of the first push: they pass over a change that is dated at
+ * the beginning of its day. Dated at the end of its day, it is read by each run of the day.
  */
 export function checkDays({ file, name }: DateColumn, dates: readonly string[], now: string): Finding[] {
   const newest = dates.at(-1) ?? '';

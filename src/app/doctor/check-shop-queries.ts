@@ -7,7 +7,10 @@ import { type Finding, fault, ok, warning } from './finding.ts';
 /** A statement that takes longer than this reads more than it needs, whatever its plan says. */
 const slowSeconds = 5;
 
-/** Explains and times each statement that runs send to the shop: which file reads a whole table, what it costs, what helps. */
+/**
+ * Explains and times each statement that runs send to the shop: which file reads a whole table, what it costs, what
+ * helps.
+ */
 export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
   const costs = await shop.queryCosts();
   if (costs.length === 0) return [];
@@ -52,8 +55,9 @@ const shownSeconds = (seconds: number) =>
   seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
 
 /**
- * Whether a pooler stands in front of the shop's database. Transaction pooling is enough: review-sync keeps no session state.
- * With it, queries must not rely on settings of the session, which belong to whichever client had the connection before.
+ * Whether a pooler stands in front of the shop's database. Transaction pooling is enough: review-sync keeps no session
+ * state. With it, queries must not rely on settings of the session, which belong to whichever client had the connection
+ * before.
  */
 export function checkPooler({ product, serverPort, sessions }: ShopFacts, url: string): Finding[] {
   const findings: Finding[] = [];
@@ -70,7 +74,9 @@ export function checkPooler({ product, serverPort, sessions }: ShopFacts, url: s
   return [...findings, ok(`${what}. For a pooler: ${needs}`)];
 }
 
-/** The session keeps the shop's search path, so it calls whatever function another role puts into a schema of that path. */
+/**
+ * The session keeps the shop's search path, so it calls whatever function another role puts into a schema of that path.
+ */
 export function checkSearchPath({ openSchemas, user }: ShopFacts): Finding[] {
   if (openSchemas.length === 0) return [];
   const schemas = openSchemas.join(', ');

@@ -9,7 +9,10 @@ const leastOrders = 3;
 const otherUnit = 20;
 const noPrice = new Set(['cancelled', 'returned']);
 
-/** Whether line prices and totals are in the same unit, by the median of what lines cost compared with their order's total. */
+/**
+ * Whether line prices and totals are in the same unit, by the median of what lines cost compared with their order's
+ * total.
+ */
 export function checkUnits(orders: readonly RawOrder[]): Finding[] {
   const ratios = orders.flatMap(({ order, lines, fault }) => {
     const total = Number(order.total_price);
@@ -33,7 +36,10 @@ export function checkUnits(orders: readonly RawOrder[]): Finding[] {
   ];
 }
 
-/** Statuses that the description of the service's API shows. It says that its list is not complete (docs/interface.md, "Sub-order status"). */
+/**
+ * Statuses that the description of the service's API shows. It says that its list is not complete (docs/interface.md,
+ * "Sub-order status").
+ */
 const shownStatuses = ['paid', 'delivery_started', 'delivery_finished'] as const;
 /** Words that the presets and the template send besides, see sql/shop. */
 const presetStatuses = [
@@ -80,7 +86,9 @@ export function checkGrades(orders: readonly RawOrder[], grades: readonly (strin
   return [warning(what, hint)];
 }
 
-/** A value that is no single word may be a customer's data in the wrong column (promise 9): then only its kind is shown. */
+/**
+ * A value that is no single word may be a customer's data in the wrong column (promise 9): then only its kind is shown.
+ */
 const statusText = (status: string) =>
   /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(status) && !/\d{5}/.test(status)
     ? JSON.stringify(status)

@@ -12,8 +12,8 @@ import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
 import { withTimeoutDiagnosis } from './reachable.ts';
 
 /**
- * Rights, every query against the contract, and a sample of the orders read as a run reads them: what a run would make a
- * dead letter is named here before. Changes nothing.
+ * Rights, every query against the contract, and a sample of the orders read as a run reads them: what a run would make
+ * a dead letter is named here before. Changes nothing.
  */
 export async function checkShop(shop: Shop, at: { url: string; sqlDir: string }): Promise<Finding[]> {
   try {
@@ -174,7 +174,9 @@ const orderMisfit = ({ order }: RawOrder) => misfitOf(`order ${order.code}`, rea
 const lineName = (line: RawRow) => `line_code ${line.line_code} of order ${line.order_code}`;
 const lineMisfits = ({ lines }: RawOrder) => lines.flatMap((line) => misfitOf(lineName(line), readOrderLine(line)));
 
-/** Rows that would become dead letters, by reason, each with an example; only keys are shown, not values of customers. */
+/**
+ * Rows that would become dead letters, by reason, each with an example; only keys are shown, not values of customers.
+ */
 function misfits(file: string, total: number, found: readonly Misfit[]): Finding[] {
   return [...Map.groupBy(found, ({ reason }) => reason)].map(([reason, same]) =>
     warning(

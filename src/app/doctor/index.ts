@@ -19,8 +19,8 @@ type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'sche
 export type Diagnosis = (Finding & { area: Area })[];
 
 /**
- * Checks each system that a run needs, independently of the others, so that one call finds all faults. Changes nothing: the
- * row that it writes to the warehouse is rolled back.
+ * Checks each system that a run needs, independently of the others, so that one call finds all faults. Changes nothing:
+ * the row that it writes to the warehouse is rolled back.
  */
 export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
   const parts = await Promise.all([

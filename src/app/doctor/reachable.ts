@@ -26,7 +26,10 @@ export function withTimeoutDiagnosis<T>(call: Promise<T>, url: string): Promise<
   });
 }
 
-/** Does `work` and closes what was opened for it: within two seconds, as a server that does not respond cannot be closed properly. */
+/**
+ * Does `work` and closes what was opened for it: within two seconds, as a server that does not respond cannot be closed
+ * properly.
+ */
 export async function withClosing<Opened extends { close(): Promise<unknown> }, T>(
   opened: Opened,
   work: (opened: Opened) => Promise<T>,

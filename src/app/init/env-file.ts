@@ -6,8 +6,8 @@ import { UsageError } from '../../base/errors.ts';
 export type EnvLine = { name: string; value: string; comment: string };
 
 /**
- * Adds the variables that the file lacks, at its end; no line that is there is changed. The file is made readable for its
- * owner only, since it holds passwords.
+ * Adds the variables that the file lacks, at its end; no line that is there is changed. The file is made readable for
+ * its owner only, since it holds passwords.
  *
  * @returns the names that were added.
  * @throws UsageError where a value cannot be written in such a file.

@@ -11,8 +11,8 @@ export type Recognised = {
 };
 
 /**
- * Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix that it fits.
- * Without I/O.
+ * Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix that it
+ * fits. Without I/O.
  */
 export function recognise(presets: readonly Preset[], shop: ShopTables): Recognised[] {
   return presets
@@ -24,8 +24,8 @@ export function recognise(presets: readonly Preset[], shop: ShopTables): Recogni
 }
 
 /**
- * For a shop that no preset fits: the one of whose tables most are there, and at least half. Its other tables may be hidden from
- * the user. Without I/O.
+ * For a shop that no preset fits: the one of whose tables most are there, and at least half. Its other tables may be
+ * hidden from the user. Without I/O.
  */
 export function nearest(presets: readonly Preset[], shop: ShopTables): Recognised | undefined {
   const shareOf = ({ seen, preset }: Place) => seen / tableCount(preset);

@@ -59,8 +59,8 @@ export function offsetOf(at: Second, zone: string): string {
 /**
  * The zone's offset at that moment in seconds, positive east of Greenwich.
  *
- * Every local date of a shop asks for three or four offsets. One costs 11 µs of processor time as luxon's text (`offsetOf`), 6 µs here,
- * and 0.6 µs where it is known.
+ * Every local date of a shop asks for three or four offsets. One costs 11 µs of processor time as luxon's text
+ * (`offsetOf`), 6 µs here, and 0.6 µs where it is known.
  */
 export function offsetSecondsOf(at: Second, zone: string): number {
   // Since 1973 every change of an offset anywhere falls on a quarter of an hour.
@@ -86,10 +86,11 @@ export type LocalPeriod = Readonly<{ start: string; end: string; first: Second; 
 
 /**
  * The span as `start_datetime` and `end_datetime` of the service (`yyyy-mm-dd hh:mm:ss` in `zone`, both inclusive;
- * docs/interface.md, "Reviews"). The period is one second wider than the span, because a service may ignore milliseconds or exclude the end. Where
- * clocks are set back, a local time means two moments: the period is widened until it is unambiguous. Local times that clocks
- * skip cannot occur. A span that begins or ends where `writableDates` do has all of that day in the zone: part of the first or the
- * last day lies outside. Reviews that are read twice do no harm.
+ * docs/interface.md, "Reviews"). The period is one second wider than the span, because a service may ignore
+ * milliseconds or exclude the end. Where clocks are set back, a local time means two moments: the period is widened
+ * until it is unambiguous. Local times that clocks skip cannot occur. A span that begins or ends where `writableDates`
+ * do has all of that day in the zone: part of the first or the last day lies outside. Reviews that are read twice do no
+ * harm.
  */
 export function localPeriod(span: Span, zone: string): LocalPeriod {
   const [start, end] = [unambiguous(span.start, zone, -1), unambiguous(span.end, zone, 1)];
@@ -103,8 +104,8 @@ function formatted(local: DateTime): string {
 }
 
 /**
- * End of the shortest span from `at` that a request can ask for: one second later, or the end of the hour that daylight saving
- * repeats.
+ * End of the shortest span from `at` that a request can ask for: one second later, or the end of the hour that daylight
+ * saving repeats.
  */
 export function shortestEnd(at: Second, zone: string): Second {
   return Math.floor(unambiguous(at + 1, zone, 1).toSeconds());

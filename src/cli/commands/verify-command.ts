@@ -52,7 +52,10 @@ async function runVerifyReviews(context: Context, { from, to, repair = false }: 
   });
 }
 
-/** Each of these statements reads every row. At a hundred million rows they take longer than a server may otherwise be silent. */
+/**
+ * Each of these statements reads every row. At a hundred million rows they take longer than a server may otherwise be
+ * silent.
+ */
 async function compareCounts(url: string, repair: boolean): Promise<WrongCount[]> {
   const warehouse = await openWarehouse({ url, connections: 1, silenceMs: 0 });
   try {

@@ -2,7 +2,10 @@ import type { FieldComparison, LineComparison, OrderComparison } from '../../ord
 import type { RawOrder } from '../../shop/orders.ts';
 import { table } from './table.ts';
 
-/** The differences of one order, a line each; then what could not be compared. Empty: no difference, and all was compared. */
+/**
+ * The differences of one order, a line each; then what could not be compared. Empty: no difference, and all was
+ * compared.
+ */
 export function comparisonLines({ fields, lines }: Pick<OrderComparison, 'fields' | 'lines'>): string[] {
   return [
     ...fields.filter(isWorthShowing).map(fieldText),

@@ -82,8 +82,8 @@ export async function follow(
 }
 
 /**
- * The report of a run whose job failed or was removed. The warehouse has it, even where only the end of the job could not be
- * written.
+ * The report of a run whose job failed or was removed. The warehouse has it, even where only the end of the job could
+ * not be written.
  *
  * @param failure why the job failed; undefined where it was removed.
  * @throws ReviewSyncError where the run failed, or had not ended.
@@ -173,7 +173,9 @@ export async function runAllToEnd(
   }
 }
 
-/** What each of several runs reports its progress to. Their sum is shown: it has a total once all of them are planned. */
+/**
+ * What each of several runs reports its progress to. Their sum is shown: it has a total once all of them are planned.
+ */
 function progressOfAll(progress: Progress, count: number): Progress[] {
   const runs = Array.from({ length: count }, () => ({ ended: 0, planned: Number.NaN }));
   const sum = (key: 'ended' | 'planned') => runs.reduce((all, run) => all + run[key], 0);

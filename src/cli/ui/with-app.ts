@@ -4,7 +4,10 @@ import type { Shop } from '../../shop/index.ts';
 import type { Context } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 
-/** Opens all systems for one command and closes them at its end. Waits are shown by `progress`, of a command without one by lines. */
+/**
+ * Opens all systems for one command and closes them at its end. Waits are shown by `progress`, of a command without one
+ * by lines.
+ */
 export async function withApp<T>(
   context: Context,
   progress: Pick<Progress, 'wait'> | undefined,
@@ -23,8 +26,8 @@ export async function withApp<T>(
 }
 
 /**
- * Stops a command before it does anything where a shop query does not match the contract (exit status 2). Errors of the shop's
- * database are left to the run, which reports them.
+ * Stops a command before it does anything where a shop query does not match the contract (exit status 2). Errors of the
+ * shop's database are left to the run, which reports them.
  */
 export async function requireShopQueries(shop: Pick<Shop, 'checkQueries'>): Promise<void> {
   try {

@@ -7,7 +7,9 @@ import type { Token } from './token.ts';
 
 type LogFunction = (fields: object, message: string) => void;
 
-/** The client logs requests (`debug`), retries (`info`) and holds (`warn`), without customers' data. A pino logger fits. */
+/**
+ * The client logs requests (`debug`), retries (`info`) and holds (`warn`), without customers' data. A pino logger fits.
+ */
 export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFunction };
 
 const ignore: LogFunction = () => {};
@@ -71,8 +73,8 @@ export function openAttempt(options: AttemptOptions): Attempt {
 }
 
 /**
- * The token is one of the parameters (docs/interface.md, "Authentication", 3): in the form body of POST and PATCH, in the query of the
- * other methods. PUT has its fields in the query too (docs/interface.md, "Update by PUT").
+ * The token is one of the parameters (docs/interface.md, "Authentication", 3): in the form body of POST and PATCH, in
+ * the query of the other methods. PUT has its fields in the query too (docs/interface.md, "Update by PUT").
  */
 function requestOf(call: Call, token: Token | undefined, pathPrefix: string) {
   const params = encodeParams({ ...call.params, ...(token && { access_token: token.value }) });

@@ -30,14 +30,14 @@ export type Call = {
 /** Options of a single call. */
 export type CallOptions = {
   /**
-   * Milliseconds that this call may spend on failed attempts and the waits between them. The call starts no attempt and no
-   * wait that would exceed it, and does not cut off an attempt in flight. A 429 and its wait do not count: they are no
-   * failure of this record. Default: no limit besides `retry` of the client, about two minutes.
+   * Milliseconds that this call may spend on failed attempts and the waits between them. The call starts no attempt and
+   * no wait that would exceed it, and does not cut off an attempt in flight. A 429 and its wait do not count: they are
+   * no failure of this record. Default: no limit besides `retry` of the client, about two minutes.
    */
   giveUpAfterMs?: number | undefined;
   /**
-   * Called right before each attempt is sent, after all waiting for the token, the request ceiling and `Retry-After`. An
-   * error that it throws ends the call, and nothing is sent.
+   * Called right before each attempt is sent, after all waiting for the token, the request ceiling and `Retry-After`.
+   * An error that it throws ends the call, and nothing is sent.
    */
   beforeSend?: (() => void) | undefined;
 };

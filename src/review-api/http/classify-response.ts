@@ -19,7 +19,10 @@ export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: 
 /** What must not show in an error. Only asked for where there is one: it costs as much as encoding the request. */
 type Secrets = () => readonly (string | undefined)[];
 
-/** Classifies by status and shape (docs/service-facts.md): docs/interface.md describes neither the statuses of errors nor their bodies. */
+/**
+ * Classifies by status and shape (docs/service-facts.md): docs/interface.md describes neither the statuses of errors
+ * nor their bodies.
+ */
 export function classifyResponse<T>(
   result: RequestResult & { requestedAt: Date },
   context: { call: Call; read: (response: HttpResponse) => T; secrets: Secrets; nowMs: number },

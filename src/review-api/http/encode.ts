@@ -1,8 +1,8 @@
 import type { Params } from './call.ts';
 
 /**
- * Parameters as form or query text: arrays as repeated `name[]`, arrays of objects as `name[][field]` (docs/interface.md,
- * "Reviews").
+ * Parameters as form or query text: arrays as repeated `name[]`, arrays of objects as `name[][field]`
+ * (docs/interface.md, "Reviews").
  */
 export function encodeParams(params: Params): string {
   const pairs: string[] = [];
@@ -16,7 +16,10 @@ export function encodeParams(params: Params): string {
   return pairs.join('&');
 }
 
-/** A parser of `name[][field]` begins a new item at the first repeated field, so all items must begin with the same field. */
+/**
+ * A parser of `name[][field]` begins a new item at the first repeated field, so all items must begin with the same
+ * field.
+ */
 function addItem(
   add: (name: string, value: string | number) => void,
   name: string,

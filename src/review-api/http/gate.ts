@@ -12,7 +12,10 @@ export type Gate = {
   pass(signal: AbortSignal): Promise<void>;
 };
 
-/** One gate for all requests of a client: a `Retry-After` of one response pauses all requests. `onPause` is called once per pause. */
+/**
+ * One gate for all requests of a client: a `Retry-After` of one response pauses all requests. `onPause` is called once
+ * per pause.
+ */
 export function openGate(options: { now: () => number; onPause: (wait: Wait) => void }): Gate {
   // A monotonic clock: a wall clock that is set back must not keep the gate closed.
   const clock = () => performance.now();

@@ -4,8 +4,9 @@ import { sleep, withTimeout } from '../../base/timeout.ts';
 import { waitingFor } from '../../base/waits.ts';
 
 /**
- * Where requests are counted. All processes with the same store share the ceiling. `redis`: an ioredis client. `postgres`: a
- * pg pool, with an existing table (key varchar(255) primary key, points integer not null default 0, expire bigint).
+ * Where requests are counted. All processes with the same store share the ceiling. `redis`: an ioredis client.
+ * `postgres`: a pg pool, with an existing table (key varchar(255) primary key, points integer not null default 0,
+ * expire bigint).
  */
 export type RateLimitStore = { redis: object } | { postgres: object; schema: string; table: string } | 'memory';
 
@@ -23,8 +24,8 @@ const storeTimeoutMs = 5_000;
  * Opens a ceiling of requests per second. The returned function resolves when one more request may start; pass it to
  * `openReviewApi` as `acquire`.
  *
- * Requests of one process keep their order. They are spread over the window of the store, one slot after the other: neither
- * the start of a window nor the border between two windows sees a burst.
+ * Requests of one process keep their order. They are spread over the window of the store, one slot after the other:
+ * neither the start of a window nor the border between two windows sees a burst.
  *
  * @throws TypeError for a number that is not above 0.
  * @example

@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import type { HttpResponse } from './call.ts';
 
 /**
- * A response with a success status whose body is not what the request returns. Internal: the transport turns it into a retry
- * or a `MalformedResponseError`. The message names the kind of value only, since the value may be a customer's data.
+ * A response with a success status whose body is not what the request returns. Internal: the transport turns it into a
+ * retry or a `MalformedResponseError`. The message names the kind of value only, since the value may be a customer's
+ * data.
  */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
@@ -48,14 +49,15 @@ export function parseAnyJson(response: HttpResponse): unknown {
 const doneStatuses: readonly number[] = [200, 201, 204];
 
 /**
- * Reads nothing: the body of an update or delete has no meaning, and its status says whether it was carried out. A 404 counts where
- * the call takes it for a success.
+ * Reads nothing: the body of an update or delete has no meaning, and its status says whether it was carried out. A 404
+ * counts where the call takes it for a success.
  *
- * A web page with a success status does not come from the service but from a proxy or a log-in (docs/service-facts.md), so nothing was
- * carried out. A 404 may have one: web frameworks send it for any address.
+ * A web page with a success status does not come from the service but from a proxy or a log-in (docs/service-facts.md),
+ * so nothing was carried out. A 404 may have one: web frameworks send it for any address.
  *
  * @throws ShapeError for a web page.
- * @throws NotConfirmedError for another status such as 202, "accepted": the service may carry the request out later, or never.
+ * @throws NotConfirmedError for another status such as 202, "accepted": the service may carry the request out later, or
+ *   never.
  */
 export function ignoreBody({ status, bytes }: HttpResponse): void {
   if (status === 404) return;
@@ -72,7 +74,10 @@ export function requireSameCode(theirs: unknown, ours: string): void {
   }
 }
 
-/** The record, which was requested by its id. A proxy that mixes up responses must not pass another record off as this one. */
+/**
+ * The record, which was requested by its id. A proxy that mixes up responses must not pass another record off as this
+ * one.
+ */
 export function withSameId<Item extends { id: number }>(item: Item, ours: number): Item {
   if (item.id !== ours) throw new ShapeError(`expected the record with this id, got another one (${item.id})`);
   return item;

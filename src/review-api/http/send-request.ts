@@ -14,8 +14,8 @@ export const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000,
 type ResponseHead = { status: number; headers: Record<string, string | undefined> };
 
 /**
- * What one request led to. `incomplete`: why the body was not read whole. `unsent`: the service cannot have seen the request.
- * `permanent`: no later attempt will succeed.
+ * What one request led to. `incomplete`: why the body was not read whole. `unsent`: the service cannot have seen the
+ * request. `permanent`: no later attempt will succeed.
  */
 export type RequestResult =
   | ({ kind: 'response'; bytes: Buffer; incomplete: 'connection-lost' | 'too-large' | undefined } & ResponseHead)
@@ -23,7 +23,9 @@ export type RequestResult =
 
 export type Request = { method: Dispatcher.HttpMethod; path: string; body: string | undefined };
 
-/** Sends one request and reads its response. No retry, no token. Never throws: an abort by `signal` is a lost response. */
+/**
+ * Sends one request and reads its response. No retry, no token. Never throws: an abort by `signal` is a lost response.
+ */
 export async function sendRequest(
   pool: Pool,
   request: Request,

@@ -45,7 +45,9 @@ export function tokenCall(clientId: string, clientSecret: string): Call {
   };
 }
 
-/** The spec gives tokens no lifetime. Where the response has `expires_in` (seconds), the token is renewed at 90 % of it. */
+/**
+ * The spec gives tokens no lifetime. Where the response has `expires_in` (seconds), the token is renewed at 90 % of it.
+ */
 export function readToken(response: HttpResponse): Token {
   const body = asObject(parseJson(response), 'the token response');
   const value = asText(body.access_token, 'access_token');

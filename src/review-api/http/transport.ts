@@ -60,8 +60,8 @@ export function openTransport(options: TransportOptions): Transport {
 
   const turn = openTurns();
   /**
-   * Resolves when the request that takes the slot over is sent: undici writes it two turns after the response. Not for a response that may
-   * be about that request too, such as a 429, which pauses it.
+   * Resolves when the request that takes the slot over is sent: undici writes it two turns after the response. Not for
+   * a response that may be about that request too, such as a 429, which pauses it.
    */
   const nextIsSent = async () => {
     await turn();
@@ -128,8 +128,8 @@ export function openTransport(options: TransportOptions): Transport {
 }
 
 /**
- * Whether to give up after these refused tokens: after two that no request succeeded with, or four in total. One path may
- * keep responding with 401 although the token works elsewhere.
+ * Whether to give up after these refused tokens: after two that no request succeeded with, or four in total. One path
+ * may keep responding with 401 although the token works elsewhere.
  */
 function isEnough(refused: readonly Token[]): boolean {
   return refused.length >= 4 || refused.filter((token) => !token.accepted).length >= 2;

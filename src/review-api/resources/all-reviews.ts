@@ -6,8 +6,9 @@ import type { Review } from './review-shapes.ts';
 /**
  * All pages of a list of reviews, up to page 30.
  *
- * @throws PageLimitError after page 30, unless the list certainly ends there: that page is empty, or it is short and has no
- *   `Link` header. A `Link` header proves nothing: services name page 30 as the last of any longer list (docs/service-facts.md).
+ * @throws PageLimitError after page 30, unless the list certainly ends there: that page is empty, or it is short and
+ *   has no `Link` header. A `Link` header proves nothing: services name page 30 as the last of any longer list
+ *   (docs/service-facts.md).
  */
 export async function* allReviews(
   path: string,

@@ -15,7 +15,9 @@ import { allPages, type Page, readPage } from './pages.ts';
 
 const path = '/v1/categories';
 
-/** A category (docs/interface.md, "Category"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
+/**
+ * A category (docs/interface.md, "Category"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged.
+ */
 export type Category = {
   id: number;
   /** The shop's. */
@@ -41,8 +43,8 @@ export type CategoryBody = {
 };
 
 /**
- * Fields to change. A field that is left out stays unchanged. A null parent is sent as an empty value; the spec does not
- * say whether that removes the parent, so read the category again.
+ * Fields to change. A field that is left out stays unchanged. A null parent is sent as an empty value; the spec does
+ * not say whether that removes the parent, so read the category again.
  */
 export type CategoryPatch = Omit<Partial<CategoryBody>, 'parent_category_code' | 'parent_category_id'> & {
   parent_category_id?: string | null | undefined;
@@ -69,7 +71,8 @@ export function categoriesApi(send: Send) {
     /**
      * All pages of the categories, one request each.
      *
-     * @throws MalformedResponseError where the service ignores the page parameter and has more categories than one page holds.
+     * @throws MalformedResponseError where the service ignores the page parameter and has more categories than one page
+     *   holds.
      */
     listAll({ limit = 100 }: CategoryListAllParams = {}): AsyncGenerator<Page<Category>, void, undefined> {
       return allPages(path, limit, (page) => api.list({ limit, page }));

@@ -1,6 +1,9 @@
 /** Checks of parameters that the service would misread. All throw a `TypeError` before anything is sent. */
 
-/** With an empty code the request would list or delete something else: the same path serves the collection (docs/service-facts.md). */
+/**
+ * With an empty code the request would list or delete something else: the same path serves the collection
+ * (docs/service-facts.md).
+ */
 export function requireCode(code: string, what = 'code'): string {
   if (typeof code !== 'string' || code.trim() === '') {
     throw new TypeError(`expected a ${what} that is not empty, got ${JSON.stringify(code)}`);

@@ -21,8 +21,8 @@ export function asOptions(value: unknown, what: string): Record<string, string> 
 }
 
 /**
- * A sub-order in the detail of an order. A text or the options are absent where the response lacks the field: then nobody knows
- * what the service has. `reviews_count` is null there: it may not be 0.
+ * A sub-order in the detail of an order. A text or the options are absent where the response lacks the field: then
+ * nobody knows what the service has. `reviews_count` is null there: it may not be 0.
  */
 export type SubOrder = {
   id: number;
@@ -41,8 +41,8 @@ export type SubOrder = {
 };
 
 /**
- * The detail of an order, also returned when it is created. A text is absent where the response lacks the field. Fields beyond
- * these are kept unchanged.
+ * The detail of an order, also returned when it is created. A text is absent where the response lacks the field. Fields
+ * beyond these are kept unchanged.
  */
 export type OrderDetail = {
   id: number;

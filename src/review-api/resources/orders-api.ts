@@ -86,8 +86,7 @@ export function ordersApi(send: Send) {
      *
      * @throws RefusedError where the service does not accept a field.
      * @throws MalformedResponseError where the response shows an order of another code.
-     * @example
-     * await api.orders.upsert({ code: 'A-1', created_at: '2026-01-31T09:00:00+09:00', total_price: '12.50' });
+     * @example await api.orders.upsert({ code: 'A-1', created_at: '2026-01-31T09:00:00+09:00', total_price: '12.50' });
      */
     async upsert(body: OrderBody, options: CallOptions = {}): Promise<OrderDetail> {
       requireCode(body.code);
@@ -115,16 +114,15 @@ export function ordersApi(send: Send) {
     },
 
     /**
-     * As `update`, by PUT. The fields are part of the address, which proxies may log: send no
-     * customer's data this way.
+     * As `update`, by PUT. The fields are part of the address, which proxies may log: send no customer's data this way.
      */
     async put(id: number, patch: OrderPatch): Promise<void> {
       return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: checked(patch) }, ignoreBody);
     },
 
     /**
-     * Deletes the order for good, with its sub-orders, reviews and send records. An order that
-     * does not exist is a success.
+     * Deletes the order for good, with its sub-orders, reviews and send records. An order that does not exist is a
+     * success.
      */
     async remove(id: number, options: CallOptions = {}): Promise<void> {
       return send(

@@ -28,8 +28,8 @@ function shaped<Item>(item: unknown, index: number, shape: (value: unknown) => I
  * All pages of a list: up to the last page of the `Link` header, or, without that header, until a page is short.
  *
  * @param most the highest page number that the service serves.
- * @throws MalformedResponseError for a page that repeats the page before it: the service ignores the page parameter, so the
- *   rest of the list cannot be read.
+ * @throws MalformedResponseError for a page that repeats the page before it: the service ignores the page parameter, so
+ *   the rest of the list cannot be read.
  */
 export async function* allPages<Item extends { id: number }>(
   path: string,

@@ -14,8 +14,8 @@ export const reviewListLimits = { page: 30, days: 45 } as const;
 
 /**
  * The period to list: whole days (`yyyy-mm-dd`) or times (`yyyy-mm-dd hh:mm:ss`), one kind only, in the service's zone,
- * both ends included, at most 45 days. Without it the last 30 days; an end that is left out is the service's default: 30
- * days before, the end of the request day (docs/interface.md, "Reviews").
+ * both ends included, at most 45 days. Without it the last 30 days; an end that is left out is the service's default:
+ * 30 days before, the end of the request day (docs/interface.md, "Reviews").
  */
 export type ReviewPeriod =
   | {

@@ -20,7 +20,9 @@ const imageSizes = [
 export type ReviewImage = Record<(typeof imageAddresses)[number], string | null> &
   Record<(typeof imageSizes)[number], number | null>;
 
-/** Links to one video of full length, valid 7 days; a service may show one quality only (docs/interface.md, "Review"). */
+/**
+ * Links to one video of full length, valid 7 days; a service may show one quality only (docs/interface.md, "Review").
+ */
 export type ReviewVideo = { hd_url: string | null; sd_url: string | null };
 
 /** One item of additional information, in its default form (docs/interface.md, "Review option"). */
@@ -40,8 +42,8 @@ export type ReviewOptionV2 = ReviewOptionDefault & { option_type_name: string | 
 export type ReviewOption = ReviewOptionDefault | ReviewOptionV2;
 
 /**
- * A review (docs/interface.md, "Review"). Dates are ISO 8601 with offset, to the millisecond. An absent field is null, an
- * absent list is empty. Fields beyond these are kept unchanged.
+ * A review (docs/interface.md, "Review"). Dates are ISO 8601 with offset, to the millisecond. An absent field is null,
+ * an absent list is empty. Fields beyond these are kept unchanged.
  */
 export type Review = {
   id: number;

@@ -29,7 +29,10 @@ import { asReview, type Review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
 
-/** One page of the list. `rawBody` is the unchanged response body in UTF-8, for the warehouse; the items are not checked. */
+/**
+ * One page of the list. `rawBody` is the unchanged response body in UTF-8, for the warehouse; the items are not
+ * checked.
+ */
 export type RawReviewPage = {
   rawBody: Buffer;
   items: unknown[];
@@ -41,8 +44,8 @@ export type RawReviewPage = {
 export type RawReview = { rawBody: Buffer; item: JsonObject & { id: number }; requestedAt: Date };
 
 /**
- * The range of stored reviews, ISO 8601 with offset, null while there are none (docs/interface.md, "Review overview"). `serviceNow` is
- * the `Date` header of the response: the service's clock, to the second.
+ * The range of stored reviews, ISO 8601 with offset, null while there are none (docs/interface.md, "Review overview").
+ * `serviceNow` is the `Date` header of the response: the service's clock, to the second.
  */
 export type ReviewOverview = {
   first_review_created_at: string | null;
@@ -58,7 +61,8 @@ export function reviewsApi(send: Send, now: () => number) {
     /**
      * One page of the reviews of a period.
      *
-     * @throws TypeError before anything is sent: a period over 45 days or of two kinds, a page over 30, an empty filter.
+     * @throws TypeError before anything is sent: a period over 45 days or of two kinds, a page over 30, an empty
+     *   filter.
      * @throws MalformedResponseError for a review without id, or with a field of another type than the spec's.
      */
     async list(params: ReviewListParams = {}): Promise<Page<Review>> {
@@ -67,13 +71,13 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /**
-     * All pages of the reviews of a period, one request each, in the order of their date. A review
-     * that is added or deleted meanwhile shifts others between pages: the same `id` may come twice.
+     * All pages of the reviews of a period, one request each, in the order of their date. A review that is added or
+     * deleted meanwhile shifts others between pages: the same `id` may come twice.
      *
      * @throws TypeError and MalformedResponseError as `list` does.
      * @throws PageLimitError after page 30, where more reviews may follow: narrow the period.
-     * @example
-     * for await (const { items } of api.reviews.listAll({ start_date: '2026-01-01', end_date: '2026-01-31' })) {
+     * @example for await (const { items } of api.reviews.listAll({ start_date: '2026-01-01', end_date: '2026-01-31' }))
+     * {
      *   for (const review of items) console.log(review.id, review.score);
      * }
      */
@@ -82,8 +86,8 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /**
-     * One page with unchecked items, for an export that accepts fields of any type. The caller
-     * checks the length of the period, because the caller knows the time zone.
+     * One page with unchecked items, for an export that accepts fields of any type. The caller checks the length of the
+     * period, because the caller knows the time zone.
      *
      * @throws TypeError as `list` does, but for the length of the period.
      * @throws MalformedResponseError where the body is not a list.
@@ -126,8 +130,8 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /**
-     * Creates a review, or updates the review with this code. With a code it is safe to
-     * repeat. Without a code each request adds a review, so the client never repeats it after a lost response.
+     * Creates a review, or updates the review with this code. With a code it is safe to repeat. Without a code each
+     * request adds a review, so the client never repeats it after a lost response.
      *
      * @throws UnknownOutcomeError when the response is lost; without a code only.
      */

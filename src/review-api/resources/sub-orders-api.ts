@@ -21,8 +21,8 @@ export type SubOrderBody = {
 };
 
 /**
- * Fields to change. `null` is sent as an empty value. The spec shows no way to remove all options: `null` is sent as one
- * empty `product_options[]`, and only reading the order again shows whether the service applied it.
+ * Fields to change. `null` is sent as an empty value. The spec shows no way to remove all options: `null` is sent as
+ * one empty `product_options[]`, and only reading the order again shows whether the service applied it.
  */
 export type SubOrderPatch = {
   [Field in keyof SubOrderBody]?: SubOrderBody[Field] | (Field extends Clearable ? null : never) | undefined;
@@ -36,8 +36,8 @@ export type SubOrders = ReturnType<typeof subOrdersApi>;
 export function subOrdersApi(send: Send) {
   return {
     /**
-     * Adds a sub-order. Each request adds one, so the client never repeats it after a lost
-     * response. Of the response only the id is specified; other fields are kept unchanged.
+     * Adds a sub-order. Each request adds one, so the client never repeats it after a lost response. Of the response
+     * only the id is specified; other fields are kept unchanged.
      *
      * @throws UnknownOutcomeError when the response is lost: read the order to find out.
      * @throws NotFoundError where there is no such order.

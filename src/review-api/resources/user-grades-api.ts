@@ -5,7 +5,10 @@ import { allPages, type Page, readPage } from './pages.ts';
 
 const path = '/v1/user_grades';
 
-/** A member grade (docs/interface.md, "User grade"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
+/**
+ * A member grade (docs/interface.md, "User grade"). Dates are ISO 8601 with offset; fields beyond these are kept
+ * unchanged.
+ */
 export type UserGrade = {
   id: number;
   name: string;
@@ -18,8 +21,8 @@ export type UserGrade = {
 export type UserGradeBody = { name: string; icon_url?: string | undefined };
 
 /**
- * Fields to change. A field that is left out stays unchanged. A null icon is sent as an empty value; the spec does not say
- * whether that removes the icon, so read the grade again.
+ * Fields to change. A field that is left out stays unchanged. A null icon is sent as an empty value; the spec does not
+ * say whether that removes the icon, so read the grade again.
  */
 export type UserGradePatch = { name?: string | undefined; icon_url?: string | null | undefined };
 

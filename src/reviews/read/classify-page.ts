@@ -2,8 +2,8 @@ import { type Second, type Span, shortestEnd } from '../../base/time/span.ts';
 import { isSorted, type Page } from './list-page.ts';
 
 /**
- * What follows the first page of `[from, end)`. One response shows the service at one moment, so everything dated before
- * the page's last second is on it, whatever shifts meanwhile: a span is read by first pages alone.
+ * What follows the first page of `[from, end)`. One response shows the service at one moment, so everything dated
+ * before the page's last second is on it, whatever shifts meanwhile: a span is read by first pages alone.
  *
  * - `end`: the page holds everything up to the end.
  * - `continue`: everything before `from` was shown; that second itself may go on behind the page.
@@ -33,7 +33,8 @@ export function classify(
  * Whether more lies behind a first page; undefined where only the page behind it tells. A page that is not full proves
  * nothing: a service may take hidden reviews off the pages that it has cut.
  *
- * @param fullPage records of a full page: as many as were asked for, or fewer where the service's own pages are smaller.
+ * @param fullPage records of a full page: as many as were asked for, or fewer where the service's own pages are
+ *   smaller.
  */
 export function isMoreBehind({ seconds, lastPage }: Pick<Page, 'seconds' | 'lastPage'>, fullPage: number) {
   const isFull = seconds.length >= fullPage;
@@ -48,9 +49,9 @@ export const lastOf = (seconds: Page['seconds']): Second | undefined =>
 export type NumberedPage = { number: number; size: number };
 
 /**
- * The page of a list that begins at or before record `count` and reaches farthest behind it. Of a list of `count` records it
- * is the last page, it is not full, and it shows at least one record: 300 records end with 3 on page 4 of 99. An empty page
- * or a refused one would prove little, since the service may fail on a record of that page.
+ * The page of a list that begins at or before record `count` and reaches farthest behind it. Of a list of `count`
+ * records it is the last page, it is not full, and it shows at least one record: 300 records end with 3 on page 4
+ * of 99. An empty page or a refused one would prove little, since the service may fail on a record of that page.
  *
  * @param fullPage records of a full page.
  * @returns undefined where each page that shows record `count` ends with it, or lies behind page `mostPages`.

@@ -14,7 +14,10 @@ export type PageDeps = {
   plausible: Span;
   /** The service's limits; other ones are for tests. */
   limits?: Limits;
-  /** See `CallOptions`: a limit for requests on which the service fails. Default: two minutes where the service is down, else `doubtAfterMs`. */
+  /**
+   * See `CallOptions`: a limit for requests on which the service fails. Default: two minutes where the service is down,
+   * else `doubtAfterMs`.
+   */
   giveUpAfterMs?: number | undefined;
   /** How long a list is requested before the service is asked for another one, in milliseconds. Default: 12 s. */
   doubtAfterMs?: number | undefined;
@@ -89,7 +92,10 @@ async function patiently<T>(deps: PageDeps, axis: Axis, send: (limitMs: number |
   }
 }
 
-/** Whether the service fails on some lists only: it is asked for the last second that may have reviews, in which none are. */
+/**
+ * Whether the service fails on some lists only: it is asked for the last second that may have reviews, in which none
+ * are.
+ */
 export async function isResponding(deps: PageDeps, axis: Axis): Promise<boolean> {
   const { end } = deps.plausible;
   try {
@@ -106,7 +112,10 @@ export async function obstacleFor(deps: PageDeps, axis: Axis, error: unknown): P
   return kind === 'service-error' && !(await isResponding(deps, axis)) ? undefined : kind;
 }
 
-/** The first page. An empty list is requested twice: one that is empty for a moment would be taken for the end of the data. */
+/**
+ * The first page. An empty list is requested twice: one that is empty for a moment would be taken for the end of the
+ * data.
+ */
 export async function fetchFirstPage(deps: PageDeps, query: PageQuery): Promise<Page> {
   const page = await fetchPage(deps, query, 1);
   return page.ids.length > 0 ? page : fetchPage(deps, query, 1);
@@ -123,8 +132,8 @@ export async function pageIfAny(deps: PageDeps, query: PageQuery, number: number
 }
 
 /**
- * Page `number`, which may lie behind the end of the list; undefined where the service refuses it. The page is requested
- * twice, since a single refusal may have any other reason.
+ * Page `number`, which may lie behind the end of the list; undefined where the service refuses it. The page is
+ * requested twice, since a single refusal may have any other reason.
  *
  * @param limit records per page. Default: as many as the service allows.
  */
@@ -148,8 +157,9 @@ export async function pageBehind(
 const zonesApart = 26 * 3600;
 
 /**
- * A single date far from what was asked for is a fault of that record, which is taken as one without a date. A date that
- * another time zone would explain, or a page of which more than half was not asked for, is a fault of the request's dates.
+ * A single date far from what was asked for is a fault of that record, which is taken as one without a date. A date
+ * that another time zone would explain, or a page of which more than half was not asked for, is a fault of the
+ * request's dates.
  */
 function findOutOfRange(shown: readonly (Second | undefined)[], { first, last }: LocalPeriod): Second | undefined {
   const outside = shown.filter((second) => second !== undefined && (second < first || second > last));
@@ -171,15 +181,18 @@ export function isSorted(seconds: readonly (Second | undefined)[]): boolean {
 }
 
 /**
- * The number of records: the last page where a page holds one record. Undefined where that number may be a cap (up to the
- * greatest page), and where the service gives more than the one record asked for.
+ * The number of records: the last page where a page holds one record. Undefined where that number may be a cap (up to
+ * the greatest page), and where the service gives more than the one record asked for.
  */
 export async function totalOf(deps: PageDeps, query: PageQuery): Promise<number | undefined> {
   const { lastPage, ids } = await fetchPage(deps, query, 1, 1);
   return ids.length === 1 && lastPage !== undefined && lastPage > limitsOf(deps).pages ? lastPage : undefined;
 }
 
-/** Ids; the JSON text for a record without a usable id (it becomes a dead letter), so that it differs from other records. */
+/**
+ * Ids; the JSON text for a record without a usable id (it becomes a dead letter), so that it differs from other
+ * records.
+ */
 function idsOf(items: readonly unknown[], rawBody: Buffer): string[] {
   const ids = items.map(usableId);
   const texts = ids.includes(undefined) ? splitRecords(rawBody).map(String) : [];

@@ -34,13 +34,13 @@ const readingsAtMost = 16;
 const unsettledAtMost = 3;
 
 /**
- * Reads all pages that the service gives of a query, by page number (spec: "page: max 30"). Only what is dated before the
- * span's end counts: the end itself begins the next span.
+ * Reads all pages that the service gives of a query, by page number (spec: "page: max 30"). Only what is dated before
+ * the span's end counts: the end itself begins the next span.
  *
- * Pages shift while they are read: a deletion moves later records to pages already read, an addition moves earlier ones. So
- * the list is read from its last page to its first, then the other way, until two readings agree. A list that comes in
- * another order each time never agrees: it is complete when a further reading brings nothing new and the list has as many
- * records as were seen.
+ * Pages shift while they are read: a deletion moves later records to pages already read, an addition moves earlier
+ * ones. So the list is read from its last page to its first, then the other way, until two readings agree. A list that
+ * comes in another order each time never agrees: it is complete when a further reading brings nothing new and the list
+ * has as many records as were seen.
  *
  * @param options.once ends where the list overflows, since it will be read in narrower parts.
  */
@@ -101,10 +101,10 @@ async function readOnce(deps: PageDeps, query: PageQuery, fromTheEnd: boolean): 
 }
 
 /**
- * A service that names no last page: the list ends before the first page that is empty, or that the service refuses. A short
- * page proves nothing, since a service may take hidden reviews off the pages it has cut. A service that repeats its last page
- * for every page behind it is recognized by three that are alike: two can be alike by chance where records of one date are
- * shuffled.
+ * A service that names no last page: the list ends before the first page that is empty, or that the service refuses. A
+ * short page proves nothing, since a service may take hidden reviews off the pages it has cut. A service that repeats
+ * its last page for every page behind it is recognized by three that are alike: two can be alike by chance where
+ * records of one date are shuffled.
  */
 async function readUntilEmpty(deps: PageDeps, query: PageQuery, first: Page): Promise<ListReading> {
   const pages = [first];
@@ -120,12 +120,15 @@ async function readUntilEmpty(deps: PageDeps, query: PageQuery, first: Page): Pr
   return ended;
 }
 
-/** A page of no more than this part of what was asked for is a short one: no service is known whose own pages are so small. */
+/**
+ * A page of no more than this part of what was asked for is a short one: no service is known whose own pages are so
+ * small.
+ */
 const shortPage = 0.1;
 
 /**
- * Whether the list ends with these pages, where the service refuses the next one. A refusal behind a full page proves nothing:
- * the service may fail on a record of that page.
+ * Whether the list ends with these pages, where the service refuses the next one. A refusal behind a full page proves
+ * nothing: the service may fail on a record of that page.
  */
 export async function isEndBeforeRefusal(deps: PageDeps, query: PageQuery, pages: readonly Page[]): Promise<boolean> {
   const limits = limitsOf(deps);
@@ -139,8 +142,8 @@ export async function isEndBeforeRefusal(deps: PageDeps, query: PageQuery, pages
 }
 
 /**
- * Whether more may lie behind the pages that can be read. A thirtieth page that shows anything is no end: its number may
- * be a cap, and it may be short because hidden reviews were taken off it. Only dates beyond the span prove the end.
+ * Whether more may lie behind the pages that can be read. A thirtieth page that shows anything is no end: its number
+ * may be a cap, and it may be short because hidden reviews were taken off it. Only dates beyond the span prove the end.
  */
 function overflows(deps: PageDeps, query: PageQuery, { pages, isEnd }: ListReading): boolean {
   const seconds = pages.flatMap((page) => page.seconds);

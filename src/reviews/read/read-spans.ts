@@ -32,13 +32,14 @@ const errorsAtMost = 3;
  *
  * 1. The window is the first span to read. As many spans are read at a time as there are slots.
  * 2. `walk` reads a span from first page to first page. Each page lands as it comes.
- * 3. The walk leaves parts of the span to other readings, which begin at once: what lies behind page 30, and a second that fills
- *    a page.
+ * 3. The walk leaves parts of the span to other readings, which begin at once: what lies behind page 30, and a second
+ *    that fills a page.
  * 4. A full second, and a span whose list is not sorted, is read by page numbers, score, both ends and product.
- * 5. A span that was read is proven by the page on which its list has to end, then entered. What is not proven is read by page
- *    numbers.
+ * 5. A span that was read is proven by the page on which its list has to end, then entered. What is not proven is read
+ *    by page numbers.
  * 6. A span that the service refuses or fails on is halved, so that the gap is no larger than the obstacle. What else
- *    cannot be read is a gap, and so are the pages of which a record could not be written. Everything else is read all the same.
+ *    cannot be read is a gap, and so are the pages of which a record could not be written. Everything else is read all
+ *    the same.
  *
  * @param spans the parts of the window that are to be read.
  * @throws the client's errors where the service is down, and the sink's, when every span that was begun has ended.

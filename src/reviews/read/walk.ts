@@ -4,17 +4,21 @@ import { fetchFirstPage, fetchPage, isSorted, limitsOf, type Page, type PageQuer
 import { isEndBeforeRefusal } from './read-pages.ts';
 import type { End, Reading, Todo } from './reading.ts';
 
-/** How full a page is expected to be, to estimate where page 30 begins. 0.94: 2,726 records take 27 first pages, each a record into the next, and the last. */
+/**
+ * How full a page is expected to be, to estimate where page 30 begins. 0.94: 2,726 records take 27 first pages, each a
+ * record into the next, and the last.
+ */
 const cutSize = 0.94;
 
 /**
  * Reads a span from first page to first page: each request begins in the second that ended the page before.
  *
- * 1. A span that may have more pages than the service numbers is cut at the date where page 30 begins. That page is the first
- *    of the rest, which another reading begins at once.
- * 2. The last page is requested by its number. It is data and count at once: the span is proven where the list has as many
- *    records as were seen. A span that is not proven is read again by page numbers.
- * 3. A second that fills a page by itself and what lies behind it are handed over to other readings, and so is the rest after 29 pages.
+ * 1. A span that may have more pages than the service numbers is cut at the date where page 30 begins. That page is the
+ *    first of the rest, which another reading begins at once.
+ * 2. The last page is requested by its number. It is data and count at once: the span is proven where the list has as
+ *    many records as were seen. A span that is not proven is read again by page numbers.
+ * 3. A second that fills a page by itself and what lies behind it are handed over to other readings, and so is the rest
+ *    after 29 pages.
  *
  * @param first the page with which the span begins, where it is known.
  */
@@ -28,7 +32,9 @@ async function readToEnd(reading: Reading, first: Todo['first']): Promise<boolea
   const { deps, axis } = reading;
   const mostPages = limitsOf(deps).pages;
   let from = reading.span.start;
-  /** Whether the list of the span holds nothing but what was shown: what follows the span begins with its last second. */
+  /**
+   * Whether the list of the span holds nothing but what was shown: what follows the span begins with its last second.
+   */
   let isWhole = true;
   /** Whether a second that fills a page follows the span. */
   let isCrowdBehind = false;
@@ -89,9 +95,9 @@ async function readToEnd(reading: Reading, first: Todo['first']): Promise<boolea
 }
 
 /**
- * Whether the list of a span that a crowded second follows holds nothing but what was seen. A page full of that second is in
- * order in any list, so it does not prove that nothing older lies behind it. The list is requested up to the second before,
- * which leaves the crowded second out.
+ * Whether the list of a span that a crowded second follows holds nothing but what was seen. A page full of that second
+ * is in order in any list, so it does not prove that nothing older lies behind it. The list is requested up to the
+ * second before, which leaves the crowded second out.
  */
 async function endsBeforeCrowd(reading: Reading): Promise<boolean> {
   const { deps, axis, seen, fullPage } = reading;
@@ -129,9 +135,9 @@ async function cutOff(reading: Reading, from: Second, pages: number | undefined)
 }
 
 /**
- * Takes the page by number that begins before `from` and reaches farthest, and checks whether the list ends there with as many
- * records as were seen. A list in another order than that of its dates can show page after page that is in order by chance,
- * with older records behind them; only the service's own count excludes it.
+ * Takes the page by number that begins before `from` and reaches farthest, and checks whether the list ends there with
+ * as many records as were seen. A list in another order than that of its dates can show page after page that is in
+ * order by chance, with older records behind them; only the service's own count excludes it.
  *
  * @returns `from`: where reading goes on if the page does not end the list.
  */
@@ -161,9 +167,9 @@ async function takeLast(
 }
 
 /**
- * Whether more lies behind a first page; the page behind it decides where the service names no last page. That one may show
- * nothing because something of the first page was deleted after that was read: then the first page, read again, shows
- * something that was not on it, and the result is undefined.
+ * Whether more lies behind a first page; the page behind it decides where the service names no last page. That one may
+ * show nothing because something of the first page was deleted after that was read: then the first page, read again,
+ * shows something that was not on it, and the result is undefined.
  */
 async function hasMoreBehind({ deps, fullPage }: Reading, query: PageQuery, page: Page): Promise<boolean | undefined> {
   const { pageSize } = limitsOf(deps);
@@ -171,8 +177,8 @@ async function hasMoreBehind({ deps, fullPage }: Reading, query: PageQuery, page
   if (isMore !== undefined) return isMore;
   const behind = await pageBehind(deps, query, 2);
   if (behind === undefined && !(await isEndBeforeRefusal(deps, query, [page]))) return true;
-  // Some services repeat their last page for every page behind it. Any other page is more, even if it shows what is known:
-  // records of one date may come in another order each time.
+  // Some services repeat their last page for every page behind it. Any other page is more, even if it shows what is
+  // known: records of one date may come in another order each time.
   if (behind && behind.ids.length > 0 && behind.ids.join() !== page.ids.join()) return true;
   if (page.ids.length < pageSize / 2) return false;
   const shown = new Set(page.ids);

@@ -18,7 +18,10 @@ export const windowLimits = {
   pageSize: 100,
 } as const;
 
-/** Cuts the parts of `wanted` that are not `covered` into windows of at most `maxSeconds`, those of one part equally long. */
+/**
+ * Cuts the parts of `wanted` that are not `covered` into windows of at most `maxSeconds`, those of one part equally
+ * long.
+ */
 export function planWindows(
   wanted: Span,
   covered: readonly Span[] = [],

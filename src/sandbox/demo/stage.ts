@@ -8,7 +8,10 @@ import { migrateWarehouse } from '../../warehouse/migrate.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-postgres/index.ts';
 import { type ReferenceService, startReferenceService } from '../reference-service/index.ts';
 
-/** A whole world to try review-sync in: one Postgres with three databases, or two beside a shop elsewhere, and a review service. */
+/**
+ * A whole world to try review-sync in: one Postgres with three databases, or two beside a shop elsewhere, and a review
+ * service.
+ */
 export type Stage = {
   database: EmbeddedDatabase;
   service: ReferenceService;

@@ -16,7 +16,8 @@ import type { HostAnswer, HostOrder } from './index.ts';
 import { passwordOf, setPassword } from './password.ts';
 
 const isRoot = process.getuid?.() === 0;
-// As root, files that Postgres reads must stay readable to its user; then the folder around them is closed to all others.
+// As root, files that Postgres reads must stay readable to its user; then the folder around them is closed to all
+// others.
 if (!isRoot) process.umask(0o077);
 const serverWords: string[] = [];
 
@@ -84,8 +85,8 @@ async function start(order: HostOrder, directory: string): Promise<{ password: s
 }
 
 /**
- * The folder of the server, closed to other users. As root, Postgres runs as the user `postgres`, who owns the folder and
- * must be able to enter all folders above it.
+ * The folder of the server, closed to other users. As root, Postgres runs as the user `postgres`, who owns the folder
+ * and must be able to enter all folders above it.
  */
 async function prepareDirectory(order: HostOrder): Promise<string> {
   if (!isRoot) return closedFolder(order.directory);

@@ -38,8 +38,8 @@ export function findMysqlProgram(kind: MysqlKind, path: string): string | undefi
 }
 
 /**
- * Ends the server and removes its data when standard input closes: also when the process that started it was killed. Then
- * nobody reads what the shell says of the killed server, and writing it must not end the shell.
+ * Ends the server and removes its data when standard input closes: also when the process that started it was killed.
+ * Then nobody reads what the shell says of the killed server, and writing it must not end the shell.
  */
 const guard = `exec 3<&0
 "$@" 3<&- & server=$!
@@ -48,8 +48,8 @@ trap '' PIPE
 wait $server; rm -rf "$DIRECTORY"`;
 
 /**
- * Starts a server with a new, empty data folder on a free port of 127.0.0.1. It goes with the process that started it. For
- * demo, tests and trying out only: it does not wait for the disk.
+ * Starts a server with a new, empty data folder on a free port of 127.0.0.1. It goes with the process that started it.
+ * For demo, tests and trying out only: it does not wait for the disk.
  *
  * @param timeZone zone of the server's own clock.
  * @throws Error with the server's own words when it does not start within three minutes.

@@ -12,7 +12,9 @@ const json = 'reference_service.category_json(c)';
 /** One writer at a time: two that each look before the other has written would make a cycle, which has no depth. */
 const lockSql = `select pg_advisory_xact_lock(hashtext('reference_service.categories'))`;
 
-/** Product categories (docs/interface.md, "Categories"): list, get, create or update, update, delete; by id and by code. */
+/**
+ * Product categories (docs/interface.md, "Categories"): list, get, create or update, update, delete; by id and by code.
+ */
 export function categories(app: FastifyInstance, { store, now }: Service): void {
   async function get(column: By, key: unknown) {
     const [row] = await store.rows<{ body: unknown }>(

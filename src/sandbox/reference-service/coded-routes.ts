@@ -2,7 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { codeOf, type Params } from './input.ts';
 import { idOf, paramsOf } from './request.ts';
 
-/** What identifies a record: the service's id in the path, or the shop's code in the parameters (docs/interface.md, "What the service does", 2). */
+/**
+ * What identifies a record: the service's id in the path, or the shop's code in the parameters (docs/interface.md,
+ * "What the service does", 2).
+ */
 export type By = 'id' | 'code';
 
 type Reads = {
@@ -27,7 +30,9 @@ type Writes = {
   remove(by: By, key: unknown): Promise<void>;
 };
 
-/** POST, PATCH, PUT and DELETE, by id and by code, with the statuses and the `Location` of the spec (conventions, 5). */
+/**
+ * POST, PATCH, PUT and DELETE, by id and by code, with the statuses and the `Location` of the spec (conventions, 5).
+ */
 export function writeRoutes(app: FastifyInstance, path: string, { upsert, update, remove }: Writes): void {
   app.post(path, async (request, reply) => {
     const body = await upsert(paramsOf(request));

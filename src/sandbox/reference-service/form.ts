@@ -1,6 +1,6 @@
 /**
- * Reads `a=1&list[]=x&fields[name]=z&items[][field]=y`, of a body or a query, as form readers do: a name given twice has its last
- * value, a repeated field begins the next item.
+ * Reads `a=1&list[]=x&fields[name]=z&items[][field]=y`, of a body or a query, as form readers do: a name given twice
+ * has its last value, a repeated field begins the next item.
  */
 export function parseForm(text: string): Record<string, unknown> {
   // Without a prototype, a field named __proto__ is a field.

@@ -96,7 +96,9 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
   }
 }
 
-/** Answers what is under way; connections that are kept open for more are closed, also those that only then fall idle. */
+/**
+ * Answers what is under way; connections that are kept open for more are closed, also those that only then fall idle.
+ */
 async function closeApp(app: FastifyInstance): Promise<void> {
   app.server.keepAliveTimeout = 1;
   await app.close();

@@ -5,7 +5,10 @@ import type { Store } from './store.ts';
 
 export type ReviewOption = { code: string | null; review_option_type_id: number; value: string; created_at: string };
 
-/** The `options` of a write (docs/interface.md, "Review option"); undefined where none are given. @throws Failure 422 in a shop of the v2 form. */
+/**
+ * The `options` of a write (docs/interface.md, "Review option"); undefined where none are given. @throws Failure 422 in
+ * a shop of the v2 form.
+ */
 export function readReviewOptions(input: Input, { options }: Service): ReviewOption[] | undefined {
   const items = input.list('options');
   if (items && options.reviewOptionsForm === 'v2') {

@@ -82,7 +82,10 @@ function lastOf({ options }: Service, real: number): number | null | undefined {
   }
 }
 
-/** Days are ignored where times are given; without either, the last 30 days (docs/interface.md, "Reviews", rules 1 and 3). */
+/**
+ * Days are ignored where times are given; without either, the last 30 days (docs/interface.md, "Reviews", rules 1 and
+ * 3).
+ */
 function readPeriod(input: Input): (string | null)[] {
   const times = [input.text('start_datetime') ?? null, input.text('end_datetime') ?? null];
   const days = [input.text('start_date') ?? null, input.text('end_date') ?? null];
@@ -98,7 +101,9 @@ const periodSql = `select
     date_trunc('day', $5::timestamptz) + interval '1 day' - interval '1 second'
   )) as "end"`;
 
-/** @throws Failure 422 for a period that is over 45 days, by the calendar as well as in hours: clocks may change in it. */
+/**
+ * @throws Failure 422 for a period that is over 45 days, by the calendar as well as in hours: clocks may change in it.
+ */
 async function boundsOf({ store, now }: Service, period: (string | null)[]): Promise<{ start: Date; end: Date }> {
   const [bounds] = await store.rows<{ start: Date; end: Date; is_too_long: boolean }>(
     `select start, "end",

@@ -1,6 +1,6 @@
 /**
- * What happens to a grown sample shop (`growSampleShop`) within three days: changes that move a date of change, changes that
- * move none, late commits, deletions and restored rows. Each change takes orders of its own.
+ * What happens to a grown sample shop (`growSampleShop`) within three days: changes that move a date of change, changes
+ * that move none, late commits, deletions and restored rows. Each change takes orders of its own.
  */
 export type ShopChange = {
   name: string;

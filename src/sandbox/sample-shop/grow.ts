@@ -1,6 +1,6 @@
 /**
- * The statement that adds orders to the sample shop, each with one line and one parcel, ordered minute by minute up to two
- * days ago. `G1` is the oldest. Their ids begin at a hundred million.
+ * The statement that adds orders to the sample shop, each with one line and one parcel, ordered minute by minute up to
+ * two days ago. `G1` is the oldest. Their ids begin at a hundred million.
  */
 export function growSampleShop(orders: number): string {
   return `

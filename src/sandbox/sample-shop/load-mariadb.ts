@@ -6,7 +6,9 @@ import type { SampleShop, ShopTables } from './generate.ts';
 /** Rows of one statement, so that it stays below a server's max_allowed_packet. */
 const rowsAtOnce = 2000;
 
-/** Makes the database of the `mysql://` address, with the sample shop in it. Its dates are in Korean time, without zone. */
+/**
+ * Makes the database of the `mysql://` address, with the sample shop in it. Its dates are in Korean time, without zone.
+ */
 export async function loadSampleShopIntoMariadb(databaseUrl: string, shop: SampleShop): Promise<void> {
   const server = new URL(databaseUrl);
   const database = server.pathname.slice(1);

@@ -8,7 +8,9 @@ const monthName = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC'
 /** Shades of a day with reviews, from few to many. */
 const shades = 4;
 
-/** A cell per day, shaded by its number of reviews. A day that was not read completely has a dashed outline and says so. */
+/**
+ * A cell per day, shaded by its number of reviews. A day that was not read completely has a dashed outline and says so.
+ */
 export function calendar({ years, year, days, timeZone }: View): Html {
   if (days.length === 0) return html`<p>No run has read the dates of the service’s first and last review yet.</p>`;
   const holes = days.filter((day) => !day.isRead).length;

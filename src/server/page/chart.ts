@@ -1,8 +1,8 @@
 import { type Html, html } from './html.ts';
 
 /**
- * `values`: one per series, from the bottom up. Undefined: nothing is known of this bar, so it is no 0, and is drawn grey.
- * `isPartial`: there may be more than is known; drawn with a dashed outline.
+ * `values`: one per series, from the bottom up. Undefined: nothing is known of this bar, so it is no 0, and is drawn
+ * grey. `isPartial`: there may be more than is known; drawn with a dashed outline.
  */
 export type Bar = { label: string; values: readonly number[] | undefined; isPartial?: boolean; note?: string };
 
@@ -60,8 +60,8 @@ export function stack(values: readonly number[]): { from: number; to: number }[]
 const total = (values: readonly number[] = []) => values.reduce((sum, value) => sum + Math.max(0, value), 0);
 
 /**
- * Stacked bars as inline SVG, with a legend and a table of the same figures. Widths are percentages and texts have a fixed
- * size, so that the chart fits any window without a script.
+ * Stacked bars as inline SVG, with a legend and a table of the same figures. Widths are percentages and texts have a
+ * fixed size, so that the chart fits any window without a script.
  */
 export function chart(one: Chart): Html {
   const { title, summary, series, bars } = one;

@@ -139,8 +139,8 @@ export function lagChart(flow: 'orders' | 'reviews', { lag, at }: History): Char
 }
 
 /**
- * The largest lag of each span in seconds. Lag grows with the time: where no run ends, it is largest at the end of the span,
- * or now. Undefined before the first run that is known.
+ * The largest lag of each span in seconds. Lag grows with the time: where no run ends, it is largest at the end of the
+ * span, or now. Undefined before the first run that is known.
  */
 export function worstLag(spans: readonly LagSpan[], from: Date, now: Date): (number | undefined)[] {
   const byNumber = new Map(spans.map((span) => [span.number, span]));

@@ -11,8 +11,8 @@ import { runPath } from './runs-in-progress.ts';
 import { facts, statusTable } from './sections.ts';
 
 /**
- * What is known of an order or a review. More people see the page than the command line, so it shows keys, dates, numbers and
- * whether a field has a value, never a text of the customer or about one.
+ * What is known of an order or a review. More people see the page than the command line, so it shows keys, dates,
+ * numbers and whether a field has a value, never a text of the customer or about one.
  *
  * @param answer undefined: nothing was looked up yet.
  */

@@ -6,7 +6,10 @@ const session = `concat_ws(', ', if(@@session.time_zone = 'SYSTEM', concat('SYST
 
 const ours = "('mysql', 'sys', 'information_schema', 'performance_schema')";
 
-/** Tables that the user may write to. The tables of information_schema show a user its own rights; an administrator sees all. */
+/**
+ * Tables that the user may write to. The tables of information_schema show a user its own rights; an administrator sees
+ * all.
+ */
 const writable = `from information_schema.tables t
   where t.table_type = 'BASE TABLE' and t.table_schema not in ${ours} and (
     exists (select 1 from information_schema.user_privileges p where p.grantee = @grantee and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE'))

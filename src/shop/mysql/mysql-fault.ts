@@ -1,17 +1,21 @@
 import type { DataFault } from '../session.ts';
 
-/** An error of mysql2, as far as it is looked at: of the server (`errno`, `sqlState`) or of the connection (`code` alone). */
+/**
+ * An error of mysql2, as far as it is looked at: of the server (`errno`, `sqlState`) or of the connection (`code`
+ * alone).
+ */
 type DriverError = Error & { code?: string; errno?: number; sqlState?: string };
 
 /**
- * 1205: a lock is held for longer than we wait; 1412: a table was altered since the transaction began; 1927: the connection was
- * killed. Their SQLSTATEs (HY000, 70100) do not say that the same statement may succeed a moment later. They get that of a rollback.
+ * 1205: a lock is held for longer than we wait; 1412: a table was altered since the transaction began; 1927: the
+ * connection was killed. Their SQLSTATEs (HY000, 70100) do not say that the same statement may succeed a moment later.
+ * They get that of a rollback.
  */
 const passing = [1205, 1412, 1927];
 
 /**
- * An error of the driver without the statement, which holds codes of orders: loggers write all fields of an error. An error
- * about a value (SQLSTATE class 22) loses what it quotes.
+ * An error of the driver without the statement, which holds codes of orders: loggers write all fields of an error. An
+ * error about a value (SQLSTATE class 22) loses what it quotes.
  */
 export function withoutStatement(error: unknown): unknown {
   if (!(error instanceof Error) || !('sql' in error || 'sqlMessage' in error)) return error;
@@ -25,8 +29,8 @@ export function withoutStatement(error: unknown): unknown {
 }
 
 /**
- * What of an error the data of a row caused; undefined: the error has another cause. The database's message is not taken
- * over: it quotes the value.
+ * What of an error the data of a row caused; undefined: the error has another cause. The database's message is not
+ * taken over: it quotes the value.
  */
 export function dataFaultOf(error: unknown): DataFault | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -50,7 +54,10 @@ export const isWithheld = (error: unknown): boolean =>
 export const isHiddenPlan = (error: unknown): boolean =>
   error instanceof Error && (error as DriverError).errno === 1345;
 
-/** 1267, 1270, 1271: a text cannot be compared with a column, because it has letters that the column's character set lacks. */
+/**
+ * 1267, 1270, 1271: a text cannot be compared with a column, because it has letters that the column's character set
+ * lacks.
+ */
 export const isUnknownLetter = (error: unknown): boolean =>
   error instanceof Error && [1267, 1270, 1271].includes((error as DriverError).errno ?? 0);
 

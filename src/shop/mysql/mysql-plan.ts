@@ -5,7 +5,9 @@ import { isHiddenPlan } from './mysql-fault.ts';
 import type { RunStatement } from './mysql-session.ts';
 import { textLiteral } from './mysql-values.ts';
 
-/** A table of EXPLAIN (format json), as far as it is looked at. MySQL and MariaDB name the number of rows differently. */
+/**
+ * A table of EXPLAIN (format json), as far as it is looked at. MySQL and MariaDB name the number of rows differently.
+ */
 type PlanTable = {
   table_name: string;
   access_type: string;
@@ -38,8 +40,8 @@ export async function explainStatement(run: RunStatement, text: string): Promise
 }
 
 /**
- * The large tables that a statement reads as a whole because no index serves, each with what would help. A table that the
- * database reads as a whole although an index would serve is left out: it found that cheaper.
+ * The large tables that a statement reads as a whole because no index serves, each with what would help. A table that
+ * the database reads as a whole although an index would serve is left out: it found that cheaper.
  */
 async function fullScans(run: RunStatement, text: string): Promise<FullScan[]> {
   const [row] = await run(`explain format=json ${text}`);
@@ -63,9 +65,9 @@ async function fullScans(run: RunStatement, text: string): Promise<FullScan[]> {
 class UnreadablePlan extends Error {}
 
 /**
- * The plan that EXPLAIN gave. MariaDB 10.11 writes the text of conditions into it without escaping quotes and backslashes, such
- * as `"attached_condition": "o.inv not like '%"%'"`, but each on one line: there it is escaped first. The parser's message
- * is not taken over: it quotes the plan, which holds codes of orders.
+ * The plan that EXPLAIN gave. MariaDB 10.11 writes the text of conditions into it without escaping quotes and
+ * backslashes, such as `"attached_condition": "o.inv not like '%"%'"`, but each on one line: there it is escaped first.
+ * The parser's message is not taken over: it quotes the plan, which holds codes of orders.
  */
 function readPlan(text: string): unknown {
   try {

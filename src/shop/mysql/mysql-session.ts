@@ -37,9 +37,9 @@ type AskedKeys = { key: string; keys: readonly string[]; columns: readonly strin
 const dateOf = { updated: 'updated_at', created: 'created_at' } as const;
 
 /**
- * The shop's statements for MySQL and MariaDB. A column of a key or a date is compared raw with a literal of its own kind, so
- * that the condition is pushed into the query and an index serves. Neither database uses an index for `(a, b) > (?, ?)`,
- * both do for `a >= ? and (a > ? or b > ?)`.
+ * The shop's statements for MySQL and MariaDB. A column of a key or a date is compared raw with a literal of its own
+ * kind, so that the condition is pushed into the query and an index serves. Neither database uses an index for
+ * `(a, b) > (?, ?)`, both do for `a >= ? and (a > ? or b > ?)`.
  *
  * @param timeZone zone of dates without zone; queries that have such dates are refused without it.
  * @param how see ShopDatabase.read.
@@ -183,7 +183,7 @@ export function mysqlSession(
       const { type } = typeOf(orders, 'code');
       const isLater = after.code === '' ? '' : `and w.\`code\` > ${keyLiteral(type, after.code)}`;
       const found = await codes(orders, `where ${hasCode(type)} ${isLater} order by w.\`code\` limit ${size}`);
-      // The page ends with all codes that the collation holds for equal to its last one: the next page begins after them.
+      // The page ends with all codes that the collation holds for equal to its last: the next page begins after them.
       const last = found.length < size ? undefined : found.at(-1);
       const same =
         last === undefined
@@ -218,7 +218,7 @@ export function mysqlSession(
 
     async repeatedCodes(orders, limit) {
       const { type } = typeOf(orders, 'code');
-      // Grouped by the column itself, so that its index serves. Codes that the collation holds for equal are separated here.
+      // Grouped by the column itself, so that its index serves. Codes equal to the collation are separated here.
       const groups = await codes(
         orders,
         `where w.\`code\` is not null group by w.\`code\` having count(*) > 1 limit ${suspectsAtMost}`,

@@ -12,9 +12,11 @@ export type ConnectionOptions = {
 
 /**
  * The parts of `mysql://user:password@host:port/database`. Parameters: `ssl=true` (TLS, certificate and host name are
- * checked), `ssl=no-verify` (TLS, nothing is checked), `ssl=false` (the default), `socket=/path` of a server on this machine.
+ * checked), `ssl=no-verify` (TLS, nothing is checked), `ssl=false` (the default), `socket=/path` of a server on this
+ * machine.
  *
- * @throws UsageError for any other parameter, and where no database is named; it does not show the URL, which may hold a password.
+ * @throws UsageError for any other parameter, and where no database is named; it does not show the URL, which may hold
+ *   a password.
  */
 export function connectionOptions(url: string): ConnectionOptions {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);

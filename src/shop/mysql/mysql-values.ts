@@ -5,7 +5,9 @@ import type { ColumnType, OrderPosition } from '../session.ts';
 
 const isInteger = (type: string) => /int$|^year$/.test(type);
 
-/** Whether a key of the type can have this value. A text compared with a number would become a number: 'abc' would be 0. */
+/**
+ * Whether a key of the type can have this value. A text compared with a number would become a number: 'abc' would be 0.
+ */
 export const canHold = (type: string, key: string): boolean =>
   !isInteger(type) || (/^-?\d{1,20}$/.test(key) && BigInt(key) >= -(2n ** 63n) && BigInt(key) < 2n ** 64n);
 
@@ -22,8 +24,8 @@ export const exactly = (type: string, value: string): string =>
   isInteger(type) ? value : `cast(convert(${value} using utf8mb4) as binary)`;
 
 /**
- * That a code is there, is not blank and has no NUL, which the warehouse cannot store. The literals are hexadecimal: where the
- * sql_mode has EMPTY_STRING_IS_NULL, no code differs from `''`.
+ * That a code is there, is not blank and has no NUL, which the warehouse cannot store. The literals are hexadecimal:
+ * where the sql_mode has EMPTY_STRING_IS_NULL, no code differs from `''`.
  */
 export const hasCode = (type: string): string =>
   isInteger(type)
@@ -34,13 +36,15 @@ export const hasCode = (type: string): string =>
 export const leastDate = "timestamp'0001-01-01 00:00:00'";
 
 /**
- * The expression whose text `readValue` reads. A TIMESTAMP is read as seconds since 1970, whatever the session's zone is.
+ * The expression whose text `readValue` reads. A TIMESTAMP is read as seconds since 1970, whatever the session's zone
+ * is.
  */
 export const shownAs = ({ read }: ColumnType, column: string): string =>
   read === 'instant' ? `unix_timestamp(${column})` : column;
 
 /**
- * A value as `RawRow` has it: dates as ISO 8601 with microseconds, a date without zone without `Z`. A zero date is null.
+ * A value as `RawRow` has it: dates as ISO 8601 with microseconds, a date without zone without `Z`. A zero date is
+ * null.
  */
 export function readValue({ type, read }: ColumnType, text: string | null): string | null {
   if (text === null) return null;
@@ -66,8 +70,8 @@ function instantOfSeconds(text: string): string | null {
 }
 
 /**
- * The same instant may be two texts of a session whose zone has daylight saving, and `from_unixtime` gives a text. A bound
- * that serves an index is this much wider; the exact bound stands beside it.
+ * The same instant may be two texts of a session whose zone has daylight saving, and `from_unixtime` gives a text. A
+ * bound that serves an index is this much wider; the exact bound stands beside it.
  */
 const zoneSlackSeconds = 7200;
 

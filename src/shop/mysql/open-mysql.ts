@@ -120,8 +120,9 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
 }
 
 /**
- * Settings of a new connection. The zone and the SQL mode stay as they are: the shop's queries may rely on them. MySQL cuts the
- * text of `group_concat` without a word after 1,024 bytes, and the rows of a statement after `sql_select_limit`.
+ * Settings of a new connection. The zone and the SQL mode stay as they are: the shop's queries may rely on them. MySQL
+ * cuts the text of `group_concat` without a word after 1,024 bytes, and the rows of a statement after
+ * `sql_select_limit`.
  */
 async function prepareSession(run: RunStatement): Promise<StatementLimit> {
   await run('set names utf8mb4');
@@ -136,8 +137,8 @@ async function prepareSession(run: RunStatement): Promise<StatementLimit> {
 }
 
 /**
- * The time limit of a connection's statements: its variable, the value that server or user gave it (0: none), and the limit that was
- * asked for last.
+ * The time limit of a connection's statements: its variable, the value that server or user gave it (0: none), and the
+ * limit that was asked for last.
  */
 type StatementLimit = { name: string; unitsASecond: number; own: number; seconds: number | undefined };
 

@@ -15,8 +15,9 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
     max: options.connections,
     application_name: 'review-sync',
     connectionTimeoutMillis: 15_000,
-    // Longer than the five minutes between two runs. A new connection reads the catalogs of all tables again: 1,600 pages
-    // and more, where one that is kept reads some hundred (npm run bench:shop). It is replaced every hour, so that what it caches stays small.
+    // Longer than the five minutes between two runs. A new connection reads the catalogs of all tables again: 1,600
+    // pages and more, where one that is kept reads some hundred (npm run bench:shop). It is replaced every hour, so
+    // that what it caches stays small.
     idleTimeoutMillis: 400_000,
     maxLifetimeSeconds: 3600,
     keepAlive: true,
@@ -61,7 +62,10 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
     }
   }
 
-  /** Of several transactions that overlap, so that a pooler needs a connection for each. One that has fewer makes them wait. */
+  /**
+   * Of several transactions that overlap, so that a pooler needs a connection for each. One that has fewer makes them
+   * wait.
+   */
   async function readSessions(): Promise<string[]> {
     const readers = Array.from({ length: options.connections }, () =>
       inTransaction(async (client) => {
@@ -88,8 +92,8 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
 const overlapMs = 200;
 
 /**
- * Utility statements only: an expression would make each new connection read some hundred pages of catalogs. A time limit
- * that the database or the user has of its own holds where it is shorter.
+ * Utility statements only: an expression would make each new connection read some hundred pages of catalogs. A time
+ * limit that the database or the user has of its own holds where it is shorter.
  */
 async function beginBounded(client: pg.ClientBase, seconds: number): Promise<void> {
   await client.query(`begin isolation level repeatable read read only; set local lock_timeout to '5s'`);

@@ -2,8 +2,8 @@ import pg from 'pg';
 import type { DataFault } from '../session.ts';
 
 /**
- * What of an error the data of a row caused; undefined: the error has another cause. The database's message is not taken
- * over: it quotes the value.
+ * What of an error the data of a row caused; undefined: the error has another cause. The database's message is not
+ * taken over: it quotes the value.
  */
 export function dataFaultOf(error: unknown): DataFault | undefined {
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return undefined;

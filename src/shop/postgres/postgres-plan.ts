@@ -21,8 +21,8 @@ export type PlanNode = {
 export type SequentialScan = { schema: string; table: string; columns: string[] };
 
 /**
- * The sequential scans of a plan. The columns are those of the scan's own filter; where it has none, those that the joins
- * above compare.
+ * The sequential scans of a plan. The columns are those of the scan's own filter; where it has none, those that the
+ * joins above compare.
  */
 export function sequentialScans(node: PlanNode, joins: readonly string[] = []): SequentialScan[] {
   const conditions = [node['Hash Cond'], node['Merge Cond'], node['Join Filter']].filter((one) => one !== undefined);
@@ -65,8 +65,8 @@ const largeFromRows = 20_000;
 const largeFromBytes = 4_000_000;
 
 /**
- * The large tables that a statement reads as a whole because no index serves, each with what would help. A table that the
- * database reads as a whole although an index would serve is left out: it found that cheaper.
+ * The large tables that a statement reads as a whole because no index serves, each with what would help. A table that
+ * the database reads as a whole although an index would serve is left out: it found that cheaper.
  */
 export async function fullScans(client: pg.ClientBase, text: string, values: unknown[]): Promise<FullScan[]> {
   const scans = sequentialScans(await planOf(client, text, values));

@@ -14,7 +14,10 @@ import { timeoutError } from '../shop-timeout.ts';
 import { dataFaultOf, isTimeout } from './postgres-fault.ts';
 import { fullScans } from './postgres-plan.ts';
 
-/** Rows without a code, or with a blank one, are never walked: the daily check finds them. A position with code '' is a beginning. */
+/**
+ * Rows without a code, or with a blank one, are never walked: the daily check finds them. A position with code '' is a
+ * beginning.
+ */
 const hasCode = `w.code is not null and w.code::text <> ''`;
 const dateOf = { updated: 'updated_at', created: 'created_at' } as const;
 
@@ -23,8 +26,8 @@ const first = "'0001-01-03'";
 const last = "'9999-12-29'";
 
 /**
- * The shop's statements for Postgres. A column of a key is compared raw with a parameter of its own type, so that an index
- * serves. Dates become text with `to_char`, which neither the session's time zone nor its date style changes.
+ * The shop's statements for Postgres. A column of a key is compared raw with a parameter of its own type, so that an
+ * index serves. Dates become text with `to_char`, which neither the session's time zone nor its date style changes.
  *
  * @param timeZone zone of dates without zone; queries that have such dates are refused without it.
  * @param how see ShopDatabase.read.
@@ -220,8 +223,8 @@ const allShown = (query: ShopQuery) => [...query.columns.keys()].map((name) => s
 const shown = (query: ShopQuery, name: string) => `${selectText(typeOf(query, name), `w.${name}`)} as ${name}`;
 
 /**
- * A value as text: a date as ISO 8601 with microseconds, or `year N` or `infinity` where it has no such form. `concat` and not
- * `||`: to find the operator, a new connection reads sixty pages of catalogs more.
+ * A value as text: a date as ISO 8601 with microseconds, or `year N` or `infinity` where it has no such form. `concat`
+ * and not `||`: to find the operator, a new connection reads sixty pages of catalogs more.
  */
 function selectText({ read }: ColumnType, value: string): string {
   if (read === 'text') return `${value}::text`;

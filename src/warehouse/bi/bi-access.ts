@@ -5,7 +5,8 @@ import type { Warehouse } from '../index.ts';
 export type BiOptions = { timeZone: string };
 
 /**
- * Sets what the views of `bi` need besides the migrations: the zone in which days begin, and the role that may read them.
+ * Sets what the views of `bi` need besides the migrations: the zone in which days begin, and the role that may read
+ * them.
  *
  * @returns whether the role `bi_reader` can read them; false where it is missing and this user may not create it.
  * @throws ReviewSyncError where Postgres does not know the zone.

@@ -30,8 +30,9 @@ export type BiSnapshot = {
   /** The months in which the view ever had rows, with a version that differs once a month has changed. */
   months(view: 'reviews' | 'sub_orders'): BiMonth[];
   /**
-   * The rows, a few at a time. A value is null or a text: of a date the days since 1970, of a timestamptz the microseconds since 1970,
-   * of a numeric nine decimals, of anything else Postgres' own text. Null in place of `infinity`, and of a numeric of 10^29 or more.
+   * The rows, a few at a time. A value is null or a text: of a date the days since 1970, of a timestamptz the
+   * microseconds since 1970, of a numeric nine decimals, of anything else Postgres' own text. Null in place of
+   * `infinity`, and of a numeric of 10^29 or more.
    */
   rows(selection: BiSelection): AsyncGenerator<(string | null)[][]>;
 };
@@ -42,8 +43,9 @@ const rowsOfAFetch = 2000;
 const charactersOfAFetch = 8_000_000;
 
 /**
- * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). It reads with the rights of
- * bi_reader where the user of the warehouse may take that role, otherwise with its own. Only one process at a time does so.
+ * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). It reads with the
+ * rights of bi_reader where the user of the warehouse may take that role, otherwise with its own. Only one process at a
+ * time does so.
  *
  * @throws IncompleteError when another process is at it.
  */
@@ -128,7 +130,10 @@ async function readViews(client: pg.ClientBase): Promise<Map<string, BiView>> {
   );
 }
 
-/** The views show the same to both; with the lesser rights, a mistake in a query of an export cannot show more than `bi`. */
+/**
+ * The views show the same to both; with the lesser rights, a mistake in a query of an export cannot show more than
+ * `bi`.
+ */
 async function takeReaderRole(client: pg.ClientBase): Promise<void> {
   await client.query('savepoint own_rights');
   try {
@@ -169,7 +174,10 @@ async function* readRows(
 
 const onlyText = { getTypeParser: () => String };
 
-/** The exact month, and around it a range that an index finds: local time does not always rise where clocks are set back. */
+/**
+ * The exact month, and around it a range that an index finds: local time does not always rise where clocks are set
+ * back.
+ */
 function inMonth(by: string, zone: string, first: string | null, client: pg.ClientBase): string {
   if (first === null) return `${by} is null`;
   const month = `${client.escapeLiteral(first)}::date`;

@@ -27,7 +27,9 @@ export async function absentIn(db: Db, { start, end }: Span, ids: ReadonlySet<st
   return rows;
 }
 
-/** Every review that is suspected gone, whichever run missed it: one that could not be asked about is asked about again. */
+/**
+ * Every review that is suspected gone, whichever run missed it: one that could not be asked about is asked about again.
+ */
 export async function suspects(db: Db): Promise<Absent[]> {
   const { rows } = await sql<Absent>`
     select r.id, r.created_at as "createdAt"

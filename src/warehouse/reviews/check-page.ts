@@ -8,7 +8,9 @@ type RecordFault = { index: number; reason: string };
 export type PageCheck = {
   /** Records on the page. */
   count: number;
-  /** Names of all fields that any record of the page has. What no record has, the page cannot know (`partialFields`). */
+  /**
+   * Names of all fields that any record of the page has. What no record has, the page cannot know (`partialFields`).
+   */
   fields: string[];
   faults: RecordFault[];
   /** The dates of each record, in the order of the page. */
@@ -23,8 +25,8 @@ export type Product = { product_id: number; product_code: string };
 type Dates = Record<'created_at' | 'updated_at', number | undefined>;
 
 /**
- * Checks what Postgres would accept and read otherwise than the service means it: ids beyond what a JavaScript number can
- * hold, and dates such as `infinity`, `now` or `20240101`. All other values are left to the types of the columns.
+ * Checks what Postgres would accept and read otherwise than the service means it: ids beyond what a JavaScript number
+ * can hold, and dates such as `infinity`, `now` or `20240101`. All other values are left to the types of the columns.
  *
  * @param items the page as `JSON.parse` gives it.
  * @param plausible the dates that a review may have, in seconds.
@@ -84,8 +86,9 @@ export function usableId(item: unknown): number | undefined {
 const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
 /**
- * Milliseconds since 1970 of an ISO 8601 date-time with an offset (docs/interface.md, "What the service does", 3); undefined for anything
- * else. A date-time without an offset is no instant: the spec promises an offset, and a guessed zone would be wrong by hours.
+ * Milliseconds since 1970 of an ISO 8601 date-time with an offset (docs/interface.md, "What the service does", 3);
+ * undefined for anything else. A date-time without an offset is no instant: the spec promises an offset, and a guessed
+ * zone would be wrong by hours.
  */
 export function millisecondsOf(value: unknown): number | undefined {
   if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;

@@ -7,8 +7,8 @@ import { originalField, splitRecords, storableRecord } from './record-text.ts';
 import { alwaysKnownFields } from './review-columns.ts';
 
 /**
- * `missing`: the warehouse lacks the review. `stale`: it holds other values. `reverted`: it holds a newer version than the
- * service shows. `refused`: it cannot hold the review as it is.
+ * `missing`: the warehouse lacks the review. `stale`: it holds other values. `reverted`: it holds a newer version than
+ * the service shows. `refused`: it cannot hold the review as it is.
  */
 export type Difference = {
   id: number | null;

@@ -40,8 +40,8 @@ export async function coverageByDay(db: Db, { timeZone, first, last }: Days): Pr
  * A period counts as read in three cases:
  *
  * 1. A coverage row of the created axis has it.
- * 2. It lies after the start of the coverage of the updated axis that reaches to the cursor without a break: a review that was created
- *    since then was updated since then too.
+ * 2. It lies after the start of the coverage of the updated axis that reaches to the cursor without a break: a review
+ *    that was created since then was updated since then too.
  * 3. It lies between the two, and an overview that was taken after that start names no newer review.
  */
 const days = (timeZone: string) => sql`

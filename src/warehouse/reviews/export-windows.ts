@@ -48,8 +48,8 @@ export type Entry = {
 };
 
 /**
- * Enters proven spans into the ledger, in one transaction with the reviews found absent, the late ones, and the open gaps
- * that this closes: whatever dies, either all of it is there or the span is read again.
+ * Enters proven spans into the ledger, in one transaction with the reviews found absent, the late ones, and the open
+ * gaps that this closes: whatever dies, either all of it is there or the span is read again.
  *
  * @returns how many reviews came late.
  */
@@ -88,8 +88,8 @@ export async function windowTotals(
 }
 
 /**
- * Joins neighbouring and overlapping spans of the axis that were entered before `before` into one row each. A joined row counts
- * as read when the oldest of its parts was.
+ * Joins neighbouring and overlapping spans of the axis that were entered before `before` into one row each. A joined
+ * row counts as read when the oldest of its parts was.
  */
 export async function joinOldSpans(db: Db, axis: Axis, before: Date): Promise<void> {
   await sql`

@@ -44,8 +44,8 @@ export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage
 }
 
 /**
- * Gives the memory of a page's body back at once. Left to the garbage collector, bodies that have landed take some 30 MB. The
- * page cannot be landed again. A body that shares its memory with others is left alone.
+ * Gives the memory of a page's body back at once. Left to the garbage collector, bodies that have landed take some
+ * 30 MB. The page cannot be landed again. A body that shares its memory with others is left alone.
  */
 export function releaseBody({ rawBody }: RawPage): void {
   const { buffer } = rawBody;
@@ -53,8 +53,8 @@ export function releaseBody({ rawBody }: RawPage): void {
 }
 
 /**
- * Lands a review that was read by its id. Such a response has `comments` where a list has `comments_count` (docs/interface.md, "Review"):
- * they are counted.
+ * Lands a review that was read by its id. Such a response has `comments` where a list has `comments_count`
+ * (docs/interface.md, "Review"): they are counted.
  *
  * @param rawBody the response body.
  * @param plausible the dates that a review may have, in seconds.
@@ -125,12 +125,17 @@ async function inSavepoint<T>(trx: Db, work: () => Promise<T>): Promise<T | Erro
   }
 }
 
-/** SQLSTATE classes 21 (two rows for one key), 22 (data), 23 (constraint), 54 (too long, too deep): the record's fault. */
+/**
+ * SQLSTATE classes 21 (two rows for one key), 22 (data), 23 (constraint), 54 (too long, too deep): the record's fault.
+ */
 export function isErrorOfTheData(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 }
 
-/** Keeps a record that cannot be held: as JSON, else as text; in base64 too where its bytes are no UTF-8. @returns false where a person discarded it. */
+/**
+ * Keeps a record that cannot be held: as JSON, else as text; in base64 too where its bytes are no UTF-8. @returns false
+ * where a person discarded it.
+ */
 async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> {
   const record = storableRecord(bytes);
   const text = bytes.toString();

@@ -12,8 +12,8 @@ export type LateCandidates = {
 };
 
 /**
- * Takes note of those whose own date lies in a span that was proven before: the service showed them late. A change without
- * a new `updated_at` (a like) is no new version and cannot be late.
+ * Takes note of those whose own date lies in a span that was proven before: the service showed them late. A change
+ * without a new `updated_at` (a like) is no new version and cannot be late.
  *
  * @returns how many.
  */

@@ -47,7 +47,10 @@ export async function marksOf(db: Db, id: number): Promise<Mark[]> {
 /** A review that is said to have changed. `precise`: the date has milliseconds. */
 export type Change = { id: number; updatedAt: Date | undefined; precise: boolean };
 
-/** The version (`updated_at`) in which the warehouse holds each of the reviews, without those that it lacks or that are marked deleted. */
+/**
+ * The version (`updated_at`) in which the warehouse holds each of the reviews, without those that it lacks or that are
+ * marked deleted.
+ */
 export async function storedVersions(db: Db, ids: readonly number[]): Promise<Map<number, Date>> {
   const { rows } = await sql<{ id: number; at: Date }>`
     select id, updated_at as at from warehouse.reviews

@@ -97,7 +97,10 @@ export async function settleDeadLetterGaps(db: Db): Promise<void> {
 const firstRetryMs = 10 * 60_000;
 const longestRetryMs = 86_400_000;
 
-/** Those that are due for another attempt at `now`; without it, all. What a failed step left is due at once: the failure may be over. */
+/**
+ * Those that are due for another attempt at `now`; without it, all. What a failed step left is due at once: the failure
+ * may be over.
+ */
 export async function dueGaps(db: Db, now: Date | undefined): Promise<OpenGap[]> {
   const all = await openGaps(db);
   if (!now) return all;
@@ -109,7 +112,8 @@ export async function dueGaps(db: Db, now: Date | undefined): Promise<OpenGap[]>
 }
 
 /**
- * Closes the gaps of the updated axis that were there at `readAt`: every review was read again by its creation date since.
+ * Closes the gaps of the updated axis that were there at `readAt`: every review was read again by its creation date
+ * since.
  */
 export async function closeUpdatedGaps(db: Db, readAt: Date): Promise<void> {
   await sql`
@@ -118,7 +122,10 @@ export async function closeUpdatedGaps(db: Db, readAt: Date): Promise<void> {
   );
 }
 
-/** The sentence with which a run reports open gaps; undefined where no gap is open. Gaps of records that could not be written are dead letters. */
+/**
+ * The sentence with which a run reports open gaps; undefined where no gap is open. Gaps of records that could not be
+ * written are dead letters.
+ */
 export async function gapsProblem(db: Db): Promise<string | undefined> {
   const open = (await openGaps(db)).filter((gap) => gap.kind !== 'dead-letter');
   const [first] = open;

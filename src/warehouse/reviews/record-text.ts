@@ -4,7 +4,10 @@ import { isRecord } from './check-page.ts';
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** The records of a valid JSON array, each with its bytes as they came: parsed and printed again, numbers would lose digits. */
+/**
+ * The records of a valid JSON array, each with its bytes as they came: parsed and printed again, numbers would lose
+ * digits.
+ */
 export function splitRecords(body: Buffer): Buffer[] {
   const records: Buffer[] = [];
   let depth = 0;
@@ -31,8 +34,8 @@ export const originalField = 'review_sync_original';
  * The record as JSON that `jsonb` can hold. Postgres has no character NUL and no half of a surrogate pair: each becomes
  * U+FFFD, and the fields that had one are kept beside it, as JSON text, under `originalField`.
  *
- * @returns undefined where the bytes are not UTF-8 (nobody knows which characters were meant), and where a field that has
- *   such a character is nested too deeply to be printed.
+ * @returns undefined where the bytes are not UTF-8 (nobody knows which characters were meant), and where a field that
+ *   has such a character is nested too deeply to be printed.
  */
 export function storableRecord(bytes: Buffer): string | undefined {
   if (!isUtf8(bytes)) return undefined;

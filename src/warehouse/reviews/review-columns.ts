@@ -1,6 +1,7 @@
 /**
- * The columns of `warehouse.reviews` that hold the field of a review with the same name (docs/interface.md, "Review"), and their types.
- * This is the only list of them: `land_reviews.sql` is filled in from it. Every other field of a review goes to `extra`.
+ * The columns of `warehouse.reviews` that hold the field of a review with the same name (docs/interface.md, "Review"),
+ * and their types. This is the only list of them: `land_reviews.sql` is filled in from it. Every other field of a
+ * review goes to `extra`.
  */
 export const reviewColumns = {
   id: 'bigint',
@@ -36,9 +37,10 @@ export const reviewColumns = {
 } as const;
 
 /**
- * Fields that only lists show (`user_id`, `comments_count`) or only a review alone (`tag_name`; docs/interface.md, "Review"). A response in
- * which no record has such a field does not erase it. Any other field that is absent is none (`third_party_name`, for example).
- * In `extra` the same holds for each field. An id that is used for another review after a deletion keeps nothing.
+ * Fields that only lists show (`user_id`, `comments_count`) or only a review alone (`tag_name`; docs/interface.md,
+ * "Review"). A response in which no record has such a field does not erase it. Any other field that is absent is none
+ * (`third_party_name`, for example). In `extra` the same holds for each field. An id that is used for another review
+ * after a deletion keeps nothing.
  */
 export const partialFields: readonly string[] = ['user_id', 'comments_count', 'tag_name'];
 
@@ -50,12 +52,14 @@ export const alwaysKnownFields = names.filter((name) => !partialFields.includes(
 const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
 
 /**
- * The id names another review than the deleted one, of which the service keeps nothing. The creation date of a review that is not
- * deleted can be corrected (docs/interface.md, "Reviews").
+ * The id names another review than the deleted one, of which the service keeps nothing. The creation date of a review
+ * that is not deleted can be corrected (docs/interface.md, "Reviews").
  */
 const isAnother = '(kept.deleted_at is not null and kept.created_at <> excluded.created_at)';
 
-/** The value of a column after a version that replaces the kept one. `$2` are the names of the fields that are shown. */
+/**
+ * The value of a column after a version that replaces the kept one. `$2` are the names of the fields that are shown.
+ */
 function newest(name: string): string {
   if (name === 'extra') return `case when ${isAnother} then '{}' else kept.extra - $2::text[] end || excluded.extra`;
   if (!partialFields.includes(name)) return `excluded.${name}`;

@@ -4,7 +4,8 @@ import type { Db } from '../index.ts';
 /**
  * How far a flow has come. orders: `at` and `code` of the last order read, `at` as the shop's text to the microsecond,
  * which a Date would cut; `readTo` is when that was looked for. reviews: everything updated up to `at` has been read;
- * `readTo` is the service's clock then; `serviceOffBy`: seconds by which that clock was ahead of ours, where it was not believed.
+ * `readTo` is the service's clock then; `serviceOffBy`: seconds by which that clock was ahead of ours, where it was not
+ * believed.
  */
 export type Cursor = Readonly<{ at: string; code?: string; readTo?: string; serviceOffBy?: number | undefined }>;
 export type Flow = 'orders' | 'reviews';
@@ -15,8 +16,8 @@ export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined
 }
 
 /**
- * Moves the cursor forward, the place and `readTo` each by itself; what is already further on stays, for two runs may end
- * in either order.
+ * Moves the cursor forward, the place and `readTo` each by itself; what is already further on stays, for two runs may
+ * end in either order.
  */
 export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise<void> {
   await sql`

@@ -23,13 +23,15 @@ const daysOf = ({ first, last }: Days) =>
 const startOf = ({ first, timeZone }: Days) => sql`(${first}::timestamp at time zone ${timeZone})`;
 
 /**
- * Reviews by the day on which they were written. `onTime` and `late` are in the warehouse. `late`: the service showed the
- * review, or an edit of it, after everything up to its date had been read. `refused`: open dead letters, by the day of their
- * first failure.
+ * Reviews by the day on which they were written. `onTime` and `late` are in the warehouse. `late`: the service showed
+ * the review, or an edit of it, after everything up to its date had been read. `refused`: open dead letters, by the day
+ * of their first failure.
  */
 export type ReviewDay = { day: string; onTime: number; late: number; refused: number };
 
-/** Reads the counts kept by day, and late reviews and dead letters of these days by index: not the reviews themselves. */
+/**
+ * Reads the counts kept by day, and late reviews and dead letters of these days by index: not the reviews themselves.
+ */
 export async function reviewsByDay(db: Db, days: Days): Promise<ReviewDay[]> {
   const { timeZone } = days;
   const { rows } = await sql<ReviewDay>`
@@ -91,7 +93,9 @@ export async function ordersByDay(db: Db, days: Days): Promise<OrderDay[]> {
 /** Dead letters of one kind that were open at the end of a day. */
 export type DeadLetterDay = { day: string; kind: DeadLetterKind; open: number };
 
-/** Reads the dead letters that are open, or were closed since the first day. Days and kinds without any are left out. */
+/**
+ * Reads the dead letters that are open, or were closed since the first day. Days and kinds without any are left out.
+ */
 export async function deadLettersByDay(db: Db, days: Days): Promise<DeadLetterDay[]> {
   const { timeZone } = days;
   const { rows } = await sql<DeadLetterDay>`
@@ -119,19 +123,22 @@ export async function deadLettersByDay(db: Db, days: Days): Promise<DeadLetterDa
 }
 
 /**
- * Runs of an incremental flow that ended within one span of time. `number`: which span, the first is 0; a negative one is
- * before the first. `worstSeconds`: the largest lag just before one of them ended; null where no run before it is known.
+ * Runs of an incremental flow that ended within one span of time. `number`: which span, the first is 0; a negative one
+ * is before the first. `worstSeconds`: the largest lag just before one of them ended; null where no run before it is
+ * known.
  */
 export type LagSpan = { job: string; number: number; worstSeconds: number | null; lastStartedAt: Date };
 
 /**
- * The lag of the incremental flows, from the runs that moved their cursor: such a run has read everything up to its start, so
- * the lag just before the next one ends is the time since then. Reads the runs since `from`, and one before them.
+ * The lag of the incremental flows, from the runs that moved their cursor: such a run has read everything up to its
+ * start, so the lag just before the next one ends is the time since then. Reads the runs since `from`, and one before
+ * them.
  *
  * @param spanSeconds length of a span.
  */
 export async function lagSpans(db: Db, from: Date, spanSeconds: number): Promise<LagSpan[]> {
-  // A run of orders with failed steps leaves its cursor; one of reviews moves it and records what it could not read as a gap.
+  // A run of orders with failed steps leaves its cursor; one of reviews moves it and records what it could not read as
+  // a gap.
   const moved = sql`r.job = flow.job and (outcome = 'done' or (outcome = 'incomplete'
     and (r.job = 'sync-reviews' or reason is distinct from 'steps-failed')))`;
   const { rows } = await sql<LagSpan>`

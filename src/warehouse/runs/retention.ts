@@ -11,7 +11,8 @@ const keptDays = 90;
  * 1. The versions of a month become one row a month.
  * 2. Old neighbouring spans of the coverage ledger become one row.
  * 3. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job.
- * 4. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of each month.
+ * 4. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
+ *    each month.
  * 5. Leases that their holders left behind when they died are deleted.
  *
  * @param readAgainDays age at which a reconcile reads a span again; younger rows keep their own dates.
@@ -28,7 +29,8 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
       where finished_at < ${before(keptDays)}
         and exists (select from sync.runs n where n.job = r.job and n.finished_at is not null and n.started_at > r.started_at)
     `.execute(trx);
-    // The first one proves best what `coverageByMonth` asks of captures: that no review came after those that were read.
+    // The first one proves best what `coverageByMonth` asks of captures: that no review came after those that were
+    // read.
     await sql`
       delete from warehouse.review_overview
       where captured_at in (
@@ -48,8 +50,9 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
 }
 
 /**
- * Joins the rows of `sync.month_changes`: each fold adds some for changed reviews and orders, and triggers do for changed
- * codes of products. The version of a month is their sum, so it stays the same. Safe at any time, beside writers and beside itself.
+ * Joins the rows of `sync.month_changes`: each fold adds some for changed reviews and orders, and triggers do for
+ * changed codes of products. The version of a month is their sum, so it stays the same. Safe at any time, beside
+ * writers and beside itself.
  */
 export async function compactMonthChanges(db: Db): Promise<void> {
   await sql`

@@ -49,8 +49,8 @@ export async function windowsOfRun(
 export type DeadLettersOfRun = { kind: DeadLetterKind; reason: string; count: number; open: number };
 
 /**
- * Dead letters of these kinds that failed first or last between two moments, by kind and reason, the most frequent first.
- * A dead letter does not name its run.
+ * Dead letters of these kinds that failed first or last between two moments, by kind and reason, the most frequent
+ * first. A dead letter does not name its run.
  */
 export async function deadLettersBetween(
   db: Db,

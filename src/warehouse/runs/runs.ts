@@ -16,7 +16,9 @@ export type Run = {
   reason: RunReason | null;
   counts: Record<string, number>;
   error: string | null;
-  /** How long it has waited, see WaitKind; what steps that are going wait is added when they end. Null: not recorded. */
+  /**
+   * How long it has waited, see WaitKind; what steps that are going wait is added when they end. Null: not recorded.
+   */
   waits: WaitSeconds | null;
 };
 
@@ -85,11 +87,12 @@ export async function addWaits(db: Db, id: string, waits: WaitSeconds): Promise<
 const continuedWithinMs = 7 * 86_400_000;
 
 /**
- * Since when runs of this key have done the same work. The next run of its key continues a backfill that was interrupted or that
- * had failed steps, and does not read again what was read since this moment.
+ * Since when runs of this key have done the same work. The next run of its key continues a backfill that was
+ * interrupted or that had failed steps, and does not read again what was read since this moment.
  *
- * It is the start of the oldest run of the key within the last seven days that began after the newest complete one. A run is
- * complete when it ends `done`, or `incomplete` for another reason than failed steps: the next run then reads everything again.
+ * It is the start of the oldest run of the key within the last seven days that began after the newest complete one. A
+ * run is complete when it ends `done`, or `incomplete` for another reason than failed steps: the next run then reads
+ * everything again.
  *
  * @returns undefined when there is nothing to continue. The calling run counts too, once it has begun.
  */
@@ -118,8 +121,8 @@ export async function failRun(db: Db, id: string, end: { finishedAt: Date; error
 }
 
 /**
- * Records that a run was abandoned: its job is no longer in the queue. Does nothing where the run has ended already: it may have
- * ended between the read of its row and the look at its job.
+ * Records that a run was abandoned: its job is no longer in the queue. Does nothing where the run has ended already: it
+ * may have ended between the read of its row and the look at its job.
  */
 export async function abandonRun(db: Db, id: string, finishedAt: Date): Promise<void> {
   await db

@@ -1,4 +1,5 @@
--- Magento 2: the categories below the root categories. In Adobe Commerce, write row_id for entity_id in the two last joins.
+-- Magento 2: the categories below the root categories. In Adobe Commerce, write row_id for entity_id in the two last
+-- joins.
 select
   c.entity_id as code,
   n.value as name,

@@ -10,7 +10,8 @@ join sales_order o on o.entity_id = s.order_id
 where s.updated_at >= :since
 
 union all
--- Parcel numbers are often added later. created_at has an index, updated_at has none: a corrected number is found by the rescan.
+-- Parcel numbers are often added later. created_at has an index, updated_at has none: a corrected number is found by
+-- the rescan.
 select o.increment_id, t.created_at
 from sales_shipment_track t
 join sales_order o on o.entity_id = t.order_id

@@ -1,14 +1,15 @@
--- Magento 2: one row for each product that was bought. A configurable product or a bundle has rows for its parts as well:
--- those with a parent are left out.
+-- Magento 2: one row for each product that was bought. A configurable product or a bundle has rows for its parts as
+-- well: those with a parent are left out.
 select
   o.increment_id as order_code,
   i.item_id as line_code,
 
-  -- The SKU of the product page: that of the configurable product, not of the size that was bought. A product that was deleted
-  -- since has none any more: then the SKU of the line. For the id, select i.product_id.
+  -- The SKU of the product page: that of the configurable product, not of the size that was bought. A product that was
+  -- deleted since has none any more: then the SKU of the line. For the id, select i.product_id.
   coalesce((select max(p.sku) from catalog_product_entity p where p.entity_id = i.product_id), i.sku) as product_code,
 
-  -- All pieces, after coupons, with tax, in the base currency. Refunds change total_price of the order, not the price of the line.
+  -- All pieces, after coupons, with tax, in the base currency. Refunds change total_price of the order, not the price
+  -- of the line.
   i.base_row_total - coalesce(i.base_discount_amount, 0) + coalesce(i.base_tax_amount, 0)
     + coalesce(i.base_discount_tax_compensation_amount, 0) as price,
 
@@ -31,8 +32,8 @@ select
     limit 1
   ) as delivery_started_at,
 
-  -- Magento does not know when a parcel arrives, and the service asks for a review some days after that: see README.md for a
-  -- query that counts three days for the way.
+  -- Magento does not know when a parcel arrives, and the service asks for a review some days after that: see README.md
+  -- for a query that counts three days for the way.
   null as delivered_at,
 
   -- The number of the first parcel with this line that has one.

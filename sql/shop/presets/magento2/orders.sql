@@ -1,12 +1,13 @@
 -- Magento 2 and Mage-OS. README.md says what was checked, and docs/connecting.md what each column means.
 select
-  -- Unique in each store view only. Where two store views share numbers, select o.entity_id here, in order_lines.sql and in
-  -- changed_orders.sql instead.
+  -- Unique in each store view only. Where two store views share numbers, select o.entity_id here, in order_lines.sql
+  -- and in changed_orders.sql instead.
   o.increment_id as code,
 
   o.created_at as created_at,
 
-  -- In the base currency, whatever the customer paid in; with tax and shipping, after coupons, refunds and cancelled pieces.
+  -- In the base currency, whatever the customer paid in; with tax and shipping, after coupons, refunds and cancelled
+  -- pieces.
   o.base_grand_total - coalesce(o.base_total_refunded, 0) - coalesce(o.base_total_canceled, 0) as total_price,
 
   -- Null: a guest.

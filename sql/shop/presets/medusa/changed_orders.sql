@@ -1,5 +1,5 @@
--- Medusa 2: which orders changed. Edits, parcels and returns make a new version of the order; payments, refunds and changes of a
--- fulfilment by itself do not. None of these dates has an index: see README.md.
+-- Medusa 2: which orders changed. Edits, parcels and returns make a new version of the order; payments, refunds and
+-- changes of a fulfilment by itself do not. None of these dates has an index: see README.md.
 select o.display_id as code, o.updated_at as changed_at
 from "order" o
 where o.updated_at >= :since

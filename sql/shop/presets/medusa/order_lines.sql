@@ -1,5 +1,5 @@
--- Medusa 2: one row for each line of the order's current version. Each change of an order writes a new set of order_item rows; the
--- old ones stay. A line that an edit took out is not in the new set.
+-- Medusa 2: one row for each line of the order's current version. Each change of an order writes a new set of
+-- order_item rows; the old ones stay. A line that an edit took out is not in the new set.
 select
   o.display_id as order_code,
   li.id as line_code,

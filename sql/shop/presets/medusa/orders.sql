@@ -3,8 +3,8 @@ select
   -- The number that customers see (#1001).
   o.display_id as code,
   o.created_at,
-  -- Major unit; Medusa keeps fractions of a cent. An edit or a return changes the total of the order's version; what is paid back shows
-  -- in the transactions only.
+  -- Major unit; Medusa keeps fractions of a cent. An edit or a return changes the total of the order's version; what is
+  -- paid back shows in the transactions only.
   round(
     case
       when o.canceled_at is not null then greatest(0, t.paid + t.refunded)

@@ -1,4 +1,5 @@
--- OpenCart 4. None of these dates has an index: README.md says which ones help. Without them each branch reads its table once.
+-- OpenCart 4. None of these dates has an index: README.md says which ones help. Without them each branch reads its
+-- table once.
 select o.order_id as code, o.date_modified as changed_at
 from oc_order o
 where o.date_modified >= :since

@@ -1,11 +1,12 @@
--- OpenCart 4: one row for each product line. The tables that are summed up in brackets have no index on their order: each is
--- read as a whole for 200 orders. README.md says which indexes help. The numbers of the states are those of a new shop:
+-- OpenCart 4: one row for each product line. The tables that are summed up in brackets have no index on their order:
+-- each is read as a whole for 200 orders. README.md says which indexes help. The numbers of the states are those of a
+-- new shop:
 --   select order_status_id, name from oc_order_status; select return_status_id, name from oc_return_status
 select
   l.order_id as order_code,
 
-  -- Saving an order in the back office deletes its lines and writes new ones with new ids. So a line is named after its product,
-  -- its options, and a running number for the case that both come twice.
+  -- Saving an order in the back office deletes its lines and writes new ones with new ids. So a line is named after its
+  -- product, its options, and a running number for the case that both come twice.
   concat(
     l.product_id, '-', coalesce(left(md5(c.all_options), 8), '0'), '-',
     row_number() over (partition by l.order_id, l.product_id, c.all_options order by l.order_product_id)

@@ -5,7 +5,8 @@ select
   -- All dates are in the zone of the shop (config_timezone in oc_setting): set SHOP_TIME_ZONE to it.
   o.date_added as created_at,
 
-  -- With tax and shipping, after coupons, in the default currency. OpenCart notes a refund as a status, without an amount.
+  -- With tax and shipping, after coupons, in the default currency. OpenCart notes a refund as a status, without an
+  -- amount.
   o.total as total_price,
 
   -- 0 stands for a guest.

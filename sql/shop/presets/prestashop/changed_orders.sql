@@ -1,4 +1,5 @@
--- PrestaShop. None of these dates has an index: README.md says which ones help. Without them each branch reads its table once.
+-- PrestaShop. None of these dates has an index: README.md says which ones help. Without them each branch reads its
+-- table once.
 select o.id_order as code, o.date_upd as changed_at
 from ps_orders o
 where o.date_upd >= :since

@@ -4,10 +4,12 @@ select
   l.id_order as order_code,
   l.id_order_detail as line_code,
 
-  -- The id of the product; all combinations of a product share its reviews. For the reference, select l.product_reference.
+  -- The id of the product; all combinations of a product share its reviews. For the reference, select
+  -- l.product_reference.
   l.product_id as product_code,
 
-  -- All pieces with tax, before vouchers, in the default currency. Refunds change total_price of the order, not the line.
+  -- All pieces with tax, before vouchers, in the default currency. Refunds change total_price of the order, not the
+  -- line.
   round(l.total_price_tax_incl / o.conversion_rate, 2) as price,
 
   case

@@ -2,8 +2,8 @@
 select
   o.number as order_code,
   l.id as line_code,
-  -- The product, not its variant: reviews are about products. Where the variant was deleted the order keeps only its SKU. For the
-  -- id of the GraphQL API select encode(convert_to('Product:' || v.product_id, 'UTF8'), 'base64') instead.
+  -- The product, not its variant: reviews are about products. Where the variant was deleted the order keeps only its
+  -- SKU. For the id of the GraphQL API select encode(convert_to('Product:' || v.product_id, 'UTF8'), 'base64') instead.
   coalesce(v.product_id::text, l.product_sku, l.product_variant_id) as product_code,
   l.total_price_gross_amount as price,
   case
@@ -15,8 +15,8 @@ select
     else 'unpaid'
   end as status,
   f.shipped_at as delivery_started_at,
-  -- Saleor does not know when a parcel arrived, and the service asks for a review some days after that. To count three days for
-  -- the way, select this instead; the daily `sync reconcile` finds it when the time has come:
+  -- Saleor does not know when a parcel arrived, and the service asks for a review some days after that. To count three
+  -- days for the way, select this instead; the daily `sync reconcile` finds it when the time has come:
   --   case when f.last_shipped_at < now() - interval '3 days' then f.last_shipped_at + interval '3 days' end
   null::timestamptz as delivered_at,
   f.tracking as invoice,

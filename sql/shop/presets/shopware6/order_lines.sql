@@ -3,8 +3,8 @@ select
   o.order_number as order_code,
   lower(hex(l.id)) as line_code,
 
-  -- The number of the product; a variant has the reviews of its main product. Of a product that was deleted since, the number
-  -- that the line noted.
+  -- The number of the product; a variant has the reviews of its main product. Of a product that was deleted since, the
+  -- number that the line noted.
   coalesce(main.product_number, p.product_number, json_unquote(json_extract(l.payload, '$.productNumber'))) as product_code,
 
   -- All pieces with tax, in the default currency. The lines of an order with net prices hold their tax apart.

@@ -5,7 +5,8 @@ select
   -- All dates are in UTC: SHOP_TIME_ZONE=UTC.
   o.order_date_time as created_at,
 
-  -- With tax and shipping, after discounts, in the default currency. Shopware notes a refund as a state, without an amount.
+  -- With tax and shipping, after discounts, in the default currency. Shopware notes a refund as a state, without an
+  -- amount.
   round(cast(o.amount_total as decimal(20, 4)) / coalesce(nullif(cast(o.currency_factor as decimal(20, 10)), 0), 1), 2)
     as total_price,
 

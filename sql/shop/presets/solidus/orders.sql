@@ -1,4 +1,5 @@
--- Solidus on Postgres: the completed orders. See README.md in this folder; docs/presets.md explains how to change a preset.
+-- Solidus on Postgres: the completed orders. See README.md in this folder; docs/presets.md explains how to change a
+-- preset.
 select
   o.number as code,
   -- Solidus writes UTC into columns without zone: SHOP_TIME_ZONE=UTC.

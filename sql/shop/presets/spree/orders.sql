@@ -1,4 +1,5 @@
--- Spree 4.3 to 5.x on Postgres: the completed orders. See README.md in this folder; docs/presets.md explains how to change a preset.
+-- Spree 4.3 to 5.x on Postgres: the completed orders. See README.md in this folder; docs/presets.md explains how to
+-- change a preset.
 select
   o.number as code,
   -- Spree writes UTC into columns without zone: SHOP_TIME_ZONE=UTC.

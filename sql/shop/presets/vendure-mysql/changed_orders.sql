@@ -1,6 +1,6 @@
--- Vendure on MySQL or MariaDB: which orders changed. The date of the order does not move for parcels, refunds and notes, so the feed
--- also reads history, lines, payments, refunds and parcels, and the customer of the order. None of these dates has an index: see
--- README.md.
+-- Vendure on MySQL or MariaDB: which orders changed. The date of the order does not move for parcels, refunds and
+-- notes, so the feed also reads history, lines, payments, refunds and parcels, and the customer of the order. None of
+-- these dates has an index: see README.md.
 -- The database writes all these dates by its own clock, in its own zone: they become UTC here.
 select o.code, convert_tz(o.updatedAt, @@global.time_zone, '+00:00') as changed_at
 from `order` o

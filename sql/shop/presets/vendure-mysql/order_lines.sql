@@ -1,4 +1,5 @@
--- Vendure on MySQL or MariaDB: one row for each line of an order that was placed. A cancelled line keeps its row, with quantity 0.
+-- Vendure on MySQL or MariaDB: one row for each line of an order that was placed. A cancelled line keeps its row, with
+-- quantity 0.
 select
   d.order_code,
   d.line_code,

@@ -1,5 +1,5 @@
--- Vendure on MySQL or MariaDB: the orders that were placed. See README.md in this folder; docs/presets.md explains how to change a
--- preset.
+-- Vendure on MySQL or MariaDB: the orders that were placed. See README.md in this folder; docs/presets.md explains how
+-- to change a preset.
 select
   d.code,
   d.created_at,

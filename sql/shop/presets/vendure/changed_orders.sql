@@ -1,7 +1,7 @@
--- Vendure on Postgres: which orders changed. The date of the order does not move for parcels, refunds and notes, so the feed also
--- reads history, lines, payments, refunds and parcels, and the customer of the order.
--- All these dates are written by Postgres's now(), in its own zone: they become dates with zone here. That is why history is read by
--- "updatedAt": the "createdAt" of a customer's history is written by Vendure's process, in its zone.
+-- Vendure on Postgres: which orders changed. The date of the order does not move for parcels, refunds and notes, so the
+-- feed also reads history, lines, payments, refunds and parcels, and the customer of the order.
+-- All these dates are written by Postgres's now(), in its own zone: they become dates with zone here. That is why
+-- history is read by "updatedAt": the "createdAt" of a customer's history is written by Vendure's process, in its zone.
 -- None of them has an index: see README.md.
 select o.code, o."updatedAt" at time zone current_setting('TimeZone') as changed_at
 from "order" o

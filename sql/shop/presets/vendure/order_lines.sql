@@ -1,4 +1,5 @@
--- Vendure on Postgres: one row for each line of an order that was placed. A cancelled line keeps its row, with quantity 0.
+-- Vendure on Postgres: one row for each line of an order that was placed. A cancelled line keeps its row, with
+-- quantity 0.
 select
   o.code as order_code,
   l.id as line_code,

@@ -1,7 +1,9 @@
--- Vendure on Postgres: the orders that were placed. See README.md in this folder; docs/presets.md explains how to change a preset.
+-- Vendure on Postgres: the orders that were placed. See README.md in this folder; docs/presets.md explains how to
+-- change a preset.
 select
   o.code,
-  -- Vendure's process writes this date in its own zone, SHOP_TIME_ZONE. Columns that Postgres writes by now() are in Postgres's zone.
+  -- Vendure's process writes this date in its own zone, SHOP_TIME_ZONE. Columns that Postgres writes by now() are in
+  -- Postgres's zone.
   o."orderPlacedAt" as created_at,
   -- Vendure counts in cents. What is cancelled leaves the total; what is paid back without a cancellation does not.
   case

@@ -1,4 +1,5 @@
--- WooCommerce with orders in wp_posts. Without an index on (post_type, post_modified_gmt) each branch reads all orders: README.md.
+-- WooCommerce with orders in wp_posts. Without an index on (post_type, post_modified_gmt) each branch reads all orders:
+-- README.md.
 select o.ID as code, o.post_modified_gmt as changed_at
 from wp_posts o
 where o.post_type = 'shop_order' and o.post_modified_gmt >= :since

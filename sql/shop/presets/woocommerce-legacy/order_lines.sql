@@ -59,7 +59,8 @@ select
     )
   end as delivered_at,
 
-  -- The attributes of the variation by the names that customers see. Other texts of a line, such as an engraving, stay here.
+  -- The attributes of the variation by the names that customers see. Other texts of a line, such as an engraving, stay
+  -- here.
   (
     select json_objectagg(coalesce(n.attribute_label, m.meta_key), coalesce(t.name, m.meta_value))
     from wp_woocommerce_order_itemmeta m

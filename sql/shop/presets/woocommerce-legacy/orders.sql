@@ -1,4 +1,5 @@
--- WooCommerce with orders in wp_posts and wp_postmeta. README.md says what was checked, and docs/connecting.md what each column means.
+-- WooCommerce with orders in wp_posts and wp_postmeta. README.md says what was checked, and docs/connecting.md what
+-- each column means.
 select
   -- The number that customers and staff see, unless a plugin for order numbers shows another one.
   o.ID as code,

@@ -2,8 +2,8 @@
 export type EventKind = 'review' | 'product' | 'summary';
 
 /**
- * The body of one webhook (docs/interface.md, "Events"): an array with one object per brand. The spec shows no name of the event: a
- * receiver tells a product's summary from a change of its data by the fields.
+ * The body of one webhook (docs/interface.md, "Events"): an array with one object per brand. The spec shows no name of
+ * the event: a receiver tells a product's summary from a change of its data by the fields.
  */
 export function bodyOf(kind: EventKind, events: readonly { brandId: number; item: unknown }[]): string {
   const list = kind === 'review' ? 'reviews' : 'products';

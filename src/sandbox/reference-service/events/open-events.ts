@@ -14,7 +14,10 @@ export type Events = {
   close(): Promise<void>;
 };
 
-/** The webhooks (docs/interface.md, "Events"). Triggers write the events (sql/reference-service/0002.sql); here they are sent. */
+/**
+ * The webhooks (docs/interface.md, "Events"). Triggers write the events (sql/reference-service/0002.sql); here they are
+ * sent.
+ */
 export function openEvents(app: FastifyInstance, service: Service): Events {
   const { store, now, options } = service;
   const dispatcher = openDispatcher(service, { ...webhookLimits, ...options.webhooks });

@@ -1,7 +1,10 @@
 import { created, type Method, type Operation, one, page, ref, removed, updated } from './operation.ts';
 import { filled, integer, type Params } from './params.ts';
 
-/** A resource that is addressed by the service's id and by the shop's code alike (docs/interface.md, "What the service does", 2). */
+/**
+ * A resource that is addressed by the service's id and by the shop's code alike (docs/interface.md, "What the service
+ * does", 2).
+ */
 export type CodedResource = {
   path: string;
   tag: string;

@@ -16,7 +16,10 @@ const id: Schema = { type: 'integer', minimum: 1 };
 const text: Schema = { type: 'string' };
 const boolean: Schema = { type: 'boolean' };
 const number: Schema = { type: 'number' };
-/** "ISO 8601 date-times with millisecond precision and a numeric UTC offset" (docs/interface.md, "What the service does", 3). */
+/**
+ * "ISO 8601 date-times with millisecond precision and a numeric UTC offset" (docs/interface.md, "What the service
+ * does", 3).
+ */
 const time: Schema = {
   type: 'string',
   format: 'date-time',
