@@ -278,7 +278,8 @@ async function landing(): Promise<void> {
   const landed = await landInTurn([withCounts, without, url], plan, 1000);
   const [empty, bare, full] = landed as [Landing, Landing, Landing];
   const ratio = (one: Landing, other: Landing) =>
-    `${(other.seconds / one.seconds).toFixed(2)} by the clock, ${(other.cpuSeconds / one.cpuSeconds).toFixed(2)} by processor time`;
+    `${(other.seconds / one.seconds).toFixed(2)} by the clock, ` +
+    `${(other.cpuSeconds / one.cpuSeconds).toFixed(2)} by processor time`;
   report('landing with the counts, to without, empty table', ratio(empty, bare));
   report('landing into this table, to an empty one', ratio(full, empty));
   for (const view of ['reviews_by_day', 'reviews_per_delivered_sub_order', 'reviews_by_product_month']) {

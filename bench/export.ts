@@ -80,7 +80,8 @@ async function exportOnce(what: string): Promise<void> {
   const { written, tables } = JSON.parse(output);
   const bytes = tables.reduce((sum: number, table: { bytes: number }) => sum + table.bytes, 0);
   process.stdout.write(
-    `${what}: ${seconds.toFixed(1)} s, ${peakMb.toFixed(0)} MB, ${written.length} files written, all files ${(bytes / 1e6).toFixed(1)} MB, load ${loadavg()[0]?.toFixed(0)}\n`,
+    `${what}: ${seconds.toFixed(1)} s, ${peakMb.toFixed(0)} MB, ${written.length} files written, ` +
+      `all files ${(bytes / 1e6).toFixed(1)} MB, load ${loadavg()[0]?.toFixed(0)}\n`,
   );
 }
 

@@ -111,6 +111,8 @@ for (const turn of [1, 2]) {
   const seconds = (performance.now() - began) / 1000;
   const { orders = 0, orders_unchanged: unchanged } = counts;
   say(
-    `turn ${turn}: ${orders.toLocaleString('en')} orders, ${unchanged?.toLocaleString('en')} unchanged, in ${seconds.toFixed(1)} s (${Math.round(orders / seconds).toLocaleString('en')} orders/s), ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB resident, load ${before} before and ${load()} after`,
+    `turn ${turn}: ${orders.toLocaleString('en')} orders, ${unchanged?.toLocaleString('en')} unchanged, ` +
+      `in ${seconds.toFixed(1)} s (${Math.round(orders / seconds).toLocaleString('en')} orders/s), ` +
+      `${(process.memoryUsage().rss / 1e6).toFixed(0)} MB resident, load ${before} before and ${load()} after`,
   );
 }

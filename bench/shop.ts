@@ -58,7 +58,8 @@ const [small, large] = figures;
 if (small && large) {
   const ratio = (a: number, b: number) => (a / b).toFixed(2);
   say(
-    `100 changed orders, large to small: ${ratio(large.run.ms, small.run.ms)} × wall time, ${ratio(large.run.buffers, small.run.buffers)} × buffers`,
+    `100 changed orders, large to small: ${ratio(large.run.ms, small.run.ms)} × wall time, ` +
+      `${ratio(large.run.buffers, small.run.buffers)} × buffers`,
   );
 }
 say(`load ${loadavg()[0]?.toFixed(1)} at the end`);
@@ -189,7 +190,8 @@ async function measure(size: number) {
   say(`  100 changed orders:  ${shown(result.run)}`);
   say(`  200 orders by code:  ${shown(result.slice)}`);
   say(
-    `  memory of this process: ${(process.memoryUsage().heapUsed / 1e6).toFixed(0)} MB heap, ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB resident`,
+    `  memory of this process: ${(process.memoryUsage().heapUsed / 1e6).toFixed(0)} MB heap, ` +
+      `${(process.memoryUsage().rss / 1e6).toFixed(0)} MB resident`,
   );
   abort.abort();
   await api.close();

@@ -2,7 +2,7 @@ import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/backfill-key.ts';
 import { clockProblem } from '../reviews/clocks.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
-import { keylessUnknown, ordersGone, ordersWaitingForGrade } from './order-issues.ts';
+import { keylessUnknown, ordersGone, ordersWaitingForGrade, waitingForProducts } from './order-issues.ts';
 import type { StatusReport } from './status-report.ts';
 import { formatCount } from './status-view.ts';
 
@@ -133,7 +133,8 @@ function gaps(report: StatusReport): Issue[] {
 /** The next step for a span that could not be read, by the reason. */
 const gapHints: Readonly<Record<StatusReport['openGaps'][number]['kind'], string>> = {
   'too-many':
-    'npx review-sync backfill reviews reads reviews by their creation date; if the gap is one of creation dates, ask the service’s makers',
+    'npx review-sync backfill reviews reads reviews by their creation date; ' +
+    'if the gap is one of creation dates, ask the service’s makers',
   'out-of-range':
     'set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; npx review-sync doctor compares them',
   refused: 'the service refuses these dates: ask the service’s makers; later runs try again',
@@ -217,22 +218,6 @@ function differingCatalog({ catalog }: StatusReport): Issue[] {
       { key: `catalog ${key}`, what: `${which} ${same.length === 1 ? 'is' : 'are'} ${what}`, hint, isUrgent: false },
     ];
   });
-}
-
-/** A waiting line is no failure. It is shown at once and urgent after ALERT_WAITING_DAYS. */
-function waitingForProducts({ waiting, alertWaitingDays, at }: StatusReport): Issue[] {
-  const { lines, orders, oldest } = waiting;
-  if (!oldest) return [];
-  const waitedMs = at.getTime() - oldest.since.getTime();
-  const record = `${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`;
-  return [
-    {
-      key: 'waiting lines',
-      what: `${lines} order lines of ${orders} orders wait until the service is known to have their product; the oldest (${record}) for ${durationText(waitedMs / 1000)}`,
-      hint: 'a line is sent as soon as a review, an order list or a product webhook names its product id; or give product_id in order_lines.sql',
-      isUrgent: waitedMs >= alertWaitingDays * 86_400_000,
-    },
-  ];
 }
 
 function webhooks({ webhooks: inbox, at }: StatusReport): Issue[] {

@@ -1,3 +1,4 @@
+import { durationText } from '../base/time/duration.ts';
 import type { Issue } from './issues.ts';
 import type { StatusReport } from './status-report.ts';
 import { formatCount } from './status-view.ts';
@@ -22,9 +23,31 @@ export function keylessUnknown({ newest }: StatusReport): Issue[] {
   return [
     {
       key: 'keyless orders unknown',
-      what: 'it is unknown whether orders.sql has rows without code or date: the daily check was cut after 30 s, or found more than 1,000',
+      what:
+        'it is unknown whether orders.sql has rows without code or date: ' +
+        'the daily check was cut after 30 s, or found more than 1,000',
       hint: 'look for them in the shop: select * from (orders.sql) o where code is null or created_at is null',
       isUrgent: false,
+    },
+  ];
+}
+
+/** A waiting line is no failure. It is shown at once and urgent after ALERT_WAITING_DAYS. */
+export function waitingForProducts({ waiting, alertWaitingDays, at }: StatusReport): Issue[] {
+  const { lines, orders, oldest } = waiting;
+  if (!oldest) return [];
+  const waitedMs = at.getTime() - oldest.since.getTime();
+  const record = `${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`;
+  return [
+    {
+      key: 'waiting lines',
+      what:
+        `${lines} order lines of ${orders} orders wait until the service is known to have their product; ` +
+        `the oldest (${record}) for ${durationText(waitedMs / 1000)}`,
+      hint:
+        'a line is sent as soon as a review, an order list or a product webhook names its product id; ' +
+        'or give product_id in order_lines.sql',
+      isUrgent: waitedMs >= alertWaitingDays * 86_400_000,
     },
   ];
 }
@@ -37,8 +60,12 @@ export function ordersWaitingForGrade({ waitingForGrades: { orders, isCut, grade
   return [
     {
       key: 'waiting for grades',
-      what: `${which} a member grade that is not at the service yet (${missing}); each keeps the grade that was sent before, if any`,
-      hint: 'npx review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; npx review-sync doctor names grades that user_grades.sql does not have',
+      what:
+        `${which} a member grade that is not at the service yet (${missing}); ` +
+        'each keeps the grade that was sent before, if any',
+      hint:
+        'npx review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; ' +
+        'npx review-sync doctor names grades that user_grades.sql does not have',
       isUrgent: false,
     },
   ];

@@ -45,9 +45,12 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
   const other = before.address === now.address ? 'another client id' : before.address;
   return new ReviewSyncError(
     'other-service',
-    `The warehouse belongs to another review service or account (${other}): the one of REVIEW_API_BASE_URL, ${now.address}, knows none of the newest orders and reviews in it`,
+    `The warehouse belongs to another review service or account (${other}): ` +
+      `the one of REVIEW_API_BASE_URL, ${now.address}, knows none of the newest orders and reviews in it`,
     {
-      hint: 'Give each service a warehouse of its own: set WAREHOUSE_DATABASE_URL to an empty database and run npx review-sync migrate.',
+      hint:
+        'Give each service a warehouse of its own: set WAREHOUSE_DATABASE_URL to an empty database and ' +
+        'run npx review-sync migrate.',
     },
   );
 }

@@ -56,7 +56,8 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
     // A first export that died before its manifest was there leaves the temporary file alone.
     if (entries.every((entry) => ours.includes(entry))) return undefined;
     throw new UsageError(
-      `${dir} is no export of review-sync and not empty (it holds ${entries.sort().slice(0, 3).join(', ')}${entries.length > 3 ? ', …' : ''})`,
+      `${dir} is no export of review-sync and not empty (it holds ` +
+        `${entries.sort().slice(0, 3).join(', ')}${entries.length > 3 ? ', …' : ''})`,
       { hint: 'Name an empty folder, or the folder of an earlier export.' },
     );
   }

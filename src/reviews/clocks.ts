@@ -25,6 +25,8 @@ export function clockProblem(offBy: Second): { what: string; hint: string } {
   const side = offBy > 0 ? 'ahead of' : 'behind';
   return {
     what: `the service's clock (its Date header) is ${days} days ${side} the clock of this machine`,
-    hint: 'correct this machine if its date is wrong; otherwise ask the service’s makers. Until then the dates of the reviews decide what is read',
+    hint:
+      'correct this machine if its date is wrong; otherwise ask the service’s makers. ' +
+      'Until then the dates of the reviews decide what is read',
   };
 }

@@ -106,13 +106,17 @@ function lateFinder(warehouse: Warehouse, before: Date) {
 }
 
 export const tooFewReason = (shown: number, held: number) =>
-  `The service shows ${shown.toLocaleString('en')} of ${held.toLocaleString('en')} reviews that the warehouse holds: too few to believe that the others were deleted, so none was marked`;
+  `The service shows ${shown.toLocaleString('en')} of ` +
+  `${held.toLocaleString('en')} reviews that the warehouse holds: ` +
+  'too few to believe that the others were deleted, so none was marked';
 
 function incomplete(gaps: readonly Gap[]): IncompleteError {
   const first = new Map(gaps.toReversed().map((gap) => [gap.kind, gap.reason]));
   const more = gaps.length - first.size;
   const reasons = [...first.values()].reverse().join('. ');
   return new IncompleteError(more > 0 ? `${reasons}. ${more} more spans cannot be read for such reasons` : reasons, {
-    hint: 'Everything else of the period is in the warehouse. Later runs try these spans again; npx review-sync status lists them.',
+    hint:
+      'Everything else of the period is in the warehouse. Later runs try these spans again; ' +
+      'npx review-sync status lists them.',
   });
 }

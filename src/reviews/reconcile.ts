@@ -58,7 +58,8 @@ export async function concludeReconcile(
   const { unknown, reason = '' } = confirmed;
   const problems = [
     unknown.length > 0 &&
-      `${unknown.length.toLocaleString('en')} reviews may be gone and could not be asked about: ${reason}. The next reconcile asks again`,
+      `${unknown.length.toLocaleString('en')} reviews may be gone and could not be asked about: ${reason}. ` +
+        'The next reconcile asks again',
     await gapsProblem(db),
   ].filter((problem) => typeof problem === 'string');
   if (problems.length > 0) throw new IncompleteError(problems.join('. '));

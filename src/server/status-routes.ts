@@ -48,11 +48,14 @@ function noticeOf(query: URLSearchParams): string | undefined {
 }
 
 const cspHash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-const contentSecurityPolicy = `default-src 'none'; style-src ${cspHash(style)}; script-src ${cspHash(script)}; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`;
+const contentSecurityPolicy =
+  `default-src 'none'; style-src ${cspHash(style)}; script-src ${cspHash(script)}; connect-src 'self'; ` +
+  "img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /** Keeps Bull Board from loading fonts of another host. Some of its styles are inline. */
 const boardPolicy =
-  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; object-src 'none'";
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; " +
+  "object-src 'none'";
 
 /**
  * `GET /`: the status page. `GET /runs/:id`: one run. `GET /explain`: the search. `POST /dead-letters`: buttons of the

@@ -104,7 +104,8 @@ export function columnFaults(
       }
     } else if (!typesOf[dialect][column.kind].includes(first.type) && !isNull(first.type, column)) {
       faults.push(
-        `${file}: column ${column.name} is of type ${first.type}, expected ${expected}; ${castHints[dialect](column, first.type)}`,
+        `${file}: column ${column.name} is of type ${first.type}, expected ${expected}; ` +
+          `${castHints[dialect](column, first.type)}`,
       );
     }
   }

@@ -152,7 +152,9 @@ async function requireFixtures(client: pg.Client, file: string, text: string): P
   const tables = [...new Set(relationsIn(explained.rows[0]?.['QUERY PLAN']))];
   if (tables.length === 0) return;
   throw new UsageError(`${file} reads ${tables.join(', ')}, and the folder has no rows for it`, {
-    hint: `Add ${tables.map((table) => `${table}.csv`).join(', ')}; a file with a header alone stands for an empty table.`,
+    hint:
+      `Add ${tables.map((table) => `${table}.csv`).join(', ')}; ` +
+      'a file with a header alone stands for an empty table.',
   });
 }
 

@@ -202,5 +202,8 @@ export async function findLinesFault(session: ShopSession, queries: OrderQueries
   const shown = (code: string | undefined) => JSON.stringify(code?.slice(0, 40));
   const [orders, code] = [newest.value.length, shown(newest.value[0])];
   const none = orders === 1 ? 'The only order has no line' : `None of the newest ${orders} orders has a line`;
-  return `${none}, although order_lines.sql has rows: an order is called ${code} in orders.sql, and ${shown(some.value[0])} in order_lines.sql`;
+  return (
+    `${none}, although order_lines.sql has rows: an order is called ${code} in orders.sql, ` +
+    `and ${shown(some.value[0])} in order_lines.sql`
+  );
 }

@@ -86,9 +86,15 @@ export async function loadShopQuery(
   const local = found.filter((column) => column.read === 'local date').map((column) => column.name);
   if (local.length > 0 && timeZone === undefined) {
     throw new UsageError(
-      `The shop query ${file}: ${local.join(', ')} ${local.length === 1 ? 'is a date' : 'are dates'} without zone, and SHOP_TIME_ZONE is not set`,
+      `The shop query ${file}: ${local.join(', ')} ${local.length === 1 ? 'is a date' : 'are dates'} without ` +
+        'zone, and SHOP_TIME_ZONE is not set',
       {
-        hint: `Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul${check.dialect === 'postgres' ? `, or write it in the query: ${local[0]}: <expression> at time zone '<zone in which the shop writes it>'` : ''}.`,
+        hint: `Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul${
+          check.dialect === 'postgres'
+            ? `, or write it in the query: ${local[0]}: ` +
+              "<expression> at time zone '<zone in which the shop writes it>'"
+            : ''
+        }.`,
       },
     );
   }

@@ -70,7 +70,9 @@ export async function readByKey(
     return {
       key: one,
       rows: 'value' in rest ? rest.value : [],
-      fault: `${query.name}.sql: ${failing.length > 0 ? failing.join(', ') : 'a row'} cannot be read: ${describeDataFault(dataFault)}`,
+      fault:
+        `${query.name}.sql: ${failing.length > 0 ? failing.join(', ') : 'a row'} cannot be read: ` +
+        `${describeDataFault(dataFault)}`,
     };
   }
 

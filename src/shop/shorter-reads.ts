@@ -66,6 +66,8 @@ function tooSlowToWalk({ axis }: OrderRange, size: number, cause: ReviewSyncErro
   const column = axis === 'code' ? 'code' : `${axis}_at`;
   return new ReviewSyncError('shop-timeout', `${cause.message}, to find the next ${size} orders by ${column}`, {
     cause,
-    hint: `An index of the table on the column of ${column}, or ${column} as that column itself in orders.sql, lets it stop after ${size} rows. ${cause.hint}`,
+    hint:
+      `An index of the table on the column of ${column}, or ${column} as that column itself in orders.sql, ` +
+      `lets it stop after ${size} rows. ${cause.hint}`,
   });
 }

@@ -51,6 +51,8 @@ export function changedQueriesNote(changed: readonly ChangedQuery[]): { what: st
   const when = at.toISOString().slice(0, 16).replace('T', ' ');
   return {
     what: `${names} changed on ${when} UTC: orders that were pushed before were read by the earlier query`,
-    hint: 'npx review-sync backfill orders reads them all again and sends what differs; sync reconcile does this for young orders only',
+    hint:
+      'npx review-sync backfill orders reads them all again and sends what differs; ' +
+      'sync reconcile does this for young orders only',
   };
 }

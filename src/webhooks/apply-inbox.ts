@@ -155,7 +155,9 @@ async function ownSummaries(
   if (deps.brandIds.length > 0 || summaries.length === 0) return { own: summaries, faults: [] };
   const brands = await brandsSeen(deps.warehouse.db);
   if (brands.length < 2) return { own: summaries, faults: [] };
-  const reason = `webhooks of several brands come here (${brands.slice(0, 10).join(', ')}): set WEBHOOK_BRAND_IDS to those that are yours, then retry`;
+  const reason =
+    `webhooks of several brands come here (${brands.slice(0, 10).join(', ')}): ` +
+    'set WEBHOOK_BRAND_IDS to those that are yours, then retry';
   const faults = summaries.map(({ brandId, id, code, ...one }) => {
     const product = { id, code, reviews_count: one.reviewsCount, score: one.score };
     const meta = { meta_reviews_count: one.metaReviewsCount, meta_score: one.metaScore };

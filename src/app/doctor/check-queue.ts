@@ -29,13 +29,16 @@ export async function checkQueue(queues: Queues, isInWarehouse: boolean): Promis
 function checkReaders({ readers, database }: QueueFacts, isInWarehouse: boolean): Finding[] {
   if (readers.length === 0) return [];
   const names = readers.slice(0, 3).join(', ') + (readers.length > 3 ? ' …' : '');
-  const what = `${readers.length} users with bi_reader (${names}) may connect to its database, where they can hold the advisory locks of BullMQ: no job would run meanwhile`;
+  const what =
+    `${readers.length} users with bi_reader (${names}) may connect to its database, ` +
+    'where they can hold the advisory locks of BullMQ: no job would run meanwhile';
   const close = `revoke connect on database ${database} from public`;
   return [
     warning(
       what,
       isInWarehouse
-        ? 'set QUEUE_URL to a Redis or to a database to which they may not connect, or give bi_reader to people you trust only'
+        ? 'set QUEUE_URL to a Redis or to a database to which they may not connect, ' +
+            'or give bi_reader to people you trust only'
         : `run: ${close}; then grant connect on it to the user of QUEUE_URL`,
     ),
   ];

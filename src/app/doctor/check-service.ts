@@ -49,7 +49,8 @@ function checkZone({ last_review_created_at: text }: ReviewOverview, timeZone: s
   const expected = offsetOf(at, timeZone);
   if (serviceOffset === expected) return ok(`its timestamps have the offset of ${timeZone}, ${expected}`);
   return fault(
-    `its timestamps have the offset ${serviceOffset}, but ${timeZone} has ${expected} then: days and windows would be read shifted`,
+    `its timestamps have the offset ${serviceOffset}, but ${timeZone} has ${expected} then: ` +
+      'days and windows would be read shifted',
     'set REVIEW_API_TIME_ZONE to the zone of the service',
   );
 }

@@ -19,7 +19,9 @@ async function changesAhead(shop: Shop, now: string): Promise<Finding[]> {
   const { keys } = await shop.changedSince({ at: minutesFrom(now, 1), code: '' }, 1000);
   const [first] = keys;
   if (first === undefined) return [];
-  const what = `changed_orders.sql: ${keys.length} orders have a changed_at in the future, such as ${first.at} (order ${first.code})`;
+  const what =
+    `changed_orders.sql: ${keys.length} orders have a changed_at in the future, ` +
+    `such as ${first.at} (order ${first.code})`;
   return [warning(what, `correct the rows, or say the zone: ${zoneHint('changed_at', shop.dialect)}`)];
 }
 
@@ -56,7 +58,9 @@ export function areDays(dates: readonly string[]): boolean {
 export function checkDays({ file, name }: DateColumn, dates: readonly string[], now: string): Finding[] {
   const newest = dates.at(-1) ?? '';
   if (Date.parse(newest) > Date.parse(now)) return [];
-  const what = `${file}: all of the newest ${dates.length} changes have a ${name} at one time of day, such as ${newest}: a day without a time. Runs pass over changes that are made later on the day of the first push`;
+  const what =
+    `${file}: all of the newest ${dates.length} changes have a ${name} at one time of day, such as ${newest}: ` +
+    'a day without a time. Runs pass over changes that are made later on the day of the first push';
   return [
     warning(
       what,

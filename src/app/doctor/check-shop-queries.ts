@@ -62,7 +62,9 @@ const shownSeconds = (seconds: number) =>
 export function checkPooler({ product, serverPort, sessions }: ShopFacts, url: string): Finding[] {
   const findings: Finding[] = [];
   if (sessions.length > 1) {
-    const what = `connections to the shop have different settings (${sessions.join(' and ')}): a pooler hands on what other clients set`;
+    const what =
+      `connections to the shop have different settings (${sessions.join(' and ')}): ` +
+      'a pooler hands on what other clients set';
     findings.push(
       warning(what, 'have the pooler reset its connections, or write zones and schemas out in the queries'),
     );
@@ -89,6 +91,9 @@ export function checkEngines({ withoutSnapshot }: ShopFacts): Finding[] {
   if (withoutSnapshot.length === 0) return [];
   const [first, second, third, ...more] = withoutSnapshot;
   const names = [first, second, third].filter((name) => name !== undefined).join(', ');
-  const what = `the engine of ${names}${more.length > 0 ? ` and ${more.length} more tables` : ''} has no transactions (MyISAM): an order that changes while it is read may be pushed half changed, until the next run reads it again`;
+  const what =
+    `the engine of ${names}${more.length > 0 ? ` and ${more.length} more tables` : ''} has no transactions ` +
+    '(MyISAM): an order that changes while it is read may be pushed half changed, ' +
+    'until the next run reads it again';
   return [warning(what, `convert what the queries read: alter table ${first} engine = InnoDB`)];
 }

@@ -63,8 +63,13 @@ export function statuses(orders: readonly RawOrder[]): Finding[] {
   const unknown = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const shown = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 8);
   const list = shown.map(([status, count]) => `${statusText(status)} ${count} times`).join(', ');
-  const what = `order_lines.sql: status has values that neither the API’s description nor a preset uses, in ${unknown} lines: ${list}`;
-  const hint = `map them in the query: the API’s description shows ${shownStatuses.join(', ')}, presets also send ${presetStatuses.join(', ')}; the service’s list of statuses is not known, and any value is sent as it is`;
+  const what =
+    'order_lines.sql: status has values that neither the API’s description nor a preset uses, ' +
+    `in ${unknown} lines: ${list}`;
+  const hint =
+    `map them in the query: the API’s description shows ${shownStatuses.join(', ')}, ` +
+    `presets also send ${presetStatuses.join(', ')}; the service’s list of statuses is not known, ` +
+    'and any value is sent as it is';
   return [warning(what, hint)];
 }
 
@@ -82,7 +87,9 @@ export function checkGrades(orders: readonly RawOrder[], grades: readonly (strin
   if (grades === undefined) {
     return [warning('orders.sql names member grades, and there is no user_grades.sql: no grade is sent', hint)];
   }
-  const what = `orders.sql names ${unknown.length} member grades that user_grades.sql does not have, such as ${statusText(first)}: they are not sent`;
+  const what =
+    `orders.sql names ${unknown.length} member grades that user_grades.sql does not have, ` +
+    `such as ${statusText(first)}: they are not sent`;
   return [warning(what, hint)];
 }
 
@@ -105,7 +112,9 @@ export function checkDates(orders: readonly RawOrder[], now: string, dialect: Sq
   const ahead = (file: string, all: readonly RawRow[], name: string): Finding[] => {
     const dates = all.flatMap((row) => row[name] ?? []).filter((date) => Date.parse(date) > nowMs + aheadMs);
     if (dates.length === 0) return [];
-    const what = `${file}: ${dates.length} of ${all.length} rows have ${article(name)} ${name} in the future, such as ${dates[0]}`;
+    const what =
+      `${file}: ${dates.length} of ${all.length} rows have ${article(name)} ${name} in the future, ` +
+      `such as ${dates[0]}`;
     return [warning(what, `correct the rows, or say the zone: ${zoneHint(name, dialect)}`)];
   };
   const early = (
@@ -117,7 +126,9 @@ export function checkDates(orders: readonly RawOrder[], now: string, dialect: Sq
       ({ row, created }) => created && Date.parse(row[name] ?? '') < Date.parse(created) - aheadMs,
     );
     if (found.length === 0 || found.length * 20 < all.length) return [];
-    const what = `${file}: ${found.length} of ${all.length} rows have ${article(name)} ${name} before the order's created_at, such as ${found[0]?.row[name]} and ${found[0]?.created}`;
+    const what =
+      `${file}: ${found.length} of ${all.length} rows have ${article(name)} ` +
+      `${name} before the order's created_at, such as ${found[0]?.row[name]} and ${found[0]?.created}`;
     return [warning(what, `one of the two may be in another zone: ${zoneHint(name, dialect)}`)];
   };
   const ofLines = orders.flatMap((one) => one.lines.map((row) => ({ row, created: one.order.created_at })));
@@ -141,4 +152,5 @@ const article = (name: string) => (/^[aeiou]/.test(name) ? 'an' : 'a');
 export const zoneHint = (name: string, dialect: SqlDialect) =>
   dialect === 'postgres'
     ? `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
-    : `SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`;
+    : "SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is convert_tz(<column>, '<its offset>', " +
+      `'<offset of SHOP_TIME_ZONE>') as ${name}`;

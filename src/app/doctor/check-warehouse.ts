@@ -85,7 +85,8 @@ async function checkRights(warehouse: Warehouse): Promise<Finding[]> {
   if (!/^pg_catalog\b/.test(searchPath)) {
     findings.push(
       warning(
-        `our connections look for functions in ${searchPath}, not in pg_catalog first: a pooler dropped the startup option`,
+        `our connections look for functions in ${searchPath}, not in pg_catalog first: ` +
+          'a pooler dropped the startup option',
         'let the pooler pass on the startup parameter options, or run: alter role … set search_path = pg_catalog',
       ),
     );

@@ -72,7 +72,8 @@ function checkConfiguration(config: Config): Finding[] {
   );
   warn(
     config.schedules.reconcile === '',
-    'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, and nothing removes old rows of the schema sync',
+    'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, ' +
+      'and nothing removes old rows of the schema sync',
     'leave it at 30 4 * * *, or run npx review-sync sync reconcile daily',
   );
   const isShared = config.shop.url === config.warehouseDatabaseUrl;

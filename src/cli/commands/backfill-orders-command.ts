@@ -77,7 +77,8 @@ async function runBackfillOrders(context: Context, options: Options): Promise<Re
     context.terminal.say(
       payload.withEmail
         ? 'E-mail addresses and phone numbers ARE sent: the service may mail these customers.'
-        : 'No e-mail address and no phone number is sent that the service does not have already: nobody is mailed (--with-email would).',
+        : 'No e-mail address and no phone number is sent that the service does not have already: ' +
+            'nobody is mailed (--with-email would).',
     );
     const run = { job: backfillOrders, payload, key: backfillOrdersKey(payload) };
     if (options.detach) return await enqueueOnly(app, run);
@@ -129,14 +130,16 @@ async function requestsPerSecond(app: App): Promise<number> {
 
 function draw(forecast: BackfillForecast, seconds: number): string {
   return [
-    `${formatCount(forecast.orders)} orders in the range: ${formatCount(forecast.toSend)} to send, ${formatCount(forecast.unchanged)} need nothing.`,
+    `${formatCount(forecast.orders)} orders in the range: ` +
+      `${formatCount(forecast.toSend)} to send, ${formatCount(forecast.unchanged)} need nothing.`,
     `About ${formatCount(forecast.requests)} requests, roughly ${formatCount(seconds)} s.`,
     ...faultLines(forecast),
     ...takeoverLines(forecast),
     ...(forecast.waitingLines > 0
       ? [`${formatCount(forecast.waitingLines)} lines wait until the service is known to have their product.`]
       : []),
-    `Of the orders to send, the shop has an e-mail address or a phone number of ${formatCount(forecast.reachable)} different customers.`,
+    'Of the orders to send, the shop has an e-mail address or a phone number of ' +
+      `${formatCount(forecast.reachable)} different customers.`,
     forecast.withContact
       ? `With --with-email THEY ARE SENT: the service could mail all ${formatCount(forecast.reachable)} of them.`
       : 'None is sent that the service does not have already: nobody is mailed. (--with-email would send them.)',
@@ -161,11 +164,13 @@ function takeoverLines({ takeover }: BackfillForecast): string[] {
   const { asked, found, subOrders, matched, created } = takeover;
   if (found === 0) return [];
   return [
-    `Of ${asked} of these orders that review-sync never pushed, the service has ${found} already, with ${subOrders} sub-orders: somebody else sent them.`,
+    `Of ${asked} of these orders that review-sync never pushed, the service has ${found} already, ` +
+      `with ${subOrders} sub-orders: somebody else sent them.`,
     `  ${matched} of their lines would take over a sub-order, ${created} would get a new one beside it.`,
     ...(created > 0 && subOrders > matched
       ? [
-          '  Look at one with: npx review-sync explain order <code>. A sub-order is taken over when its product and its options or price agree.',
+          '  Look at one with: npx review-sync explain order <code>. ' +
+            'A sub-order is taken over when its product and its options or price agree.',
         ]
       : []),
   ];

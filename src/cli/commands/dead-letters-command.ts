@@ -52,7 +52,8 @@ async function list(app: App): Promise<Report> {
   ]);
   const text = [
     table(['kind', 'records', 'ids', 'last failed (UTC)', 'reason'], rows),
-    'Show one: npx review-sync dead-letters show <id>. Corrected records are synced by the next run, or at once by: retry.',
+    'Show one: npx review-sync dead-letters show <id>. ' +
+      'Corrected records are synced by the next run, or at once by: retry.',
   ].join('\n\n');
   return { text, json: groups };
 }
@@ -87,7 +88,9 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const after = await findDeadLetters(db, { ids: [0, ...deadLetters.map((deadLetter) => deadLetter.id)] });
   const resolved = after.filter((deadLetter) => deadLetter.resolvedAt !== null).length;
   const open = (await findDeadLetters(db, {})).length;
-  const text = `${resolved} of ${deadLetters.length} were synced. ${open} are open${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
+  const text =
+    `${resolved} of ${deadLetters.length} were synced. ` +
+    `${open} are open${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
   return { text, json: { tried: deadLetters.length, resolved, open }, incomplete: resolved < deadLetters.length };
 }
 

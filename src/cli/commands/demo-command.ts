@@ -122,7 +122,10 @@ const indent = (text: string) => text.replaceAll(/^(?=.)/gm, '    ');
 function drawEnds(ends: readonly End[]): string {
   const rows = ends.map((end) => [end.what, end.where, formatCount(end.count), end.keys.slice(0, 8)]);
   const result = areEndsEqual(ends) ? 'The same records at both ends.' : 'THE ENDS DIFFER: see the hashes above.';
-  return `── counted at both ends ${'─'.repeat(56)}\n\n${table(['what', 'where', 'count', 'hash of the keys'], rows)}\n\n${result}`;
+  return (
+    `── counted at both ends ${'─'.repeat(56)}\n\n` +
+    `${table(['what', 'where', 'count', 'hash of the keys'], rows)}\n\n${result}`
+  );
 }
 
 function areEndsEqual(ends: readonly End[]): boolean {
@@ -132,11 +135,13 @@ function areEndsEqual(ends: readonly End[]): boolean {
 }
 
 const afterwards =
-  'Everything ran on this machine, in temporary folders that are deleted now. Keep it running with: npm run demo -- --keep';
+  'Everything ran on this machine, in temporary folders that are deleted now. Keep it running with: ' +
+  'npm run demo -- --keep';
 
 function addresses({ urls, database, config }: Stage, page: string): string {
   return [
-    'Everything keeps running: the worker runs its schedules, and webhooks of the service report changes within seconds.',
+    'Everything keeps running: the worker runs its schedules, ' +
+      'and webhooks of the service report changes within seconds.',
     'Ctrl-C ends and deletes it.',
     table(
       ['what', 'address'],

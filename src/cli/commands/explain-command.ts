@@ -85,7 +85,10 @@ function drawReviewDifference({
   const [one] = differences;
   if (!one) return 'Service and warehouse agree.';
   if (one.kind === 'missing' && deadLetters.some(({ resolvedAt }) => resolvedAt === null))
-    return 'The warehouse lacks it: the dead letter gives the reason. Once the review is corrected, the next run brings it in.';
+    return (
+      'The warehouse lacks it: the dead letter gives the reason. ' +
+      'Once the review is corrected, the next run brings it in.'
+    );
   if (one.kind === 'missing') return 'The warehouse lacks it: run backfill reviews over the day it was created.';
   return one.kind === 'refused' ? 'The warehouse cannot hold it as it is.' : `They differ in ${one.fields.join(', ')}.`;
 }
@@ -145,7 +148,9 @@ function drawService({ service, lookupFault }: OrderExplanation): string {
     one.status ?? '',
     String(one.reviews_count ?? '?'),
   ]);
-  const head = `The service: order ${service.id}, changed ${service.updated_at ?? '?'}, e-mail ${service.user_email ?? 'none'}, phone ${service.phone ?? 'none'}`;
+  const head =
+    `The service: order ${service.id}, changed ${service.updated_at ?? '?'}, ` +
+    `e-mail ${service.user_email ?? 'none'}, phone ${service.phone ?? 'none'}`;
   return `${head}\n${table(['sub-order', 'product', 'cents', 'status', 'reviews'], rows)}`;
 }
 

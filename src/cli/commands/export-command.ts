@@ -52,7 +52,9 @@ function draw({ dir, takenAt, written, removed, unchanged, tables }: ExportRepor
   return [
     ...(changes.length > 0 ? [changes.join('\n')] : []),
     table(['table', 'files', 'rows', 'size'], rows),
-    `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ${formatCount(written.length)} files written, ${formatCount(removed.length)} removed, ${formatCount(unchanged)} unchanged.`,
+    `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ` +
+      `${formatCount(written.length)} files written, ${formatCount(removed.length)} removed, ` +
+      `${formatCount(unchanged)} unchanged.`,
   ].join('\n\n');
 }
 

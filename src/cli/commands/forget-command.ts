@@ -33,9 +33,12 @@ async function forgetUser(context: Context, code: string, { order: orders, apply
 
 const notReached = [
   'the shop: while orders.sql shows the customer, orders are sent to the review service as before',
-  'the review service: while it holds the reviews, the next reading brings them back; have them deleted there first, then run this again',
+  'the review service: while it holds the reviews, the next reading brings them back; ' +
+    'have them deleted there first, then run this again',
   'orders that no review and no dead letter names: the links hold no customer; name them with --order',
-  'Parquet files: they show no member, only order_key and the length of the text; the next export parquet into the same folder rewrites the months of these reviews, copies of the files elsewhere stay',
+  'Parquet files: they show no member, only order_key and the length of the text; ' +
+    'the next export parquet into the same folder rewrites the months of these reviews, ' +
+    'copies of the files elsewhere stay',
   'backups of the warehouse, copies that BI tools made, and logs of other systems',
 ];
 

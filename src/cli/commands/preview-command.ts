@@ -43,7 +43,8 @@ function drawShop({ code, shop, fault }: OrderPreview): string[] {
 const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, string | undefined>> = {
   unchanged: 'The next run sends nothing: the order has not changed since it was pushed. A push would send:',
   'deleted in the shop':
-    'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off or the service does not have it.',
+    'The next run sends nothing: the shop marks the order as deleted, ' +
+    'and ORDER_DELETES is off or the service does not have it.',
   'cannot be read': undefined,
   'not in the shop': undefined,
 };

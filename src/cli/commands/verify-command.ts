@@ -26,7 +26,8 @@ export const verifyCommand: Command = {
       .option('--repair', 'bring in what is missing or stale, and mark deleted what the service says is gone')
       .addHelpText(
         'after',
-        '\nWithout --from and --to, the counts behind the views of bi are compared with the rows too.\nExit status 1 when anything differs and was not repaired.',
+        '\nWithout --from and --to, the counts behind the views of bi are compared with the rows too.\n' +
+          'Exit status 1 when anything differs and was not repaired.',
       )
       .action((options: Options) => run((context) => runVerifyReviews(context, options)));
   },
@@ -109,7 +110,10 @@ function sentence({ id, kind, fields, month }: Found): string {
     case 'stale':
       return `${which} differs in ${fields.join(', ')}`;
     case 'reverted':
-      return `${which} has an older updated_at at the service than in the warehouse, and differs in ${fields.join(', ')}`;
+      return (
+        `${which} has an older updated_at at the service than in the warehouse, ` +
+        `and differs in ${fields.join(', ')}`
+      );
     case 'extra':
       return `${which} is gone from the service`;
     case 'refused':

@@ -94,7 +94,8 @@ function unmatched({ unmatched: { subOrders, orders, codes } }: OrderVerificatio
   if (subOrders === 0) return [];
   const named = `${codes.join(', ')}${orders > codes.length ? ' …' : ''}`;
   return [
-    `${formatCount(subOrders)} sub-orders match no line of the shop and stay at the service, in ${formatCount(orders)} orders: ${named}. See why with: npx review-sync explain order <code>`,
+    `${formatCount(subOrders)} sub-orders match no line of the shop and stay at the service, ` +
+      `in ${formatCount(orders)} orders: ${named}. See why with: npx review-sync explain order <code>`,
   ];
 }
 
@@ -103,7 +104,8 @@ function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): st
   if (fields.length === 0) return [];
   const named = fields.map(([field, orders]) => `${field} (${formatCount(orders)} orders)`);
   return [
-    `Could not be compared, since the service does not show them, or they wait, or their rows cannot be read: ${named.join(', ')}.`,
+    'Could not be compared, since the service does not show them, or they wait, or their rows cannot be read: ' +
+      `${named.join(', ')}.`,
   ];
 }
 

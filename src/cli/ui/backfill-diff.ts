@@ -15,7 +15,8 @@ export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillD
   ];
   return [
     ...orders.map(orderText),
-    `${n(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ${n(orders.length, 'order')} looked at, with ${n(requests, 'request')}: ${summary.join(', ')}.`,
+    `${n(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ` +
+      `${n(orders.length, 'order')} looked at, with ${n(requests, 'request')}: ${summary.join(', ')}.`,
     ...(isCut ? [`Only the first ${n(limit, 'order')} were looked at: there may be more (--limit).`] : []),
     'Nothing was sent or written.',
   ].join('\n');

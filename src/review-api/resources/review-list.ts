@@ -104,7 +104,8 @@ export function requirePeriod(period: ReviewPeriod, nowMs: number): void {
   const lengthMs = (end ?? Math.floor(westernmostMs / dayMs) * dayMs + lastSecondMs) - start;
   if (lengthMs <= reviewListLimits.days * dayMs) return;
   throw new TypeError(
-    `expected a period of at most ${reviewListLimits.days} days, got ${(lengthMs / dayMs).toFixed(2)}: read it in parts`,
+    `expected a period of at most ${reviewListLimits.days} days, got ${(lengthMs / dayMs).toFixed(2)}: ` +
+      'read it in parts',
   );
 }
 

@@ -162,5 +162,8 @@ export const spanText = ({ start, end }: Span) =>
 
 function tooManyReason(axis: Axis, span: Span, read: number, total: number | undefined): string {
   const held = total === undefined ? 'more reviews' : `${total.toLocaleString('en')} reviews, more`;
-  return `The service holds ${held} ${axis} at ${spanText(span)} than any query can reach (${read.toLocaleString('en')} were read)`;
+  return (
+    `The service holds ${held} ${axis} at ${spanText(span)} than any query can reach ` +
+    `(${read.toLocaleString('en')} were read)`
+  );
 }

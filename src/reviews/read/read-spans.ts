@@ -117,7 +117,9 @@ async function conclude(work: SpansReading, reading: Reading, end: End): Promise
   if (span.end <= span.start) return;
   if (outOfRange !== undefined) {
     const { timeZone } = work.deps;
-    const reason = `The service shows a review of ${isoOf(outOfRange)} where ${spanText(span)} (${work.axis}) was asked for: REVIEW_API_TIME_ZONE, ${timeZone}, may not be the zone in which it reads dates`;
+    const reason =
+      `The service shows a review of ${isoOf(outOfRange)} where ${spanText(span)} (${work.axis}) was asked for: ` +
+      `REVIEW_API_TIME_ZONE, ${timeZone}, may not be the zone in which it reads dates`;
     work.read.gaps.push({ span, kind: 'out-of-range', reason });
   } else if (end.kind === 'proven') await enter(work, reading);
   else if (end.kind === 'reread') begin(work, end.todos);
@@ -129,7 +131,9 @@ async function enter({ sink, read }: SpansReading, reading: Reading): Promise<vo
   const { span } = reading;
   const proven = reading.proven();
   for (const one of without(span, proven.spans)) {
-    const reason = `Among the reviews from ${isoOf(one.start)} to ${isoOf(one.end)} are some that could not be written: see npx review-sync dead-letters`;
+    const reason =
+      `Among the reviews from ${isoOf(one.start)} to ${isoOf(one.end)} are some that could not be written: ` +
+      'see npx review-sync dead-letters';
     read.gaps.push({ span: one, kind: 'dead-letter', reason });
   }
   if (proven.spans.length === 0) return;

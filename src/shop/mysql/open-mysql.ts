@@ -154,7 +154,9 @@ function noGreeting(): ReviewSyncError {
   const message = 'the server accepts the connection, but does not greet as MySQL and MariaDB do';
   return new ReviewSyncError('shop', `The shop database cannot be reached: ${message}`, {
     cause: Object.assign(new Error(message), { code: 'NO_GREETING' }),
-    hint: 'Correct the port in SHOP_DATABASE_URL (the address of a Postgres begins with postgres://), or see whether the server hangs.',
+    hint:
+      'Correct the port in SHOP_DATABASE_URL (the address of a Postgres begins with postgres://), ' +
+      'or see whether the server hangs.',
   });
 }
 

@@ -70,7 +70,10 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
       return `expected ${name} as an ISO 8601 date-time with an offset, found ${shownValue(item[name])}`;
     }
     if (milliseconds < plausible.start * 1000 || milliseconds >= plausible.end * 1000) {
-      return `expected ${name} between ${utcDay(plausible.start)} and ${utcDay(plausible.end)}, found ${new Date(milliseconds).toISOString()}`;
+      return (
+        `expected ${name} between ${utcDay(plausible.start)} and ${utcDay(plausible.end)}, ` +
+        `found ${new Date(milliseconds).toISOString()}`
+      );
     }
   }
   return undefined;
