@@ -1,4 +1,4 @@
-const timeoutMs = 10_000;
+const postTimeoutMs = 10_000;
 
 /** Slack reads <…> as a link and <!channel> as a mention of everybody; only these three characters are special. */
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
@@ -15,7 +15,7 @@ export async function postAlert(url: string, text: string): Promise<void> {
     body: JSON.stringify({ text: escaped(text) }),
     // A redirect could send the message anywhere.
     redirect: 'error',
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: AbortSignal.timeout(postTimeoutMs),
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`ALERT_WEBHOOK_URL responded with ${response.status}, expected 2xx`);

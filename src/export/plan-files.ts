@@ -11,7 +11,7 @@ export type PlannedFile = {
   isChanged: boolean;
 };
 
-type Rules = { all: boolean; isAsBefore: (path: string) => Promise<boolean> };
+type FileRules = { all: boolean; isAsBefore: (path: string) => Promise<boolean> };
 
 /**
  * Every file that the export has, or had: of each table with months a file per month that ever had rows, of each other
@@ -20,7 +20,7 @@ type Rules = { all: boolean; isAsBefore: (path: string) => Promise<boolean> };
 export async function planFiles(
   snapshot: Pick<BiSnapshot, 'months' | 'timeZone' | 'views'>,
   before: Manifest | undefined,
-  { all, isAsBefore }: Rules,
+  { all, isAsBefore }: FileRules,
 ): Promise<PlannedFile[]> {
   const planned: PlannedFile[] = [];
   for (const table of exportedTables) {

@@ -8,7 +8,7 @@ import { landPage, releaseBody } from '../warehouse/reviews/land-reviews.ts';
 import { type LateCandidates, ledgerNow } from '../warehouse/reviews/lateness.ts';
 import { storedVersions } from '../warehouse/reviews/one-review.ts';
 import { type Gap, openGap } from '../warehouse/reviews/open-gaps.ts';
-import type { Page } from './read/list-page.ts';
+import type { ListPage } from './read/list-page.ts';
 import { type ReadDeps, readSpans } from './read/read-spans.ts';
 import type { Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
@@ -43,7 +43,7 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
   const ledger = work.findLate ? await ledgerNow(db) : undefined;
   const late = ledger && !ledger.isEmpty ? lateFinder(deps.warehouse, ledger.at) : undefined;
 
-  async function land(page: Page): Promise<boolean> {
+  async function land(page: ListPage): Promise<boolean> {
     await late?.look(page);
     const landed = await landPage(deps.warehouse, page);
     releaseBody(page);
@@ -87,7 +87,7 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
 function lateFinder(warehouse: Warehouse, before: Date) {
   const found = new Map<number, 'inserted' | 'updated'>();
   return {
-    async look(page: Page): Promise<void> {
+    async look(page: ListPage): Promise<void> {
       const ids = page.ids.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
       const stored = await storedVersions(warehouse.db, ids);
       for (const [index, text] of page.ids.entries()) {

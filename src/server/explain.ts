@@ -33,7 +33,7 @@ export type Answer =
 /** Searches in a minute, over all who have the token. */
 const perMinute = 12;
 /** How long a search is waited for. It keeps its turn until it has ended. */
-const timeoutMs = 10_000;
+const searchTimeoutMs = 10_000;
 /** What a failing request may spend on further attempts: four or five of them. */
 const shortCall = { giveUpAfterMs: 3000 };
 
@@ -61,7 +61,7 @@ export function openExplainer(deps: ExplainerDeps, warehouse: Warehouse) {
     });
     const late = new Error('late');
     try {
-      return { kind: 'explained', explained: await withTimeout(ended, timeoutMs, () => late) };
+      return { kind: 'explained', explained: await withTimeout(ended, searchTimeoutMs, () => late) };
     } catch (error) {
       if (error !== late) throw error;
       // Nobody waits for it any more.

@@ -6,7 +6,10 @@ import { isShopTimeout } from './shop-timeout.ts';
 export type QueryCost = ExplainedStatement & { purpose: string };
 
 type Queries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
-type Read = (work: (session: ShopSession) => Promise<unknown>, explained: ExplainedStatement[]) => Promise<unknown>;
+type TracedRead = (
+  work: (session: ShopSession) => Promise<unknown>,
+  explained: ExplainedStatement[],
+) => Promise<unknown>;
 
 /** Orders of a slice, as a run reads them. */
 const sliceSize = 200;
@@ -19,7 +22,7 @@ const sliceSize = 200;
  * @param codes some orders of the shop, at most 200.
  */
 export async function explainQueries(
-  read: Read,
+  read: TracedRead,
   { orders, lines, feed }: Queries,
   codes: readonly string[],
 ): Promise<QueryCost[]> {

@@ -13,10 +13,10 @@ export type ShopTable = {
 /** What init needs to know of a shop database. */
 export type ShopTables = { dialect: SqlDialect; tables: ShopTable[] };
 
-type Database = { read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>): Promise<T> };
+type ReadableDatabase = { read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>): Promise<T> };
 
 /** Reads names of tables and columns from `information_schema`, which shows what the user may read. */
-export async function readTables(database: Database): Promise<ShopTables> {
+export async function readTables(database: ReadableDatabase): Promise<ShopTables> {
   return database.read(async (session, check) => {
     const rows = await session.rows(await described(check, listing[check.dialect]));
     const tables = new Map<string, { schema: string | undefined; name: string; columns: string[] }>();
@@ -35,7 +35,7 @@ export async function readTables(database: Database): Promise<ShopTables> {
  * The first column of the first row of a SELECT; undefined where it shows no row or a null. The column must have a
  * name.
  */
-export async function readFirstValue(database: Database, sql: string): Promise<string | undefined> {
+export async function readFirstValue(database: ReadableDatabase, sql: string): Promise<string | undefined> {
   return database.read(async (session, check) => {
     const query = await described(check, sql);
     const [row] = await session.rows(query);

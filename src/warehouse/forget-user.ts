@@ -83,7 +83,7 @@ export async function maskTraces(db: Db, user: User): Promise<UserTraces> {
 const ownOrders = ({ code, orders }: User) => sql`own as (
   select order_code as code from warehouse.reviews where ${isText(sql`user_code`, code)} and order_code is not null
   union
-  select order_code from sync.dead_letters where order_code is not null and ${names(code)}
+  select order_code from sync.dead_letters where order_code is not null and ${namesCode(code)}
   union
   select unnest(${orders}::text[])
 )`;
@@ -97,13 +97,13 @@ const isText = (value: RawBuilder<unknown>, code: string) =>
 const isOwnReview = ({ code }: User) => isText(sql`user_code`, code);
 
 /** A text or number anywhere in the record that is the code and nothing else. */
-const names = (code: string) => sql`exists (
+const namesCode = (code: string) => sql`exists (
   select from jsonb_path_query(payload, '$.** ? (@.type() == "string" || @.type() == "number")') as value
   where ${isText(sql`value #>> '{}'`, code)}
 )`;
 
 const isOwnDeadLetter = ({ code }: User) =>
-  sql`reason <> 'forgotten' and (${names(code)} or order_code in (select code from own))`;
+  sql`reason <> 'forgotten' and (${namesCode(code)} or order_code in (select code from own))`;
 
 /** The code as a whole value of the body, which may be no JSON: in quotes, or where a number stands. */
 function isOwnWebhook({ code }: User) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Db, inTransaction } from './index.ts';
 
-export type Waiting = { id: number; receivedAt: Date; body: string; attempts: number };
+export type WaitingBody = { id: number; receivedAt: Date; body: string; attempts: number };
 
 /** Stores the body of a webhook durably. @returns its id. */
 export async function putWebhook(db: Db, body: string, brandIds: readonly number[]): Promise<number> {
@@ -20,7 +20,7 @@ const bytesAtATime = 16 * 1024 * 1024;
  * Those that were tried before are taken by themselves, when no new one is due: a record on which the service fails
  * again must not delay new ones.
  */
-export function takeWebhooks(db: Db, leaseSeconds: number): Promise<Waiting[]> {
+export function takeWebhooks(db: Db, leaseSeconds: number): Promise<WaitingBody[]> {
   return inTransaction(db, async (trx) => {
     const { rows } = await sql<{ id: number; size: number; isNew: boolean }>`
       select id, size, attempts = 0 as "isNew" from sync.webhook_inbox
@@ -35,7 +35,7 @@ export function takeWebhooks(db: Db, leaseSeconds: number): Promise<Waiting[]> {
       return index === 0 || bytes <= bytesAtATime;
     });
     if (taken.length === 0) return [];
-    const { rows: waiting } = await sql<Waiting>`
+    const { rows: waiting } = await sql<WaitingBody>`
       update sync.webhook_inbox
       set attempts = attempts + 1, due_at = now() + ${leaseSeconds} * interval '1 second'
       where id = any(${taken.map((row) => row.id)})

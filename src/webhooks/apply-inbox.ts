@@ -10,7 +10,7 @@ import {
   finishWebhooks,
   postponeWebhooks,
   takeWebhooks,
-  type Waiting,
+  type WaitingBody,
 } from '../warehouse/webhook-inbox.ts';
 import { coalesceEvents } from './coalesce-events.ts';
 import { type EventFault, type ReviewEvent, readEvents, type SummaryEvent } from './event.ts';
@@ -53,7 +53,7 @@ export async function takeInbox(deps: ApplyDeps): Promise<Batch | undefined> {
   return waiting.length === 0 ? undefined : { apply: () => applyTogether(deps, waiting) };
 }
 
-async function applyTogether(deps: ApplyDeps, waiting: readonly Waiting[]): Promise<Counts> {
+async function applyTogether(deps: ApplyDeps, waiting: readonly WaitingBody[]): Promise<Counts> {
   const { db } = deps.warehouse;
   const ids = waiting.map((row) => row.id);
   const attempts = Math.max(...waiting.map((row) => row.attempts));

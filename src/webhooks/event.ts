@@ -98,7 +98,7 @@ function readProduct(item: Item, brandId: number): ProductEvent | SummaryEvent |
   if (reviewsCount === undefined || reviewsCount > 2_147_483_647) {
     return `expected an integer reviews_count, found ${shownValue(item.reviews_count)}`;
   }
-  const numbers = { score: number(item.score), metaScore: number(item.meta_score) };
+  const numbers = { score: optionalNumber(item.score), metaScore: optionalNumber(item.meta_score) };
   const metaReviewsCount = integer(item.meta_reviews_count) ?? null;
   const code = ['string', 'number'].includes(typeof item.code) && item.code !== '' ? String(item.code) : null;
   if (code !== null && !isStorable(code)) return `expected a code that Postgres can hold, found ${shownValue(code)}`;
@@ -123,7 +123,7 @@ function integer(value: unknown): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-function number(value: unknown): number | null {
+function optionalNumber(value: unknown): number | null {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   return /^-?\d{1,9}(\.\d{1,20})?$/.test(text) ? Number(text) : null;
 }

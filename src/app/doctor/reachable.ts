@@ -3,7 +3,7 @@ import { ReviewSyncError } from '../../base/errors.ts';
 import { withTimeout } from '../../base/timeout.ts';
 
 /** A person waits for `doctor`. */
-const timeoutMs = 8000;
+const reachTimeoutMs = 8000;
 const probeMs = 2000;
 
 /**
@@ -13,8 +13,8 @@ const probeMs = 2000;
  * @throws ReviewSyncError on a timeout, which says whether anything accepts connections at the address.
  */
 export function withTimeoutDiagnosis<T>(call: Promise<T>, url: string): Promise<T> {
-  return withTimeout(call, timeoutMs, async () => {
-    const within = `within ${timeoutMs / 1000} seconds`;
+  return withTimeout(call, reachTimeoutMs, async () => {
+    const within = `within ${reachTimeoutMs / 1000} seconds`;
     if (await acceptsConnections(url)) {
       return new ReviewSyncError('no-response', `it accepts the connection, but does not respond ${within}`, {
         hint: 'check whether it is overloaded or hangs, and restart it; or another program has the port in its address',

@@ -1,5 +1,5 @@
 import { type Second, type Span, shortestEnd } from '../../base/time/span.ts';
-import { isSorted, type Page } from './list-page.ts';
+import { isSorted, type ListPage } from './list-page.ts';
 
 /**
  * What follows the first page of `[from, end)`. One response shows the service at one moment, so everything dated
@@ -18,7 +18,7 @@ export type PageOutcome =
 
 /** @param isMore whether more lies behind the page. */
 export function classify(
-  { seconds }: Pick<Page, 'seconds'>,
+  { seconds }: Pick<ListPage, 'seconds'>,
   rest: Span,
   { isMore, timeZone }: { isMore: boolean; timeZone: string },
 ): PageOutcome {
@@ -36,13 +36,13 @@ export function classify(
  * @param fullPage records of a full page: as many as were asked for, or fewer where the service's own pages are
  *   smaller.
  */
-export function isMoreBehind({ seconds, lastPage }: Pick<Page, 'seconds' | 'lastPage'>, fullPage: number) {
+export function isMoreBehind({ seconds, lastPage }: Pick<ListPage, 'seconds' | 'lastPage'>, fullPage: number) {
   const isFull = seconds.length >= fullPage;
   if (lastPage !== undefined) return lastPage > 1 || isFull;
   return isFull || (seconds.length === 0 ? false : undefined);
 }
 
-export const lastOf = (seconds: Page['seconds']): Second | undefined =>
+export const lastOf = (seconds: ListPage['seconds']): Second | undefined =>
   seconds.findLast((second) => second !== undefined);
 
 /** A page of a list by its number, and how many records such a page has. */
@@ -75,7 +75,7 @@ export function pageAround(count: number, fullPage: number, mostPages: number): 
  * @param counted.isCounted whether a record of this second is one of them; what follows them does not matter.
  */
 export function endsOn(
-  page: Pick<Page, 'seconds' | 'lastPage'>,
+  page: Pick<ListPage, 'seconds' | 'lastPage'>,
   { number, size }: NumberedPage,
   { count, isCounted }: { count: number; isCounted: (second: Second | undefined) => boolean },
 ): boolean {

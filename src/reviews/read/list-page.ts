@@ -35,7 +35,7 @@ export type PageQuery = Window &
   }>;
 
 /** One response of the list. It shows the service at one moment, so nothing shifts within it. */
-export type Page = {
+export type ListPage = {
   /** JSON in UTF-8. */
   rawBody: Buffer;
   check: PageCheck;
@@ -52,7 +52,7 @@ export type Page = {
 export const limitsOf = (deps: PageDeps): Limits => deps.limits ?? windowLimits;
 
 /** Requests one page (docs/interface.md, "Reviews"). Every request for a list is made here. */
-export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, limit?: number): Promise<Page> {
+export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, limit?: number): Promise<ListPage> {
   deps.signal.throwIfAborted();
   const { axis, span, desc, productId, ...filters } = query;
   const period = localPeriod(span, deps.timeZone);
@@ -116,13 +116,13 @@ export async function obstacleFor(deps: PageDeps, axis: Axis, error: unknown): P
  * The first page. An empty list is requested twice: one that is empty for a moment would be taken for the end of the
  * data.
  */
-export async function fetchFirstPage(deps: PageDeps, query: PageQuery): Promise<Page> {
+export async function fetchFirstPage(deps: PageDeps, query: PageQuery): Promise<ListPage> {
   const page = await fetchPage(deps, query, 1);
   return page.ids.length > 0 ? page : fetchPage(deps, query, 1);
 }
 
 /** Page `number` of a list that may have become shorter; undefined where the service says 404. */
-export async function pageIfAny(deps: PageDeps, query: PageQuery, number: number): Promise<Page | undefined> {
+export async function pageIfAny(deps: PageDeps, query: PageQuery, number: number): Promise<ListPage | undefined> {
   try {
     return await fetchPage(deps, query, number);
   } catch (error) {
@@ -142,7 +142,7 @@ export async function pageBehind(
   query: PageQuery,
   number: number,
   limit?: number,
-): Promise<Page | undefined> {
+): Promise<ListPage | undefined> {
   for (let attempt = 1; attempt <= 2; attempt += 1) {
     try {
       return await fetchPage(deps, query, number, limit);

@@ -5,8 +5,8 @@ import { pageAround } from './classify-page.ts';
 import {
   fetchFirstPage,
   isSorted,
+  type ListPage,
   limitsOf,
-  type Page,
   type PageDeps,
   type PageQuery,
   pageBehind,
@@ -15,7 +15,7 @@ import {
 
 export type AllPages = {
   /** In the order of the list; then pages of earlier readings that hold what the last one lacks. */
-  pages: Page[];
+  pages: ListPage[];
   /** Ids in the order of the list, as the last reading had them. */
   ids: string[];
   /** Ids of all readings. */
@@ -45,7 +45,7 @@ const unsettledAtMost = 3;
  * @param options.once ends where the list overflows, since it will be read in narrower parts.
  */
 export async function readPages(deps: PageDeps, query: PageQuery, options: { once?: boolean } = {}): Promise<AllPages> {
-  const seen = new Map<string, Page>();
+  const seen = new Map<string, ListPage>();
   let before: Set<string> | undefined;
   for (let number = 1; ; number += 1) {
     const reading = await readOnce(deps, query, number % 2 === 1).catch((error: unknown) => {
@@ -80,7 +80,7 @@ export async function readPages(deps: PageDeps, query: PageQuery, options: { onc
 const isWithin = (second: Second | undefined, { span }: PageQuery) => second === undefined || second < span.end;
 
 type ListReading = {
-  pages: Page[];
+  pages: ListPage[];
   /** A page that the first page announced was no longer there. */
   isShorter: boolean;
   /** False where the last page is full and the service refuses the next one. */
@@ -106,7 +106,7 @@ async function readOnce(deps: PageDeps, query: PageQuery, fromTheEnd: boolean): 
  * its last page for every page behind it is recognized by three that are alike: two can be alike by chance where
  * records of one date are shuffled.
  */
-async function readUntilEmpty(deps: PageDeps, query: PageQuery, first: Page): Promise<ListReading> {
+async function readUntilEmpty(deps: PageDeps, query: PageQuery, first: ListPage): Promise<ListReading> {
   const pages = [first];
   const ended = { pages, isShorter: false, isEnd: true };
   while (first.ids.length > 0 && pages.length < limitsOf(deps).pages) {
@@ -130,7 +130,11 @@ const shortPage = 0.1;
  * Whether the list ends with these pages, where the service refuses the next one. A refusal behind a full page proves
  * nothing: the service may fail on a record of that page.
  */
-export async function isEndBeforeRefusal(deps: PageDeps, query: PageQuery, pages: readonly Page[]): Promise<boolean> {
+export async function isEndBeforeRefusal(
+  deps: PageDeps,
+  query: PageQuery,
+  pages: readonly ListPage[],
+): Promise<boolean> {
   const limits = limitsOf(deps);
   const sizes = pages.map((page) => page.ids.length);
   const largest = Math.min(limits.pageSize, Math.max(...sizes));

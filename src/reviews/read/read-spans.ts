@@ -61,7 +61,7 @@ export async function readSpans(
     errors: new Set(),
     running: [],
   };
-  begin(
+  beginSpans(
     work,
     spans.map((one) => ({ span: one, how: 'walk' })),
   );
@@ -91,7 +91,7 @@ type SpansReading = {
   readonly running: Promise<void>[];
 };
 
-function begin(work: SpansReading, todos: readonly Todo[]): void {
+function beginSpans(work: SpansReading, todos: readonly Todo[]): void {
   for (const todo of todos) work.running.push(work.deps.slots(() => readOne(work, todo)));
 }
 
@@ -100,7 +100,7 @@ async function readOne(work: SpansReading, todo: Todo): Promise<void> {
   if (errors.size >= errorsAtMost) return;
   // Where the service has failed already, no request is repeated for long again.
   const deps = met['service-error'] > 0 ? { ...work.deps, giveUpAfterMs: halvingGiveUpMs } : work.deps;
-  const reading = beginReading(deps, axis, todo.span, { land: sink.land, begin: (todos) => begin(work, todos) });
+  const reading = beginReading(deps, axis, todo.span, { land: sink.land, begin: (todos) => beginSpans(work, todos) });
   try {
     await conclude(work, reading, await (todo.how === 'walk' ? walk(reading, todo.first) : readExhaustively(reading)));
   } catch (error) {
@@ -122,7 +122,7 @@ async function conclude(work: SpansReading, reading: Reading, end: End): Promise
       `REVIEW_API_TIME_ZONE, ${timeZone}, may not be the zone in which it reads dates`;
     work.read.gaps.push({ span, kind: 'out-of-range', reason });
   } else if (end.kind === 'proven') await enter(work, reading);
-  else if (end.kind === 'reread') begin(work, end.todos);
+  else if (end.kind === 'reread') beginSpans(work, end.todos);
   else work.read.gaps.push({ span, ...end });
 }
 
@@ -157,7 +157,7 @@ async function halve(work: SpansReading, { span, how }: Todo, error: unknown): P
   met[kind] += 1;
   const halves = met[kind] > halvingsAtMost[kind] ? [] : halvesOf(span, deps.timeZone);
   if (halves.length === 0) unreadable.push({ span, kind, error });
-  begin(
+  beginSpans(
     work,
     halves.map((half) => ({ span: half, how })),
   );

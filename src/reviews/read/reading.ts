@@ -1,5 +1,5 @@
 import { localPeriod, type Second, type Span, without } from '../../base/time/span.ts';
-import { limitsOf, type Page, type PageDeps } from './list-page.ts';
+import { type ListPage, limitsOf, type PageDeps } from './list-page.ts';
 import type { Axis } from './window.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Axis } from './window.ts';
 export type Todo = Readonly<{
   span: Span;
   how: 'walk' | 'pages';
-  first?: { page: Page; fullPage: number } | undefined;
+  first?: { page: ListPage; fullPage: number } | undefined;
 }>;
 
 /**
@@ -37,7 +37,7 @@ export type Proven = {
 };
 
 /** Lands one page. Returns false where some of its records could not be written and are dead letters. */
-export type Land = (page: Page) => Promise<boolean>;
+export type Land = (page: ListPage) => Promise<boolean>;
 
 /** One span while it is read, from its first request until it is proven. */
 export type Reading = {
@@ -56,7 +56,7 @@ export type Reading = {
   /** Records of a full page. */
   fullPage: number;
   /** Hands a page over to be landed. Pages land one after the other, while the next request is under way. */
-  take(page: Page): Promise<void>;
+  take(page: ListPage): Promise<void>;
   /** Resolves when every page has landed. */
   landed(): Promise<void>;
   /** Hands the end of the span over to other readings, which begin at once. */
@@ -126,7 +126,7 @@ export function beginReading(
 }
 
 /** From the first to the last second of a page: a record without a date lies between its neighbours. */
-function periodOf(page: Page, span: Span): Span {
+function periodOf(page: ListPage, span: Span): Span {
   const seconds = page.seconds.filter((second) => second !== undefined);
   if (seconds.length === 0) return span;
   return { start: Math.max(span.start, Math.min(...seconds)), end: Math.min(span.end, Math.max(...seconds) + 1) };

@@ -1,6 +1,14 @@
 import { type Second, shortestEnd } from '../../base/time/span.ts';
 import { classify, endsOn, isMoreBehind, lastOf, pageAround } from './classify-page.ts';
-import { fetchFirstPage, fetchPage, isSorted, limitsOf, type Page, type PageQuery, pageBehind } from './list-page.ts';
+import {
+  fetchFirstPage,
+  fetchPage,
+  isSorted,
+  type ListPage,
+  limitsOf,
+  type PageQuery,
+  pageBehind,
+} from './list-page.ts';
 import { isEndBeforeRefusal } from './read-pages.ts';
 import type { End, Reading, Todo } from './reading.ts';
 
@@ -171,7 +179,11 @@ async function takeLast(
  * show nothing because something of the first page was deleted after that was read: then the first page, read again,
  * shows something that was not on it, and the result is undefined.
  */
-async function hasMoreBehind({ deps, fullPage }: Reading, query: PageQuery, page: Page): Promise<boolean | undefined> {
+async function hasMoreBehind(
+  { deps, fullPage }: Reading,
+  query: PageQuery,
+  page: ListPage,
+): Promise<boolean | undefined> {
   const { pageSize } = limitsOf(deps);
   const isMore = isMoreBehind(page, page.lastPage === undefined ? fullPage : pageSize);
   if (isMore !== undefined) return isMore;

@@ -16,7 +16,7 @@ export type Difference = {
   fields: string[];
 };
 
-type Rules = {
+type ComparisonRules = {
   /** Fields that the response has. */
   fields: readonly string[];
   /** Only fields that both have count. */
@@ -54,7 +54,7 @@ export function compareOne(warehouse: Warehouse, record: Buffer): Promise<Differ
   return compareRecord(warehouse, record, { fields: [], onlyCommon: true });
 }
 
-async function compareRecord(warehouse: Warehouse, record: Buffer, rules: Rules): Promise<Difference[]> {
+async function compareRecord(warehouse: Warehouse, record: Buffer, rules: ComparisonRules): Promise<Difference[]> {
   const storable = storableRecord(record);
   if (storable === undefined) return [refused(record)];
   try {
@@ -71,7 +71,7 @@ const refused = (record: Buffer): Difference => ({
   fields: [],
 });
 
-async function compare(warehouse: Warehouse, body: Buffer | string, rules: Rules): Promise<Difference[]> {
+async function compare(warehouse: Warehouse, body: Buffer | string, rules: ComparisonRules): Promise<Difference[]> {
   const known = [...alwaysKnownFields, ...rules.fields, originalField];
   const values = [body, rules.onlyCommon ?? false, known, rules.since ?? null];
   const text = warehouse.statements.compareReviews;
