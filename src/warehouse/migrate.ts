@@ -12,11 +12,10 @@ const folder = packagePath('sql', 'warehouse');
  * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the same time.
  * Migrations only go forward.
  *
- * @param upTo the last file to apply, for tests of upgrades; default: all.
  * @returns the names of the files that were applied.
  * @throws ReviewSyncError naming the file that failed; then nothing was applied.
  */
-export async function migrateWarehouse(db: Db, upTo?: string): Promise<string[]> {
+export async function migrateWarehouse(db: Db): Promise<string[]> {
   try {
     await createBookkeeping(db);
     return await db.transaction().execute(async (trx) => {
@@ -24,7 +23,7 @@ export async function migrateWarehouse(db: Db, upTo?: string): Promise<string[]>
       await sql`lock table review_sync_migrations.lock in exclusive mode`.execute(trx);
       const unknown = await unknownMigrations(trx);
       if (unknown.length > 0) throw migrationError(`${unknown.join(', ')} belongs to a newer version of this program`);
-      const pending = (await pendingMigrations(trx)).filter((name) => upTo === undefined || name <= upTo);
+      const pending = await pendingMigrations(trx);
       for (const name of pending) await applyFile(trx, name);
       return pending;
     });
