@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { packagePath } from '../../src/base/package-path.ts';
-import { type Relation, readSchema, schemaComment } from './catalog.ts';
+import { type Relation, readSchema } from './catalog.ts';
 import { diagram, nameOf } from './diagram.ts';
 import { links } from './links.ts';
 import { type Question, readQuestions } from './questions.ts';
@@ -19,17 +19,10 @@ export async function warehousePage(url: string): Promise<string> {
     ['diagram', diagram(links)],
     ['questions', (await readQuestions()).map(drawQuestion).join('\n')],
   ];
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const shown = new Set<string>();
-    for (const schema of schemas) {
-      const ours = relations.filter((relation) => relation.schema === schema);
-      const drawn = schema === 'sync' ? drawState(ours, shown) : drawRelations(ours, shown);
-      parts.push([schema, [await schemaComment(client, schema), ...drawn].join('\n\n')]);
-    }
-  } finally {
-    await client.end();
+  const shown = new Set<string>();
+  for (const schema of schemas) {
+    const ours = relations.filter((relation) => relation.schema === schema);
+    parts.push([schema, (schema === 'sync' ? drawState(ours, shown) : drawRelations(ours, shown)).join('\n\n')]);
   }
   return parts.reduce(replacePart, page);
 }
@@ -58,28 +51,41 @@ const shownKeys: Readonly<Record<string, readonly string[]>> = {
   category_links: ['category_code', 'category_id'],
 };
 
-/** Each relation with a heading and its columns. A column that means the same in an earlier relation is only named. */
+/** Their columns are those of the lists in docs/interface.md. */
+const namedOnly = new Set(['review_images', 'review_options']);
+
+/**
+ * Each relation with a heading and its columns. A column that means the same in an earlier relation is only named. The types
+ * of the columns of `bi` are in examples/dbt.
+ */
 function drawRelations(relations: readonly Relation[], shown: Set<string>): string[] {
   return relations.map((relation) => {
     const lines: string[] = [];
     const known: string[] = [];
     for (const { name, type, comment } of relation.columns) {
       const meaning = `${name}: ${comment}`;
-      if (shown.has(meaning)) known.push(`\`${name}\``);
-      else lines.push(`- \`${name}\` ${type}: ${comment ?? ''}`);
+      if (shown.has(meaning) || namedOnly.has(relation.name)) known.push(`\`${name}\``);
+      else lines.push(`- \`${name}\`${relation.schema === 'bi' ? '' : ` ${type}`}: ${comment ?? ''}`);
       shown.add(meaning);
     }
-    if (known.length > 0) lines.push(`- As above: ${known.join(', ')}.`);
+    const label = namedOnly.has(relation.name) ? 'Columns' : 'As above';
+    if (known.length > 0) lines.push(`- ${label}: ${known.join(', ')}.`);
     return [`### \`${nameOf(relation)}\``, relation.comment ?? '', lines.join('\n')].join('\n\n');
   });
 }
+
+/** What the views of `bi` are answered from. */
+const countsOfBi =
+  /^(counted_|delivery_|deliveries|changed_orders|order_changes|review_(changes|days?|products?)|month_)/;
 
 function drawState(relations: readonly Relation[], shown: Set<string>): string[] {
   const links = relations.flatMap(({ name, comment }) => {
     const columns = shownKeys[name]?.map((column) => `\`${column}\``).join(', ');
     return columns ? `- \`${name}\` (${columns}): ${comment}` : [];
   });
-  const others = relations.filter(({ name }) => !shownWhole.has(name) && !(name in shownKeys));
+  const rest = relations.filter(({ name }) => !shownWhole.has(name) && !(name in shownKeys));
+  const others = rest.filter(({ name }) => !countsOfBi.test(name));
+  const counts = rest.filter(({ name }) => countsOfBi.test(name)).map(({ name }) => `\`${name}\``);
   return [
     ...drawRelations(
       relations.filter(({ name }) => shownWhole.has(name)),
@@ -89,6 +95,7 @@ function drawState(relations: readonly Relation[], shown: Set<string>): string[]
     links.join('\n'),
     '### Other tables and views\n\nThese may change with any version. `\\d+` in psql says more of them.',
     others.map(({ name, comment }) => `- \`${name}\`: ${firstClause(comment ?? '')}.`).join('\n'),
+    `The counts behind \`bi\` and their logs: ${counts.join(', ')}.`,
   ];
 }
 
