@@ -3,7 +3,9 @@ import type { Link, Relation } from './catalog.ts';
 /** A mermaid ER diagram of what is linked, with the columns that link it. */
 export function diagram(links: readonly Link[]): string {
   const ends = { '0..1': 'o|', '0..n': 'o{' };
-  const lines = links.map(({ from, to, by, many }) => `  "${from}" |o--${ends[many]} "${to}" : "${by.join(', ')}"`);
+  const lines = links.map(
+    ({ from, to, by, many }) => `  ${bare(from)} |o--${ends[many]} ${bare(to)} : "${by.join(', ')}"`,
+  );
   return ['```mermaid', 'erDiagram', ...lines, '```'].join('\n');
 }
 
@@ -14,3 +16,5 @@ export function columnsOf({ by }: Link): { from: string[]; to: string[] } {
   const pairs = by.map((pair) => pair.split(' = '));
   return { from: pairs.map(([theirs = '']) => theirs), to: pairs.map((pair) => pair.at(-1) ?? '') };
 }
+
+const bare = (name: string) => name.split('.').at(-1);

@@ -40,9 +40,15 @@ export async function relationsOf(url: string): Promise<Relation[]> {
   }
 }
 
-/** The tables of `sync` that people may rely on. */
-const shownWhole = new Set(['export_windows', 'dead_letters']);
-/** Of these they may rely on the shop's key and the service's id. */
+/** The tables of `sync` that people may rely on, with the columns that they may rely on. */
+const shownWith: Readonly<Record<string, readonly string[]>> = {
+  export_windows: ['axis', 'start_at', 'end_at', 'pages', 'reviews', 'requests', 'started_at', 'finished_at'],
+  dead_letters: [
+    ...['id', 'kind', 'key', 'reason', 'payload', 'attempts'],
+    ...['first_failed_at', 'last_failed_at', 'resolved_at'],
+  ],
+};
+/** Of these it is the shop's key and the service's id. */
 const shownKeys: Readonly<Record<string, readonly string[]>> = {
   order_links: ['order_code', 'order_id'],
   sub_order_links: ['order_code', 'line_code', 'sub_order_id'],
@@ -79,20 +85,21 @@ const countsOfBi =
   /^(counted_|delivery_|deliveries|changed_orders|order_changes|review_(changes|days?|products?)|month_)/;
 
 function drawState(relations: readonly Relation[], shown: Set<string>): string[] {
-  const links = relations.flatMap(({ name, comment }) => {
+  const relied = relations.flatMap((relation) => {
+    const columns = relation.columns.filter(({ name }) => shownWith[relation.name]?.includes(name));
+    return columns.length > 0 ? { ...relation, columns } : [];
+  });
+  const linked = relations.flatMap(({ name, comment }) => {
     const columns = shownKeys[name]?.map((column) => `\`${column}\``).join(', ');
     return columns ? `- \`${name}\` (${columns}): ${comment}` : [];
   });
-  const rest = relations.filter(({ name }) => !shownWhole.has(name) && !(name in shownKeys));
+  const rest = relations.filter(({ name }) => !(name in shownWith) && !(name in shownKeys));
   const others = rest.filter(({ name }) => !countsOfBi.test(name));
   const counts = rest.filter(({ name }) => countsOfBi.test(name)).map(({ name }) => `\`${name}\``);
   return [
-    ...drawRelations(
-      relations.filter(({ name }) => shownWhole.has(name)),
-      shown,
-    ),
+    ...drawRelations(relied, shown),
     '### Links\n\nYou may rely on these columns too:',
-    links.join('\n'),
+    linked.join('\n'),
     '### Other tables and views\n\nThese may change with any version. `\\d+` in psql says more of them.',
     others.map(({ name, comment }) => `- \`${name}\`: ${firstClause(comment ?? '')}.`).join('\n'),
     `The counts behind \`bi\` and their logs: ${counts.join(', ')}.`,
