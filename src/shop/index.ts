@@ -19,7 +19,7 @@ import {
   readOrderSample,
   readOrders,
 } from './orders.ts';
-import { hashOfQuery, loadShopQuery } from './queries.ts';
+import { hashOf, hashOfQuery, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
 import { readShorterPeriods, readSmallerPages } from './shorter-reads.ts';
@@ -77,8 +77,11 @@ export type Shop = {
    * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
    */
   keylessOrders(): Promise<KeylessOrders>;
-  /** SHA-256 of what each query file says, without comments and spacing. Absent files are left out. */
-  queryHashes(): Promise<Partial<Record<QueryName, string>>>;
+  /**
+   * SHA-256 of what each query file says, without comments and spacing. Absent files are left out. `SHOP_TIME_ZONE`: of the zone,
+   * where a date of an order or a line is without zone.
+   */
+  queryHashes(): Promise<Partial<Record<QueryName | 'SHOP_TIME_ZONE', string>>>;
   /** A sentence where no line belongs to any of the newest orders, although there are lines; else undefined. */
   linesFault(): Promise<string | undefined>;
   /** Undefined where the file is absent: then that part is not synced. */
@@ -178,11 +181,16 @@ export function openShop(options: ShopOptions): Shop {
           }),
     keylessOrders: () => ofOrders(readKeylessOrders),
     async queryHashes() {
-      const hashes: Partial<Record<QueryName, string>> = {};
+      const hashes: Awaited<ReturnType<Shop['queryHashes']>> = {};
       for (const name of queryNames) {
         const hash = await hashOfQuery(at.folder, name, dialect);
         if (hash !== undefined) hashes[name] = hash;
       }
+      const { orders, lines } = await orderQueries();
+      const columns = [...orders.columns.values(), ...lines.columns.values()];
+      const hasLocalDate = columns.some(({ read }) => read === 'local date');
+      // Without such a date another zone changes no order.
+      if (hasLocalDate && at.timeZone !== undefined) hashes.SHOP_TIME_ZONE = hashOf(at.timeZone);
       return hashes;
     },
     linesFault: () => ofOrders(findLinesFault),

@@ -1,7 +1,7 @@
 import { MalformedResponseError } from '../errors.ts';
 import type { HttpResponse } from '../http/call.ts';
 import { lastPage } from '../http/link-header.ts';
-import { asArray, parseJson, ShapeError } from '../http/response-body.ts';
+import { asArray, parseJson, ShapeError, TooLargeError } from '../http/response-body.ts';
 
 /** One page of a list. `lastPage` is undefined where the response has no `Link` header. */
 export type Page<Item> = { items: Item[]; lastPage: number | undefined };
@@ -20,7 +20,8 @@ function shaped<Item>(item: unknown, index: number, shape: (value: unknown) => I
     return shape(item);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    throw new ShapeError(`item ${index + 1} of the list: ${error.message}`);
+    const Kind = error instanceof TooLargeError ? TooLargeError : ShapeError;
+    throw new Kind(`item ${index + 1} of the list: ${error.message}`);
   }
 }
 
