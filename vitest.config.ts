@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take longest, those first that mostly wait: started last, one of them alone would hold up the end. */
 const long = [
   ...['many-workers', 'flows', 'stays-up', 'orders-killed', 'feed-killed', 'conformance-differs', 'demo', 'package'],
-  ...['reviews-crash', 'reviews-shifting', 'reviews-complete', 'read-window', 'models', 'upgrade', 'orders-crash'],
+  ...['reviews-crash', 'reviews-shifting', 'reviews-complete', 'read-window', 'models', 'orders-crash'],
 ];
 
 class LongFirst extends BaseSequencer {

@@ -1,6 +1,6 @@
 -- @reviews reviews of four years, @products products, and as many delivered sub-orders of three fifths as many orders:
--- three of five reviews are about one of them. Nothing is counted for bi yet: the migration that brings the counts does
--- that, and is measured. Without triggers, as a statement of a million rows would keep all of them in memory for these.
+-- three of five reviews are about one of them. Nothing is counted for bi yet: the part `migrate` does that, and is
+-- measured. Without triggers, as a statement of a million rows would keep all of them in memory for these.
 set session_replication_role = replica;
 insert into sync.order_links (order_code, order_id, ordered_at, pushed_at)
 select 'order-' || n, n, '@first'::timestamptz + n * interval '1 minute' * (2100000.0 / (@reviews * 0.6)), now()

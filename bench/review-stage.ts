@@ -23,11 +23,10 @@ export async function openReviewStage(keepIn?: string) {
       const [requests] = (await once(stub, 'message')) as [number];
       return requests;
     },
-    /** @param upTo the last migration to apply; default: all. */
-    async newWarehouse(upTo?: string): Promise<string> {
+    async newWarehouse(): Promise<string> {
       const url = await database.createDatabase(`bench_${Math.random().toString(36).slice(2)}`);
       const warehouse = await openWarehouse({ url, connections: 1 });
-      await migrateWarehouse(warehouse.db, upTo);
+      await migrateWarehouse(warehouse.db);
       await warehouse.close();
       await migrateQueue(url);
       return url;

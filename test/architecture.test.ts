@@ -125,17 +125,3 @@ test('no file is longer than 250 lines, but for lists of data', () => {
   const long = all.filter(({ file, text }) => text.split('\n').length > 250 && !file.includes('/catalogue/'));
   expect(long.map(({ file }) => file)).toEqual([]);
 });
-
-test('docs/decisions.md says what each folder of src weighs, within a tenth', async () => {
-  const lines = new Map<string, number>();
-  for (const { file, text } of all) {
-    const folder = file.split('/').slice(0, 2).join('/');
-    if (folder.startsWith('src/')) lines.set(folder, (lines.get(folder) ?? 0) + text.split('\n').length - 1);
-  }
-  const decisions = await readFile(join(root, 'docs', 'decisions.md'), 'utf8');
-  const rows = decisions.matchAll(/^\| `(src\/[\w-]+)` \| ([\d,]+) \|/gm);
-  const stated = new Map([...rows].map(([, folder = '', n = '']) => [folder, Number(n.replace(',', ''))]));
-  expect([...stated.keys()].sort()).toEqual([...lines.keys()].sort());
-  const wrong = [...lines].filter(([folder, n]) => Math.abs(n / (stated.get(folder) ?? 0) - 1) > 0.1);
-  expect(wrong).toEqual([]);
-});

@@ -1,4 +1,4 @@
-/** Writes docs/warehouse.md and the sources of examples/dbt: `npm run docs:warehouse`. */
+/** Writes the marked parts of docs/warehouse.md, and the sources of examples/dbt: `npm run docs:warehouse`. */
 import { writeFile } from 'node:fs/promises';
 import { packagePath } from '../../src/base/package-path.ts';
 import { dbtSources } from './dbt-sources.ts';

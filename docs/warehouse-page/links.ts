@@ -1,23 +1,7 @@
 import type { Link } from './catalog.ts';
 
-/** What belongs together though no foreign key says so; `by` are the columns that both have, or `theirs = ours`. */
+/** What belongs together in the views of `bi`; `by` are the columns that both have, or `theirs = ours`. */
 export const links: readonly Link[] = [
-  { from: 'warehouse.reviews', to: 'warehouse.review_images', by: ['id = review_id'], many: '0..n' },
-  { from: 'warehouse.reviews', to: 'warehouse.review_videos', by: ['id = review_id'], many: '0..n' },
-  { from: 'warehouse.reviews', to: 'warehouse.review_options', by: ['id = review_id'], many: '0..n' },
-  { from: 'warehouse.product_ratings', to: 'warehouse.reviews', by: ['product_id'], many: '0..n' },
-  { from: 'sync.product_links', to: 'warehouse.reviews', by: ['product_id'], many: '0..n' },
-  { from: 'sync.product_links', to: 'sync.sub_order_links', by: ['product_id'], many: '0..n' },
-  { from: 'sync.order_links', to: 'sync.sub_order_links', by: ['order_code'], many: '0..n' },
-  { from: 'sync.order_links', to: 'warehouse.reviews', by: ['order_code'], many: '0..n' },
-  { from: 'sync.runs', to: 'sync.export_windows', by: ['id = run_id'], many: '0..n' },
-  { from: 'sync.runs', to: 'sync.late_reviews', by: ['id = run_id'], many: '0..n' },
-  { from: 'warehouse.reviews', to: 'sync.late_reviews', by: ['id = review_id'], many: '0..n' },
-  { from: 'warehouse.reviews', to: 'sync.absent_reviews', by: ['id = review_id'], many: '0..1' },
-  { from: 'sync.runs', to: 'sync.missed_orders', by: ['id = run_id'], many: '0..n' },
-  { from: 'sync.runs', to: 'sync.absent_orders', by: ['id = run_id'], many: '0..n' },
-  { from: 'sync.order_links', to: 'sync.missed_orders', by: ['order_code'], many: '0..n' },
-  { from: 'sync.order_links', to: 'sync.absent_orders', by: ['order_code'], many: '0..1' },
   { from: 'bi.response_by_order', to: 'bi.sub_orders', by: ['order_key'], many: '0..n' },
   { from: 'bi.response_by_order', to: 'bi.reviews', by: ['order_key'], many: '0..n' },
   { from: 'bi.reviews_by_product', to: 'bi.reviews', by: ['product_id'], many: '0..n' },

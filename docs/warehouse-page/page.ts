@@ -1,44 +1,30 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { packagePath } from '../../src/base/package-path.ts';
-import { foreignKeys, type Relation, readSchema, schemaComment } from './catalog.ts';
+import { type Relation, readSchema } from './catalog.ts';
 import { diagram, nameOf } from './diagram.ts';
 import { links } from './links.ts';
-import { type Answer, ask, readQuestions } from './questions.ts';
+import { type Question, readQuestions } from './questions.ts';
 
 const schemas = ['bi', 'warehouse', 'sync'] as const;
 
-/** docs/warehouse.md, made of the comments in the warehouse at `url` and its answers to docs/questions. */
+/**
+ * docs/warehouse.md with what stands between its marks `<!-- name -->` and `<!-- /name -->` written anew: the diagram, the list
+ * of questions, and the tables with the comments that they have in the warehouse at `url`. All other text stays.
+ */
 export async function warehousePage(url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url, types: { getTypeParser: () => String } });
-  await client.connect();
-  try {
-    const relations = await relationsOf(url);
-    const intro = await readFile(packagePath('docs', 'warehouse-page', 'intro.md'), 'utf8');
-    const parts = [intro.trim(), '## How it hangs together'];
-    for (const [title, among] of diagrams) {
-      const inside = [...(await foreignKeys(client)), ...links].filter(({ from, to }) =>
-        [from, to].every((name) => among.includes(name.split('.')[0] ?? '')),
-      );
-      parts.push(title, diagram(relations, inside));
-    }
-    parts.push('## Ten questions', questionsIntro);
-    for (const { file, question, sql } of await readQuestions()) {
-      const answer = drawAnswer(await ask(client, sql));
-      parts.push(`### ${question}`, `\`\`\`sql\n-- docs/questions/${file}\n${sql}\n\`\`\``, answer);
-    }
-    parts.push((await readFile(packagePath('docs', 'warehouse-page', 'lake.md'), 'utf8')).trim());
-    for (const schema of schemas) {
-      const ours = relations.filter((relation) => relation.schema === schema);
-      const shown = ours.filter(({ name }) => schema !== 'sync' || reliedOn.has(name));
-      parts.push(`## Schema \`${schema}\``, await schemaComment(client, schema), ...shown.map(drawRelation));
-      const others = ours.filter((relation) => !shown.includes(relation));
-      if (others.length > 0) parts.push(othersIntro, drawList(others));
-    }
-    return `${parts.join('\n\n')}\n`;
-  } finally {
-    await client.end();
+  const page = await readFile(packagePath('docs', 'warehouse.md'), 'utf8');
+  const relations = await relationsOf(url);
+  const parts: [name: string, text: string][] = [
+    ['diagram', diagram(links)],
+    ['questions', (await readQuestions()).map(drawQuestion).join('\n')],
+  ];
+  const shown = new Set<string>();
+  for (const schema of schemas) {
+    const ours = relations.filter((relation) => relation.schema === schema);
+    parts.push([schema, (schema === 'sync' ? drawState(ours, shown) : drawRelations(ours, shown)).join('\n\n')]);
   }
+  return parts.reduce(replacePart, page);
 }
 
 /** Every table and view of the three schemas. */
@@ -54,43 +40,80 @@ export async function relationsOf(url: string): Promise<Relation[]> {
   }
 }
 
-const diagrams: readonly [title: string, among: readonly string[]][] = [
-  ['The views for analysts, and the columns by which they join:', ['bi']],
-  [
-    'The tables beneath. Nothing here is a foreign key: reviews and orders come in any order, and neither waits for the other.',
-    ['warehouse', 'sync'],
+/** The tables of `sync` that people may rely on, with the columns that they may rely on. */
+const shownWith: Readonly<Record<string, readonly string[]>> = {
+  export_windows: ['axis', 'start_at', 'end_at', 'pages', 'reviews', 'requests', 'started_at', 'finished_at'],
+  dead_letters: [
+    ...['id', 'kind', 'key', 'reason', 'payload', 'attempts'],
+    ...['first_failed_at', 'last_failed_at', 'resolved_at'],
   ],
-];
+};
+/** Of these it is the shop's key and the service's id. */
+const shownKeys: Readonly<Record<string, readonly string[]>> = {
+  order_links: ['order_code', 'order_id'],
+  sub_order_links: ['order_code', 'line_code', 'sub_order_id'],
+  product_links: ['product_code', 'product_id'],
+  user_grade_links: ['user_grade_code', 'user_grade_id'],
+  category_links: ['category_code', 'category_id'],
+};
 
-/** The tables of `sync` whose columns people may rely on. */
-const reliedOn = new Set([
-  'export_windows',
-  'dead_letters',
-  'order_links',
-  'sub_order_links',
-  'product_links',
-  'user_grade_links',
-  'category_links',
-]);
+/** Their columns are those of the lists in docs/interface.md. */
+const namedOnly = new Set(['review_images', 'review_options']);
 
-const othersIntro = `The columns of these tables and views may change with any version. \`\\d+\` in psql shows what each means.`;
-
-const questionsIntro = `Each is a file of \`docs/questions\`, run here with the rights of \`bi_reader\` on a sample shop (500 orders, 4,000 reviews,
-up to 30 June 2026), synced by the program itself. The service's summaries of products there are a week older than the reviews.`;
-
-function drawAnswer({ columns, rows }: Answer): string {
-  return [columns, columns.map(() => '---'), ...rows].map(row).join('\n');
+/**
+ * Each relation with a heading and its columns. A column that means the same in an earlier relation is only named. The types
+ * of the columns of `bi` are in examples/dbt.
+ */
+function drawRelations(relations: readonly Relation[], shown: Set<string>): string[] {
+  return relations.map((relation) => {
+    const lines: string[] = [];
+    const known: string[] = [];
+    for (const { name, type, comment } of relation.columns) {
+      const meaning = `${name}: ${comment}`;
+      if (shown.has(meaning) || namedOnly.has(relation.name)) known.push(`\`${name}\``);
+      else lines.push(`- \`${name}\`${relation.schema === 'bi' ? '' : ` ${type}`}: ${comment ?? ''}`);
+      shown.add(meaning);
+    }
+    const label = namedOnly.has(relation.name) ? 'Columns' : 'As above';
+    if (known.length > 0) lines.push(`- ${label}: ${known.join(', ')}.`);
+    return [`### \`${nameOf(relation)}\``, relation.comment ?? '', lines.join('\n')].join('\n\n');
+  });
 }
 
-function drawRelation(relation: Relation): string {
-  const columns = relation.columns.map(({ name, type, comment }) => row([`\`${name}\``, type, comment ?? '']));
-  const head = `### \`${nameOf(relation)}\`\n\n${relation.kind === 'view' ? 'View. ' : ''}${relation.comment ?? ''}`;
-  return `${head}\n\n${[row(['column', 'type', 'meaning']), row(['---', '---', '---']), ...columns].join('\n')}`;
+/** What the views of `bi` are answered from. */
+const countsOfBi =
+  /^(counted_|delivery_|deliveries|changed_orders|order_changes|review_(changes|days?|products?)|month_)/;
+
+function drawState(relations: readonly Relation[], shown: Set<string>): string[] {
+  const relied = relations.flatMap((relation) => {
+    const columns = relation.columns.filter(({ name }) => shownWith[relation.name]?.includes(name));
+    return columns.length > 0 ? { ...relation, columns } : [];
+  });
+  const linked = relations.flatMap(({ name, comment }) => {
+    const columns = shownKeys[name]?.map((column) => `\`${column}\``).join(', ');
+    return columns ? `- \`${name}\` (${columns}): ${comment}` : [];
+  });
+  const rest = relations.filter(({ name }) => !(name in shownWith) && !(name in shownKeys));
+  const others = rest.filter(({ name }) => !countsOfBi.test(name));
+  const counts = rest.filter(({ name }) => countsOfBi.test(name)).map(({ name }) => `\`${name}\``);
+  return [
+    ...drawRelations(relied, shown),
+    '### Links\n\nYou may rely on these columns too:',
+    linked.join('\n'),
+    '### Other tables and views\n\nThese may change with any version. `\\d+` in psql says more of them.',
+    others.map(({ name, comment }) => `- \`${name}\`: ${firstClause(comment ?? '')}.`).join('\n'),
+    `The counts behind \`bi\` and their logs: ${counts.join(', ')}.`,
+  ];
 }
 
-function drawList(relations: readonly Relation[]): string {
-  const lines = relations.map((relation) => row([`\`${nameOf(relation)}\``, relation.comment ?? '']));
-  return [row(['table or view', 'holds']), row(['---', '---']), ...lines].join('\n');
-}
+const drawQuestion = ({ file, question }: Question) => `- [${/^[^?]*\?/.exec(question)?.[0]}](questions/${file})`;
 
-const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+/** Up to the first full stop, colon or semicolon. */
+const firstClause = (text: string) => text.split(/[.:;]( |$)/)[0] ?? text;
+
+function replacePart(page: string, [name, text]: [name: string, text: string]): string {
+  const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const [from, to] = [page.indexOf(open), page.indexOf(close)];
+  if (from < 0 || to < from) throw new Error(`docs/warehouse.md has no marks ${open} … ${close}`);
+  return `${page.slice(0, from + open.length)}\n${text}\n${page.slice(to)}`;
+}

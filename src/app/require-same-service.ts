@@ -7,7 +7,7 @@ import {
   connectedService,
   type KnownRecords,
   recordConnectedService,
-  youngestRecords,
+  recordsOfAllAges,
 } from '../warehouse/connected-service.ts';
 import type { Db } from '../warehouse/index.ts';
 import type { Config } from './config.ts';
@@ -23,8 +23,8 @@ export const shortLimits = {
  * service after the reference service, every order would count as pushed and every older review as read.
  *
  * 1. The address and the client id are those of the last command: no request is sent.
- * 2. Otherwise the service is asked for the youngest orders and reviews of the warehouse. It may have moved, or have a
- *    new client.
+ * 2. Otherwise the service is asked for up to seven orders and seven reviews of all ages, until it knows one. It may
+ *    have moved, or have a new client.
  * 3. It is recorded where it knows one of them, or where the warehouse has none.
  *
  * @throws ReviewSyncError where it knows none of them, and the client's errors where it cannot be asked.
@@ -37,20 +37,28 @@ export async function requireSameService(db: Db, config: Config['api']): Promise
   await recordConnectedService(db, now);
 }
 
+/** Records the configured service as the one to which the warehouse belongs: a person says so. Asks nobody. */
+export const declareSameService = (db: Db, config: Config['api']): Promise<void> =>
+  recordConnectedService(db, serviceOf(config));
+
 /** What is wrong where the warehouse belongs to another service; undefined where it does not. Changes nothing. */
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
   const [before, now] = [await connectedService(db), serviceOf(config)];
   if (before === undefined || isSameService(before, now)) return undefined;
-  if (!(await hasOnlyUnknown(config, await youngestRecords(db)))) return undefined;
+  const known = await recordsOfAllAges(db);
+  if (!(await hasOnlyUnknown(config, known))) return undefined;
+  const records = known.orders.length + known.reviews.length;
   const other = before.address === now.address ? 'another client id' : before.address;
   return new ReviewSyncError(
     'other-service',
     `The warehouse belongs to another review service or account (${other}): ` +
-      `the one of REVIEW_API_BASE_URL, ${now.address}, knows none of the newest orders and reviews in it`,
+      `the one of REVIEW_API_BASE_URL, ${now.address}, knows none of ${records} orders and reviews in it, ` +
+      'from the newest to the oldest',
     {
       hint:
         'Give each service a warehouse of its own: set WAREHOUSE_DATABASE_URL to an empty database and ' +
-        'run npx review-sync migrate.',
+        'run npx review-sync migrate. If it is the same service, and these records were deleted there: ' +
+        'npx review-sync migrate --same-service.',
     },
   );
 }

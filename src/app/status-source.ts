@@ -1,7 +1,7 @@
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { openQueues } from '../queue/index.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
-import { pendingMigrations } from '../warehouse/migrate.ts';
+import { compareMigrations } from '../warehouse/migrate.ts';
 import type { Config } from './config.ts';
 import type { StatusSource } from './status-report.ts';
 
@@ -23,7 +23,8 @@ export async function openStatusSource(config: Config): Promise<StatusSource & {
 
 /** @throws ReviewSyncError when the warehouse does not respond or is not migrated. */
 export async function requireMigrated(warehouse: Warehouse): Promise<void> {
-  const pending = await pendingMigrations(warehouse.db).catch((cause) => {
+  const { pending } = await compareMigrations(warehouse.db).catch((cause) => {
+    if (cause instanceof ReviewSyncError) throw cause;
     throw new ReviewSyncError('warehouse', `The warehouse cannot be reached: ${describeError(cause)}`, {
       cause,
       hint: 'Check that it is up and that WAREHOUSE_DATABASE_URL is right; npx review-sync doctor says more.',

@@ -117,18 +117,20 @@ export class UnavailableError extends ReviewApiError {
   }
 }
 
-/** The status is a success, but the body is not the expected array or object. It is never read as the end of a list. */
+/**
+ * The status is a success, but the body is not the expected array or object. It is never read as the end of a list. An
+ * integer beyond 2^53 - 1 is the one case that is not `retryable`: the record has it in every response.
+ */
 export class MalformedResponseError extends ReviewApiError {
   override readonly name = 'MalformedResponseError';
-  static readonly kind: ErrorKind = {
+  static readonly kind = {
     code: 'malformed-response',
     what: 'the response is not what this request returns',
-    retryable: true,
     hint: 'check whether the base address belongs to the service; a web site or a proxy may respond in its place',
   };
 
-  constructor(at: RequestContext) {
-    super(MalformedResponseError.kind, at);
+  constructor(at: RequestContext, retryable = true) {
+    super({ ...MalformedResponseError.kind, retryable }, at);
   }
 }
 

@@ -19,17 +19,14 @@ import {
   readOrderSample,
   readOrders,
 } from './orders.ts';
-import { hashOfQuery, loadShopQuery } from './queries.ts';
+import { hashOf, hashOfQuery, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
 import { readShorterPeriods, readSmallerPages } from './shorter-reads.ts';
 import type { SqlDialect } from './sql-text.ts';
 import { readFirstValue, readTables, type ShopTables } from './tables.ts';
 
-/**
- * `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is being read, and all that would be
- * read later.
- */
+/** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is read, now and later. */
 export type ShopOptions = {
   url: string;
   sqlDir: string;
@@ -64,8 +61,8 @@ export type Shop = {
    *     await shop.orderCodes({ axis: 'created', after: { at: from, code: '' }, before: to, size: 1000 })
    *
    * Walk on with `after: page.next` until that is absent. One statement of at most 30 s a page; where it takes longer,
-   * the page has fewer orders, at least 500. By code it needs no more than
-   * the index by which orders are read; by creation it needs an index on created_at in a large shop.
+   * the page has fewer orders, at least 500. By code it needs the index by which orders are read, by creation an index
+   * on created_at in a large shop.
    */
   orderCodes(range: OrderRange): Promise<OrderPage>;
   /**
@@ -82,8 +79,11 @@ export type Shop = {
    * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
    */
   keylessOrders(): Promise<KeylessOrders>;
-  /** SHA-256 of what each query file says, without comments and spacing. Absent files are left out. */
-  queryHashes(): Promise<Partial<Record<QueryName, string>>>;
+  /**
+   * SHA-256 of what each query file says, without comments and spacing. Absent files are left out. `SHOP_TIME_ZONE`: of
+   * the zone, where a date of an order or a line is without zone.
+   */
+  queryHashes(): Promise<Partial<Record<QueryName | 'SHOP_TIME_ZONE', string>>>;
   /** A sentence where no line belongs to any of the newest orders, although there are lines; else undefined. */
   linesFault(): Promise<string | undefined>;
   /** Undefined where the file is absent: then that part is not synced. */
@@ -100,10 +100,7 @@ export type Shop = {
    * @returns without entries where orders.sql has no row.
    */
   queryCosts(): Promise<QueryCost[]>;
-  /**
-   * Three codes that are in more than one row of orders.sql. Reads the whole query. @throws ReviewSyncError
-   * `shop-timeout`
-   */
+  /** Three codes that several rows of orders.sql have. Reads the whole query. @throws ReviewSyncError `shop-timeout` */
   repeatedCodes(): Promise<{ code: string; rows: number }[]>;
   /** False where its file is absent. @throws UsageError for a query that does not keep to the contract. */
   hasQuery(name: QueryName): Promise<boolean>;
@@ -187,11 +184,16 @@ export function openShop(options: ShopOptions): Shop {
           }),
     keylessOrders: () => ofOrders(readKeylessOrders),
     async queryHashes() {
-      const hashes: Partial<Record<QueryName, string>> = {};
+      const hashes: Awaited<ReturnType<Shop['queryHashes']>> = {};
       for (const name of queryNames) {
         const hash = await hashOfQuery(at.folder, name, dialect);
         if (hash !== undefined) hashes[name] = hash;
       }
+      const { orders, lines } = await orderQueries();
+      const columns = [...orders.columns.values(), ...lines.columns.values()];
+      const hasLocalDate = columns.some(({ read }) => read === 'local date');
+      // Without such a date another zone changes no order.
+      if (hasLocalDate && at.timeZone !== undefined) hashes.SHOP_TIME_ZONE = hashOf(at.timeZone);
       return hashes;
     },
     linesFault: () => ofOrders(findLinesFault),

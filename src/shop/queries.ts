@@ -118,10 +118,11 @@ const contentOf = (file: string): Promise<string | undefined> =>
 export async function hashOfQuery(folder: string, name: QueryName, dialect: SqlDialect): Promise<string | undefined> {
   const content = await contentOf(join(folder, `${name}.sql`));
   if (content === undefined) return undefined;
-  return createHash('sha256')
-    .update(meaningOf(selectOf(content), dialect))
-    .digest('hex');
+  return hashOf(meaningOf(selectOf(content), dialect));
 }
+
+/** SHA-256 in hexadecimal digits. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const isThere = (file: string) =>
   access(file).then(

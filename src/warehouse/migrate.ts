@@ -10,21 +10,18 @@ const folder = packagePath('sql', 'warehouse');
 
 /**
  * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the same time.
- * Migrations only go forward.
  *
- * @param upTo the last file to apply, for tests of upgrades; default: all.
  * @returns the names of the files that were applied.
- * @throws ReviewSyncError naming the file that failed; then nothing was applied.
+ * @throws ReviewSyncError naming the file that failed, or why the warehouse is of another version; then nothing was applied.
  */
-export async function migrateWarehouse(db: Db, upTo?: string): Promise<string[]> {
+export async function migrateWarehouse(db: Db): Promise<string[]> {
   try {
     await createBookkeeping(db);
     return await db.transaction().execute(async (trx) => {
       // A lock on a table of our own: an advisory lock could be held by any role of the database.
       await sql`lock table review_sync_migrations.lock in exclusive mode`.execute(trx);
-      const unknown = await unknownMigrations(trx);
-      if (unknown.length > 0) throw migrationError(`${unknown.join(', ')} belongs to a newer version of this program`);
-      const pending = (await pendingMigrations(trx)).filter((name) => upTo === undefined || name <= upTo);
+      const { pending, newer } = await compareMigrations(trx);
+      if (newer.length > 0) throw migrationError(`${newer.join(', ')} belongs to a newer version of this program`);
       for (const name of pending) await applyFile(trx, name);
       return pending;
     });
@@ -82,16 +79,30 @@ async function createBookkeeping(db: Db): Promise<void> {
   }
 }
 
-/** Migrations that are not applied yet. Changes nothing. */
-export async function pendingMigrations(db: Db): Promise<string[]> {
-  const applied = new Set(await appliedMigrations(db));
-  return (await migrationNames()).filter((name) => !applied.has(name));
-}
+/** What a warehouse lacks (`pending`), and what a newer version of this program applied (`newer`): names of migrations. */
+export type MigrationState = { pending: string[]; newer: string[] };
 
-/** Migrations that a newer version of this program applied. Changes nothing. */
-export async function unknownMigrations(db: Db): Promise<string[]> {
+/**
+ * Compares the applied migrations with sql/warehouse/, by name. Changes nothing.
+ *
+ * @throws ReviewSyncError for the schema of a version before the first release, which had other names.
+ */
+export async function compareMigrations(db: Db): Promise<MigrationState> {
   const names = await migrationNames();
-  return (await appliedMigrations(db)).filter((name) => !names.includes(name));
+  const applied = await appliedMigrations(db);
+  const pending = names.filter((name) => !applied.includes(name));
+  const unknown = applied.filter((name) => !names.includes(name));
+  const last = names.at(-1) ?? '';
+  // A newer version only adds names after our last one.
+  if (unknown.every((name) => name > last)) return { pending, newer: unknown };
+  const found = `${unknown[0]}${unknown.length > 1 ? ` and ${unknown.length - 1} others` : ''}`;
+  throw new ReviewSyncError(
+    'unreleased-schema',
+    `The warehouse has the schema of a version before the first release: review_sync_migrations.applied lists ${found}, expected are ${names[0]} to ${last}`,
+    {
+      hint: 'Let WAREHOUSE_DATABASE_URL name a new, empty database and run: npx review-sync migrate. Everything in it is read again from the service and the shop.',
+    },
+  );
 }
 
 async function appliedMigrations(db: Db): Promise<string[]> {

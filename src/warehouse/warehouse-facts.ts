@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Warehouse } from './index.ts';
-import { pendingMigrations, unknownMigrations } from './migrate.ts';
+import { compareMigrations, type MigrationState } from './migrate.ts';
 
 export type WarehouseFacts = {
   version: string;
@@ -11,12 +11,13 @@ export type WarehouseFacts = {
   mayCreateSchemas: boolean;
   /** Our tables that the user may not read and write. */
   withheld: string[];
-  pending: string[];
-  /** Applied by a newer version of this program. */
-  unknown: string[];
-};
+} & MigrationState;
 
-/** Reads facts about the warehouse and our rights in it. Changes nothing. */
+/**
+ * Reads facts about the warehouse and our rights in it. Changes nothing.
+ *
+ * @throws ReviewSyncError for the schema of a version before the first release.
+ */
 export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFacts> {
   type Row = {
     version: string;
@@ -51,8 +52,7 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
     isStandby: row.standby,
     mayCreateSchemas: row.create,
     withheld: row.withheld,
-    pending: await pendingMigrations(db),
-    unknown: await unknownMigrations(db),
+    ...(await compareMigrations(db)),
   };
 }
 

@@ -187,7 +187,9 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
   await world.warehouse(`insert into review_sync_migrations.applied (name, timestamp) values ('9999_future', '')`);
   const { said } = await ills(world, reader);
   expect(said[0]).toMatch(/^warehouse fault: migrations 9999_future are of a newer version .* → run one version/);
-  expect(said[1]).toMatch(/^warehouse fault: migrations are missing: 0004_webhooks → npx review-sync migrate/);
+  expect(said[1]).toMatch(
+    /^warehouse fault: migrations are missing: 0004_webhooks_and_alerts → npx review-sync migrate/,
+  );
 });
 
 test.skipIf(!hasRedis)(

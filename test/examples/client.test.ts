@@ -51,7 +51,7 @@ test('with a wrong secret the example ends in the error of the client, which doe
 
 test('the page on the client shows the example as it is', async () => {
   const [page, text] = await Promise.all([
-    readFile(join(root, 'docs', 'client.md'), 'utf8'),
+    readFile(join(root, 'src', 'review-api', 'README.md'), 'utf8'),
     readFile(example, 'utf8'),
   ]);
   expect(page).toContain(`\`\`\`ts\n${text}\`\`\`\n`);

@@ -50,9 +50,9 @@ test('DuckDB reads from the files of a synced shop exactly the rows of the views
   expect(members.map(({ word }) => word).filter((word) => texts.has(word))).toEqual([]);
 });
 
-test('the recipes for DuckDB in docs/warehouse.md run on an export, and the last one finds a file that is missing', async () => {
+test('the recipes for DuckDB in examples/lake run on an export, and the last one finds a file that is missing', async () => {
   await lake.export();
-  const page = await readFile(packagePath('docs', 'warehouse.md'), 'utf8');
+  const page = await readFile(packagePath('examples', 'lake', 'README.md'), 'utf8');
   const recipes = [...page.matchAll(/```sql\n-- duckdb.*\n([^`]+)```/g)].map(([, text = '']) =>
     text.replaceAll('/data/lake', lake.dir),
   );

@@ -346,8 +346,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a warehouse that belongs to another service is used',
     file: 'src/app/require-same-service.ts',
-    find: 'if (!(await hasOnlyUnknown(config, await youngestRecords(db)))) return undefined;',
+    find: 'if (!(await hasOnlyUnknown(config, known))) return undefined;',
     replace: 'if (before) return undefined;',
+    tests: ['test/promises/other-service.test.ts'],
+  },
+  {
+    name: 'a service that lost the newest records is another one',
+    file: 'src/warehouse/connected-service.ts',
+    find: 'const parts = [0, 0.25, 0.5, 0.75];',
+    replace: 'const parts: number[] = [];',
     tests: ['test/promises/other-service.test.ts'],
   },
   {

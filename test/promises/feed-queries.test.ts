@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { changedQueriesNote } from '../../src/warehouse/shop-queries.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { openWorld } from '../harness/world.ts';
@@ -55,4 +56,56 @@ test('a corrected query is noticed by sync orders and status, until all orders w
   );
   await run('backfill', 'orders');
   expect((await runCli(['status'], world.environment)).stdout).not.toMatch(noticed);
+});
+
+test('a corrected SHOP_TIME_ZONE is noticed as a corrected query is, where a date of the shop is in it', async () => {
+  const folder = await orderShopQueries();
+  const world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  await createOrderShop(world.shopUrl);
+  await world.shop(`insert into o (code, created_at) values ('A', '2026-07-01 10:00:00Z');
+    insert into l (order_code, line_code, product_id) values ('A', '1', 7)`);
+  const run = async (zone: string | undefined, ...args: string[]) => {
+    const end = await runCli(args, { ...world.environment, ...(zone && { SHOP_TIME_ZONE: zone }) });
+    expect(end).toMatchObject({ status: 0 });
+    return end.stdout;
+  };
+  const noticed = /SHOP_TIME_ZONE changed on .* UTC: orders that were pushed before were read in the earlier zone/;
+  const createdAt = `select to_char(created_at at time zone 'UTC', 'HH24:MI') as at from reference_service.orders`;
+
+  // Every date has a zone of its own.
+  await run('UTC', 'sync', 'orders');
+  expect(await run('Asia/Seoul', 'sync', 'orders')).not.toMatch(noticed);
+
+  // The zone is recorded for the first time: it did not change.
+  await writeFile(
+    join(folder, 'orders.sql'),
+    `select code, created_at at time zone 'UTC' as created_at, updated_at, total_price from o`,
+  );
+  await run('UTC', 'backfill', 'orders');
+  expect(await run('UTC', 'sync', 'orders')).not.toMatch(noticed);
+  expect(await world.atService(createdAt)).toEqual([{ at: '10:00' }]);
+
+  const said = await run('Asia/Seoul', 'sync', 'orders', '--json');
+  expect(JSON.parse(said)).toMatchObject({ changedQueries: [{ file: 'SHOP_TIME_ZONE' }] });
+  expect(await run('Asia/Seoul', 'sync', 'orders')).toMatch(noticed);
+  const status = (await runCli(['status'], world.environment)).stdout;
+  expect(status).toMatch(noticed);
+  expect(status).toContain('npx review-sync backfill orders');
+
+  await run('Asia/Seoul', 'backfill', 'orders');
+  expect(await world.atService(createdAt)).toEqual([{ at: '01:00' }]);
+  expect(await run('Asia/Seoul', 'sync', 'orders')).not.toMatch(noticed);
+  expect((await runCli(['status'], world.environment)).stdout).not.toMatch(noticed);
+});
+
+test('the notice names queries and zone', () => {
+  const changed = (...files: string[]) =>
+    changedQueriesNote(files.map((file) => ({ file, changedAt: new Date('2026-07-01T10:00:00Z') })))?.what;
+  const at = 'changed on 2026-07-01 10:00 UTC: orders that were pushed before were read';
+  expect(changed('orders')).toBe(`orders.sql ${at} by the earlier query`);
+  expect(changed('SHOP_TIME_ZONE')).toBe(`SHOP_TIME_ZONE ${at} in the earlier zone`);
+  expect(changed('orders', 'SHOP_TIME_ZONE')).toBe(
+    `orders.sql and SHOP_TIME_ZONE ${at} by the earlier query and in the earlier zone`,
+  );
 });

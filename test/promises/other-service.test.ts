@@ -65,6 +65,58 @@ test('a warehouse of reviews alone belongs to the service that has them', async 
   }
 });
 
+const orderRequests = () => world.requests().filter(({ path }) => path.startsWith('/v1/orders/'));
+
+test.each([
+  ['the newest', `ordered_at > '2026-01-17'`],
+  ['all orders but one of the middle', `order_code <> 'O10'`],
+])('a service with a new client that lost %s is the same one', async (_name, lost) => {
+  world = await openOrderWorld();
+  await world.shop(`insert into o (code, created_at)
+    select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(0, 20) n`);
+  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  const gone = await world.warehouse<{ id: string }>(`select order_id as id from sync.order_links where ${lost}`);
+  await world.atService('delete from reference_service.orders where id = any($1)', [gone.map(({ id }) => id)]);
+  await world.warehouse(`update sync.connected_service set client = 'before'`);
+  world.serviceRule(() => 'pass');
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(orderRequests().length).toBeGreaterThan(3);
+});
+
+test('a service that lost the newest reviews is the same one', async () => {
+  world = await openOrderWorld();
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at)
+    select at, at from generate_series('2026-01-01'::timestamptz, '2026-01-20', '1 day') at`);
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  await world.atService(`delete from reference_service.reviews where created_at > '2026-01-03'`);
+  await world.warehouse(`update sync.connected_service set client = 'before'`);
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+});
+
+test('a service that knows no record is asked for seven of them, and is the same one once a person says so', async () => {
+  world = await openOrderWorld();
+  await world.shop(`insert into o (code, created_at)
+    select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(1, 50) n`);
+  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  await world.atService('delete from reference_service.orders');
+  await world.warehouse(`update sync.connected_service set client = 'before'`);
+  world.serviceRule(() => 'pass');
+  const end = await runCli(['sync', 'orders'], world.environment);
+  expect(end.status).toBe(1);
+  expect(end.stderr).toContain('another client id');
+  expect(end.stderr).toContain('knows none of 7 orders and reviews in it, from the newest to the oldest');
+  expect(end.stderr).toContain('npx review-sync migrate --same-service');
+  expect(orderRequests()).toHaveLength(7);
+
+  // Without the flag nothing is recorded.
+  expect(await runCli(['migrate'], world.environment)).toMatchObject({ status: 0 });
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 1 });
+  const said = await runCli(['migrate', '--same-service'], world.environment);
+  expect(said).toMatchObject({ status: 0 });
+  expect(said.stdout).toContain(world.environment.REVIEW_API_BASE_URL);
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+});
+
 test('a service that moved to another address is the same one', async () => {
   await pushedWorld();
   // Until now through a proxy at another port.

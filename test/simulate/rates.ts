@@ -15,7 +15,6 @@ const rates: Readonly<Record<string, number>> = {
   restoreBackup: 0.015,
   salesDay: 0.01,
   massTouch: 0.03,
-  upgrade: 0.02,
   reviewsOfOneSecond: 0.01,
   importedReviews: 0.02,
   reviewOfAnotherAge: 0.005,
@@ -23,7 +22,7 @@ const rates: Readonly<Record<string, number>> = {
 
 export const usualRates: Rates = {
   events: Object.fromEntries(
-    [...Object.keys(shopEvents), ...Object.keys(serviceEvents), 'upgrade'].map((kind) => [kind, rates[kind] ?? usual]),
+    [...Object.keys(shopEvents), ...Object.keys(serviceEvents)].map((kind) => [kind, rates[kind] ?? usual]),
   ),
   faults: Object.fromEntries(faultKinds.map((kind) => [kind, 1])),
 };

@@ -12,7 +12,6 @@ import { type Day, type Moment, offsetMs, type Plan, type Run } from './plan.ts'
 import { serviceEvents } from './service-events.ts';
 import { type Event, shopEvents } from './shop-events.ts';
 import { command, type End, killableCommand, openStage, type Stage } from './stage.ts';
-import { upgrade } from './upgrade.ts';
 import { areApplied, receiver, sendWebhooks } from './webhooks.ts';
 
 /** `story`: what happened on the day, line by line. */
@@ -71,7 +70,7 @@ class Failed extends Error {
 }
 
 const dayMs = 86_400_000;
-const events: Readonly<Record<string, Event>> = { ...shopEvents, ...serviceEvents, upgrade };
+const events: Readonly<Record<string, Event>> = { ...shopEvents, ...serviceEvents };
 
 /**
  * Lives through the days of a plan.
@@ -179,8 +178,6 @@ async function happen(stage: Stage, moment: Moment, memory: Memory): Promise<voi
   for (const { kind, seed } of moment.events) {
     const event = events[kind];
     if (!event) throw new Error(`no event ${kind}`);
-    // It drops tables that a comparison may still have to read.
-    if (kind === 'upgrade') await endComparison(memory);
     const effect = await event(stage, createRandom(seed));
     for (const code of effect.unseenOrders ?? []) memory.unseenOrders.add(code);
     for (const id of effect.unseenReviews ?? []) memory.unseenReviews.add(id);

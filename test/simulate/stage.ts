@@ -28,11 +28,10 @@ export type Sides = { setting: Setting; shop: Database; atService: Database; war
 /** Where a run takes place: the three databases, the service and what stands before it. */
 export type Stage = Sides & {
   /**
-   * The three databases as they are at this moment: later changes are not seen, and `now()` stays the same. Only DDL (an upgrade,
-   * TRUNCATE) must wait until it is released.
+   * The three databases as they are at this moment: later changes are not seen, and `now()` stays the same. Only DDL and TRUNCATE
+   * must wait until it is released.
    */
   freeze(): Promise<{ sides: Sides; release(): Promise<void> }>;
-  urls: { shop: string; service: string; warehouse: string };
   proxy: Awaited<ReturnType<typeof startRuleProxy>>;
   environment: Record<string, string>;
   /** Seconds by which the service's clock is wrong. */
@@ -111,7 +110,6 @@ export async function openStage(server: Pick<EmbeddedDatabase, 'createDatabase'>
     shop: database('shop'),
     atService: database('service'),
     warehouse: database('warehouse'),
-    urls,
     proxy,
     environment,
     setServiceClock: (seconds) => {

@@ -1,6 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
@@ -86,25 +84,6 @@ describe('deliveries', () => {
     await runCli(['sync', 'orders'], environment);
     expect(await world.warehouse(lines)).toEqual([
       { product: 11, status: 'delivery_finished', delivered_on: '2026-02-02', dated: true, price: '12.5' },
-    ]);
-  });
-
-  test('that were pushed before bi was there are in it', async () => {
-    const url = await createDatabase();
-    const folder = packagePath('sql', 'warehouse');
-    const files = (await readdir(folder)).filter((file) => /^\d{4}_/.test(file)).sort();
-    const apply = async (some: readonly string[]) => {
-      for (const file of some) await query(url, await readFile(`${folder}/${file}`, 'utf8'));
-    };
-    await apply(files.filter((file) => file < '0005'));
-    await query(
-      url,
-      `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content) values ('a', '1', 1,
-        '{"product_id": 11, "status": "returned", "price": "7", "delivered_at": "2026-02-01T16:00:00+00:00"}')`,
-    );
-    await apply(files.filter((file) => file >= '0005'));
-    expect(await query(url, lines)).toEqual([
-      { product: 11, status: 'returned', delivered_on: '2026-02-02', dated: false, price: '7' },
     ]);
   });
 

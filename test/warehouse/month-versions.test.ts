@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { foldChanges, rebuildAggregates, wrongCounts } from '../../src/warehouse/bi/aggregates.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { compactMonthChanges } from '../../src/warehouse/runs/retention.ts';
 import { createDatabase } from '../harness/database.ts';
 import { until } from '../harness/patience.ts';
@@ -277,29 +276,4 @@ test('what lands while a fold is under way is neither lost nor counted twice', a
     holder.release();
   }
   expect(await wrongCounts(warehouse.db)).toEqual([]);
-});
-
-test('an update keeps the changes that are logged and not folded yet, and the versions of months', async () => {
-  const earlier = await openWarehouse({ url: await createDatabase(), connections: 1 });
-  try {
-    await migrateWarehouse(earlier.db, '0027_export');
-    await earlier.pool.query(reviews);
-    await earlier.pool.query(orders);
-    const columns = 'relation, month::text';
-    const before = await earlier.pool.query(
-      `select ${columns}, sum(change)::text as version from sync.month_changes group by 1, 2 order by 1, 2`,
-    );
-    expect(before.rows).toHaveLength(7);
-    await migrateWarehouse(earlier.db);
-    for (const housekeeping of [async () => {}, foldChanges, compactMonthChanges]) {
-      await housekeeping(earlier.db);
-      const after = await earlier.pool.query(`select ${columns}, version::text from sync.month_versions order by 1, 2`);
-      expect(after.rows).toEqual(before.rows);
-      expect(await wrongCounts(earlier.db)).toEqual([]);
-    }
-    const { rows } = await earlier.pool.query('select sum(reviews)::integer as n from sync.review_day_counts');
-    expect(rows).toEqual([{ n: 4 }]);
-  } finally {
-    await earlier.close();
-  }
 });

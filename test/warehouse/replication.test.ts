@@ -8,9 +8,9 @@ import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { until } from '../harness/patience.ts';
 
-/** The statements of the recipe in docs/warehouse.md. */
+/** The statements of the recipe in examples/lake. */
 async function recipe(place: string): Promise<string> {
-  const page = await readFile(packagePath('docs', 'warehouse.md'), 'utf8');
+  const page = await readFile(packagePath('examples', 'lake', 'README.md'), 'utf8');
   const [, text = ''] = new RegExp(`\`\`\`sql\n-- on the ${place}\n([^\`]+)\`\`\``).exec(page) ?? [];
   expect(text).not.toBe('');
   return text;
@@ -22,7 +22,7 @@ const shown = `select
   (select jsonb_agg(to_jsonb(r) order by review_id) from bi.reviews r) as bi_reviews,
   (select jsonb_agg(to_jsonb(s) order by order_key, price) from bi.sub_orders s) as bi_sub_orders`;
 
-test('logical replication by the recipe of docs/warehouse.md brings rows, edits and deletions to another server', async () => {
+test('logical replication by the recipe of examples/lake brings rows, edits and deletions to another server', async () => {
   const server = await startEmbeddedDatabase({ settings: ['wal_level=logical'] });
   onTestFinished(() => server.close());
   const [from, copy] = await Promise.all([server.createDatabase('warehouse'), createDatabase('migrated')]);

@@ -26,8 +26,8 @@ export async function checkWarehouse(
   else findings.push(ok(server));
   if (facts.isStandby)
     findings.push(fault('this server is a standby, which takes no writes', `point ${variable} at the primary`));
-  if (facts.unknown.length > 0) {
-    const newer = `migrations ${facts.unknown.join(', ')} are of a newer version than this program`;
+  if (facts.newer.length > 0) {
+    const newer = `migrations ${facts.newer.join(', ')} are of a newer version than this program`;
     findings.push(fault(newer, 'run one version on all machines'));
   }
   if (facts.pending.length > 0) return [...findings, ...pendingFaults(facts)];

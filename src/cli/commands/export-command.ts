@@ -20,7 +20,7 @@ export const exportCommand: Command = {
       .addHelpText(
         'after',
         `
-The folder holds manifest.json and <table>/month=<yyyy-mm>/data.parquet; docs/warehouse.md shows how BigQuery, Snowflake, Spark
+The folder holds manifest.json and <table>/month=<yyyy-mm>/data.parquet; examples/lake/README.md shows how BigQuery, Snowflake, Spark
 and DuckDB read it. No file shows a name, a code or a contact of a member.`,
       )
       .action((options: Options) => run((context) => runExport(context, options)));

@@ -1,3 +1,4 @@
+import { declareSameService } from '../../app/require-same-service.ts';
 import { migrateQueue } from '../../queue/connection.ts';
 import { rebuildAggregates } from '../../warehouse/bi/aggregates.ts';
 import { prepareBi } from '../../warehouse/bi/bi-access.ts';
@@ -12,11 +13,16 @@ export const migrateCommand: Command = {
   define(commander, run) {
     commander
       .option('--rebuild', 'count again what the views of bi are answered from; minutes for ten million reviews')
+      .option(
+        '--same-service',
+        'the service of REVIEW_API_BASE_URL is the one that this warehouse was used with, ' +
+          'although it knows none of its records',
+      )
       .addHelpText(
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
       )
-      .action(({ rebuild = false }: { rebuild?: boolean }) =>
+      .action(({ rebuild = false, sameService = false }: { rebuild?: boolean; sameService?: boolean }) =>
         run(async (context) => {
           const config = context.config();
           // An index of a large table takes as long as it takes.
@@ -31,8 +37,17 @@ export const migrateCommand: Command = {
               await rebuildAggregates(warehouse.db);
               done.push('Reviews and deliveries were counted again for the views of bi.');
             }
+            if (sameService) {
+              await declareSameService(warehouse.db, config.api);
+              done.push(
+                `Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${config.api.baseUrl}.`,
+              );
+            }
             const text = [...done, ...(biReader ? [] : [withoutReader])].join('\n');
-            return { text, json: { applied, biReader, ...(rebuild && { rebuilt: true }) } };
+            return {
+              text,
+              json: { applied, biReader, ...(rebuild && { rebuilt: true }), ...(sameService && { sameService }) },
+            };
           } finally {
             await warehouse.close();
           }

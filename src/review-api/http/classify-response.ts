@@ -2,7 +2,7 @@ import { explainError } from '../../base/hints.ts';
 import { mask } from '../../base/mask.ts';
 import type { Call, HttpResponse } from './call.ts';
 import { errorText } from './error-text.ts';
-import { NotConfirmedError, ShapeError, textOf } from './response-body.ts';
+import { NotConfirmedError, ShapeError, TooLargeError, textOf } from './response-body.ts';
 import { retryAfterMs } from './retry-after.ts';
 import type { Failure } from './retry-policy.ts';
 import type { RequestResult } from './send-request.ts';
@@ -44,7 +44,12 @@ export function classifyResponse<T>(
           status,
           detail: 'the connection broke before the end of the body',
         }
-      : { kind: 'failure', failure: { kind: 'malformed' }, status, detail: 'the body is larger than allowed, 64 MiB' };
+      : {
+          kind: 'failure',
+          failure: { kind: 'malformed', permanent: false },
+          status,
+          detail: 'the body is larger than allowed, 64 MiB',
+        };
   }
   if (isSuccess) return readWith(read, { status, bytes, headers, requestedAt }, secrets);
 
@@ -67,6 +72,10 @@ export function classifyResponse<T>(
   return { kind: 'refused', status, detail };
 }
 
+const tooLargeHint =
+  'ask the service’s makers for a smaller number: most programs that read JSON round larger ones, ' +
+  'so that an id names another record';
+
 function readWith<T>(read: (response: HttpResponse) => T, response: HttpResponse, secrets: Secrets): Outcome<T> {
   try {
     return { kind: 'success', status: response.status, value: read(response) };
@@ -79,7 +88,14 @@ function readWith<T>(read: (response: HttpResponse) => T, response: HttpResponse
     const text = textOf(response.bytes);
     const page = text.trimStart().startsWith('<') ? errorText(text, secrets()) : undefined;
     const detail = [error.message, page].filter((part) => part !== undefined).join('; ');
-    return { kind: 'failure', failure: { kind: 'malformed' }, status: response.status, detail: detail.slice(0, 300) };
+    const permanent = error instanceof TooLargeError;
+    return {
+      kind: 'failure',
+      failure: { kind: 'malformed', permanent },
+      status: response.status,
+      detail: detail.slice(0, 300),
+      hint: permanent ? tooLargeHint : undefined,
+    };
   }
 }
 

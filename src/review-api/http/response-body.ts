@@ -7,7 +7,15 @@ import type { HttpResponse } from './call.ts';
  * data.
  */
 export class ShapeError extends Error {
-  override readonly name = 'ShapeError';
+  override readonly name: string = 'ShapeError';
+}
+
+/**
+ * A number that loses digits in JSON: a property of the record, so that every later response shows it too. Internal, as
+ * `ShapeError`.
+ */
+export class TooLargeError extends ShapeError {
+  override readonly name = 'TooLargeError';
 }
 
 /** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */
@@ -93,12 +101,18 @@ export function asArray(value: unknown, what: string): unknown[] {
   return value;
 }
 
-/** An integer, or an integer as text: services send ids both ways. */
+/** An integer, or an integer as text: services send ids both ways. @throws TooLargeError for one beyond 2^53 - 1. */
 export function asInteger(value: unknown, what: string): number {
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
+  if (isTooLarge(number)) {
+    throw new TooLargeError(`expected an integer up to ${Number.MAX_SAFE_INTEGER} as ${what}, got a larger one`);
+  }
   if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw expected('an integer', what, value);
   return number;
 }
+
+/** Digits are lost from 2^53 on; what is beyond the largest double is Infinity. */
+const isTooLarge = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
 
 export function asIntegerOrNull(value: unknown, what: string): number | null {
   return value === null || value === undefined ? null : asInteger(value, what);
@@ -140,7 +154,8 @@ export function integersOf<Name extends string>(
 }
 
 function expected(kind: string, what: string, value: unknown): ShapeError {
-  const found =
-    value === null ? 'null' : Array.isArray(value) ? 'an array' : value === undefined ? 'nothing' : typeof value;
+  const isFraction = typeof value === 'number' && !Number.isInteger(value);
+  const type = isFraction ? 'a number with a fraction' : typeof value;
+  const found = value === null ? 'null' : Array.isArray(value) ? 'an array' : value === undefined ? 'nothing' : type;
   return new ShapeError(`expected ${kind} as ${what}, got ${found}`);
 }

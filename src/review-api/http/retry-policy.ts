@@ -8,8 +8,8 @@ export type Failure =
   | { kind: 'limited'; retryAfterMs: number | undefined }
   /** 5xx or 408: the status does not say whether the service carried the request out. */
   | { kind: 'failed'; retryAfterMs: number | undefined }
-  /** A success by its status, with a body that is not what the request returns. */
-  | { kind: 'malformed' }
+  /** A success by its status, with a body that is not what the request returns. `permanent`: no later one will be. */
+  | { kind: 'malformed'; permanent: boolean }
   /** 202 and others: the service may carry the request out later. Another attempt would say no more. */
   | { kind: 'not-confirmed' };
 
@@ -68,7 +68,7 @@ export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryL
 
   if (failure.kind === 'not-confirmed' || (!attempt.repeatable && mayBeCarriedOut(failure)))
     return { action: 'unknown-outcome', pauseMs };
-  if (failure.kind === 'unsent' && failure.permanent) return { action: 'give-up', pauseMs };
+  if ('permanent' in failure && failure.permanent) return { action: 'give-up', pauseMs };
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
   if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up', pauseMs };
   // Jitter on top of `Retry-After` spreads clients that were given the same second.

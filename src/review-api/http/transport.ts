@@ -158,7 +158,7 @@ function failureError(failure: Failure, context: RequestContext): Error {
     case 'limited':
       return new LimitedError(context);
     case 'malformed':
-      return new MalformedResponseError(context);
+      return new MalformedResponseError(context, !failure.permanent);
     case 'not-confirmed':
       return new UnknownOutcomeError(context);
     case 'unsent':

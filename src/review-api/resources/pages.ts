@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../http/call.ts';
 import { lastPage } from '../http/link-header.ts';
-import { asArray, parseJson, ShapeError } from '../http/response-body.ts';
+import { asArray, parseJson, ShapeError, TooLargeError } from '../http/response-body.ts';
 import { MalformedResponseError } from '../review-api-errors.ts';
 
 /** One page of a list. `lastPage` is undefined where the response has no `Link` header. */
@@ -20,7 +20,8 @@ function shaped<Item>(item: unknown, index: number, shape: (value: unknown) => I
     return shape(item);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    throw new ShapeError(`item ${index + 1} of the list: ${error.message}`);
+    const Kind = error instanceof TooLargeError ? TooLargeError : ShapeError;
+    throw new Kind(`item ${index + 1} of the list: ${error.message}`);
   }
 }
 

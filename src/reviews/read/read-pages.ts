@@ -34,8 +34,8 @@ const readingsAtMost = 16;
 const unsettledAtMost = 3;
 
 /**
- * Reads all pages that the service gives of a query, by page number (spec: "page: max 30"). Only what is dated before
- * the span's end counts: the end itself begins the next span.
+ * Reads all pages that the service gives of a query, by page number (docs/interface.md, "Limits": at most 30). Only
+ * what is dated before the span's end counts: the end itself begins the next span.
  *
  * Pages shift while they are read: a deletion moves later records to pages already read, an addition moves earlier
  * ones. So the list is read from its last page to its first, then the other way, until two readings agree. A list that

@@ -26,7 +26,7 @@ export const paging = (mostPages?: number): Params => ({
   page: integer('Page number, default 1.', { minimum: 1, ...(mostPages !== undefined && { maximum: mostPages }) }),
 });
 
-/** What the spec's "PUT" and "PATCH" share: they differ in nothing here (docs/reference-service.md). */
+/** What the spec's "PUT" and "PATCH" share: they differ in nothing here (src/sandbox/reference-service/README.md). */
 export const changing = ['PATCH', 'PUT'] as const;
 
 /** All operations of such a resource, in the order of the spec. */

@@ -6,7 +6,10 @@ export type Params = Readonly<Record<string, Schema>>;
 /** What a parameter should be, in the words of an error; an extension that other tools pass over. */
 export const expectedKeyword = 'x-expected';
 
-/** A parameter of a type. Empty, it clears what is there (docs/reference-service.md): so null is of each type. */
+/**
+ * A parameter of a type. Empty, it clears what is there (src/sandbox/reference-service/README.md): so null is of each
+ * type.
+ */
 function typed(type: string, description: string, expected: string, rest: Schema = {}): Schema {
   return { type: [type, 'null'], description, ...rest, [expectedKeyword]: expected };
 }

@@ -1,0 +1,159 @@
+-- review-sync's own state: its settings, how far each flow has come, its runs, what could not be synced, and what makes
+-- workers take turns. The state of orders is in 0002_orders.sql, that of reading reviews in 0003_reviews.sql.
+create schema sync;
+comment on schema sync is 'review-sync''s own state. People may read it; only review-sync writes it.';
+
+-- Views cannot read the environment: `migrate` writes the time zone here.
+create table sync.settings (
+  is_only    boolean primary key default true check (is_only),
+  time_zone  text not null default 'Asia/Seoul',
+  order_salt text not null default gen_random_uuid()::text
+);
+insert into sync.settings default values;
+comment on table sync.settings is 'What the views of bi need to know. One row.';
+comment on column sync.settings.is_only is 'Always true: keeps the table at one row.';
+comment on column sync.settings.time_zone is 'REVIEW_API_TIME_ZONE as of the last migrate: days and months of bi are in this zone.';
+comment on column sync.settings.order_salt is 'Goes into order_key of bi, so that no order code can be found by trying codes.';
+
+-- Links, cursors and reviews are those of one review service. Without this row, another service behind the same
+-- warehouse would be taken for up to date.
+create table sync.connected_service (
+  is_only      boolean primary key default true check (is_only),
+  address      text not null,
+  client       text not null,
+  connected_at timestamptz not null default now()
+);
+comment on table sync.connected_service is 'The review service to which all links, cursors and reviews belong. One row, or none before the first command that uses the service.';
+comment on column sync.connected_service.is_only is 'Always true: keeps the table at one row.';
+comment on column sync.connected_service.address is 'REVIEW_API_BASE_URL as of the last command.';
+comment on column sync.connected_service.client is 'The first digits of the SHA-256 of REVIEW_API_CLIENT_ID: one address may serve many shops.';
+comment on column sync.connected_service.connected_at is 'When the address or the client last changed.';
+
+create table sync.cursors (
+  flow       text primary key,
+  position   jsonb not null,
+  updated_at timestamptz not null default now()
+);
+comment on table sync.cursors is 'How far each incremental flow has come.';
+comment on column sync.cursors.flow is 'orders or reviews.';
+comment on column sync.cursors.position is 'orders: at and code of the last order read. reviews: at, the newest update seen as the last run began, and readTo, the service''s clock then.';
+comment on column sync.cursors.updated_at is 'When the cursor last moved.';
+
+-- Every run has its own id. Runs of which one continues the other have the same key.
+create table sync.runs (
+  id          text primary key,
+  job         text not null,
+  trigger     text not null check (trigger in ('schedule', 'command')),
+  started_at  timestamptz not null,
+  finished_at timestamptz,
+  outcome     text check (outcome in ('done', 'incomplete', 'failed', 'abandoned')),
+  counts      jsonb not null default '{}',
+  error       text,
+  key         text,
+  reason      text check (reason in ('steps-failed', 'problem', 'dead-letters')),
+  waits       jsonb
+);
+create index runs_by_start on sync.runs (job, started_at desc);
+create unique index runs_one_scheduled_at_a_time on sync.runs (job) where finished_at is null and trigger = 'schedule';
+create index runs_by_key on sync.runs (key, started_at) where key is not null;
+create index runs_by_time on sync.runs (started_at);
+create index runs_not_ended on sync.runs (started_at) where finished_at is null;
+comment on table sync.runs is 'One row a run of a flow.';
+comment on column sync.runs.id is 'The id of the run''s job in the queue; no two runs ever have the same.';
+comment on column sync.runs.job is 'Name of the job, as in jobs/.';
+comment on column sync.runs.trigger is 'schedule: by its cron pattern; command: by a person or a script.';
+comment on column sync.runs.started_at is 'When the run began.';
+comment on column sync.runs.finished_at is 'When it ended; null while it is running.';
+comment on column sync.runs.outcome is 'done, incomplete (some records or windows failed), failed, abandoned (its job vanished); null while it is running.';
+comment on column sync.runs.counts is 'What the run did, by kind.';
+comment on column sync.runs.error is 'Why the run did not end with done. Cleared after 90 days.';
+comment on column sync.runs.key is 'What the run is about, where runs of the same key continue each other: a backfill and its range of days; null otherwise.';
+comment on column sync.runs.reason is 'Why an incomplete run is incomplete: steps-failed (some of its steps failed; the next run reads them again), problem (all steps succeeded, and the end of the run could not be completed), dead-letters (nothing but records that could not be synced); null otherwise. Where several hold, the first.';
+comment on column sync.runs.waits is 'Seconds that the run has waited, by what for. ceiling: REVIEW_API_REQUESTS_PER_SECOND; retry_after: the service asked for fewer requests; outage: the service failed or could not be reached; lease: another process had the lease of a record. A time in which several requests of one process waited counts once. Null: an earlier version recorded the run.';
+comment on index sync.runs_by_start is 'The last runs of a job.';
+comment on index sync.runs_one_scheduled_at_a_time is 'A scheduled run is not started on top of one that is going.';
+comment on index sync.runs_by_key is 'The runs that a run continues.';
+comment on index sync.runs_by_time is 'The newest runs.';
+comment on index sync.runs_not_ended is 'Runs that have not ended.';
+
+create table sync.dead_letters (
+  id              bigint generated always as identity primary key,
+  kind            text not null check (kind in ('order', 'order_line', 'category', 'user_grade', 'review', 'webhook')),
+  key             text not null,
+  reason          text not null,
+  payload         jsonb not null,
+  attempts        integer not null default 1,
+  first_failed_at timestamptz not null default now(),
+  last_failed_at  timestamptz not null default now(),
+  resolved_at     timestamptz,
+  order_code      text,
+  checked_at      timestamptz not null default now(),
+  discarded_hash  text
+);
+create unique index dead_letters_one_open_a_record on sync.dead_letters (kind, key) where resolved_at is null;
+create index dead_letters_of_open_orders on sync.dead_letters (order_code)
+  where resolved_at is null and order_code is not null;
+create index dead_letters_by_first_failure on sync.dead_letters (first_failed_at);
+create index dead_letters_by_last_failure on sync.dead_letters (last_failed_at);
+create index dead_letters_by_resolution on sync.dead_letters (resolved_at) where resolved_at is not null;
+create index dead_letters_discarded on sync.dead_letters (key) where discarded_hash is not null;
+comment on table sync.dead_letters is 'Records that could not be synced, kept whole, with the reason. Open while resolved_at is null.';
+comment on column sync.dead_letters.id is 'For dead-letters show, retry and discard.';
+comment on column sync.dead_letters.kind is 'order, order_line, category, user_grade, review or webhook.';
+comment on column sync.dead_letters.key is 'The record''s key: an order''s code, order code/line code, a review''s id; a hash of the record where it has none.';
+comment on column sync.dead_letters.reason is 'Why it could not be synced: what was found and what was expected.';
+comment on column sync.dead_letters.payload is 'The record as it was found, while the dead letter is open; null afterwards. May hold customers'' data.';
+comment on column sync.dead_letters.attempts is 'How often it was tried.';
+comment on column sync.dead_letters.first_failed_at is 'When it failed first.';
+comment on column sync.dead_letters.last_failed_at is 'When it failed last.';
+comment on column sync.dead_letters.resolved_at is 'When the record was synced or discarded. The row is deleted 90 days later; that of a discarded review 90 days after the service showed the record last.';
+comment on column sync.dead_letters.order_code is 'The order that the record is or belongs to; null: another kind of record, or an order without a code.';
+comment on column sync.dead_letters.checked_at is 'When a run last read the record again. Each run reads those again that waited longest.';
+comment on column sync.dead_letters.discarded_hash is 'SHA-256 of the record of a discarded review: while the service shows the same record, no dead letter is opened for it again. Null: not discarded, or another kind of record.';
+comment on index sync.dead_letters_one_open_a_record is 'One open letter a record.';
+comment on index sync.dead_letters_of_open_orders is 'Open dead letters of an order and its lines.';
+comment on index sync.dead_letters_by_first_failure is 'Dead letters that a run found first.';
+comment on index sync.dead_letters_by_last_failure is 'Dead letters that a run left or tried again.';
+comment on index sync.dead_letters_by_resolution is 'Deletes resolved dead letters after 90 days.';
+comment on index sync.dead_letters_discarded is 'Finds the discarded dead letter of a review that cannot be written.';
+
+-- Personal data ends: a dead letter that is resolved or discarded does not need its record any more.
+create function sync.blank_resolved_payload() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  new.payload := 'null'::jsonb;
+  return new;
+end
+$$;
+comment on function sync.blank_resolved_payload() is 'Takes the record out of a dead letter that is resolved or discarded.';
+create trigger dead_letters_blank before update on sync.dead_letters
+  for each row when (new.resolved_at is not null) execute function sync.blank_resolved_payload();
+
+create table sync.leases (
+  key        text primary key,
+  owner      text not null,
+  expires_at timestamptz not null
+);
+comment on table sync.leases is 'Work that only one process may do at a time. A lease runs out when its holder is frozen or cut off.';
+comment on column sync.leases.key is 'What is leased, such as user-grades.';
+comment on column sync.leases.owner is 'Who holds it: host, process and a random part.';
+comment on column sync.leases.expires_at is 'From then on another process may take it over.';
+
+-- Rows, not advisory locks: pg_advisory_lock is open to every role of the database, on any key. A role without rights
+-- on this table, such as one that may only read bi, cannot take a lock and so stop review-sync.
+create table sync.locks (
+  name text primary key
+);
+insert into sync.locks (name) values ('alerts'), ('bi'), ('aggregates'), ('export');
+comment on table sync.locks is 'One row for each thing that one process does at a time. A process locks the row (select … for update) for the length of its transaction.';
+comment on column sync.locks.name is 'alerts: compare the issues with sync.alerts and send messages. bi: grant the role bi_reader its rights. export: write Parquet files.';
+
+create unlogged table sync.rate_limit (
+  key    varchar(255) primary key,
+  points integer not null default 0,
+  expire bigint
+);
+comment on table sync.rate_limit is 'Requests sent in the current second, over all workers (REVIEW_API_REQUESTS_PER_SECOND).';
+comment on column sync.rate_limit.key is 'What is counted.';
+comment on column sync.rate_limit.points is 'Requests counted so far.';
+comment on column sync.rate_limit.expire is 'When the count starts again at 0, in milliseconds since 1970.';

@@ -1,2 +1,0 @@
--- A span on which the service fails (5xx, a malformed body) is halved and kept like one that it refuses.
-comment on column sync.open_gaps.kind is 'unreachable (more reviews than any query shows), out-of-range (the service shows dates that were not requested), refused (the service refuses the requests or fails on them, while it responds to others), implausible (the service shows far fewer reviews than the warehouse has), unwritten (contains reviews that are dead letters), failed (no usable response to any request).';
