@@ -1,20 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { orderTest } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
 
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-async function orderWorld(environment: Record<string, string> = {}): Promise<OrderWorld> {
-  // After a response was lost the next run waits until the lease has run out.
-  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4', ...environment } });
-  open.push(world);
-  return world;
-}
+// After a response was lost the next run waits until the lease has run out.
+const test = orderTest.extend('worldOptions', { environment: { ORDER_LEASE_SECONDS: '4' } });
 
 const subOrders = `select product_id::integer as product, price::text, status, product_options ->> 'size' as size
   from reference_service.sub_orders order by product_id, size, price, status`;
@@ -28,10 +20,9 @@ const both = [
   { product: 7, price: '10', status: 'paid', size: 'S' },
 ];
 
-test.each(['S', 'M'])(
+test.for(['S', 'M'])(
   'the response of size %s is lost: both sizes of the product stand once at the service',
-  async (lost) => {
-    const world = await orderWorld();
+  async (lost, { world }) => {
     await world.shop(sizes);
     let isLost = false;
     world.serviceRule((request) => {
@@ -44,8 +35,7 @@ test.each(['S', 'M'])(
   },
 );
 
-test('a creation that is carried out only after its gateway gave up is not sent again meanwhile', async () => {
-  const world = await orderWorld();
+test('a creation that is carried out only after its gateway gave up is not sent again meanwhile', async ({ world }) => {
   await world.shop(sizes);
   let isLate = false;
   world.serviceRule((request) => {
@@ -57,8 +47,9 @@ test('a creation that is carried out only after its gateway gave up is not sent 
   expect(await world.atService(subOrders)).toEqual(both);
 });
 
-test('a creation that is carried out after the run has stopped waiting is found by the next run, and never sent twice', async () => {
-  const world = await orderWorld();
+test('a creation that is carried out after the run has stopped waiting is found by the next run, and never sent twice', async ({
+  world,
+}) => {
   await world.shop(sizes);
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: delay(2000) } : 'pass'));
   expect(await world.sync()).toMatchObject({ lines_failed: 2 });
@@ -70,8 +61,9 @@ test('a creation that is carried out after the run has stopped waiting is found 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour', async () => {
-  const world = await orderWorld();
+test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour', async ({
+  world,
+}) => {
   await world.shop(sizes);
   const late = Promise.withResolvers<void>();
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
@@ -95,8 +87,9 @@ test('a creation that is carried out after the next run has sent it again leaves
   expect(world.requests()).toEqual([]);
 });
 
-test('a push that another line of the order makes due does not end the wait for a late duplicate', async () => {
-  const world = await orderWorld();
+test('a push that another line of the order makes due does not end the wait for a late duplicate', async ({
+  world,
+}) => {
   await world.shop(`${sizes}, ('A', '3', 7, '{"size": "L"}')`);
   const late = Promise.withResolvers<void>();
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
@@ -112,8 +105,7 @@ test('a push that another line of the order makes due does not end the wait for 
   expect(await world.atService(subOrders)).toHaveLength(3);
 });
 
-test('a sub-order that was found after its response was lost counts as added', async () => {
-  const world = await orderWorld();
+test('a sub-order that was found after its response was lost counts as added', async ({ world }) => {
   await world.shop(sizes);
   let isLost = false;
   world.serviceRule((request) => {
@@ -124,13 +116,12 @@ test('a sub-order that was found after its response was lost counts as added', a
   expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
 });
 
-test.each([
+test.for([
   ['S', 'M'],
   ['M', 'S'],
-])(
+] as const)(
   'size %s is refused once and the response of %s is lost: after the correction both stand once',
-  async (refused, lost) => {
-    const world = await orderWorld();
+  async ([refused, lost], { world }) => {
     await world.shop(sizes);
     let isLost = false;
     world.serviceRule((request) => {
@@ -149,8 +140,9 @@ test.each([
   },
 );
 
-test('lines whose codes are renewed keep their sub-orders, although the process dies during the change', async () => {
-  const world = await orderWorld();
+test('lines whose codes are renewed keep their sub-orders, although the process dies during the change', async ({
+  world,
+}) => {
   await world.shop(`insert into o (code) values ('A');
     insert into l (order_code, line_code, product_id) values ('A', 'a', 7), ('A', 'b', 7)`);
   await world.sync();
@@ -166,8 +158,9 @@ test('lines whose codes are renewed keep their sub-orders, although the process 
   expect(await world.atService(subOrders)).toEqual([after]);
 });
 
-test('sub-orders that another integration sent are taken over, although it read prices otherwise', async () => {
-  const world = await orderWorld();
+test('sub-orders that another integration sent are taken over, although it read prices otherwise', async ({
+  world,
+}) => {
   await world.shop(`insert into o (code) values ('T');
     insert into l (order_code, line_code, product_id, price, product_options) values
       ('T', '1', 7, 20, '{"size": "S"}'), ('T', '2', 7, 40, '{"size": "M"}'), ('T', '3', 8, 5, '{}')`);
@@ -187,8 +180,9 @@ test('sub-orders that another integration sent are taken over, although it read 
   ]);
 });
 
-test('a process dies while it takes over a sub-order of another integration, and then the service does not show it: it is not created again', async () => {
-  const world = await orderWorld();
+test('a process dies while it takes over a sub-order of another integration, and then the service does not show it: it is not created again', async ({
+  world,
+}) => {
   await world.shop(
     `insert into o (code) values ('A'); insert into l (order_code, line_code, product_id, price) values ('A', '1', 7, 20)`,
   );
@@ -207,8 +201,7 @@ test('a process dies while it takes over a sub-order of another integration, and
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('options that the shop clears are cleared, and a service that keeps them is named', async () => {
-  const world = await orderWorld();
+test('options that the shop clears are cleared, and a service that keeps them is named', async ({ world }) => {
   await world.shop(`${sizes.replace('{"size": "M"}', '{}')}`);
   await world.sync();
   await world.shop(`update l set product_options = '{}'; update o set updated_at = now()`);
@@ -228,8 +221,7 @@ test('options that the shop clears are cleared, and a service that keeps them is
   ]);
 });
 
-test('a duplicate that the service does not let go stays known, and is removed once it does', async () => {
-  const world = await orderWorld();
+test('a duplicate that the service does not let go stays known, and is removed once it does', async ({ world }) => {
   await world.shop(sizes);
   const late = Promise.withResolvers<void>();
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
@@ -249,8 +241,7 @@ test('a duplicate that the service does not let go stays known, and is removed o
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a line that waits for its product still waits after its order was gone for one run', async () => {
-  const world = await orderWorld();
+test('a line that waits for its product still waits after its order was gone for one run', async ({ world }) => {
   await world.shop(`insert into o (code) values ('A');
     insert into l (order_code, line_code, product_code) values ('A', '1', 'unknown')`);
   await world.sync();
@@ -287,8 +278,7 @@ async function hideSubOrders(world: OrderWorld, { changes = 'pass' as Fate } = {
   });
 }
 
-test('sub-orders that the service does not show for a moment are changed, and not created again', async () => {
-  const world = await orderWorld();
+test('sub-orders that the service does not show for a moment are changed, and not created again', async ({ world }) => {
   await world.shop(sizes);
   await world.sync();
   await hideSubOrders(world);
@@ -300,8 +290,9 @@ test('sub-orders that the service does not show for a moment are changed, and no
   expect(await world.warehouse('select 1 from sync.order_links where retry_at is not null')).toEqual([]);
 });
 
-test('lines get new codes while the service does not show their sub-orders: the new lines take these over', async () => {
-  const world = await orderWorld();
+test('lines get new codes while the service does not show their sub-orders: the new lines take these over', async ({
+  world,
+}) => {
   await world.shop(sizes);
   await world.sync();
   await hideSubOrders(world);
@@ -310,8 +301,9 @@ test('lines get new codes while the service does not show their sub-orders: the 
   expect(await world.atService(subOrders)).toEqual(both.map((one) => ({ ...one, status: 'delivered' })));
 });
 
-test('a line is removed while the service does not show its sub-order: it is removed once it is shown, unless it has reviews', async () => {
-  const world = await orderWorld();
+test('a line is removed while the service does not show its sub-order: it is removed once it is shown, unless it has reviews', async ({
+  world,
+}) => {
   await world.shop(sizes);
   await world.sync();
   await hideSubOrders(world);
@@ -325,8 +317,9 @@ test('a line is removed while the service does not show its sub-order: it is rem
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('sub-orders that were deleted at the service are made again, once the service answers 404 to a change of them', async () => {
-  const world = await orderWorld();
+test('sub-orders that were deleted at the service are made again, once the service answers 404 to a change of them', async ({
+  world,
+}) => {
   await world.shop(sizes);
   await world.sync();
   await world.atService('delete from reference_service.sub_orders returning 1');
@@ -335,8 +328,9 @@ test('sub-orders that were deleted at the service are made again, once the servi
   expect(await world.atService(subOrders)).toEqual(both);
 });
 
-test('sub-orders of an order that was deleted at the service are not looked for in the order that is made in its place', async () => {
-  const world = await orderWorld();
+test('sub-orders of an order that was deleted at the service are not looked for in the order that is made in its place', async ({
+  world,
+}) => {
   await world.shop(sizes);
   await world.sync();
   await world.atService('delete from reference_service.orders returning 1');
@@ -348,8 +342,9 @@ test('sub-orders of an order that was deleted at the service are not looked for 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('where the service does not say whether it has a sub-order that it does not show, nothing is created', async () => {
-  const world = await orderWorld();
+test('where the service does not say whether it has a sub-order that it does not show, nothing is created', async ({
+  world,
+}) => {
   await world.shop(sizes);
   await world.sync();
   await hideSubOrders(world, { changes: { status: 403, body: '{}' } });
@@ -362,8 +357,10 @@ test('where the service does not say whether it has a sub-order that it does not
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a web page in response to a write is a failure of that write, and the next run makes it', async () => {
-  const world = await orderWorld({ ORDER_DELETES: 'send' });
+test('a web page in response to a write is a failure of that write, and the next run makes it', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
   await world.shop(`insert into o (code) values ('changed'), ('cleared'), ('deleted'), ('emptied');
     insert into l (order_code, line_code, product_id, invoice) values
       ('changed', '1', 7, null), ('cleared', '1', 7, 'I1'), ('deleted', '1', 7, null), ('emptied', '1', 7, null), ('emptied', '2', 8, null)`);
@@ -387,8 +384,9 @@ test('a web page in response to a write is a failure of that write, and the next
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a response that shows another order does not lead the lines of this order into the other one', async () => {
-  const world = await orderWorld();
+test('a response that shows another order does not lead the lines of this order into the other one', async ({
+  world,
+}) => {
   await world.shop(
     `insert into o (code) values ('other'); insert into l (order_code, line_code, product_id) values ('other', '1', 7)`,
   );

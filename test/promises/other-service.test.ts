@@ -1,11 +1,10 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
-
-let world: OrderWorld;
-afterEach(() => world[Symbol.asyncDispose]());
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { order } from '../harness/shop-orders.ts';
 
 const commands = [
   ['sync', 'orders'],
@@ -14,14 +13,15 @@ const commands = [
   ['verify', 'orders', '--repair'],
 ];
 
-async function pushedWorld(): Promise<void> {
-  world = await openOrderWorld();
-  await world.shop(`insert into o (code) values ('A'), ('B')`);
+async function pushTwo(world: OrderWorld): Promise<void> {
+  await world.place(order('A'), order('B'));
   expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
 }
 
-test('a warehouse that was used with one service does not count its orders as pushed to another one', async () => {
-  await pushedWorld();
+test('a warehouse that was used with one service does not count its orders as pushed to another one', async ({
+  world,
+}) => {
+  await pushTwo(world);
   const databaseUrl = await createDatabase('service');
   // It has other orders with the same ids.
   await query(
@@ -45,8 +45,7 @@ test('a warehouse that was used with one service does not count its orders as pu
   expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
 });
 
-test('a warehouse of reviews alone belongs to the service that has them', async () => {
-  world = await openOrderWorld();
+test('a warehouse of reviews alone belongs to the service that has them', async ({ world }) => {
   const review = 'insert into reference_service.reviews (created_at, updated_at) values ($1, $1)';
   await world.atService(review, ['2026-01-02T10:00:00Z']);
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
@@ -65,8 +64,8 @@ test('a warehouse of reviews alone belongs to the service that has them', async 
   }
 });
 
-test('a service that moved to another address is the same one', async () => {
-  await pushedWorld();
+test('a service that moved to another address is the same one', async ({ world }) => {
+  await pushTwo(world);
   // Until now through a proxy at another port.
   const environment = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
   expect(await runCli(['sync', 'orders'], environment)).toMatchObject({ status: 0 });

@@ -1,8 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { syncCatalog as catalogJob } from '../../jobs/sync-catalog.ts';
-import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { type Change, startChangingProxy } from '../harness/changing-proxy.ts';
@@ -29,7 +27,7 @@ async function catalogWorld(change?: Change): Promise<void> {
   );
 }
 
-const syncCatalog = () => world.run(catalogJob);
+const syncCatalog = () => world.run('sync-catalog');
 const byCommand = () => runCli(['sync', 'catalog', '--json'], world.environment);
 const counts = async () => (await syncCatalog()).counts;
 const openLetters = () =>
@@ -104,7 +102,7 @@ test('two runs at once create each grade once, and an order carries the grade of
   await world.shop(
     `alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G5')`,
   );
-  await world.run(syncOrders);
+  await world.run('sync-orders');
   expect(
     await world.atService(`select g.name from reference_service.orders o
       join reference_service.user_grades g on g.id = o.user_grade_id`),
@@ -116,13 +114,13 @@ test('a product that no review names is learned from the service’s order list 
   await world.shop(
     `insert into o (code) values ('W'); insert into l (order_code, line_code, product_code) values ('W', '1', 'rare')`,
   );
-  expect((await world.run(syncOrders)).outcome).toBe('done');
+  expect((await world.run('sync-orders')).outcome).toBe('done');
   await world.atService(`insert into reference_service.products (id, code) values (77, 'rare');
     insert into reference_service.orders (code, total_price, created_at, updated_at) values ('elsewhere', 1, now(), now());
     insert into reference_service.sub_orders (order_id, product_id, created_at, updated_at)
       select id, 77, now(), now() from reference_service.orders where code = 'elsewhere'`);
   await syncCatalog();
-  expect(await world.run(syncOrders)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(
     await world.atService(`select s.product_id::integer from reference_service.sub_orders s
       join reference_service.orders o on o.id = s.order_id where o.code = 'W'`),
@@ -135,7 +133,7 @@ test('a category or grade that was deleted at the service is made again, and its
     insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
     alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G2')`);
   const orderGrade = async () => {
-    expect((await world.run(syncOrders)).outcome).toBe('done');
+    expect((await world.run('sync-orders')).outcome).toBe('done');
     const [order] = await world.atService<{ name: string | null }>(
       `select g.name from reference_service.orders o
        left join reference_service.user_grades g on g.id = o.user_grade_id`,
