@@ -1,5 +1,7 @@
 import { test } from 'vitest';
-import { openWorld, type WorldOptions } from './world.ts';
+import { openWorld, type World, type WorldOptions } from './world.ts';
+
+export type OpenWorld = (options?: WorldOptions) => Promise<World>;
 
 /**
  * Tests with worlds that close when the test has ended: `world`, and `openWorld(options)` for those who need a special one.
@@ -12,7 +14,8 @@ export const worldTest = test
   .extend('openWorld', async ({ worldOptions }, { onCleanup }) => {
     const opened = new AsyncDisposableStack();
     onCleanup(() => opened.disposeAsync());
-    return async (options: WorldOptions = {}) => opened.use(await openWorld(merged(worldOptions, options)));
+    const open: OpenWorld = async (options = {}) => opened.use(await openWorld(merged(worldOptions, options)));
+    return open;
   })
   .extend('world', ({ openWorld }) => openWorld());
 
