@@ -1,6 +1,8 @@
 import { test } from 'vitest';
-import { type OrderWorldOptions, openOrderWorld } from './order-world.ts';
+import { type OrderWorld, type OrderWorldOptions, openOrderWorld } from './order-world.ts';
 import { merged } from './world-test.ts';
+
+export type OpenOrderWorld = (options?: OrderWorldOptions) => Promise<OrderWorld>;
 
 /**
  * Tests with worlds of orders that close when the test has ended: `world`, and `openWorld(options)` for a special one.
@@ -13,7 +15,9 @@ export const orderTest = test
   .extend('openWorld', async ({ worldOptions }, { onCleanup }) => {
     const opened = new AsyncDisposableStack();
     onCleanup(() => opened.disposeAsync());
-    return async (options: OrderWorldOptions = {}) => opened.use(await openOrderWorld(merged(worldOptions, options)));
+    const open: OpenOrderWorld = async (options = {}) =>
+      opened.use(await openOrderWorld(merged(worldOptions, options)));
+    return open;
   })
   .extend('world', ({ openWorld }) => openWorld());
 

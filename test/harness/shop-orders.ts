@@ -24,11 +24,11 @@ export function line(code: string, product: number | string, more: LineFields = 
   return { line_code: code, ...which, ...more };
 }
 
-/** Orders O1, O2 … with the lines 1, 2 …; all lines of order O7 are of product 7. */
-export const orders = (count: number, { from = 1, lines = 1 } = {}): ShopOrder[] =>
+/** Orders O1, O2 … with the lines 1, 2 …; all lines of order O7 are of product 7. @param lines how many order n has. */
+export const orders = (count: number, lines: (n: number) => number = () => 1): ShopOrder[] =>
   Array.from({ length: count }, (_, index) => {
-    const n = from + index;
-    return order(`O${n}`, ...Array.from({ length: lines }, (_, at) => line(`${at + 1}`, n)));
+    const n = index + 1;
+    return order(`O${n}`, ...Array.from({ length: lines(n) }, (_, at) => line(`${at + 1}`, n)));
   });
 
 /** One statement that inserts the orders and their lines, with its values. */

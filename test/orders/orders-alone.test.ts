@@ -6,9 +6,9 @@ import { continueSyncOrders, planSyncOrders } from '../../src/orders/which/chang
 import { keepKeylessOrders } from '../../src/orders/which/keyless-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
-import { orderTest as test } from '../harness/order-test.ts';
+import { type OpenOrderWorld, orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import { orders } from '../harness/shop-orders.ts';
+import { line, order, orders } from '../harness/shop-orders.ts';
 import { rescanOrdersOnce, sliceDeps } from '../harness/sync-orders.ts';
 
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
@@ -168,7 +168,7 @@ test('the first run names orders that no run reads, those without code or date, 
 test('an order without a code is a dead letter of the daily check, for as long as the row is there', async ({
   world,
 }) => {
-  await world.shop(`insert into o (code) values ('FINE'), ('')`);
+  await world.place(order('FINE'), order(''));
   await world.sync();
   const { shop, warehouse } = await world.openApp();
   const rescan = () => keepKeylessOrders({ shop, db: warehouse.db });
@@ -189,8 +189,7 @@ test('an order without a code is a dead letter of the daily check, for as long a
 test('lines that wait for a product id are no failure: the run is done, and they go once the product is known', async ({
   world,
 }) => {
-  await world.shop(`insert into o (code) values ('W');
-    insert into l (order_code, line_code, product_code) values ('W', '1', 'new'), ('W', '2', 'other')`);
+  await world.place(order('W', line('1', 'new'), line('2', 'other')));
   const end = await runCli(['sync', 'orders', '--json'], world.environment);
   expect(end).toMatchObject({ status: 0 });
   expect(JSON.parse(end.stdout)).toMatchObject({
@@ -360,10 +359,13 @@ const aMinute = 'perform pg_sleep(60)';
 /** As after 30 s. A test of many slow orders would take minutes even with half a second for each. */
 const cancelled = `raise exception using errcode = 'query_canceled'`;
 
-type Open = (options: { environment: Record<string, string> }) => Promise<OrderWorld>;
-
 /** The shop cancels statements after half a second, and takes a minute for the rows of these orders. */
-async function slowWorld(open: Open, file: 'orders' | 'order_lines', slow: string, how = aMinute): Promise<OrderWorld> {
+async function slowWorld(
+  open: OpenOrderWorld,
+  file: 'orders' | 'order_lines',
+  slow: string,
+  how = aMinute,
+): Promise<OrderWorld> {
   const folder = await orderShopQueries();
   await writeFile(
     join(folder, `${file}.sql`),

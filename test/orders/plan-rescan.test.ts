@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { planRescan } from '../../src/orders/which/plan-rescan.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
+import { order } from '../harness/shop-orders.ts';
 
 test('days of few orders share a step, a day of many has its own, and together the steps read each day once', async () => {
   await using world = await openOrderWorld();
-  await world.shop(`insert into o (code) values ('O1'), ('O2'), ('O3')`);
+  await world.place(order('O1'), order('O2'), order('O3'));
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   // Days before today, with so many known orders each.
   const known = { 8: 200, 7: 200, 6: 101, 4: 900, 3: 1, 1: 499 };

@@ -61,8 +61,7 @@ test('preview says which requests the next run would really send, and what the c
     requests: [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }],
   });
   expect(JSON.parse(old.stdout).requests[0].body).not.toHaveProperty('user_email');
-  await world.shop(`insert into o (code) values ('WAITS');
-    insert into l (order_code, line_code, product_code) values ('WAITS', '1', 'P404')`);
+  await world.place(order('WAITS', line('1', 'P404')));
   expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
     'Line 1 is not sent: it waits until the service is known to have product P404.',
   );
@@ -154,7 +153,7 @@ test('verify repairs what differs without any e-mail address, and exits 0 only w
   );
   await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
-  await world.shop(`insert into o (code, user_email) values ('NEW', 'new@example.com')`);
+  await world.place(order('NEW', { user_email: 'new@example.com' }));
   const end = await cli(world, 'verify', 'orders', '--repair', '--json');
   expect(JSON.parse(end.stdout)).toMatchObject({ differing: 3, repair: { repaired: 3, left: 0 } });
   expect(end.status).toBe(0);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
+import { order } from '../harness/shop-orders.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
@@ -61,7 +62,7 @@ test('an old order that was deleted and is restored is made again without contac
 test('an old order goes with the contact that the service has already, unless somebody deleted the order there', async ({
   world,
 }) => {
-  await world.shop(`insert into o (code, user_email) values ('A', 'a@example.com'), ('B', 'b@example.com')`);
+  await world.place(order('A', { user_email: 'a@example.com' }), order('B', { user_email: 'b@example.com' }));
   await world.sync();
   await world.shop(`update o set created_at = now() - interval '90 days', total_price = 7, updated_at = now()`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
@@ -83,8 +84,11 @@ test('an old order goes with the contact that the service has already, unless so
 test('addresses that the service has erased, or that were corrected there, are not sent again for an old order', async ({
   world,
 }) => {
-  await world.shop(`insert into o (code, user_email, user_phone) values
-    ('A', 'a@example.com', '010-1234-5678'), ('B', 'b@example.com', '010-2'), ('C', 'c@example.com', '010-3')`);
+  await world.place(
+    order('A', { user_email: 'a@example.com', user_phone: '010-1234-5678' }),
+    order('B', { user_email: 'b@example.com', user_phone: '010-2' }),
+    order('C', { user_email: 'c@example.com', user_phone: '010-3' }),
+  );
   await world.sync();
   await world.atService(`update reference_service.orders set user_email = null, user_phone = null where code = 'A'`);
   await world.atService(`update reference_service.orders set user_email = 'right@example.com' where code = 'B'`);
@@ -158,13 +162,13 @@ test('what the shop clears is cleared at the service, whatever the age of the or
 test('a contact that another integration left at the service is cleared when the shop has none', async ({ world }) => {
   await world.atService(`insert into reference_service.orders (code, user_email, user_phone, total_price, created_at, updated_at)
     values ('X', 'left@example.com', '010', 1, now(), now())`);
-  await world.shop(`insert into o (code) values ('X')`);
+  await world.place(order('X'));
   await world.sync();
   expect(await world.atService(contacts)).toEqual([{ code: 'X', user_email: null, user_phone: null }]);
 });
 
 test('a service that keeps what the shop cleared is named in a dead letter and by explain', async ({ world }) => {
-  await world.shop(`insert into o (code, user_email) values ('K', 'k@example.com')`);
+  await world.place(order('K', { user_email: 'k@example.com' }));
   await world.sync();
   await world.shop(`update o set user_email = null, updated_at = now()`);
   const service = { id: 1, code: 'K', user_email: 'k@example.com', sub_orders: [] };
@@ -184,7 +188,7 @@ test('a service that keeps what the shop cleared is named in a dead letter and b
 test('a phone number that a backfill withheld stays withheld when only the e-mail address is cleared', async ({
   world,
 }) => {
-  await world.shop(`insert into o (code, user_email, user_phone) values ('A', 'a@example.com', '010-0000-0001')`);
+  await world.place(order('A', { user_email: 'a@example.com', user_phone: '010-0000-0001' }));
   await world.sync({ contact: 'never' });
   await world.shop(`update o set user_email = null, updated_at = now()`);
   await world.sync();
@@ -198,8 +202,10 @@ test('a phone number that a backfill withheld stays withheld when only the e-mai
 test('a phone number that a backfill withheld stays withheld when the e-mail address gets a new value, or goes and returns', async ({
   world,
 }) => {
-  await world.shop(`insert into o (code, user_email, user_phone) values
-    ('NEW', 'a@example.com', '010-0000-0001'), ('BACK', 'b@example.com', '010-0000-0002')`);
+  await world.place(
+    order('NEW', { user_email: 'a@example.com', user_phone: '010-0000-0001' }),
+    order('BACK', { user_email: 'b@example.com', user_phone: '010-0000-0002' }),
+  );
   expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
   await world.shop(`update o set user_email = 'new@example.com', updated_at = now() where code = 'NEW';
     update o set user_email = null, user_phone = null, updated_at = now() where code = 'BACK'`);
@@ -219,7 +225,7 @@ test('a phone number that a backfill withheld stays withheld when the e-mail add
 });
 
 test('a backfill that the service refused does not let the next sync mail the customer', async ({ world }) => {
-  await world.shop(`insert into o (code, user_email) values ('R', 'r@example.com')`);
+  await world.place(order('R', { user_email: 'r@example.com' }));
   world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 422 } : 'pass'));
   expect((await runCli(['backfill', 'orders'], world.environment)).status).toBe(1);
   world.serviceRule(() => 'pass');
@@ -231,7 +237,7 @@ test('a backfill that the service refused does not let the next sync mail the cu
 test('what a backfill withheld stays withheld when the order changes, until somebody asks for it', async ({
   world,
 }) => {
-  await world.shop(`insert into o (code, user_email) values ('B', 'b@example.com')`);
+  await world.place(order('B', { user_email: 'b@example.com' }));
   await world.sync({ contact: 'never' });
   await world.shop(touchAll);
   await world.sync();

@@ -10,9 +10,7 @@ const test = tracedOrderTest.extend('worldOptions', { environment: { ORDER_LEASE
 test('a worker that is stopped while a create is under way does not hand the order over before the create has ended', async ({
   world,
 }) => {
-  await world.shop(
-    `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
-  );
+  await world.place(order('O1', line('1', 1)));
   const stopped = await world.openApp();
   const late = Promise.withResolvers<void>();
   let isSent = false;
@@ -32,9 +30,7 @@ test('a worker that is stopped while a create is under way does not hand the ord
 test('a worker that is stopped while it waits for what a creation without response did ends at once', async ({
   world,
 }) => {
-  await world.shop(
-    `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
-  );
+  await world.place(order('O1', line('1', 1)));
   const stopped = new AbortController();
   world.serviceRule(({ path }) => {
     if (!path.endsWith('/sub_orders')) return 'pass';

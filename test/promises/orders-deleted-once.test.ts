@@ -3,11 +3,11 @@ import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
-import { orders } from '../harness/shop-orders.ts';
+import { order, orders } from '../harness/shop-orders.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. */
 async function pushOrders(world: OrderWorld, count: number): Promise<void> {
-  await world.place(...orders(count, { lines: 2 }));
+  await world.place(...orders(count, () => 2));
   await world.sync();
   world.serviceRule(() => 'pass');
 }
@@ -53,10 +53,10 @@ test('a run that waited for an order while another run deleted it creates nothin
 
 test.for(['known', 'new', 'new and leased by a dead process'])(
   'a process that read a %s order before the shop deleted it does not create it after another process deleted it',
-  async (order, { world }) => {
-    await pushOrders(world, order === 'known' ? 1 : 0);
-    if (order === 'known') await world.shop('update o set total_price = 7, updated_at = now()');
-    else await world.shop(`insert into o (code) values ('O1')`);
+  async (kind, { world }) => {
+    await pushOrders(world, kind === 'known' ? 1 : 0);
+    if (kind === 'known') await world.shop('update o set total_price = 7, updated_at = now()');
+    else await world.place(order('O1'));
     const { orderStore } = await world.openApp();
     const [isRead, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const lease: typeof orderStore.lease = async (code) => {
@@ -70,7 +70,7 @@ test.for(['known', 'new', 'new and leased by a dead process'])(
     await world.shop('update o set deleted_at = now(), updated_at = now()');
     expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
     // A third process took the lease to push an older reading, and was killed before it read the order again.
-    if (order.endsWith('dead process'))
+    if (kind.endsWith('dead process'))
       await world.warehouse(
         `insert into sync.order_links (order_code, lease_owner, lease_expires_at) values ('O1', 'dead', now())`,
       );

@@ -12,7 +12,7 @@ test('connections that are cut while orders are pushed, by two processes at once
 }) => {
   // A cut connection cannot give its leases back: they run out.
   const world = await openWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
-  await world.place(...orders(40, { lines: 2 }));
+  await world.place(...orders(40, () => 2));
   let cuts = 0;
   world.serviceRule(async ({ path }): Promise<Fate> => {
     // Every tenth creation all connections to the warehouse are cut, those of the other process too.
@@ -31,7 +31,7 @@ test('connections that are cut while orders are pushed, by two processes at once
 });
 
 test('a process that was killed right after its POST still deletes the order when the shop does', async ({ world }) => {
-  await world.place(...orders(1, { lines: 2 }));
+  await world.place(...orders(1, () => 2));
   let kill = () => {};
   world.serviceRule(({ method, path }) => {
     if (method !== 'POST' || path !== '/v1/orders') return 'pass';
@@ -54,7 +54,7 @@ test('a process that was killed right after its POST still deletes the order whe
 test('a command that waits for an order says who has it and until when, and goes on when the lease runs out', async ({
   world,
 }) => {
-  await world.place(...orders(1, { lines: 2 }));
+  await world.place(...orders(1, () => 2));
   await world.sync();
   await world.shop(`update o set total_price = 7, updated_at = now()`);
   await world.warehouse(

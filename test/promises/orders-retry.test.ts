@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
-import { orders } from '../harness/shop-orders.ts';
+import { line, order, orders } from '../harness/shop-orders.ts';
 
 const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
   method === 'POST' && path === '/v1/orders' && form.get('code') === code;
@@ -34,8 +34,7 @@ describe('once the service is corrected, an order goes by itself within a day, a
   });
 
   test('a field of the order, and options of a line, that the service kept', async ({ world }) => {
-    await world.shop(`insert into o (code, user_email) values ('K', 'k@example.com');
-      insert into l (order_code, line_code, product_id, product_options) values ('K', '1', 1, '{"size": "S"}')`);
+    await world.place(order('K', { user_email: 'k@example.com' }, line('1', 1, { product_options: { size: 'S' } })));
     await world.sync();
     await world.shop(`update o set user_email = null, updated_at = now(); update l set product_options = '{}'`);
     const keepsEmpty = ({ form }: ProxiedRequest): Fate => {

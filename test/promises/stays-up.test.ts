@@ -5,6 +5,7 @@ import { runCli, startCli } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
 import { startFaultProxy } from '../harness/fault-proxy.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
+import { order } from '../harness/shop-orders.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /** What a killed or cut off process had in hand is taken over soon. */
@@ -167,7 +168,7 @@ test('a worker outlives a service that refuses everything, closes each run, and 
 
 test('a command that is stopped while a statement of the warehouse takes minutes ends without waiting for it', async () => {
   await using world = await openOrderWorld();
-  await world.shop(`insert into o (code) values ('O1')`);
+  await world.place(order('O1'));
   const other = new pg.Client({ connectionString: world.warehouseUrl });
   await other.connect();
   onTestFinished(() => other.end());

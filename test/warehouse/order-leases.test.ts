@@ -11,7 +11,7 @@ const subOrders = 'select count(*)::integer as n from reference_service.sub_orde
 test('a holder whose lease was taken over writes nothing any more, and the lease says who holds the order', async ({
   world,
 }) => {
-  await world.place(...orders(1, { lines: 2 }));
+  await world.place(...orders(1, () => 2));
   const { db } = (await world.openApp()).warehouse;
   const store = await openOrderStore(db, { leaseMs: 60_000 });
   const first = await store.lease('O1');
@@ -29,7 +29,7 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
 test('a lease that could not be returned, or whose taking brought no response, is returned once the warehouse is back', async ({
   world,
 }) => {
-  await world.place(...orders(1, { lines: 2 }));
+  await world.place(...orders(1, () => 2));
   const { db, pool } = (await world.openApp()).warehouse;
   const store = await openOrderStore(db, { leaseMs: 180_000 });
   const isFree = async () =>
@@ -70,7 +70,7 @@ test('a lease that could not be returned, or whose taking brought no response, i
 test('a holder that is frozen before it creates a sub-order creates none after another process took the order over', async ({
   world,
 }) => {
-  await world.place(...orders(1, { lines: 2 }));
+  await world.place(...orders(1, () => 2));
   const app = await world.openApp();
   const renewing = await openOrderStore(app.warehouse.db, { leaseMs: 4000 });
   const store = { ...renewing, renew: async () => {} };
@@ -91,7 +91,7 @@ test('a holder that is frozen before it creates a sub-order creates none after a
 test('the lease is checked right before every write, and one that was not renewed lets nothing be sent', async ({
   world,
 }) => {
-  await world.place(...orders(1, { lines: 2 }));
+  await world.place(...orders(1, () => 2));
   const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
   let checks = 0;
   const assertLease: typeof store.assertLease = (leased) => {
