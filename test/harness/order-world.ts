@@ -1,6 +1,7 @@
 import type { Counts } from '../../src/base/counts.ts';
 import { createOrderShop, orderShopQueries } from './order-shop.ts';
 import { type Rule, startRuleProxy } from './rule-proxy.ts';
+import { insertOf, type ShopOrder } from './shop-orders.ts';
 import { type SyncRun, syncOrdersOnce } from './sync-orders.ts';
 import { recordOrderTrace } from './trace-orders.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';
@@ -9,6 +10,8 @@ export type OrderWorld = World & {
   /** From now on the service treats requests as the rule says. */
   serviceRule(rule: Rule): void;
   requests(): readonly { method: string; path: string; form: URLSearchParams }[];
+  /** Inserts orders of the shop with their lines, see shop-orders.ts. */
+  place(...orders: readonly ShopOrder[]): Promise<void>;
   /** One incremental run in this process, without the queue. */
   sync(run?: SyncRun): Promise<Counts>;
   /** Moves what is remembered of the orders, the next attempts of failed ones, the ends of leases and the last readings of dead letters into the past. @param interval of Postgres. */
@@ -18,23 +21,29 @@ export type OrderWorld = World & {
   judge(): Promise<void>;
 };
 
+export type OrderWorldOptions = WorldOptions & { isTraced?: true };
+
 /** A shop of two plain tables (`o`, `l`), the reference service behind a proxy with rules, and a warehouse. */
-export async function openOrderWorld(options: WorldOptions & { isTraced?: true } = {}): Promise<OrderWorld> {
+export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<OrderWorld> {
   const environment = { SHOP_SQL_DIR: await orderShopQueries(), ...options.environment };
   const world = await openWorld({ ...options, shop: 'empty', environment });
   await createOrderShop(world.shopUrl);
-  const { shopUrl: shop, warehouseUrl: warehouse, serviceUrl: service, serviceDatabaseUrl: serviceDatabase } = world;
-  const places = { shop, warehouse, service, serviceDatabase, shopQueries: environment.SHOP_SQL_DIR };
+  const { warehouseUrl: warehouse, serviceUrl: service, serviceDatabaseUrl: serviceDatabase } = world;
+  const places = { shop: world.shopUrl, warehouse, service, serviceDatabase, shopQueries: environment.SHOP_SQL_DIR };
   const trace = options.isTraced && (await recordOrderTrace(places));
   const proxy = await startRuleProxy(trace?.url ?? world.serviceUrl);
   world.environment.REVIEW_API_BASE_URL = proxy.url;
   let app: ReturnType<World['openApp']> | undefined;
+  const shop: World['shop'] = async (text, values) => {
+    const rows = await world.shop<never>(text, values);
+    await trace?.shopChanged();
+    return rows;
+  };
   return {
     ...world,
-    async shop(text, values) {
-      const rows = await world.shop<never>(text, values);
-      await trace?.shopChanged();
-      return rows;
+    shop,
+    async place(...orders) {
+      if (orders.length > 0) await shop(...insertOf(orders));
     },
     async judge() {
       if (trace && (await trace.judge()) === 0) throw new Error('nothing was recorded of any order');

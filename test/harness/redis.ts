@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withRedis } from '../../src/queue/connection.ts';
 import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
 
 /** Whether the path has a redis-server. With REQUIRE_REDIS=1 its absence is an error: CI must not skip. */
@@ -49,4 +50,9 @@ export async function startRedis(more: readonly string[] = []): Promise<{ url: s
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Forgets every job and schedule of a Redis that several tests share. */
+export async function emptyRedis(url: string): Promise<void> {
+  await withRedis(url, (client) => client.flushall());
 }

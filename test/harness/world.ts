@@ -1,7 +1,8 @@
+import { jobs } from '../../jobs/index.ts';
 import { type App, openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import type { AnyRunJob, RunReport } from '../../src/queue/job.ts';
+import type { RunReport } from '../../src/queue/job.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
 import { cloneDatabase, createDatabase, forgetDatabase, queryAgain } from './database.ts';
@@ -20,8 +21,11 @@ export type World = AsyncDisposable & {
   atService<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   shop<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   openApp(): Promise<App>;
-  /** A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app. */
-  run(job: AnyRunJob<App>, payload?: object): Promise<RunReport>;
+  /**
+   * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
+   * @param job the name of the job: `sync-orders`.
+   */
+  run(job: string, payload?: object): Promise<RunReport>;
 };
 
 export type WorldOptions = {
@@ -73,7 +77,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     atService: (text, values) => queryAgain(serviceDatabase, text, values),
     shop: (text, values) => queryAgain(shopUrl, text, values),
     openApp: open,
-    async run(job, payload) {
+    async run(name, payload) {
+      const job = jobs.find((one) => one.name === name);
+      if (!job) throw new Error(`there is no job ${name}: ${jobs.map((one) => one.name).join(', ')}`);
       shared ??= open();
       return runJob(await shared, job, payload);
     },

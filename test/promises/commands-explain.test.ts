@@ -1,50 +1,52 @@
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { startRuleProxy } from '../harness/rule-proxy.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import type { World } from '../harness/world.ts';
+import { worldTest } from '../harness/world-test.ts';
 
-let world: World;
-beforeEach(async () => {
-  world = await openWorld({ shop: 'empty' });
-});
-afterEach(() => world[Symbol.asyncDispose]());
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
-const cli = (...args: string[]) => runCli(args, world.environment);
+const cli = (world: World, ...args: string[]) => runCli(args, world.environment);
 
 /** Three reviews; the first is a dead letter, the others are in the warehouse. */
-async function synced(): Promise<void> {
+async function sync(world: World): Promise<void> {
   const at = new Date(Date.now() - 86_400_000);
   const review: SeedReview = { product_code: 'P1', message: 'a review', score: 5, created_at: at, updated_at: at };
   await seedReviews(world.serviceDatabaseUrl, [review, review, review]);
   await world.atService(
     `update reference_service.reviews set created_at = '1999-01-01', updated_at = '1999-01-01' where id = 1`,
   );
-  expect(await cli('sync', 'reviews')).toMatchObject({ status: 1 });
+  expect(await cli(world, 'sync', 'reviews')).toMatchObject({ status: 1 });
 }
 
-test('show, retry and discard name what is no dead letter, and change nothing', async () => {
-  await synced();
+test('show, retry and discard name what is no dead letter, and change nothing', async ({ world }) => {
+  await sync(world);
   for (const command of ['show', 'retry', 'discard']) {
-    const [odd, unknown] = [await cli('dead-letters', command, 'abc'), await cli('dead-letters', command, '4711')];
+    const [odd, unknown] = [
+      await cli(world, 'dead-letters', command, 'abc'),
+      await cli(world, 'dead-letters', command, '4711'),
+    ];
     expect(odd).toMatchObject({ status: 2, stderr: expect.stringContaining('"abc" is not the id of a dead letter') });
     expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('There is no dead letter 4711') });
   }
-  expect(await cli('dead-letters', 'discard', '1', '4711')).toMatchObject({ status: 2 });
+  expect(await cli(world, 'dead-letters', 'discard', '1', '4711')).toMatchObject({ status: 2 });
   const open = 'select id::integer from sync.dead_letters where resolved_at is null';
   expect(await world.warehouse(open)).toEqual([{ id: 1 }]);
-  expect(await cli('dead-letters', 'discard', '1')).toMatchObject({ status: 0 });
+  expect(await cli(world, 'dead-letters', 'discard', '1')).toMatchObject({ status: 0 });
   expect(await world.warehouse(open)).toEqual([]);
 });
 
-test('explain review shows what the warehouse holds while the service is down, and says what it waits for', async () => {
-  await synced();
-  expect((await cli('explain', 'review', '1')).stdout).toContain('the dead letter gives the reason');
+test('explain review shows what the warehouse holds while the service is down, and says what it waits for', async ({
+  world,
+}) => {
+  await sync(world);
+  expect((await cli(world, 'explain', 'review', '1')).stdout).toContain('the dead letter gives the reason');
   const proxy = await startRuleProxy(world.serviceUrl);
   onTestFinished(() => proxy.close());
   proxy.use(() => ({ status: 503 }));
   world.environment.REVIEW_API_BASE_URL = proxy.url;
-  const explained = await cli('explain', 'review', '2');
+  const explained = await cli(world, 'explain', 'review', '2');
   expect(explained).toMatchObject({ status: 1, stderr: expect.stringMatching(/^waiting until .* UTC: /m) });
   expect(explained.stdout).toContain('The service could not be asked about the review: ');
   expect(explained.stdout).toContain('a review');

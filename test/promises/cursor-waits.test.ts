@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { syncOrders } from '../../jobs/sync-orders.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { startFaultProxy } from '../harness/fault-proxy.ts';
@@ -52,26 +51,4 @@ test('a window that the warehouse cannot store is an open gap behind the cursor,
   expect(await runCli(sync, world.environment)).toMatchObject({ status: 0 });
   expect(await count()).toBe(20);
   expect(await gaps()).toEqual([]);
-});
-
-test('a run that began under a clock that was ahead does not stop the schedule until that day', async () => {
-  const world = await openWorld({ shop: 'empty' });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  const app = await world.openApp();
-  // The queue still has its job: it is due by the clock that was ahead.
-  const isAlive = async () => true;
-  const run = { key: undefined, trigger: 'schedule', startedAt: new Date() } as const;
-  for (const [begun, isStarted] of [
-    [`now() - interval '1 minute'`, false],
-    [`now() + interval '400 days'`, true],
-  ] as const) {
-    await world.warehouse('delete from sync.runs');
-    await world.warehouse(
-      `insert into sync.runs (id, job, trigger, started_at) values ('before', 'sync-orders', 'schedule', ${begun})`,
-    );
-    expect(await syncOrders.begin(app, { ...run, id: `after ${begun}` }, isAlive)).toBe(isStarted);
-  }
-  expect(await world.warehouse(`select outcome from sync.runs where id = 'before'`)).toEqual([
-    { outcome: 'abandoned' },
-  ]);
 });

@@ -2,7 +2,6 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { syncOrders as syncOrdersJob } from '../../jobs/sync-orders.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -31,7 +30,7 @@ async function pushedWorld(environment?: Record<string, string>): Promise<World>
 }
 
 async function syncOrders(world: World): Promise<Record<string, number>> {
-  const report = await world.run(syncOrdersJob);
+  const report = await world.run('sync-orders');
   expect(report).toMatchObject({ outcome: 'done' });
   return report.counts;
 }

@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { withRedis } from '../../src/queue/connection.ts';
-import { applySchedules, plannedRuns, restoreSchedules } from '../../src/queue/schedules.ts';
 import { runCli, runProcess, startCli, startHere } from '../harness/cli.ts';
 import { onEachQueue } from '../harness/each-queue.ts';
-import { hasRedis, startRedis } from '../harness/redis.ts';
+import { emptyRedis, hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /** Orders of the shop that are to be at the service, and how many lines they have. */
@@ -24,7 +22,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
   async function world(options: Parameters<typeof openWorld>[0] = {}): Promise<World> {
     // The jobs that a worker returned when its test ended would otherwise be taken by the worker of the next test.
     const redis = redisUrl();
-    if (redis !== undefined) await withRedis(redis, (client) => client.flushall());
+    if (redis !== undefined) await emptyRedis(redis);
     return openWorld({ ...options, environment: { ...options.environment, ...onQueue() } });
   }
 
@@ -146,24 +144,6 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
         and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
     expect(twice).toEqual([]);
   });
-});
-
-test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => {
-  const redis = await startRedis();
-  onTestFinished(redis.close);
-  await using world = await openWorld({ shop: 'empty', environment: { QUEUE_URL: redis.url } });
-  const { queues } = await world.openApp();
-  const schedules = [{ job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' }];
-  await applySchedules(queues, schedules);
-  expect(await restoreSchedules(queues, schedules)).toBe(false);
-  await queues.bull.scheduled.removeJobScheduler('sync-orders');
-  expect(await restoreSchedules(queues, schedules)).toBe(true);
-  expect((await plannedRuns(queues)).map(({ job }) => job)).toEqual(['sync-orders']);
-  // Of a worker with another configuration nothing is undone.
-  expect(await restoreSchedules(queues, [{ job: 'sync-reviews', pattern: '0 * * * *', timeZone: 'Asia/Seoul' }])).toBe(
-    false,
-  );
-  expect((await plannedRuns(queues)).map(({ job }) => job)).toEqual(['sync-orders']);
 });
 
 test('a shop query that is mended, or broken, counts from the next reading on, in a process that runs', async () => {

@@ -1,31 +1,24 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
-
-async function orderWorld(environment: Record<string, string> = {}): Promise<OrderWorld> {
-  const world = await openOrderWorld({ environment });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  return world;
-}
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
 /** Orders A, B and C with a line each, pushed one after the other: their ids at the service are 1, 2 and 3. */
-async function pushedWorld(): Promise<OrderWorld> {
-  const world = await orderWorld();
+async function pushThree(world: OrderWorld): Promise<void> {
   for (const code of ['A', 'B', 'C']) {
-    await world.shop(`insert into o (code, user_code, user_email) values ('${code}', 'kim', '${code}@example.com')`);
-    await world.shop(`insert into l (order_code, line_code, product_id) values ('${code}', '1', 7)`);
+    await world.place(order(code, { user_code: 'kim', user_email: `${code}@example.com` }, line('1', 7)));
     await world.sync();
   }
   world.serviceRule(() => 'pass');
-  return world;
 }
 
 const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
 const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
 const emails = 'select code, user_email from reference_service.orders order by code';
 
-test('preview shows rows, requests and differences, with the customer’s data, and sends nothing', async () => {
-  const world = await pushedWorld();
+test('preview shows rows, requests and differences, with the customer’s data, and sends nothing', async ({ world }) => {
+  await pushThree(world);
   await world.shop(`
     update o set total_price = 150 where code = 'A';
     update l set status = 'delivered' where order_code = 'A';
@@ -51,8 +44,10 @@ test('preview shows rows, requests and differences, with the customer’s data, 
   ]);
 });
 
-test('preview says which requests the next run would really send, and what the contact rule leaves out', async () => {
-  const world = await pushedWorld();
+test('preview says which requests the next run would really send, and what the contact rule leaves out', async ({
+  world,
+}) => {
+  await pushThree(world);
   expect(JSON.parse((await cli(world, 'preview', 'order', 'B', '--json')).stdout)).toMatchObject({
     nothingToSend: 'unchanged',
     withheld: [],
@@ -66,8 +61,7 @@ test('preview says which requests the next run would really send, and what the c
     requests: [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }],
   });
   expect(JSON.parse(old.stdout).requests[0].body).not.toHaveProperty('user_email');
-  await world.shop(`insert into o (code) values ('WAITS');
-    insert into l (order_code, line_code, product_code) values ('WAITS', '1', 'P404')`);
+  await world.place(order('WAITS', line('1', 'P404')));
   expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
     'Line 1 is not sent: it waits until the service is known to have product P404.',
   );
@@ -82,16 +76,18 @@ test('preview says which requests the next run would really send, and what the c
   expect(writes(world)).toEqual([]);
 });
 
-test('preview says when the service could not be asked, and does not call that a difference or none', async () => {
-  const world = await pushedWorld();
+test('preview says when the service could not be asked, and does not call that a difference or none', async ({
+  world,
+}) => {
+  await pushThree(world);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/1' ? { status: 403 } : 'pass'));
   const end = await cli(world, 'preview', 'order', 'A');
   expect(end.stdout).toContain('The service could not be asked about the order');
   expect(end.stdout).not.toContain('difference');
 });
 
-test('the diff of a backfill shows each order field by field, is capped, and sends nothing', async () => {
-  const world = await pushedWorld();
+test('the diff of a backfill shows each order field by field, is capped, and sends nothing', async ({ world }) => {
+  await pushThree(world);
   await world.shop(`
     update o set total_price = 150 where code = 'A';
     insert into o (code, order_device) values ('D', 'pc'), ('E', 'fridge');
@@ -116,8 +112,8 @@ test('the diff of a backfill shows each order field by field, is capped, and sen
   expect(await cli(world, ...diff, '--limit', 'many')).toMatchObject({ status: 2 });
 });
 
-test('verify finds what differs, is missing or left the shop, and exits 1', async () => {
-  const world = await pushedWorld();
+test('verify finds what differs, is missing or left the shop, and exits 1', async ({ world }) => {
+  await pushThree(world);
   expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
   await world.atService(`update reference_service.sub_orders set status = 'lost', price = 1 where order_id = 1`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
@@ -135,8 +131,10 @@ test('verify finds what differs, is missing or left the shop, and exits 1', asyn
   expect(writes(world)).toEqual([]);
 });
 
-test('verify names the orders with sub-orders that no line of the shop has: they stay, so they are no difference', async () => {
-  const world = await pushedWorld();
+test('verify names the orders with sub-orders that no line of the shop has: they stay, so they are no difference', async ({
+  world,
+}) => {
+  await pushThree(world);
   await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
     select order_id, product_id, price, created_at, updated_at from reference_service.sub_orders cross join generate_series(1, 2) where order_id = 2`);
   const end = await cli(world, 'verify', 'orders', '--json');
@@ -146,14 +144,16 @@ test('verify names the orders with sub-orders that no line of the shop has: they
   expect(text.stdout).toContain('2 sub-orders match no line of the shop and stay at the service, in 1 orders: B.');
 });
 
-test('verify repairs what differs without any e-mail address, and exits 0 only when nothing differs any more', async () => {
-  const world = await pushedWorld();
+test('verify repairs what differs without any e-mail address, and exits 0 only when nothing differs any more', async ({
+  world,
+}) => {
+  await pushThree(world);
   await world.atService(
     `update reference_service.sub_orders set status = 'lost', price = 1, invoice = 'X' where order_id = 1`,
   );
   await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
-  await world.shop(`insert into o (code, user_email) values ('NEW', 'new@example.com')`);
+  await world.place(order('NEW', { user_email: 'new@example.com' }));
   const end = await cli(world, 'verify', 'orders', '--repair', '--json');
   expect(JSON.parse(end.stdout)).toMatchObject({ differing: 3, repair: { repaired: 3, left: 0 } });
   expect(end.status).toBe(0);
@@ -169,8 +169,8 @@ test('verify repairs what differs without any e-mail address, and exits 0 only w
   expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
 });
 
-test('verify says which orders it could not compare, compares the others, and exits 1', async () => {
-  const world = await pushedWorld();
+test('verify says which orders it could not compare, compares the others, and exits 1', async ({ world }) => {
+  await pushThree(world);
   await world.shop(`insert into o (code, order_device) values ('E', 'fridge')`);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/2' ? { status: 403 } : 'pass'));
   const end = await cli(world, 'verify', 'orders', '--json');
@@ -182,8 +182,10 @@ test('verify says which orders it could not compare, compares the others, and ex
   expect(text.stdout).not.toContain('agree');
 });
 
-test('verify calls an order with a line that cannot be read not compared, and one with a waiting line the same', async () => {
-  const world = await pushedWorld();
+test('verify calls an order with a line that cannot be read not compared, and one with a waiting line the same', async ({
+  world,
+}) => {
+  await pushThree(world);
   await world.shop(`insert into l (order_code, line_code, product_id, product_options) values ('A', '2', 7, '[]');
     insert into l (order_code, line_code, product_code) values ('C', '2', 'not yet known')`);
   const end = await cli(world, 'verify', 'orders', '--json');
@@ -196,8 +198,10 @@ test('verify calls an order with a line that cannot be read not compared, and on
   expect(JSON.parse(repair.stdout)).toMatchObject({ differing: 1, repair: { repaired: 0, left: 1, leftCodes: ['A'] } });
 });
 
-test('verify names the command that deletes orders, not --repair, where orders only left the shop', async () => {
-  const world = await pushedWorld();
+test('verify names the command that deletes orders, not --repair, where orders only left the shop', async ({
+  world,
+}) => {
+  await pushThree(world);
   await world.shop(`delete from o where code = 'C'`);
   const end = await cli(world, 'verify', 'orders');
   expect(end.status).toBe(1);
@@ -205,8 +209,8 @@ test('verify names the command that deletes orders, not --repair, where orders o
   expect(end.stdout).not.toContain('--repair');
 });
 
-test('verify looks at the days asked for alone', async () => {
-  const world = await pushedWorld();
+test('verify looks at the days asked for alone', async ({ world }) => {
+  await pushThree(world);
   await world.shop(`update o set created_at = now() - interval '40 days' where code = 'A'`);
   const day = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10);
   const report = JSON.parse((await cli(world, 'verify', 'orders', '--from', day, '--json')).stdout);
@@ -214,8 +218,8 @@ test('verify looks at the days asked for alone', async () => {
   expect(await cli(world, 'verify', 'orders', '--from', 'monday')).toMatchObject({ status: 2 });
 });
 
-test('explain compares with the same function, and shows nobody’s address', async () => {
-  const world = await pushedWorld();
+test('explain compares with the same function, and shows nobody’s address', async ({ world }) => {
+  await pushThree(world);
   await world.shop(`update o set user_email = 'other@example.com', total_price = 150 where code = 'A'`);
   const end = await cli(world, 'explain', 'order', 'A');
   expect(end.stdout).toContain('total_price: the shop has 150');
@@ -225,8 +229,9 @@ test('explain compares with the same function, and shows nobody’s address', as
   expect(writes(world)).toEqual([]);
 });
 
-test('where the shop ignores case, explain and preview show the shop’s own code and what is known of it', async () => {
-  const world = await orderWorld();
+test('where the shop ignores case, explain and preview show the shop’s own code and what is known of it', async ({
+  world,
+}) => {
   await world.shop(`create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
     alter table o alter column code type text collate nocase;
     insert into o (code) values ('a1'), ('B1')`);

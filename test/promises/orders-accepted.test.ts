@@ -1,20 +1,24 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { orderTest } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
+import { line, order } from '../harness/shop-orders.ts';
+
+const test = orderTest.extend('worldOptions', { environment: { ORDER_DELETES: 'send' } });
 
 /** Four orders whose next run changes a sub-order, clears a field, deletes the order, and removes a sub-order. */
-async function changedWorld(environment: Record<string, string> = {}): Promise<OrderWorld> {
-  const world = await openOrderWorld({ environment: { ORDER_DELETES: 'send', ...environment } });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  await world.shop(`insert into o (code) values ('changed'), ('cleared'), ('deleted'), ('emptied');
-    insert into l (order_code, line_code, product_id, invoice) values
-      ('changed', '1', 7, null), ('cleared', '1', 7, 'I1'), ('deleted', '1', 7, null), ('emptied', '1', 7, null), ('emptied', '2', 8, null)`);
+async function changeAfterPush(world: OrderWorld): Promise<void> {
+  await world.place(
+    order('changed', line('1', 7)),
+    order('cleared', line('1', 7, { invoice: 'I1' })),
+    order('deleted', line('1', 7)),
+    order('emptied', line('1', 7), line('2', 8)),
+  );
   await world.sync();
   await world.shop(`update l set status = 'delivery_finished', invoice = null where order_code in ('changed', 'cleared');
     update o set updated_at = now(), deleted_at = case when code = 'deleted' then now() end;
     delete from l where order_code = 'emptied' and line_code = '2'`);
-  return world;
 }
 
 const withoutBody = (world: OrderWorld, fate: Fate) =>
@@ -35,9 +39,12 @@ const inLine = [
   { code: 'emptied', product: 7, status: 'paid', invoice: null },
 ];
 
-test('a change or deletion that the service only accepts (202) and does not carry out fails, and the next run makes it', async () => {
+test('a change or deletion that the service only accepts (202) and does not carry out fails, and the next run makes it', async ({
+  openWorld,
+}) => {
   // The service may still be at it: the next run waits until the lease has run out.
-  const world = await changedWorld({ ORDER_LEASE_SECONDS: '4' });
+  const world = await openWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
+  await changeAfterPush(world);
   withoutBody(world, { status: 202, body: '' });
   expect(await world.sync()).toMatchObject({ lines_failed: 3, orders_failed: 1 });
   expect(await world.atService(service)).toEqual(before);
@@ -51,8 +58,10 @@ test('a change or deletion that the service only accepts (202) and does not carr
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a change or deletion that the service answers with 202 and carries out is done, since reading the order shows it', async () => {
-  const world = await changedWorld();
+test('a change or deletion that the service answers with 202 and carries out is done, since reading the order shows it', async ({
+  world,
+}) => {
+  await changeAfterPush(world);
   withoutBody(world, { carriedOutWith: 202 });
   const retryBudget = {
     beforeCheckMs: 5000,
@@ -83,11 +92,14 @@ const keepsEmptied = (world: OrderWorld) =>
   });
 const writesOf = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
 
-test('a field that the service accepts empty (202) and keeps is named once, in place of a failure in each run', async () => {
-  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  await world.shop(`insert into o (code) values ('alone'), ('with more');
-    insert into l (order_code, line_code, product_id, invoice) values ('alone', '1', 7, 'I1'), ('with more', '1', 7, 'I1')`);
+test('a field that the service accepts empty (202) and keeps is named once, in place of a failure in each run', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
+  await world.place(
+    order('alone', line('1', 7, { invoice: 'I1' })),
+    order('with more', line('1', 7, { invoice: 'I1' })),
+  );
   await world.sync();
   await world.shop(`update l set invoice = null, price = case when order_code = 'alone' then price else 77 end;
     update o set updated_at = now()`);
@@ -117,9 +129,10 @@ test('a field that the service accepts empty (202) and keeps is named once, in p
   ]);
 });
 
-test('a change or deletion is done with an empty response of status 200, 201 or 204', async () => {
+test('a change or deletion is done with an empty response of status 200, 201 or 204', async ({ openWorld }) => {
   for (const status of [200, 201, 204]) {
-    const world = await changedWorld();
+    const world = await openWorld();
+    await changeAfterPush(world);
     withoutBody(world, { carriedOutWith: status });
     expect(await world.sync()).toMatchObject({ sub_orders_changed: 2, sub_orders_removed: 1, orders_deleted: 1 });
     expect(await world.openDeadLetters()).toEqual([]);

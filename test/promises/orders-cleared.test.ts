@@ -1,11 +1,7 @@
-import { afterEach, expect, test } from 'vitest';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { expect } from 'vitest';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
-
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
 
 /** The optional fields of an order and of a line with a value in SQL, and where the service keeps them. */
 const orderFields = {
@@ -27,9 +23,7 @@ const lineFields = {
 };
 
 /** One order for each field, named like it, with all fields filled. */
-async function filledWorld(): Promise<OrderWorld> {
-  const world = await openOrderWorld();
-  open.push(world);
+async function fill(world: OrderWorld): Promise<void> {
   await world.shop(`alter table o add column user_name text, add column store_name text, add column mileage integer;
     alter table l add column delivery_service text, add column delivery_started_at timestamptz,
       add column delivered_at timestamptz`);
@@ -40,7 +34,6 @@ async function filledWorld(): Promise<OrderWorld> {
         values ('${code}', '1', 1, ${Object.values(lineFields)})`);
   }
   await world.sync();
-  return world;
 }
 
 /** The field of each order that was emptied, as the service has it; empty texts and empty options count as no value. */
@@ -59,7 +52,7 @@ async function shownAtService(world: OrderWorld): Promise<Record<string, unknown
 const isWrite = ({ method }: ProxiedRequest) => method === 'POST' || method === 'PUT';
 const hasEmpty = ({ form }: ProxiedRequest) => [...form.values()].includes('');
 
-test.each<[string, (request: ProxiedRequest) => Fate]>([
+test.for<[string, (request: ProxiedRequest) => Fate]>([
   ['clears what it gets empty', () => 'pass'],
   [
     'ignores empty values',
@@ -69,8 +62,8 @@ test.each<[string, (request: ProxiedRequest) => Fate]>([
   ['refuses empty values', (request) => (isWrite(request) && hasEmpty(request) ? { status: 422 } : 'pass')],
 ])(
   'whatever field becomes null in the shop, at a service that %s: it is cleared, or a dead letter names it',
-  async (_, rule) => {
-    const world = await filledWorld();
+  async ([_, rule], { world }) => {
+    await fill(world);
     for (const field of Object.keys(orderFields)) {
       await world.shop(`update o set ${field} = null, updated_at = now() where code = '${field}'`);
     }

@@ -1,28 +1,16 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
-import { verifyOrders } from '../../src/orders/compare/compare-range.ts';
-import { previewOrder } from '../../src/orders/compare/preview-order.ts';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
-import type { WorldOptions } from '../harness/world.ts';
-
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-async function orderWorld(options?: WorldOptions): Promise<OrderWorld> {
-  const world = await openOrderWorld(options);
-  open.push(world);
-  return world;
-}
+import { orderTest as test } from '../harness/order-test.ts';
+import { order } from '../harness/shop-orders.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
 
-test('a query that gets its e-mail column later mails nobody of the orders that were pushed before', async () => {
-  const world = await orderWorld();
+test('a query that gets its e-mail column later mails nobody of the orders that were pushed before', async ({
+  world,
+}) => {
   await world.shop(`insert into o (code, created_at, user_email)
     select 'O' || n, now() - interval '300 days', 'customer' || n || '@example.com' from generate_series(1, 20) n`);
   const folder = world.environment.SHOP_SQL_DIR ?? '';
@@ -42,8 +30,7 @@ test('a query that gets its e-mail column later mails nobody of the orders that 
   expect(sent.filter((order) => order.user_email !== null)).toEqual([]);
 });
 
-test('an address that is filled in late is sent for a young order and withheld for an old one', async () => {
-  const world = await orderWorld();
+test('an address that is filled in late is sent for a young order and withheld for an old one', async ({ world }) => {
   await world.shop(`insert into o (code, created_at) values
     ('OLD', now() - interval '31 days'), ('YOUNG', now() - interval '2 days')`);
   await world.sync();
@@ -57,8 +44,8 @@ test('an address that is filled in late is sent for a young order and withheld f
   ]);
 });
 
-test('an old order that was deleted and is restored is made again without contact', async () => {
-  const world = await orderWorld({ environment: { ORDER_DELETES: 'send' } });
+test('an old order that was deleted and is restored is made again without contact', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
   await world.shop(
     `insert into o (code, created_at, user_email) values ('R', now() - interval '20 days', 'r@example.com')`,
   );
@@ -72,9 +59,10 @@ test('an old order that was deleted and is restored is made again without contac
   expect(await world.atService(contacts)).toEqual([{ code: 'R', user_email: null, user_phone: null }]);
 });
 
-test('an old order goes with the contact that the service has already, unless somebody deleted the order there', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code, user_email) values ('A', 'a@example.com'), ('B', 'b@example.com')`);
+test('an old order goes with the contact that the service has already, unless somebody deleted the order there', async ({
+  world,
+}) => {
+  await world.place(order('A', { user_email: 'a@example.com' }), order('B', { user_email: 'b@example.com' }));
   await world.sync();
   await world.shop(`update o set created_at = now() - interval '90 days', total_price = 7, updated_at = now()`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
@@ -93,10 +81,14 @@ test('an old order goes with the contact that the service has already, unless so
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }, { user_email: null }]);
 });
 
-test('addresses that the service has erased, or that were corrected there, are not sent again for an old order', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code, user_email, user_phone) values
-    ('A', 'a@example.com', '010-1234-5678'), ('B', 'b@example.com', '010-2'), ('C', 'c@example.com', '010-3')`);
+test('addresses that the service has erased, or that were corrected there, are not sent again for an old order', async ({
+  world,
+}) => {
+  await world.place(
+    order('A', { user_email: 'a@example.com', user_phone: '010-1234-5678' }),
+    order('B', { user_email: 'b@example.com', user_phone: '010-2' }),
+    order('C', { user_email: 'c@example.com', user_phone: '010-3' }),
+  );
   await world.sync();
   await world.atService(`update reference_service.orders set user_email = null, user_phone = null where code = 'A'`);
   await world.atService(`update reference_service.orders set user_email = 'right@example.com' where code = 'B'`);
@@ -117,46 +109,16 @@ test('addresses that the service has erased, or that were corrected there, are n
   expect(await world.atService(contacts)).toEqual(corrected);
 });
 
-test('an old order does not become young by a clock of this machine that was set back', async () => {
-  const world = await orderWorld();
+test('an old order does not become young by a clock of this machine that was set back', async ({ world }) => {
   await world.shop(`insert into o (code, created_at, user_email) values
     ('OLD', now() - interval '60 days', 'old@example.com'), ('YOUNG', now() - interval '2 days', 'young@example.com')`);
   await world.sync({ now: () => new Date(Date.now() - 50 * 86_400_000) });
   expect(await world.atService(contacts)).toMatchObject([{ user_email: null }, { user_email: 'young@example.com' }]);
 });
 
-test('preview and verify judge the age by the same clock as the push', async () => {
-  const world = await orderWorld();
-  const old = `date_trunc('second', now()) - interval '60 days'`;
-  await world.shop(`insert into o (code, created_at, user_email) values ('OLD', ${old}, 'old@example.com')`);
-  // Another integration pushed it without contact.
-  const columns = 'code, total_price, created_at, updated_at';
-  await world.atService(`insert into reference_service.orders (${columns}) values ('OLD', 100, ${old}, now())`);
-  const { api, shop, orderStore: store, orderSlots: slots, warehouse, log, config } = await world.openApp();
-  const now = () => new Date(Date.now() - 50 * 86_400_000);
-  const signal = new AbortController().signal;
-  const limits = { contactMaxAgeDays: config.orderContactMaxAgeDays, deletes: 'off', settleMs: 1 } as const;
-  const deps = {
-    ...limits,
-    api,
-    shop,
-    store,
-    slots,
-    db: warehouse.db,
-    log,
-    now,
-    signal,
-    concurrency: 2,
-    onProgress() {},
-  };
-  expect(await previewOrder(deps, 'OLD')).toMatchObject({ withheld: ['user_email'], age: 'old' });
-  // The e-mail address differs, and no repair may send it.
-  const verified = await verifyOrders(deps, { start: undefined, end: undefined }, { repair: false });
-  expect(verified.differences).toEqual([]);
-});
-
-test('an order dated more than a day ahead goes without contact, now and later, and preview and doctor say why', async () => {
-  const world = await orderWorld();
+test('an order dated more than a day ahead goes without contact, now and later, and preview and doctor say why', async ({
+  world,
+}) => {
   await world.shop(`insert into o (code, created_at, user_email) values
     ('2099', '2099-01-01', 'far@example.com'), ('SOON', now() + interval '20 hours', 'soon@example.com')`);
   const previewed = await runCli(['preview', 'order', '2099'], world.environment);
@@ -173,8 +135,7 @@ test('an order dated more than a day ahead goes without contact, now and later, 
   expect(await world.atService(contacts)).toMatchObject([{ user_email: null }, { user_email: 'soon@example.com' }]);
 });
 
-test('what the shop clears is cleared at the service, whatever the age of the order', async () => {
-  const world = await orderWorld();
+test('what the shop clears is cleared at the service, whatever the age of the order', async ({ world }) => {
   await world.shop(`alter table o add column user_name text, add column store_name text, add column mileage integer;
     insert into o (code, user_code, user_name, user_email, user_phone, store_name, order_device, mileage)
     values ('C', 'member', 'Kim', 'c@example.com', '010', 'Store 1', 'pc', 5)`);
@@ -198,18 +159,16 @@ test('what the shop clears is cleared at the service, whatever the age of the or
   ]);
 });
 
-test('a contact that another integration left at the service is cleared when the shop has none', async () => {
-  const world = await orderWorld();
+test('a contact that another integration left at the service is cleared when the shop has none', async ({ world }) => {
   await world.atService(`insert into reference_service.orders (code, user_email, user_phone, total_price, created_at, updated_at)
     values ('X', 'left@example.com', '010', 1, now(), now())`);
-  await world.shop(`insert into o (code) values ('X')`);
+  await world.place(order('X'));
   await world.sync();
   expect(await world.atService(contacts)).toEqual([{ code: 'X', user_email: null, user_phone: null }]);
 });
 
-test('a service that keeps what the shop cleared is named in a dead letter and by explain', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code, user_email) values ('K', 'k@example.com')`);
+test('a service that keeps what the shop cleared is named in a dead letter and by explain', async ({ world }) => {
+  await world.place(order('K', { user_email: 'k@example.com' }));
   await world.sync();
   await world.shop(`update o set user_email = null, updated_at = now()`);
   const service = { id: 1, code: 'K', user_email: 'k@example.com', sub_orders: [] };
@@ -226,9 +185,10 @@ test('a service that keeps what the shop cleared is named in a dead letter and b
   expect(explained.stdout).not.toContain('k@example.com');
 });
 
-test('a phone number that a backfill withheld stays withheld when only the e-mail address is cleared', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code, user_email, user_phone) values ('A', 'a@example.com', '010-0000-0001')`);
+test('a phone number that a backfill withheld stays withheld when only the e-mail address is cleared', async ({
+  world,
+}) => {
+  await world.place(order('A', { user_email: 'a@example.com', user_phone: '010-0000-0001' }));
   await world.sync({ contact: 'never' });
   await world.shop(`update o set user_email = null, updated_at = now()`);
   await world.sync();
@@ -239,10 +199,13 @@ test('a phone number that a backfill withheld stays withheld when only the e-mai
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'new@example.com' }]);
 });
 
-test('a phone number that a backfill withheld stays withheld when the e-mail address gets a new value, or goes and returns', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code, user_email, user_phone) values
-    ('NEW', 'a@example.com', '010-0000-0001'), ('BACK', 'b@example.com', '010-0000-0002')`);
+test('a phone number that a backfill withheld stays withheld when the e-mail address gets a new value, or goes and returns', async ({
+  world,
+}) => {
+  await world.place(
+    order('NEW', { user_email: 'a@example.com', user_phone: '010-0000-0001' }),
+    order('BACK', { user_email: 'b@example.com', user_phone: '010-0000-0002' }),
+  );
   expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
   await world.shop(`update o set user_email = 'new@example.com', updated_at = now() where code = 'NEW';
     update o set user_email = null, user_phone = null, updated_at = now() where code = 'BACK'`);
@@ -261,9 +224,8 @@ test('a phone number that a backfill withheld stays withheld when the e-mail add
   ]);
 });
 
-test('a backfill that the service refused does not let the next sync mail the customer', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code, user_email) values ('R', 'r@example.com')`);
+test('a backfill that the service refused does not let the next sync mail the customer', async ({ world }) => {
+  await world.place(order('R', { user_email: 'r@example.com' }));
   world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 422 } : 'pass'));
   expect((await runCli(['backfill', 'orders'], world.environment)).status).toBe(1);
   world.serviceRule(() => 'pass');
@@ -272,9 +234,10 @@ test('a backfill that the service refused does not let the next sync mail the cu
   expect(await world.atService(contacts)).toEqual([{ code: 'R', user_email: null, user_phone: null }]);
 });
 
-test('what a backfill withheld stays withheld when the order changes, until somebody asks for it', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code, user_email) values ('B', 'b@example.com')`);
+test('what a backfill withheld stays withheld when the order changes, until somebody asks for it', async ({
+  world,
+}) => {
+  await world.place(order('B', { user_email: 'b@example.com' }));
   await world.sync({ contact: 'never' });
   await world.shop(touchAll);
   await world.sync();

@@ -1,27 +1,16 @@
-import { afterEach, expect, test } from 'vitest';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { expect } from 'vitest';
+import { tracedOrderTest } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
-
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) {
-    await using _ = world;
-    await world.judge();
-  }
-});
+import { line, order } from '../harness/shop-orders.ts';
 
 /** The next run waits until the lease of what was cut off has run out. */
-async function orderWorld(): Promise<OrderWorld> {
-  const world = await openOrderWorld({ isTraced: true, environment: { ORDER_LEASE_SECONDS: '4' } });
-  open.push(world);
-  return world;
-}
+const test = tracedOrderTest.extend('worldOptions', { environment: { ORDER_LEASE_SECONDS: '4' } });
 
-test('a worker that is stopped while a create is under way does not hand the order over before the create has ended', async () => {
-  const world = await orderWorld();
-  await world.shop(
-    `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
-  );
+test('a worker that is stopped while a create is under way does not hand the order over before the create has ended', async ({
+  world,
+}) => {
+  await world.place(order('O1', line('1', 1)));
   const stopped = await world.openApp();
   const late = Promise.withResolvers<void>();
   let isSent = false;
@@ -38,11 +27,10 @@ test('a worker that is stopped while a create is under way does not hand the ord
   expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 1 }]);
 });
 
-test('a worker that is stopped while it waits for what a creation without response did ends at once', async () => {
-  const world = await orderWorld();
-  await world.shop(
-    `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
-  );
+test('a worker that is stopped while it waits for what a creation without response did ends at once', async ({
+  world,
+}) => {
+  await world.place(order('O1', line('1', 1)));
   const stopped = new AbortController();
   world.serviceRule(({ path }) => {
     if (!path.endsWith('/sub_orders')) return 'pass';
@@ -56,16 +44,15 @@ test('a worker that is stopped while it waits for what a creation without respon
   expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 1 }]);
 });
 
-const worldOfOneOrder = async (): Promise<OrderWorld> => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code) values ('O1');
-    insert into l (order_code, line_code, product_id, invoice) values ('O1', '1', 1, 'first')`);
+async function pushOneOrder(world: OrderWorld): Promise<void> {
+  await world.place(order('O1', line('1', 1, { invoice: 'first' })));
   await world.sync();
-  return world;
-};
+}
 
-test('an order whose push died after the POST is corrected when the shop goes back to the value before', async () => {
-  const world = await worldOfOneOrder();
+test('an order whose push died after the POST is corrected when the shop goes back to the value before', async ({
+  world,
+}) => {
+  await pushOneOrder(world);
   const dead = new AbortController();
   world.serviceRule(({ method, path }) => {
     if (method !== 'POST' || path !== '/v1/orders') return 'pass';
@@ -84,8 +71,10 @@ test('an order whose push died after the POST is corrected when the shop goes ba
   ]);
 });
 
-test('a sub-order whose change was sent and not recorded is corrected when the shop goes back to the value before', async () => {
-  const world = await worldOfOneOrder();
+test('a sub-order whose change was sent and not recorded is corrected when the shop goes back to the value before', async ({
+  world,
+}) => {
+  await pushOneOrder(world);
   const dead = new AbortController();
   world.serviceRule(({ method }) => {
     if (method !== 'PUT') return 'pass';

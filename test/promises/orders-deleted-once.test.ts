@@ -1,29 +1,24 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
+import { order, orders } from '../harness/shop-orders.ts';
 
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-async function orderWorld(orders: number): Promise<OrderWorld> {
-  const world = await openOrderWorld();
-  open.push(world);
-  await world.shop(`insert into o (code) select 'O' || n from generate_series(1, ${orders}) n;
-    insert into l (order_code, line_code, product_id)
-      select 'O' || n, line::text, n from generate_series(1, ${orders}) n, generate_series(1, 2) line`);
+/** Orders O1, O2 … with two lines each, pushed. */
+async function pushOrders(world: OrderWorld, count: number): Promise<void> {
+  await world.place(...orders(count, () => 2));
   await world.sync();
   world.serviceRule(() => 'pass');
-  return world;
 }
 
 /** Methods of the writes that the service received since its rule was set. */
 const writes = (world: OrderWorld) => world.requests().flatMap(({ method }) => (method === 'GET' ? [] : [method]));
 
-test('held deletions are counted once by the next run, and allowed ones are sent once each, with no order created', async () => {
-  const world = await orderWorld(60);
+test('held deletions are counted once by the next run, and allowed ones are sent once each, with no order created', async ({
+  world,
+}) => {
+  await pushOrders(world, 60);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   await world.shop(`update o set deleted_at = now(), updated_at = now() where substr(code, 2)::integer <= 22`);
   expect((await runCli(['sync', 'orders', '--json'], environment)).status).toBe(1);
@@ -39,8 +34,8 @@ test('held deletions are counted once by the next run, and allowed ones are sent
   expect(writes(world)).toEqual(Array.from({ length: 22 }, () => 'DELETE'));
 });
 
-test('a run that waited for an order while another run deleted it creates nothing', async () => {
-  const world = await orderWorld(1);
+test('a run that waited for an order while another run deleted it creates nothing', async ({ world }) => {
+  await pushOrders(world, 1);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   const waits = Promise.withResolvers<void>();
   let other: Promise<unknown> | undefined;
@@ -56,12 +51,12 @@ test('a run that waited for an order while another run deleted it creates nothin
   expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
 });
 
-test.each(['known', 'new', 'new and leased by a dead process'])(
+test.for(['known', 'new', 'new and leased by a dead process'])(
   'a process that read a %s order before the shop deleted it does not create it after another process deleted it',
-  async (order) => {
-    const world = await orderWorld(order === 'known' ? 1 : 0);
-    if (order === 'known') await world.shop('update o set total_price = 7, updated_at = now()');
-    else await world.shop(`insert into o (code) values ('O1')`);
+  async (kind, { world }) => {
+    await pushOrders(world, kind === 'known' ? 1 : 0);
+    if (kind === 'known') await world.shop('update o set total_price = 7, updated_at = now()');
+    else await world.place(order('O1'));
     const { orderStore } = await world.openApp();
     const [isRead, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const lease: typeof orderStore.lease = async (code) => {
@@ -75,7 +70,7 @@ test.each(['known', 'new', 'new and leased by a dead process'])(
     await world.shop('update o set deleted_at = now(), updated_at = now()');
     expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
     // A third process took the lease to push an older reading, and was killed before it read the order again.
-    if (order.endsWith('dead process'))
+    if (kind.endsWith('dead process'))
       await world.warehouse(
         `insert into sync.order_links (order_code, lease_owner, lease_expires_at) values ('O1', 'dead', now())`,
       );
@@ -86,8 +81,10 @@ test.each(['known', 'new', 'new and leased by a dead process'])(
   },
 );
 
-test('a deleted order whose push brought no response is looked up by its code, and never created to learn its id', async () => {
-  const world = await orderWorld(2);
+test('a deleted order whose push brought no response is looked up by its code, and never created to learn its id', async ({
+  world,
+}) => {
+  await pushOrders(world, 2);
   // As a process leaves it that was killed before, and after, the service received its POST.
   await world.warehouse(`update sync.order_links set order_id = null, pushed_at = null`);
   await world.atService(`delete from reference_service.orders where code = 'O2'`);

@@ -1,28 +1,18 @@
-import { afterEach, expect, test } from 'vitest';
-import { syncOrders as syncOrdersJob } from '../../jobs/sync-orders.ts';
-import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-order.ts';
-import { prepareOrder } from '../../src/orders/order/prepare-order.ts';
-import { pushOrder } from '../../src/orders/push/push-order.ts';
-import { openServiceHealth } from '../../src/orders/service-health.ts';
-import { warehouseNow } from '../../src/warehouse/clock.ts';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
-import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
+import type { World } from '../harness/world.ts';
+import { worldTest } from '../harness/world-test.ts';
 
-const open: World[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
-async function shopWorld(options: WorldOptions = {}): Promise<World> {
-  const environment = { SHOP_SQL_DIR: await orderShopQueries(), ...options.environment };
-  const world = await openWorld({ ...options, shop: 'empty', environment });
-  open.push(world);
+/** Gives the world the shop of two plain tables. */
+async function makeShop(world: World): Promise<void> {
+  world.environment.SHOP_SQL_DIR = await orderShopQueries();
   await createOrderShop(world.shopUrl);
-  return world;
 }
 
-const syncOrders = (world: World) => world.run(syncOrdersJob);
+const syncOrders = (world: World) => world.run('sync-orders');
 const byCommand = (world: World) => runCli(['sync', 'orders', '--json'], world.environment);
 const orders = (from: number, to: number) => `
   insert into o (code) select 'O' || n from generate_series(${from}, ${to}) n;
@@ -33,59 +23,23 @@ const subOrders = 'select count(*)::integer as n from reference_service.sub_orde
 const writes = (world: World) =>
   Object.fromEntries(Object.entries(world.service.requests()).filter(([route]) => !/oauth|GET/.test(route)));
 
-test('two runs at once over the same orders add no sub-order twice', async () => {
-  const world = await shopWorld();
+test('two runs at once over the same orders add no sub-order twice', async ({ world }) => {
+  await makeShop(world);
   await world.shop(orders(1, 60));
   const ends = await Promise.all([byCommand(world), byCommand(world), byCommand(world)]);
   expect(ends.map((end) => end.status)).toEqual([0, 0, 0]);
   expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
 });
 
-test('a worker that read an order before another pushed a newer version does not undo it', async () => {
-  const world = await shopWorld();
-  await world.shop(
-    `insert into o (code, updated_at) values ('R', current_date); insert into l (order_code, line_code, product_id) values ('R', '1', 1)`,
-  );
-  const app = await world.openApp();
-  const { db } = app.warehouse;
-  const prepared = async (codes: readonly string[]) =>
-    (await app.shop.orders(codes))
-      .map((raw) => prepareOrder(raw, new Map()))
-      .flatMap((one) => ('order' in one ? desiredOrder(one, new Map()) : []));
-  // Read by one worker, then changed in the shop on the same day, and pushed by another.
-  const readAt = await warehouseNow(db);
-  const [old] = await prepared(['R']);
-  await world.shop(`update o set total_price = 77; update l set price = 77`);
-  expect((await syncOrders(world)).outcome).toBe('done');
-  const outcome = await pushOrder(
-    {
-      api: app.api,
-      store: app.orderStore,
-      log: app.log,
-      now: app.now,
-      signal: app.abort.signal,
-      settleMs: 1,
-      service: openServiceHealth(app.api),
-      readAgain: async (code) => (await prepared([code]))[0],
-      contactMaxAgeDays: 30,
-      deletes: 'off',
-      policy: { contact: 'young', removals: 'usual' },
-    },
-    old as DesiredOrder,
-    readAt,
-  );
-  expect(outcome).toEqual({ kind: 'ended', counts: { orders_unchanged: 1 } });
-  expect(await world.atService(serviceState)).toMatchObject([
-    { total_price: '77', sub_orders: [[1, 77, {}, 'paid', null]] },
-  ]);
-});
-
-test('a service that fails, limits, loses responses and tokens has each line once in the end', async () => {
-  const world = await shopWorld({
+test('a service that fails, limits, loses responses and tokens has each line once in the end', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({
     service: { failRate: 0.15, tokenTtlSeconds: 1, rateLimitPerSecond: 400 },
     // After a lost response the next run waits until the lease has run out.
     environment: { ORDER_LEASE_SECONDS: '4' },
   });
+  await makeShop(world);
   await world.shop(orders(1, 15));
   for (let run = 0; run < 8; run += 1) {
     if ((await byCommand(world)).status === 0) break;
@@ -96,8 +50,8 @@ test('a service that fails, limits, loses responses and tokens has each line onc
   expect(await world.atService(subOrders)).toEqual([{ n: 30 }]);
 });
 
-test('a changed line costs one upsert of its order and one PUT, all else nothing', async () => {
-  const world = await shopWorld();
+test('a changed line costs one upsert of its order and one PUT, all else nothing', async ({ world }) => {
+  await makeShop(world);
   await world.shop(orders(1, 5));
   await syncOrders(world);
   const before = writes(world);
@@ -111,8 +65,8 @@ test('a changed line costs one upsert of its order and one PUT, all else nothing
   });
 });
 
-test('an order committed behind the cursor is still pushed, within the overlap', async () => {
-  const world = await shopWorld();
+test('an order committed behind the cursor is still pushed, within the overlap', async ({ world }) => {
+  await makeShop(world);
   await world.shop(`insert into o (code, updated_at) values ('NEW', now())`);
   await syncOrders(world);
   await world.shop(`insert into o (code, updated_at) values ('LATE', now() - interval '9 minutes')`);
@@ -123,8 +77,8 @@ test('an order committed behind the cursor is still pushed, within the overlap',
   ]);
 });
 
-test('a shop whose updated_at is a date loses nothing at the seams of the slices', async () => {
-  const world = await shopWorld();
+test('a shop whose updated_at is a date loses nothing at the seams of the slices', async ({ world }) => {
+  await makeShop(world);
   await world.shop(`insert into o (code, updated_at) select 'D' || n, current_date from generate_series(1, 250) n`);
   await syncOrders(world);
   expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 250 }]);
@@ -136,8 +90,10 @@ test('a shop whose updated_at is a date loses nothing at the seams of the slices
   expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
 });
 
-test('an order that is old when it is first pushed goes without e-mail and phone; one that went with them keeps them', async () => {
-  const world = await shopWorld();
+test('an order that is old when it is first pushed goes without e-mail and phone; one that went with them keeps them', async ({
+  world,
+}) => {
+  await makeShop(world);
   await world.shop(`insert into o (code, created_at, user_email, user_phone) values
     ('OLD', now() - interval '31 days', 'old@example.com', '010-0000-0001'),
     ('YOUNG', now() - interval '29 days', 'young@example.com', '010-0000-0002')`);
@@ -154,8 +110,8 @@ test('an order that is old when it is first pushed goes without e-mail and phone
   expect(await world.atService(contact)).toEqual(both);
 });
 
-test('a backfill mails nobody without --with-email, and says so before', async () => {
-  const world = await shopWorld();
+test('a backfill mails nobody without --with-email, and says so before', async ({ world }) => {
+  await makeShop(world);
   await world.shop(`insert into o (code, user_email) values ('B1', 'b1@example.com'), ('B2', 'b2@example.com')`);
   const dry = await runCli(['backfill', 'orders', '--dry-run', '--json'], world.environment);
   expect(JSON.parse(dry.stdout)).toMatchObject({ orders: 2, toSend: 2, requests: 2, reachable: 2, withContact: false });
@@ -173,8 +129,8 @@ test('a backfill mails nobody without --with-email, and says so before', async (
   expect(await world.atService(emails)).toEqual([{ user_email: 'b1@example.com' }, { user_email: 'b2@example.com' }]);
 });
 
-test('bad rows stay alone: they are kept whole, counted, and go once they are corrected', async () => {
-  const world = await shopWorld();
+test('bad rows stay alone: they are kept whole, counted, and go once they are corrected', async ({ world }) => {
+  await makeShop(world);
   await world.shop(`insert into o (code, order_device) values ('GOOD', 'pc'), ('DEVICE', 'fridge')`);
   await world.shop(`insert into l (order_code, line_code, product_id, product_code, product_options) values
     ('GOOD', '1', 1, null, '{}'), ('GOOD', '2', null, 'unknown', '{}'), ('GOOD', '1', 2, null, '{}'),
@@ -205,8 +161,8 @@ test('bad rows stay alone: they are kept whole, counted, and go once they are co
   expect(await world.warehouse('select id from sync.dead_letters where resolved_at is null')).toEqual([]);
 });
 
-test('what the service refuses is kept with its words, and tried again when asked or changed', async () => {
-  const world = await shopWorld();
+test('what the service refuses is kept with its words, and tried again when asked or changed', async ({ world }) => {
+  await makeShop(world);
   await world.shop(`insert into o (code, total_price) values ('HUGE', 1), ('FINE', 1)`);
   // More digits than the service's integer takes.
   await world.shop(`alter table o add column mileage integer; update o set mileage = 2147483647`);
@@ -226,8 +182,10 @@ test('what the service refuses is kept with its words, and tried again when aske
   ]);
 });
 
-test('an order that the shop deleted is deleted at the service only when configured, and never with reviews', async () => {
-  const world = await shopWorld();
+test('an order that the shop deleted is deleted at the service only when configured, and never with reviews', async ({
+  world,
+}) => {
+  await makeShop(world);
   await world.shop(orders(1, 3));
   await syncOrders(world);
   await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
@@ -241,8 +199,8 @@ test('an order that the shop deleted is deleted at the service only when configu
   expect(await world.atService(codes)).toEqual([{ code: 'O2' }, { code: 'O3' }]);
 });
 
-test('money loses no cent on its way', async () => {
-  const world = await shopWorld();
+test('money loses no cent on its way', async ({ world }) => {
+  await makeShop(world);
   await world.shop(`insert into o (code, total_price) values ('M', 1234567890123.45);
     insert into l (order_code, line_code, product_id, price) values ('M', '1', 1, 0.1 + 0.2), ('M', '2', 1, 19.99)`);
   await syncOrders(world);
@@ -253,8 +211,8 @@ test('money loses no cent on its way', async () => {
   ]);
 });
 
-test('explain shows what the shop has, what was pushed and what differs, and nobody’s address', async () => {
-  const world = await shopWorld();
+test('explain shows what the shop has, what was pushed and what differs, and nobody’s address', async ({ world }) => {
+  await makeShop(world);
   await world.shop(`insert into o (code, user_email) values ('X1', 'secret@example.com')`);
   await world.shop(`insert into l (order_code, line_code, product_id) values ('X1', '1', 5)`);
   await syncOrders(world);
@@ -265,8 +223,9 @@ test('explain shows what the shop has, what was pushed and what differs, and nob
   expect(stdout).not.toContain('secret@example.com');
 });
 
-test('more orders without a code than a batch holds do not keep a first push from its end', async () => {
-  const world = await shopWorld({ environment: { ORDER_BATCH_SIZE: '2' } });
+test('more orders without a code than a batch holds do not keep a first push from its end', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_BATCH_SIZE: '2' } });
+  await makeShop(world);
   await world.shop(
     `insert into o (code) select '' from generate_series(1, 5); insert into o (code) values ('A'), ('B')`,
   );

@@ -1,38 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { orderTest } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-async function orderWorld(environment: Record<string, string> = {}): Promise<OrderWorld> {
-  // After a response was lost the next run waits until the lease has run out.
-  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4', ...environment } });
-  open.push(world);
-  return world;
-}
+// After a response was lost the next run waits until the lease has run out.
+const test = orderTest.extend('worldOptions', { environment: { ORDER_LEASE_SECONDS: '4' } });
 
 const subOrders = `select product_id::integer as product, price::text, status, product_options ->> 'size' as size
   from reference_service.sub_orders order by product_id, size, price, status`;
 const isCreate = ({ method, path }: ProxiedRequest) => method === 'POST' && path.endsWith('/sub_orders');
 const sizeOf = ({ form }: ProxiedRequest) => form.getAll('product_options[]').join();
-const sizes = `insert into o (code) values ('A');
-  insert into l (order_code, line_code, product_id, product_options) values
-    ('A', '1', 7, '{"size": "S"}'), ('A', '2', 7, '{"size": "M"}')`;
+const small = line('1', 7, { product_options: { size: 'S' } });
+const medium = line('2', 7, { product_options: { size: 'M' } });
+const sizes = order('A', small, medium);
 const both = [
   { product: 7, price: '10', status: 'paid', size: 'M' },
   { product: 7, price: '10', status: 'paid', size: 'S' },
 ];
 
-test.each(['S', 'M'])(
+test.for(['S', 'M'])(
   'the response of size %s is lost: both sizes of the product stand once at the service',
-  async (lost) => {
-    const world = await orderWorld();
-    await world.shop(sizes);
+  async (lost, { world }) => {
+    await world.place(sizes);
     let isLost = false;
     world.serviceRule((request) => {
       if (isLost || !isCreate(request) || !sizeOf(request).endsWith(lost)) return 'pass';
@@ -44,9 +36,8 @@ test.each(['S', 'M'])(
   },
 );
 
-test('a creation that is carried out only after its gateway gave up is not sent again meanwhile', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('a creation that is carried out only after its gateway gave up is not sent again meanwhile', async ({ world }) => {
+  await world.place(sizes);
   let isLate = false;
   world.serviceRule((request) => {
     if (isLate || !isCreate(request)) return 'pass';
@@ -57,9 +48,10 @@ test('a creation that is carried out only after its gateway gave up is not sent 
   expect(await world.atService(subOrders)).toEqual(both);
 });
 
-test('a creation that is carried out after the run has stopped waiting is found by the next run, and never sent twice', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('a creation that is carried out after the run has stopped waiting is found by the next run, and never sent twice', async ({
+  world,
+}) => {
+  await world.place(sizes);
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: delay(2000) } : 'pass'));
   expect(await world.sync()).toMatchObject({ lines_failed: 2 });
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'A/1' }, { key: 'A/2' }]);
@@ -70,9 +62,10 @@ test('a creation that is carried out after the run has stopped waiting is found 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour', async ({
+  world,
+}) => {
+  await world.place(sizes);
   const late = Promise.withResolvers<void>();
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
   expect(await world.sync()).toMatchObject({ lines_failed: 2 });
@@ -95,9 +88,10 @@ test('a creation that is carried out after the next run has sent it again leaves
   expect(world.requests()).toEqual([]);
 });
 
-test('a push that another line of the order makes due does not end the wait for a late duplicate', async () => {
-  const world = await orderWorld();
-  await world.shop(`${sizes}, ('A', '3', 7, '{"size": "L"}')`);
+test('a push that another line of the order makes due does not end the wait for a late duplicate', async ({
+  world,
+}) => {
+  await world.place(order('A', small, medium, line('3', 7, { product_options: { size: 'L' } })));
   const late = Promise.withResolvers<void>();
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
   expect(await world.sync()).toMatchObject({ lines_failed: 3 });
@@ -112,9 +106,8 @@ test('a push that another line of the order makes due does not end the wait for 
   expect(await world.atService(subOrders)).toHaveLength(3);
 });
 
-test('a sub-order that was found after its response was lost counts as added', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('a sub-order that was found after its response was lost counts as added', async ({ world }) => {
+  await world.place(sizes);
   let isLost = false;
   world.serviceRule((request) => {
     if (isLost || !isCreate(request)) return 'pass';
@@ -124,14 +117,13 @@ test('a sub-order that was found after its response was lost counts as added', a
   expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
 });
 
-test.each([
+test.for([
   ['S', 'M'],
   ['M', 'S'],
-])(
+] as const)(
   'size %s is refused once and the response of %s is lost: after the correction both stand once',
-  async (refused, lost) => {
-    const world = await orderWorld();
-    await world.shop(sizes);
+  async ([refused, lost], { world }) => {
+    await world.place(sizes);
     let isLost = false;
     world.serviceRule((request) => {
       if (!isCreate(request)) return 'pass';
@@ -149,10 +141,10 @@ test.each([
   },
 );
 
-test('lines whose codes are renewed keep their sub-orders, although the process dies during the change', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code) values ('A');
-    insert into l (order_code, line_code, product_id) values ('A', 'a', 7), ('A', 'b', 7)`);
+test('lines whose codes are renewed keep their sub-orders, although the process dies during the change', async ({
+  world,
+}) => {
+  await world.place(order('A', line('a', 7), line('b', 7)));
   await world.sync();
   await world.shop(`delete from l; update o set updated_at = now();
     insert into l (order_code, line_code, product_id, status) values ('A', 'c', 7, 'delivered'), ('A', 'd', 7, 'delivered')`);
@@ -166,11 +158,17 @@ test('lines whose codes are renewed keep their sub-orders, although the process 
   expect(await world.atService(subOrders)).toEqual([after]);
 });
 
-test('sub-orders that another integration sent are taken over, although it read prices otherwise', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code) values ('T');
-    insert into l (order_code, line_code, product_id, price, product_options) values
-      ('T', '1', 7, 20, '{"size": "S"}'), ('T', '2', 7, 40, '{"size": "M"}'), ('T', '3', 8, 5, '{}')`);
+test('sub-orders that another integration sent are taken over, although it read prices otherwise', async ({
+  world,
+}) => {
+  await world.place(
+    order(
+      'T',
+      line('1', 7, { price: 20, product_options: { size: 'S' } }),
+      line('2', 7, { price: 40, product_options: { size: 'M' } }),
+      line('3', 8, { price: 5, product_options: {} }),
+    ),
+  );
   await world.atService(`
     insert into reference_service.orders (code, total_price, created_at, updated_at) values ('T', 1, now(), now());
     insert into reference_service.products (id) values (7), (8);
@@ -187,11 +185,10 @@ test('sub-orders that another integration sent are taken over, although it read 
   ]);
 });
 
-test('a process dies while it takes over a sub-order of another integration, and then the service does not show it: it is not created again', async () => {
-  const world = await orderWorld();
-  await world.shop(
-    `insert into o (code) values ('A'); insert into l (order_code, line_code, product_id, price) values ('A', '1', 7, 20)`,
-  );
+test('a process dies while it takes over a sub-order of another integration, and then the service does not show it: it is not created again', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7, { price: 20 })));
   await world.atService(`
     insert into reference_service.orders (code, total_price, created_at, updated_at) values ('A', 1, now(), now());
     insert into reference_service.products (id) values (7);
@@ -207,9 +204,8 @@ test('a process dies while it takes over a sub-order of another integration, and
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('options that the shop clears are cleared, and a service that keeps them is named', async () => {
-  const world = await orderWorld();
-  await world.shop(`${sizes.replace('{"size": "M"}', '{}')}`);
+test('options that the shop clears are cleared, and a service that keeps them is named', async ({ world }) => {
+  await world.place(order('A', small, line('2', 7, { product_options: {} })));
   await world.sync();
   await world.shop(`update l set product_options = '{}'; update o set updated_at = now()`);
   await world.sync();
@@ -228,9 +224,8 @@ test('options that the shop clears are cleared, and a service that keeps them is
   ]);
 });
 
-test('a duplicate that the service does not let go stays known, and is removed once it does', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('a duplicate that the service does not let go stays known, and is removed once it does', async ({ world }) => {
+  await world.place(sizes);
   const late = Promise.withResolvers<void>();
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
   await world.sync();
@@ -249,10 +244,8 @@ test('a duplicate that the service does not let go stays known, and is removed o
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a line that waits for its product still waits after its order was gone for one run', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code) values ('A');
-    insert into l (order_code, line_code, product_code) values ('A', '1', 'unknown')`);
+test('a line that waits for its product still waits after its order was gone for one run', async ({ world }) => {
+  await world.place(order('A', line('1', 'unknown')));
   await world.sync();
   const waiting = 'select order_code from sync.waiting_lines';
   expect(await world.warehouse(waiting)).toHaveLength(1);
@@ -287,9 +280,8 @@ async function hideSubOrders(world: OrderWorld, { changes = 'pass' as Fate } = {
   });
 }
 
-test('sub-orders that the service does not show for a moment are changed, and not created again', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('sub-orders that the service does not show for a moment are changed, and not created again', async ({ world }) => {
+  await world.place(sizes);
   await world.sync();
   await hideSubOrders(world);
   for (const price of [20, 30]) {
@@ -300,9 +292,10 @@ test('sub-orders that the service does not show for a moment are changed, and no
   expect(await world.warehouse('select 1 from sync.order_links where retry_at is not null')).toEqual([]);
 });
 
-test('lines get new codes while the service does not show their sub-orders: the new lines take these over', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('lines get new codes while the service does not show their sub-orders: the new lines take these over', async ({
+  world,
+}) => {
+  await world.place(sizes);
   await world.sync();
   await hideSubOrders(world);
   await world.shop(`update l set line_code = line_code || 'n', status = 'delivered'; update o set updated_at = now()`);
@@ -310,9 +303,10 @@ test('lines get new codes while the service does not show their sub-orders: the 
   expect(await world.atService(subOrders)).toEqual(both.map((one) => ({ ...one, status: 'delivered' })));
 });
 
-test('a line is removed while the service does not show its sub-order: it is removed once it is shown, unless it has reviews', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('a line is removed while the service does not show its sub-order: it is removed once it is shown, unless it has reviews', async ({
+  world,
+}) => {
+  await world.place(sizes);
   await world.sync();
   await hideSubOrders(world);
   await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
@@ -325,9 +319,10 @@ test('a line is removed while the service does not show its sub-order: it is rem
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('sub-orders that were deleted at the service are made again, once the service answers 404 to a change of them', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('sub-orders that were deleted at the service are made again, once the service answers 404 to a change of them', async ({
+  world,
+}) => {
+  await world.place(sizes);
   await world.sync();
   await world.atService('delete from reference_service.sub_orders returning 1');
   await world.shop(`update o set total_price = 30, updated_at = now()`);
@@ -335,9 +330,10 @@ test('sub-orders that were deleted at the service are made again, once the servi
   expect(await world.atService(subOrders)).toEqual(both);
 });
 
-test('sub-orders of an order that was deleted at the service are not looked for in the order that is made in its place', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('sub-orders of an order that was deleted at the service are not looked for in the order that is made in its place', async ({
+  world,
+}) => {
+  await world.place(sizes);
   await world.sync();
   await world.atService('delete from reference_service.orders returning 1');
   world.serviceRule(({ method }) => (method === 'PUT' ? { status: 403 } : 'pass'));
@@ -348,9 +344,10 @@ test('sub-orders of an order that was deleted at the service are not looked for 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('where the service does not say whether it has a sub-order that it does not show, nothing is created', async () => {
-  const world = await orderWorld();
-  await world.shop(sizes);
+test('where the service does not say whether it has a sub-order that it does not show, nothing is created', async ({
+  world,
+}) => {
+  await world.place(sizes);
   await world.sync();
   await hideSubOrders(world, { changes: { status: 403, body: '{}' } });
   await world.shop(`update l set price = 20; update o set updated_at = now()`);
@@ -362,11 +359,16 @@ test('where the service does not say whether it has a sub-order that it does not
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a web page in response to a write is a failure of that write, and the next run makes it', async () => {
-  const world = await orderWorld({ ORDER_DELETES: 'send' });
-  await world.shop(`insert into o (code) values ('changed'), ('cleared'), ('deleted'), ('emptied');
-    insert into l (order_code, line_code, product_id, invoice) values
-      ('changed', '1', 7, null), ('cleared', '1', 7, 'I1'), ('deleted', '1', 7, null), ('emptied', '1', 7, null), ('emptied', '2', 8, null)`);
+test('a web page in response to a write is a failure of that write, and the next run makes it', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await world.place(
+    order('changed', line('1', 7)),
+    order('cleared', line('1', 7, { invoice: 'I1' })),
+    order('deleted', line('1', 7)),
+    order('emptied', line('1', 7), line('2', 8)),
+  );
   await world.sync();
   await world.shop(`update l set status = 'delivery_finished', invoice = null where order_code in ('changed', 'cleared');
     update o set updated_at = now(), deleted_at = case when code = 'deleted' then now() end;
@@ -387,15 +389,13 @@ test('a web page in response to a write is a failure of that write, and the next
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a response that shows another order does not lead the lines of this order into the other one', async () => {
-  const world = await orderWorld();
-  await world.shop(
-    `insert into o (code) values ('other'); insert into l (order_code, line_code, product_id) values ('other', '1', 7)`,
-  );
+test('a response that shows another order does not lead the lines of this order into the other one', async ({
+  world,
+}) => {
+  await world.place(order('other', line('1', 7)));
   await world.sync();
   const [other] = await world.atService<{ id: number }>('select id::integer from reference_service.orders');
-  await world.shop(`insert into o (code) values ('A'); insert into l (order_code, line_code, product_id, status) values
-    ('A', '1', 7, 'delivery_finished'), ('A', '2', 8, 'paid')`);
+  await world.place(order('A', line('1', 7, { status: 'delivery_finished' }), line('2', 8, { status: 'paid' })));
   const detail = JSON.stringify({ id: other?.id, code: 'other', sub_orders: [] });
   world.serviceRule(({ method, path, form }) =>
     method === 'POST' && path === '/v1/orders' && form.get('code') === 'A' ? { status: 201, body: detail } : 'pass',

@@ -1,35 +1,22 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { ordersToRevisit } from '../../src/warehouse/orders/order-revisits.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { describe, expect } from 'vitest';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import { line, order, orders } from '../harness/shop-orders.ts';
 
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-async function orderWorld(): Promise<OrderWorld> {
-  const world = await openOrderWorld();
-  open.push(world);
-  return world;
-}
-
-const orders = (count: number) => `insert into o (code) select 'O' || n from generate_series(1, ${count}) n;
-  insert into l (order_code, line_code, product_id) select 'O' || n, '1', n from generate_series(1, ${count}) n`;
 const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
   method === 'POST' && path === '/v1/orders' && form.get('code') === code;
 const writes = (world: OrderWorld) => world.requests().filter((one) => one.method !== 'GET');
 
 describe('once the service is corrected, an order goes by itself within a day, and its dead letter closes', () => {
-  test.each([
+  test.for([
     ['422 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 422 }],
     ['422 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 422 }],
     ['404 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 404 }],
     ['403 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 403 }],
     ['500 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 500 }],
-  ])('%s', async (_, { refuses, status }) => {
-    const world = await orderWorld();
-    await world.shop(orders(3));
+  ] as const)('%s', async ([_, { refuses, status }], { world }) => {
+    await world.place(...orders(3));
     // Changed so long ago that no later run reads the order by its date.
     await world.shop(`update o set updated_at = now() - interval '1 year' where code = 'O2'`);
     world.serviceRule((request): Fate => (refuses(request) ? { status } : 'pass'));
@@ -46,10 +33,8 @@ describe('once the service is corrected, an order goes by itself within a day, a
     ).toEqual([1, 2, 3].map((id) => ({ id })));
   });
 
-  test('a field of the order, and options of a line, that the service kept', async () => {
-    const world = await orderWorld();
-    await world.shop(`insert into o (code, user_email) values ('K', 'k@example.com');
-      insert into l (order_code, line_code, product_id, product_options) values ('K', '1', 1, '{"size": "S"}')`);
+  test('a field of the order, and options of a line, that the service kept', async ({ world }) => {
+    await world.place(order('K', { user_email: 'k@example.com' }, line('1', 1, { product_options: { size: 'S' } })));
     await world.sync();
     await world.shop(`update o set user_email = null, updated_at = now(); update l set product_options = '{}'`);
     const keepsEmpty = ({ form }: ProxiedRequest): Fate => {
@@ -78,9 +63,10 @@ describe('once the service is corrected, an order goes by itself within a day, a
   });
 });
 
-test('an order that the service always fails on is tried again by the next run, then with growing distance', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(2));
+test('an order that the service always fails on is tried again by the next run, then with growing distance', async ({
+  world,
+}) => {
+  await world.place(...orders(2));
   const isTriedBy = async (time: string) => {
     await world.timePasses(time);
     world.serviceRule((request) => (isPostOf('O2', request) ? { status: 500 } : 'pass'));
@@ -101,8 +87,9 @@ test('an order that the service always fails on is tried again by the next run, 
   expect(await isTriedBy('0')).toBe(false);
 });
 
-test('five bad lines of one order are one bad order: they stop no run, and share its retry budget', async () => {
-  const world = await orderWorld();
+test('five bad lines of one order are one bad order: they stop no run, and share its retry budget', async ({
+  world,
+}) => {
   await world.shop(`insert into o (code) values ('BAD'), ('GOOD');
     insert into l (order_code, line_code, product_id) select 'BAD', n, n from generate_series(1, 7) n;
     insert into l (order_code, line_code, product_id) values ('GOOD', '1', 99)`);
@@ -115,22 +102,10 @@ test('five bad lines of one order are one bad order: they stop no run, and share
   expect(await world.openDeadLetters()).toHaveLength(7);
 });
 
-test('one run pushes at most 200 orders again that failed more than once, those first that are due for the longest time', async () => {
-  const world = await orderWorld();
-  await world.warehouse(`insert into sync.order_links (order_code, failed_pushes, failures, retry_at)
-    select 'F' || n, case when n > 250 then 1 else 5 end, 1, now() - n * interval '1 minute' from generate_series(1, 260) n`);
-  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
-    select 'order', order_code, order_code, 'refused', '{}' from sync.order_links`);
-  const { db } = (await world.openApp()).warehouse;
-  const codes = await ordersToRevisit(db);
-  expect(codes).toHaveLength(210);
-  expect(codes).not.toContain('F50');
-  expect(codes).toEqual(expect.arrayContaining(['F51', 'F250', 'F251', 'F260']));
-});
-
-test('an unexpected error of the program in one order is its dead letter and an error in the log, and stops no other', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(3));
+test('an unexpected error of the program in one order is its dead letter and an error in the log, and stops no other', async ({
+  world,
+}) => {
+  await world.place(...orders(3));
   const { api, log } = await world.openApp();
   const broken = {
     ...api,

@@ -1,12 +1,11 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { orderTest } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { ProxiedRequest } from '../harness/rule-proxy.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
+const test = orderTest.extend('worldOptions', { environment: { ORDER_LEASE_SECONDS: '4' } });
 
 const isCreate = ({ method, path }: ProxiedRequest) => method === 'POST' && path.endsWith('/sub_orders');
 const small = { product: 7, price: '10', size: 'S' };
@@ -17,11 +16,9 @@ const changed = (set: string) => `update l set ${set} where line_code = '1'; upd
  * An order with a line of size S, which is never touched, and one of size M, whose creation the service carries out only when
  * `appear` is called. The run is over by then, and no response has shown the sub-order.
  */
-async function lostCreation() {
-  const world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '4' } });
-  open.push(world);
-  await world.shop(`insert into o (code) values ('A'); insert into l (order_code, line_code, product_id, product_options) values
-    ('A', '1', 7, '{"size": "M"}'), ('A', '2', 7, '{"size": "S"}')`);
+async function lostCreation(world: OrderWorld) {
+  const [inM, inS] = ['M', 'S'].map((size) => ({ product_options: { size } }));
+  await world.place(order('A', line('1', 7, inM), line('2', 7, inS)));
   const late = Promise.withResolvers<void>();
   world.serviceRule((request) =>
     isCreate(request) && request.form.getAll('product_options[]').join().endsWith('M')
@@ -45,11 +42,13 @@ async function lostCreation() {
     await world.timePasses('1 hour');
     return world.sync();
   };
-  return { world, subOrders, appear, check };
+  return { subOrders, appear, check };
 }
 
-test('the shop changes a line after it was sent again: the sub-order with the content of before is removed when it appears', async () => {
-  const { world, subOrders, appear, check } = await lostCreation();
+test('the shop changes a line after it was sent again: the sub-order with the content of before is removed when it appears', async ({
+  world,
+}) => {
+  const { subOrders, appear, check } = await lostCreation(world);
   expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
   await world.shop(changed(`price = 20, product_options = '{"size": "L"}'`));
   await world.sync();
@@ -63,8 +62,10 @@ test('the shop changes a line after it was sent again: the sub-order with the co
   expect(world.requests()).toEqual([]);
 });
 
-test('the shop changes a line before it is sent again: the sub-order with the content of before is removed when it appears', async () => {
-  const { world, subOrders, appear, check } = await lostCreation();
+test('the shop changes a line before it is sent again: the sub-order with the content of before is removed when it appears', async ({
+  world,
+}) => {
+  const { subOrders, appear, check } = await lostCreation(world);
   await world.shop(changed('price = 20, product_id = 8'));
   expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
   await appear();
@@ -72,8 +73,8 @@ test('the shop changes a line before it is sent again: the sub-order with the co
   expect(await subOrders()).toEqual([{ product: 8, price: '20', size: 'M' }, small]);
 });
 
-test('a line that was sent with three contents leaves no sub-order of the first two', async () => {
-  const { world, subOrders, appear, check } = await lostCreation();
+test('a line that was sent with three contents leaves no sub-order of the first two', async ({ world }) => {
+  const { subOrders, appear, check } = await lostCreation(world);
   const second = Promise.withResolvers<void>();
   world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: second.promise } : 'pass'));
   await world.shop(changed('price = 20'));
@@ -89,11 +90,11 @@ test('a line that was sent with three contents leaves no sub-order of the first 
   expect(await subOrders()).toEqual([{ ...medium, price: '30' }, small]);
 });
 
-test.each([
+test.for([
   ['before it is sent again', 0],
   ['after it was sent again', 1],
-])('the shop removes a line %s: its sub-order is removed when it appears', async (_, runsBefore) => {
-  const { world, subOrders, appear, check } = await lostCreation();
+])('the shop removes a line %s: its sub-order is removed when it appears', async ([_, runsBefore], { world }) => {
+  const { subOrders, appear, check } = await lostCreation(world);
   if (runsBefore === 1) expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
   await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
   await world.sync();
@@ -103,8 +104,10 @@ test.each([
   expect(await subOrders()).toEqual([small]);
 });
 
-test('a line gets a new code before the sub-order of the old one appears: it stands once, and goes with the line', async () => {
-  const { world, subOrders, appear, check } = await lostCreation();
+test('a line gets a new code before the sub-order of the old one appears: it stands once, and goes with the line', async ({
+  world,
+}) => {
+  const { subOrders, appear, check } = await lostCreation(world);
   await world.shop(changed(`line_code = 'new'`));
   expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
   await appear();
@@ -112,8 +115,10 @@ test('a line gets a new code before the sub-order of the old one appears: it sta
   expect(await subOrders()).toEqual([medium, small]);
 });
 
-test('a line is removed and returns after its sub-order has appeared: it takes the sub-order, which goes with it later', async () => {
-  const { world, subOrders, appear } = await lostCreation();
+test('a line is removed and returns after its sub-order has appeared: it takes the sub-order, which goes with it later', async ({
+  world,
+}) => {
+  const { subOrders, appear } = await lostCreation(world);
   await world.shop(`create table aside as select * from l where line_code = '1';
     delete from l where line_code = '1'; update o set updated_at = now()`);
   await world.sync();
@@ -127,8 +132,10 @@ test('a line is removed and returns after its sub-order has appeared: it takes t
   expect(await subOrders()).toEqual([small]);
 });
 
-test('the service refuses a line when it is sent again: the sub-order of the first request is still known as its own', async () => {
-  const { world, subOrders, appear, check } = await lostCreation();
+test('the service refuses a line when it is sent again: the sub-order of the first request is still known as its own', async ({
+  world,
+}) => {
+  const { subOrders, appear, check } = await lostCreation(world);
   world.serviceRule((request) => (isCreate(request) ? { status: 422 } : 'pass'));
   expect(await world.sync()).toMatchObject({ lines_failed: 1 });
   world.serviceRule(() => 'pass');
@@ -139,8 +146,10 @@ test('the service refuses a line when it is sent again: the sub-order of the fir
   expect(await subOrders()).toEqual([{ ...medium, product: 8 }, small]);
 });
 
-test('a second sub-order that has reviews stays, and one that another integration has created stays', async () => {
-  const { world, subOrders, appear, check } = await lostCreation();
+test('a second sub-order that has reviews stays, and one that another integration has created stays', async ({
+  world,
+}) => {
+  const { subOrders, appear, check } = await lostCreation(world);
   expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
   await world.shop(changed('price = 20'));
   await world.sync();
@@ -153,8 +162,10 @@ test('a second sub-order that has reviews stays, and one that another integratio
   expect(await subOrders()).toEqual([medium, { ...medium, price: '20' }, { ...medium, price: '30' }, small]);
 });
 
-test('the shop removes a line whose creation was lost: what another integration has created like it meanwhile stays', async () => {
-  const { world, subOrders } = await lostCreation();
+test('the shop removes a line whose creation was lost: what another integration has created like it meanwhile stays', async ({
+  world,
+}) => {
+  const { subOrders } = await lostCreation(world);
   await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, product_options, created_at, updated_at)
     select id, 7, 30, '{"size": "M"}', now(), now() from reference_service.orders returning 1`);
   await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
@@ -162,8 +173,10 @@ test('the shop removes a line whose creation was lost: what another integration 
   expect(await subOrders()).toEqual([{ ...medium, price: '30' }, small]);
 });
 
-test('verify orders names a second sub-order as one that a push removes, and --repair removes it', async () => {
-  const { world, subOrders, appear } = await lostCreation();
+test('verify orders names a second sub-order as one that a push removes, and --repair removes it', async ({
+  world,
+}) => {
+  const { subOrders, appear } = await lostCreation(world);
   expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
   await world.shop(changed('price = 20'));
   await world.sync();

@@ -1,11 +1,10 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
-
-let world: OrderWorld;
-afterEach(() => world[Symbol.asyncDispose]());
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { order } from '../harness/shop-orders.ts';
 
 const commands = [
   ['sync', 'orders'],
@@ -14,14 +13,15 @@ const commands = [
   ['verify', 'orders', '--repair'],
 ];
 
-async function pushedWorld(): Promise<void> {
-  world = await openOrderWorld();
-  await world.shop(`insert into o (code) values ('A'), ('B')`);
+async function pushTwo(world: OrderWorld): Promise<void> {
+  await world.place(order('A'), order('B'));
   expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
 }
 
-test('a warehouse that was used with one service does not count its orders as pushed to another one', async () => {
-  await pushedWorld();
+test('a warehouse that was used with one service does not count its orders as pushed to another one', async ({
+  world,
+}) => {
+  await pushTwo(world);
   const databaseUrl = await createDatabase('service');
   // It has other orders with the same ids.
   await query(
@@ -45,8 +45,7 @@ test('a warehouse that was used with one service does not count its orders as pu
   expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
 });
 
-test('a warehouse of reviews alone belongs to the service that has them', async () => {
-  world = await openOrderWorld();
+test('a warehouse of reviews alone belongs to the service that has them', async ({ world }) => {
   const review = 'insert into reference_service.reviews (created_at, updated_at) values ($1, $1)';
   await world.atService(review, ['2026-01-02T10:00:00Z']);
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
@@ -65,13 +64,12 @@ test('a warehouse of reviews alone belongs to the service that has them', async 
   }
 });
 
-const orderRequests = () => world.requests().filter(({ path }) => path.startsWith('/v1/orders/'));
+const orderRequests = (world: OrderWorld) => world.requests().filter(({ path }) => path.startsWith('/v1/orders/'));
 
-test.each([
+test.for([
   ['the newest', `ordered_at > '2026-01-17'`],
   ['all orders but one of the middle', `order_code <> 'O10'`],
-])('a service with a new client that lost %s is the same one', async (_name, lost) => {
-  world = await openOrderWorld();
+])('a service with a new client that lost %s is the same one', async ([, lost], { world }) => {
   await world.shop(`insert into o (code, created_at)
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(0, 20) n`);
   expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
@@ -80,11 +78,10 @@ test.each([
   await world.warehouse(`update sync.connected_service set client = 'before'`);
   world.serviceRule(() => 'pass');
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  expect(orderRequests().length).toBeGreaterThan(3);
+  expect(orderRequests(world).length).toBeGreaterThan(3);
 });
 
-test('a service that lost the newest reviews is the same one', async () => {
-  world = await openOrderWorld();
+test('a service that lost the newest reviews is the same one', async ({ world }) => {
   await world.atService(`insert into reference_service.reviews (created_at, updated_at)
     select at, at from generate_series('2026-01-01'::timestamptz, '2026-01-20', '1 day') at`);
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
@@ -93,8 +90,9 @@ test('a service that lost the newest reviews is the same one', async () => {
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
 });
 
-test('a service that knows no record is asked for seven of them, and is the same one once a person says so', async () => {
-  world = await openOrderWorld();
+test('a service that knows no record is asked for seven of them, and is the same one once a person says so', async ({
+  world,
+}) => {
   await world.shop(`insert into o (code, created_at)
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(1, 50) n`);
   expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
@@ -106,7 +104,7 @@ test('a service that knows no record is asked for seven of them, and is the same
   expect(end.stderr).toContain('another client id');
   expect(end.stderr).toContain('knows none of 7 orders and reviews in it, from the newest to the oldest');
   expect(end.stderr).toContain('npx review-sync migrate --same-service');
-  expect(orderRequests()).toHaveLength(7);
+  expect(orderRequests(world)).toHaveLength(7);
 
   // Without the flag nothing is recorded.
   expect(await runCli(['migrate'], world.environment)).toMatchObject({ status: 0 });
@@ -117,8 +115,8 @@ test('a service that knows no record is asked for seven of them, and is the same
   expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
 });
 
-test('a service that moved to another address is the same one', async () => {
-  await pushedWorld();
+test('a service that moved to another address is the same one', async ({ world }) => {
+  await pushTwo(world);
   // Until now through a proxy at another port.
   const environment = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
   expect(await runCli(['sync', 'orders'], environment)).toMatchObject({ status: 0 });

@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '../../src/app/config.ts';
-import { openQueues, type Queues } from '../../src/queue/index.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { onEachQueue } from '../harness/each-queue.ts';
@@ -18,21 +16,12 @@ const reviews = (from: number, count: number) =>
     return { product_code: 'P', message: `Review ${from + n}`, created_at: at, updated_at: at };
   });
 
-async function withQueues<T>(world: World, work: (queues: Queues) => Promise<T>): Promise<T> {
-  const queues = await openQueues(readConfig(world.environment).queueUrl);
-  try {
-    return await work(queues);
-  } finally {
-    await queues.close();
-  }
-}
-
 /** What an hour and other runs do: the queue removes the run's job, and keeps the jobs of its steps. */
-const trimRuns = (world: World) =>
-  withQueues(world, async ({ bull }) => {
-    expect((await bull.runs.clean(0, 1000, 'completed')).length).toBeGreaterThan(0);
-    expect((await bull.steps.getJobCounts('completed', 'failed')).completed).toBeGreaterThan(0);
-  });
+async function trimRuns(world: World): Promise<void> {
+  const { bull } = (await world.openApp()).queues;
+  expect((await bull.runs.clean(0, 1000, 'completed')).length).toBeGreaterThan(0);
+  expect((await bull.steps.getJobCounts('completed', 'failed')).completed).toBeGreaterThan(0);
+}
 
 onEachQueue(({ isHere, environment: onQueue }) => {
   const world = (environment: Record<string, string> = {}): Promise<World> =>

@@ -1,36 +1,30 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { rescanOrders } from '../../jobs/rescan-orders.ts';
-import { syncOrders } from '../../jobs/sync-orders.ts';
-import { planRescan } from '../../src/orders/which/plan-rescan.ts';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { serviceState } from '../harness/order-shop.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { orderTest } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
-/**
- * Orders O1, O2 … with a line each, an hour old, pushed by a whole run, so that there is a cursor. A rescan reads two days,
- * unless a test has older orders: each day costs ten statements.
- */
-async function pushedWorld(orders: number, environment: Record<string, string> = {}): Promise<OrderWorld> {
-  const world = await openOrderWorld({
-    environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_RESCAN_DAYS: '2', ...environment },
-  });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  await world.shop(`
-    insert into o (code, user_email) select 'O' || n, n || '@example.com' from generate_series(1, ${orders}) n;
-    insert into l (order_code, line_code, product_id) select code, '1', 7 from o;
-    insert into o (code, updated_at) values ('NEWEST', now())`);
-  expect(await world.run(syncOrders)).toMatchObject({ outcome: 'done' });
+// A rescan reads two days, unless a test has older orders: each day costs ten statements.
+const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_RESCAN_DAYS: '2' } });
+
+/** Orders O1, O2 … with a line each, an hour old, pushed by a whole run, so that there is a cursor. */
+async function pushOrders(world: OrderWorld, count: number): Promise<void> {
+  const placed = Array.from({ length: count }, (_, index) =>
+    order(`O${index + 1}`, { user_email: `${index + 1}@example.com` }, line('1', 7)),
+  );
+  await world.place(...placed, order('NEWEST', { updated_at: new Date() }));
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   world.serviceRule(() => 'pass');
-  return world;
 }
 
 const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
 /** A rescan alone. */
-const rescan = (world: OrderWorld) => world.run(rescanOrders);
+const rescan = (world: OrderWorld) => world.run('rescan-orders');
 /** A rescan beside the reconcile of reviews, as a user starts it; what its run of orders reports. */
 async function reconcile(world: OrderWorld, ...args: string[]) {
   const end = await cli(world, 'sync', 'reconcile', '--json', ...args);
@@ -46,8 +40,8 @@ const codesAtService = async (world: OrderWorld) =>
     ({ code }) => code,
   );
 
-test('a rescan of orders that did not change sends no request', async () => {
-  const world = await pushedWorld(5);
+test('a rescan of orders that did not change sends no request', async ({ world }) => {
+  await pushOrders(world, 5);
   expect(await reconcile(world)).toMatchObject({
     outcome: 'done',
     status: 0,
@@ -57,13 +51,15 @@ test('a rescan of orders that did not change sends no request', async () => {
   expect((await status(world)).missedOrders).toMatchObject({ missed: 0, changes: 0 });
 });
 
-test('what the feed missed is pushed and counted: changes without a date, and orders that were committed late', async () => {
-  const world = await pushedWorld(5);
+test('what the feed missed is pushed and counted: changes without a date, and orders that were committed late', async ({
+  world,
+}) => {
+  await pushOrders(world, 5);
   await world.shop(`
     update l set status = 'delivered' where order_code in ('O1', 'O2');
     insert into o (code, created_at, updated_at) values ('LATE', now() - interval '2 days', now() - interval '2 days');
     insert into l (order_code, line_code, product_id) values ('LATE', '1', 7)`);
-  expect(await world.run(syncOrders)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(await codesAtService(world)).not.toContain('LATE');
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_missed: 3, orders_pushed: 3 } });
   expect(await codesAtService(world)).toContain('LATE');
@@ -82,21 +78,25 @@ test('what the feed missed is pushed and counted: changes without a date, and or
   expect((await rescan(world)).counts.orders_missed ?? 0).toBe(0);
 });
 
-test('what the next incremental run finds, and what waits for another reason, is not counted as missed', async () => {
-  const world = await pushedWorld(5);
+test('what the next incremental run finds, and what waits for another reason, is not counted as missed', async ({
+  world,
+}) => {
+  await pushOrders(world, 5);
   await world.shop(`
     update o set total_price = 7, updated_at = now() where code = 'O1';
     insert into l (order_code, line_code, product_code) values ('O2', '2', 'P2');
     update o set updated_at = now() where code = 'O2'`);
-  expect(await world.run(syncOrders)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('P2', 9)`);
   await world.shop(`update o set total_price = 8, updated_at = now() where code = 'O3'`);
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_missed: 0, orders_pushed: 2 } });
   expect(await world.warehouse('select * from sync.missed_orders')).toEqual([]);
 });
 
-test('orders that another version of a shop query reads otherwise are pushed, and not counted as missed', async () => {
-  const world = await pushedWorld(5);
+test('orders that another version of a shop query reads otherwise are pushed, and not counted as missed', async ({
+  world,
+}) => {
+  await pushOrders(world, 5);
   await writeFile(
     join(world.environment.SHOP_SQL_DIR ?? '', 'order_lines.sql'),
     `select order_code, line_code, product_id, price + 1 as price, status from l`,
@@ -104,15 +104,16 @@ test('orders that another version of a shop query reads otherwise are pushed, an
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_missed: 0, orders_pushed: 5 } });
 });
 
-test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none before orders were synced', async () => {
-  const world = await openOrderWorld({ environment: { ORDER_RESCAN_DAYS: '10' } });
-  onTestFinished(() => world[Symbol.asyncDispose]());
+test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none before orders were synced', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_RESCAN_DAYS: '10' } });
   await world.shop(
     `insert into o (code, created_at) select n::text, now() - make_interval(days => n) from generate_series(1, 20) n`,
   );
   expect((await rescan(world)).counts).toEqual({});
   expect(await codesAtService(world)).toEqual([]);
-  await world.run(syncOrders);
+  await world.run('sync-orders');
   await world.shop('update o set total_price = 7');
   const { counts } = await rescan(world);
   expect(counts.orders).toBeGreaterThanOrEqual(10);
@@ -122,8 +123,8 @@ test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none bef
   ).not.toHaveProperty('orders');
 });
 
-test('an order that vanished is reported, and stays at the service while ORDER_DELETES is off', async () => {
-  const world = await pushedWorld(5);
+test('an order that vanished is reported, and stays at the service while ORDER_DELETES is off', async ({ world }) => {
+  await pushOrders(world, 5);
   await world.shop(`delete from o where code in ('O1', 'O2')`);
   for (let day = 0; day < 3; day += 1) {
     expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2 } });
@@ -136,8 +137,11 @@ test('an order that vanished is reported, and stays at the service while ORDER_D
   expect(writes(world)).toEqual([]);
 });
 
-test('an order that vanished is deleted by the second rescan that misses it, a day later, not before', async () => {
-  const world = await pushedWorld(5, { ORDER_DELETES: 'send' });
+test('an order that vanished is deleted by the second rescan that misses it, a day later, not before', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 5);
   // An order whose code differs in case only is another one, also where the column ignores case.
   await world.shop(`delete from o where code = 'O1'; insert into o (code) values ('o1');
     insert into l (order_code, line_code, product_id) values ('o1', '1', 7);
@@ -154,8 +158,9 @@ test('an order that vanished is deleted by the second rescan that misses it, a d
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order that returned in between is not deleted: its absence starts again', async () => {
-  const world = await pushedWorld(5, { ORDER_DELETES: 'send' });
+test('an order that returned in between is not deleted: its absence starts again', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 5);
   await world.shop(
     `create table gone as select * from o where code in ('O1', 'O2'); delete from o where code in ('O1', 'O2')`,
   );
@@ -165,7 +170,7 @@ test('an order that returned in between is not deleted: its absence starts again
   await world.shop(
     `insert into o select * from gone; update o set updated_at = now(), total_price = 7 where code = 'O2'`,
   );
-  await world.run(syncOrders);
+  await world.run('sync-orders');
   await world.shop(`delete from o where code = 'O2'`);
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 1 } });
   await world.shop(`delete from o where code = 'O1'`);
@@ -175,8 +180,11 @@ test('an order that returned in between is not deleted: its absence starts again
   expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 2 } });
 });
 
-test('a truncated table deletes nothing, says so, and does when somebody says that it is right', async () => {
-  const world = await pushedWorld(25, { ORDER_DELETES: 'send' });
+test('a truncated table deletes nothing, says so, and does when somebody says that it is right', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 25);
   await world.shop('truncate o, l');
   await rescan(world);
   await dayPasses(world);
@@ -188,8 +196,11 @@ test('a truncated table deletes nothing, says so, and does when somebody says th
   expect(await codesAtService(world)).toEqual([]);
 });
 
-test('removed lines and vanished orders of one rescan are counted together, and none is removed unasked', async () => {
-  const world = await pushedWorld(40, { ORDER_DELETES: 'send' });
+test('removed lines and vanished orders of one rescan are counted together, and none is removed unasked', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 40);
   await world.shop(`
     insert into l (order_code, line_code, product_id) select 'O' || n, '2', 7 from generate_series(21, 32) n;
     delete from o where substr(code, 2) in ('1', '2', '3', '4', '5', '6', '7', '8', '9', '10')`);
@@ -210,8 +221,9 @@ test('removed lines and vanished orders of one rescan are counted together, and 
   expect(await world.atService(`select from reference_service.sub_orders`)).toHaveLength(30);
 });
 
-test('a truncated table of a shop of few orders deletes nothing either', async () => {
-  const world = await pushedWorld(3, { ORDER_DELETES: 'send' });
+test('a truncated table of a shop of few orders deletes nothing either', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 3);
   await world.shop('truncate o, l');
   await rescan(world);
   await dayPasses(world);
@@ -219,8 +231,9 @@ test('a truncated table of a shop of few orders deletes nothing either', async (
   expect((await codesAtService(world)).length).toBeGreaterThan(0);
 });
 
-test('one lost day deletes nothing, although it is a small part of all orders', async () => {
-  const world = await pushedWorld(25, { ORDER_DELETES: 'send', ORDER_RESCAN_DAYS: '6' });
+test('one lost day deletes nothing, although it is a small part of all orders', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send', ORDER_RESCAN_DAYS: '6' } });
+  await pushOrders(world, 25);
   await world.shop(`
     insert into o (code, created_at) select 'D' || n, now() - interval '5 days' from generate_series(1, 200) n`);
   await rescan(world);
@@ -231,8 +244,9 @@ test('one lost day deletes nothing, although it is a small part of all orders', 
   expect(await codesAtService(world)).toHaveLength(226);
 });
 
-test('an order with reviews stays, is asked about once, and stops nothing', async () => {
-  const world = await pushedWorld(5, { ORDER_DELETES: 'send' });
+test('an order with reviews stays, is asked about once, and stops nothing', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 5);
   await world.shop(`delete from o where code in ('O1', 'O2')`);
   await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
     select now(), now(), s.id from reference_service.sub_orders s
@@ -248,8 +262,11 @@ test('an order with reviews stays, is asked about once, and stops nothing', asyn
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
 });
 
-test('a deletion that the service refuses is named, the others are done, and the next rescan tries again', async () => {
-  const world = await pushedWorld(5, { ORDER_DELETES: 'send' });
+test('a deletion that the service refuses is named, the others are done, and the next rescan tries again', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 5);
   await world.shop(`delete from o where code in ('O1', 'O2')`);
   await rescan(world);
   await dayPasses(world);
@@ -264,8 +281,8 @@ test('a deletion that the service refuses is named, the others are done, and the
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 1 } });
 });
 
-test('what stops the rescan does not stop the reconcile of reviews, and the other way round', async () => {
-  const world = await pushedWorld(5);
+test('what stops the rescan does not stop the reconcile of reviews, and the other way round', async ({ world }) => {
+  await pushOrders(world, 5);
   await world.shop('alter table l rename to elsewhere');
   const shopless = await reconcile(world);
   expect(shopless.status).toBe(1);
@@ -279,8 +296,10 @@ test('what stops the rescan does not stop the reconcile of reviews, and the othe
   expect(reviewless).toMatchObject({ outcome: 'done', counts: { orders_missed: 5 } });
 });
 
-test('orders are read again while the service is slow to show reviews; reviews are reported first all the same', async () => {
-  const world = await pushedWorld(5);
+test('orders are read again while the service is slow to show reviews; reviews are reported first all the same', async ({
+  world,
+}) => {
+  await pushOrders(world, 5);
   const rescanned = () =>
     until(
       async () => (await world.warehouse(`select from sync.runs where job = 'rescan-orders' and outcome = 'done'`))[0],
@@ -298,8 +317,8 @@ test('orders are read again while the service is slow to show reviews; reviews a
   expect(end.stdout).toMatch(/^sync reconcile: reviews: done.*\nsync reconcile: orders: done/);
 });
 
-test('a rescan keeps rows that no walk meets, and closes them when they are corrected', async () => {
-  const world = await pushedWorld(3);
+test('a rescan keeps rows that no walk meets, and closes them when they are corrected', async ({ world }) => {
+  await pushOrders(world, 3);
   await world.shop(`insert into o (code) values (null)`);
   expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', reason: 'dead-letters' });
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', reason: expect.stringContaining('is empty') }]);
@@ -307,8 +326,9 @@ test('a rescan keeps rows that no walk meets, and closes them when they are corr
   expect(await rescan(world)).toMatchObject({ outcome: 'done' });
 });
 
-test('after a rescan the service is as the shop, whatever changed without a date', async () => {
-  const world = await pushedWorld(40, { ORDER_DELETES: 'send' });
+test('after a rescan the service is as the shop, whatever changed without a date', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 40);
   await world.shop(`
     update o set total_price = 1 where code like 'O1%';
     update l set invoice = 'I' where order_code like 'O2%';
@@ -325,30 +345,4 @@ test('after a rescan the service is as the shop, whatever changed without a date
     sorted(shop.map((one) => [one.code, one.total_price, String(one.lines)])),
   );
   expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
-});
-
-test('days of few orders share a step, a day of many has its own, and together the steps read each day once', async () => {
-  const world = await pushedWorld(3);
-  // Days before today, with so many known orders each.
-  const known = { 8: 200, 7: 200, 6: 101, 4: 900, 3: 1, 1: 499 };
-  for (const [daysAgo, orders] of Object.entries(known)) {
-    await world.warehouse(
-      `insert into sync.order_links (order_code, order_id, fingerprint, ordered_at, pushed_at)
-       select 'K' || $1::text || '-' || n, 1, 'f', date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' - $1::integer * interval '1 day', now()
-       from generate_series(1, $2::integer) n`,
-      [daysAgo, orders],
-    );
-  }
-  const { shop, warehouse } = await world.openApp();
-  const { start, steps } = await planRescan({ shop, db: warehouse.db }, 10);
-  const spans = steps.filter((step) => step.kind === 'created');
-  const daysAfterStart = (second: number | undefined) =>
-    second === undefined || start === undefined ? undefined : (second - start) / 86_400;
-  expect(spans.map((span) => [daysAfterStart(span.start), daysAfterStart(span.end)])).toEqual([
-    [0, 4],
-    [4, 6],
-    [6, 7],
-    [7, 10],
-    [10, undefined],
-  ]);
 });

@@ -1,21 +1,16 @@
 import { expect, test } from 'vitest';
-import { reconcileReviews } from '../../jobs/reconcile-reviews.ts';
-import { syncReviews } from '../../jobs/sync-reviews.ts';
-import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
+import { hourlyReviews, hourMs } from '../harness/hourly-reviews.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
-const [hour, day] = [3_600_000, 86_400_000];
+const day = 24 * hourMs;
 
 /** One review an hour, the newest an hour old, at a service whose `Date` header is off by `offMs`. */
-async function worldWithClock(count: number, newestAgoMs = hour) {
+async function worldWithClock(count: number, newestAgoMs = hourMs) {
   const world = await openWorld({ shop: 'empty' });
-  const reviews = Array.from({ length: count }, (_, index): SeedReview => {
-    const at = new Date(Date.now() - newestAgoMs - (count - 1 - index) * hour);
-    return { product_code: 'P1', message: `review ${index + 1}`, score: 5, created_at: at, updated_at: at };
-  });
-  await seedReviews(world.serviceDatabaseUrl, reviews);
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count, newestAgoMs));
   const clock = { offMs: 0 };
   const proxy = await startChangingProxy(world.serviceUrl, {
     answer({ headers }) {
@@ -57,8 +52,8 @@ test.each([
   async (direction, offMs) => {
     await using at = await worldWithClock(300);
     const { world, clock } = at;
-    expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
-    const usual = await requestsOf(world, () => world.run(syncReviews));
+    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+    const usual = await requestsOf(world, () => world.run('sync-reviews'));
     clock.offMs = offMs;
     await write(world, 'new 1');
     let run = await runCli(['sync', 'reviews'], world.environment);
@@ -73,13 +68,13 @@ test.each([
     const { stdout } = await runCli(['status'], world.environment);
     expect(stdout).toContain(`3,653 days ${direction}`);
 
-    const reconciled = await requestsOf(world, () => world.run(reconcileReviews));
-    expect(await requestsOf(world, () => world.run(reconcileReviews))).toBeLessThanOrEqual(reconciled);
+    const reconciled = await requestsOf(world, () => world.run('reconcile-reviews'));
+    expect(await requestsOf(world, () => world.run('reconcile-reviews'))).toBeLessThanOrEqual(reconciled);
     expect(reconciled).toBeLessThan(40);
 
     clock.offMs = 0;
     await write(world, 'new 3');
-    expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
+    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
     expect(await messages(world)).toEqual(['new 1', 'new 2', 'new 3']);
     expect((await runCli(['status'], world.environment)).stdout).not.toContain('3,653 days');
   },
@@ -94,11 +89,11 @@ test.each([
     await using at = await worldWithClock(50, 60 * day);
     const { world, clock } = at;
     clock.offMs = offMs;
-    expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
-    expect(await requestsOf(world, () => world.run(syncReviews))).toBeLessThan(20);
+    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+    expect(await requestsOf(world, () => world.run('sync-reviews'))).toBeLessThan(20);
     await write(world, 'new');
     clock.offMs = 0;
-    expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
+    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
     expect(await messages(world)).toEqual(['new']);
   },
 );

@@ -1,20 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
-import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
+import type { World } from '../harness/world.ts';
+import { worldTest } from '../harness/world-test.ts';
 
-const open: World[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-async function serviceWith(reviews: readonly SeedReview[], options: WorldOptions = {}): Promise<World> {
-  const world = await openWorld({ shop: 'empty', ...options });
-  open.push(world);
-  await seedReviews(world.serviceDatabaseUrl, reviews);
-  return world;
-}
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 /** One review every `seconds`, the first at `from`. */
 function reviews(count: number, seconds: number, from = '2026-03-01T00:00:00+09:00'): SeedReview[] {
@@ -42,8 +33,9 @@ const ids = async (world: World) => ({
 describe.each(['real', 'capped', 'absent'] as const)(
   'a service whose Link tells the last page as %s',
   (lastPageLink) => {
-    test('gives every review of a day that overflows thirty pages', async () => {
-      const world = await serviceWith(reviews(3100, 20), { service: { lastPageLink } });
+    test('gives every review of a day that overflows thirty pages', async ({ openWorld }) => {
+      const world = await openWorld({ service: { lastPageLink } });
+      await seedReviews(world.serviceDatabaseUrl, reviews(3100, 20));
       expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
       const { service, warehouse } = await ids(world);
       expect(warehouse).toEqual(service);
@@ -64,20 +56,25 @@ const oneSecond = (count: number, score: (index: number) => number | null) =>
   }));
 const around = [...reviews(50, 3600), ...reviews(50, 3600, '2026-03-05T00:00:00+09:00')];
 
-test.each([
+test.for([
   ['split by score', 'capped', (index: number) => [null, 1, 2, 3, 4, 5][index % 6] ?? null],
   ['read from both ends', 'capped', () => 5],
   ['read from both ends', 'real', () => 5],
-] as const)('a second that holds more than thirty pages is %s (Link %s)', async (_, lastPageLink, score) => {
-  const world = await serviceWith([...around, ...oneSecond(3100, score)], { service: { lastPageLink } });
-  const end = await runCli(['backfill', 'reviews'], world.environment);
-  expect(end).toMatchObject({ status: 0 });
-  const { service, warehouse } = await ids(world);
-  expect(warehouse).toEqual(service);
-});
+] as const)(
+  'a second that holds more than thirty pages is %s (Link %s)',
+  async ([_, lastPageLink, score], { openWorld }) => {
+    const world = await openWorld({ service: { lastPageLink } });
+    await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(3100, score)]);
+    const end = await runCli(['backfill', 'reviews'], world.environment);
+    expect(end).toMatchObject({ status: 0 });
+    const { service, warehouse } = await ids(world);
+    expect(warehouse).toEqual(service);
+  },
+);
 
-test('a second that no query can show whole is named, and all else is there', async () => {
-  const world = await serviceWith([...around, ...oneSecond(6500, () => 5)], { service: { lastPageLink: 'capped' } });
+test('a second that no query can show whole is named, and all else is there', async ({ openWorld }) => {
+  const world = await openWorld({ service: { lastPageLink: 'capped' } });
+  await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(6500, () => 5)]);
   const end = await runCli(['backfill', 'reviews'], world.environment);
   expect(end.status).toBe(1);
   expect(end.stdout).toContain('2026-03-02T03:00:00.000Z');
@@ -85,8 +82,10 @@ test('a second that no query can show whole is named, and all else is there', as
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 6100 }]);
 });
 
-test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async () => {
-  const world = await serviceWith(reviews(300, 3600));
+test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async ({
+  world,
+}) => {
+  await seedReviews(world.serviceDatabaseUrl, reviews(300, 3600));
   await runCli(['sync', 'reviews'], world.environment);
   await world.atService(
     `update reference_service.reviews set message = 'edited', updated_at = now() where id in (7, 250)`,
@@ -103,8 +102,10 @@ test('what was edited, added or scored anew since the last run is brought in; no
   expect(JSON.parse(again.stdout)).toMatchObject({ counts: { inserted: 0, updated: 0 } });
 });
 
-test('a dry run tells windows and requests and writes nothing; --gaps reads only what is lacking', async () => {
-  const world = await serviceWith(reviews(200, 86_400 / 2));
+test('a dry run tells windows and requests and writes nothing; --gaps reads only what is lacking', async ({
+  world,
+}) => {
+  await seedReviews(world.serviceDatabaseUrl, reviews(200, 86_400 / 2));
   const dry = await runCli(['backfill', 'reviews', '--dry-run', '--json'], world.environment);
   const plan = JSON.parse(dry.stdout) as { windows: unknown[]; requests: number };
   expect(plan.windows).toHaveLength(3);
@@ -120,9 +121,9 @@ test('a dry run tells windows and requests and writes nothing; --gaps reads only
   expect((world.service.requests()['GET /v1/reviews'] ?? 0) - before).toBeLessThanOrEqual(plan.requests + 4);
 });
 
-test('the overview’s bounds are kept, and the views show what is inside the lists', async () => {
+test('the overview’s bounds are kept, and the views show what is inside the lists', async ({ world }) => {
   const [first] = reviews(1, 1);
-  const world = await serviceWith([{ ...first, images_count: 2 } as SeedReview]);
+  await seedReviews(world.serviceDatabaseUrl, [{ ...first, images_count: 2 } as SeedReview]);
   await runCli(['sync', 'reviews'], world.environment);
   expect(
     await world.warehouse(
@@ -138,10 +139,12 @@ test('the overview’s bounds are kept, and the views show what is inside the li
   ]);
 });
 
-test('a first sync does not believe an overview that is hours old, or that is empty for a moment', async () => {
+test('a first sync does not believe an overview that is hours old, or that is empty for a moment', async ({
+  world,
+}) => {
   const now = Date.now();
   const hourly = reviews(30, 3600, new Date(now - 30 * 3_600_000).toISOString());
-  const world = await serviceWith(hourly);
+  await seedReviews(world.serviceDatabaseUrl, hourly);
   const first = new Date(now - 40 * 3_600_000).toISOString();
   const told = [null, new Date(now - 12 * 3_600_000).toISOString()];
   await using proxy = await startChangingProxy(world.serviceUrl, {
@@ -159,10 +162,10 @@ test('a first sync does not believe an overview that is hours old, or that is em
   expect(warehouse).toEqual(service);
 });
 
-test.each([[[]], [['--from', '2026-02-01']]])(
+test.for([[[]], [['--from', '2026-02-01']]])(
   'an overview that names no review is not believed where all reviews are months old (backfill reviews %s)',
-  async (range) => {
-    const world = await serviceWith(reviews(30, 3600));
+  async ([range = []], { world }) => {
+    await seedReviews(world.serviceDatabaseUrl, reviews(30, 3600));
     await using proxy = await startChangingProxy(world.serviceUrl, {
       answer(answer, { path }) {
         if (path !== '/v1/reviews/overview') return;

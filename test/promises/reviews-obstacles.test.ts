@@ -1,39 +1,27 @@
-import { afterEach, expect, test } from 'vitest';
-import { reconcileReviews } from '../../jobs/reconcile-reviews.ts';
-import { syncReviews } from '../../jobs/sync-reviews.ts';
+import { expect, onTestFinished } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type Answer, type Call, startChangingProxy } from '../harness/changing-proxy.ts';
 import { type CliEnd, runCli } from '../harness/cli.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { hourlyReviews, hourMs } from '../harness/hourly-reviews.ts';
+import type { World } from '../harness/world.ts';
+import { worldTest } from '../harness/world-test.ts';
 
-const open: AsyncDisposable[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
-});
-
-const [hour, day] = [3_600_000, 86_400_000];
+const day = 24 * hourMs;
 
 /** What this test does to the responses; replaced while the test goes on. */
 type Twist = { change?: ((answer: Answer, call: Call) => void) | undefined };
 
-/** A service behind a proxy, with one review an hour, the newest three hours old. */
-async function hourly(
-  count: number,
-): Promise<{ world: World; twist: Twist; cli: (...args: string[]) => Promise<CliEnd> }> {
+/** `hourly(count)`: a service behind a proxy, with one review an hour, the newest three hours old. */
+const test = worldTest.extend('hourly', ({ openWorld }) => async (count: number) => {
   const world = await openWorld({ shop: 'empty' });
-  open.push(world);
-  const from = Math.floor((Date.now() - (count + 2) * hour) / 1000) * 1000;
-  const reviews = Array.from({ length: count }, (_, index): SeedReview => {
-    const at = new Date(from + index * hour);
-    return { product_code: 'P1', message: `review ${index + 1}`, score: 5, created_at: at, updated_at: at };
-  });
-  await seedReviews(world.serviceDatabaseUrl, reviews);
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count));
   const twist: Twist = {};
   const proxy = await startChangingProxy(world.serviceUrl, { answer: (answer, call) => twist.change?.(answer, call) });
-  open.push(proxy);
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
   world.environment.REVIEW_API_BASE_URL = proxy.url;
-  return { world, twist, cli: (...args) => runCli([...args, '--json'], world.environment) };
-}
+  const cli = (...args: string[]): Promise<CliEnd> => runCli([...args, '--json'], world.environment);
+  return { world, twist, cli };
+});
 
 const reportOf = (end: CliEnd) =>
   JSON.parse(end.stdout) as { outcome: string; error?: string; counts: Record<string, number> };
@@ -48,7 +36,7 @@ const without = (answer: Answer, ids: readonly number[]) => {
 
 /** The service refuses every list whose period holds this moment (read in Asia/Seoul). */
 const refusing = (at: Date): Twist['change'] => {
-  const local = new Date(at.getTime() + 9 * hour).toISOString().slice(0, 19).replace('T', ' ');
+  const local = new Date(at.getTime() + 9 * hourMs).toISOString().slice(0, 19).replace('T', ' ');
   return (answer, call) => {
     const [start, end] = [call.query.get('start_datetime') ?? '', call.query.get('end_datetime') ?? ''];
     if (isList(call) && start <= local && local <= end)
@@ -56,7 +44,9 @@ const refusing = (at: Date): Twist['change'] => {
   };
 };
 
-test('a second that the service refuses stops neither the cursor nor the detection of deletions, and is read once it can be', async () => {
+test('a second that the service refuses stops neither the cursor nor the detection of deletions, and is read once it can be', async ({
+  hourly,
+}) => {
   const { world, twist, cli } = await hourly(200);
   const [bad] = await world.atService<{ at: Date }>(
     'select created_at as at from reference_service.reviews where id = 100',
@@ -91,12 +81,14 @@ test('a second that the service refuses stops neither the cursor nor the detecti
   expect(stdout).toMatch(/Open gaps\n.*Why\s+created .*the service refuses the request \(4xx\)/);
 
   twist.change = undefined;
-  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
   expect(await world.warehouse('select from warehouse.reviews where id = 100')).toHaveLength(1);
 });
 
-test('an outage in the middle of the first sync is an open gap, and the next run reads only that', async () => {
+test('an outage in the middle of the first sync is an open gap, and the next run reads only that', async ({
+  hourly,
+}) => {
   const { world, twist, cli } = await hourly(2000);
   let lists = 0;
   twist.change = (answer, call) => {
@@ -109,13 +101,15 @@ test('an outage in the middle of the first sync is an open gap, and the next run
   expect(gaps?.n).toBeGreaterThan(0);
   twist.change = undefined;
   const before = listed(world);
-  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await held(world)).toBe(2000);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
   expect(listed(world) - before).toBeGreaterThan(3);
 });
 
-test('a bad review leaves only its page uncovered; two months later the same backfill reads again, and corrected it lands by itself', async () => {
+test('a bad review leaves only its page uncovered; two months later the same backfill reads again, and corrected it lands by itself', async ({
+  hourly,
+}) => {
   const { world, cli } = await hourly(300);
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 150')`);
   expect(await cli('backfill', 'reviews')).toMatchObject({ status: 1 });
@@ -137,7 +131,7 @@ test('a bad review leaves only its page uncovered; two months later the same bac
     `update sync.export_windows set started_at = started_at ${past}, finished_at = finished_at ${past}`,
   );
   const added = Array.from({ length: 50 }, (_, index): SeedReview => {
-    const at = new Date(Date.now() - 100 * hour + index * 60_000);
+    const at = new Date(Date.now() - 100 * hourMs + index * 60_000);
     return { product_code: 'P1', message: `later ${index}`, score: 4, created_at: at, updated_at: at };
   });
   await seedReviews(world.serviceDatabaseUrl, added);
@@ -145,30 +139,32 @@ test('a bad review leaves only its page uncovered; two months later the same bac
   expect(await held(world)).toBe(349);
 
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await cli('backfill', 'reviews', '--gaps')).toMatchObject({ status: 0 });
   expect(await held(world)).toBe(350);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
   expect(await world.warehouse('select from sync.dead_letters where resolved_at is null')).toEqual([]);
 });
 
-test('a review that cannot be written counts once a run, however often the run reads it', async () => {
+test('a review that cannot be written counts once a run, however often the run reads it', async ({ hourly }) => {
   const { world } = await hourly(300);
   await world.warehouse(
     `alter table warehouse.reviews add constraint bad check (message not in ('review 150', 'review 300'))`,
   );
-  expect((await world.run(syncReviews)).counts).toMatchObject({ inserted: 298, refused: 2 });
+  expect((await world.run('sync-reviews')).counts).toMatchObject({ inserted: 298, refused: 2 });
   // The gaps of the creation dates and the newest updates hold both the last one.
   await world.atService(`update reference_service.reviews set updated_at = now() where message = 'review 150'`);
-  expect((await world.run(syncReviews)).counts).toMatchObject({ refused: 2 });
+  expect((await world.run('sync-reviews')).counts).toMatchObject({ refused: 2 });
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  expect((await world.run(syncReviews)).counts).toMatchObject({ inserted: 2, refused: 0 });
+  expect((await world.run('sync-reviews')).counts).toMatchObject({ inserted: 2, refused: 0 });
 });
 
-test('a discarded review stays discarded while the service shows the same record, and comes back when the record changes', async () => {
+test('a discarded review stays discarded while the service shows the same record, and comes back when the record changes', async ({
+  hourly,
+}) => {
   const { world, cli } = await hourly(300);
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message not like 'review 150%')`);
-  await world.run(syncReviews);
+  await world.run('sync-reviews');
   const open = () =>
     world.warehouse<{ id: number }>('select id::integer as id from sync.dead_letters where resolved_at is null');
   const [one] = await open();
@@ -176,7 +172,7 @@ test('a discarded review stays discarded while the service shows the same record
   expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
   // A hundred days later, while the service still shows it.
   await world.warehouse(`update sync.dead_letters set resolved_at = now() - interval '100 days'`);
-  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done', counts: { refused: 0 } });
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { refused: 0 } });
   expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
   expect(await open()).toEqual([]);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
@@ -186,9 +182,11 @@ test('a discarded review stays discarded while the service shows the same record
   expect(await open()).toHaveLength(1);
 });
 
-test('a review that cannot be asked about stays suspected, the others are marked, and the next reconcile asks again', async () => {
+test('a review that cannot be asked about stays suspected, the others are marked, and the next reconcile asks again', async ({
+  hourly,
+}) => {
   const { world, twist, cli } = await hourly(150);
-  await world.run(syncReviews);
+  await world.run('sync-reviews');
   await world.atService('delete from reference_service.reviews where id in (7, 90)');
   twist.change = (answer, { path }) => {
     if (path === '/v1/reviews/7') Object.assign(answer, { status: 403, body: {} });
@@ -199,13 +197,15 @@ test('a review that cannot be asked about stays suspected, the others are marked
   expect(await deleted(world)).toEqual([{ id: 90 }]);
   expect(await world.warehouse('select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 7 }]);
   twist.change = undefined;
-  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
   expect(await deleted(world)).toEqual([{ id: 7 }, { id: 90 }]);
 });
 
-test('a service that refuses to show the seconds of sixty missing reviews is asked for some twenty of them', async () => {
+test('a service that refuses to show the seconds of sixty missing reviews is asked for some twenty of them', async ({
+  hourly,
+}) => {
   const { world, twist } = await hourly(200);
-  await world.run(syncReviews);
+  await world.run('sync-reviews');
   await world.atService('delete from reference_service.reviews where id between 21 and 80');
   let refused = 0;
   twist.change = (answer, call) => {
@@ -214,7 +214,7 @@ test('a service that refuses to show the seconds of sixty missing reviews is ask
     refused += 1;
     Object.assign(answer, { status: 403, body: {} });
   };
-  expect(await world.run(reconcileReviews)).toMatchObject({
+  expect(await world.run('reconcile-reviews')).toMatchObject({
     outcome: 'incomplete',
     error: expect.stringContaining('60 reviews may be gone and could not be asked about'),
   });
@@ -223,29 +223,31 @@ test('a service that refuses to show the seconds of sixty missing reviews is ask
   expect(await deleted(world)).toEqual([]);
 });
 
-test('a review that is only hidden from the lists is not deleted', async () => {
+test('a review that is only hidden from the lists is not deleted', async ({ hourly }) => {
   const { world, twist } = await hourly(60);
-  await world.run(syncReviews);
+  await world.run('sync-reviews');
   twist.change = (answer, call) => isList(call) && without(answer, [7, 8]);
-  const report = await world.run(reconcileReviews);
+  const report = await world.run('reconcile-reviews');
   expect(report).toMatchObject({ outcome: 'done', counts: { deleted: 0, unlisted: 2 } });
   expect(await deleted(world)).toEqual([]);
 });
 
-test('a service that answers 404 to every id deletes nothing', async () => {
+test('a service that answers 404 to every id deletes nothing', async ({ hourly }) => {
   const { world, twist } = await hourly(60);
-  await world.run(syncReviews);
+  await world.run('sync-reviews');
   twist.change = (answer, call) => {
     if (isList(call)) without(answer, [7, 8]);
     if (/^\/v1\/reviews\/\d+$/.test(call.path)) Object.assign(answer, { status: 404, body: {} });
   };
-  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'incomplete' });
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'incomplete' });
   expect(await deleted(world)).toEqual([]);
 });
 
-test('one reading is not enough: a review that the lists show again a moment later is not deleted', async () => {
+test('one reading is not enough: a review that the lists show again a moment later is not deleted', async ({
+  hourly,
+}) => {
   const { world, twist } = await hourly(60);
-  await world.run(syncReviews);
+  await world.run('sync-reviews');
   let isShown = false;
   twist.change = (answer, call) => {
     if (isList(call) && !isShown) without(answer, [7]);
@@ -253,17 +255,17 @@ test('one reading is not enough: a review that the lists show again a moment lat
     if (/^\/v1\/reviews\/\d+$/.test(call.path)) isShown = true;
     if (call.path === '/v1/reviews/7') Object.assign(answer, { status: 404, body: {} });
   };
-  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
   expect(await deleted(world)).toEqual([]);
   expect(await world.warehouse('select from sync.absent_reviews')).toEqual([]);
 });
 
-test('a clock that is 60 days ahead for one response moves no watermark into the future', async () => {
+test('a clock that is 60 days ahead for one response moves no watermark into the future', async ({ hourly }) => {
   const { world, twist } = await hourly(0);
   twist.change = ({ headers }, { path }) => {
     if (path === '/v1/reviews/overview') headers.date = new Date(Date.now() + 60 * day).toUTCString();
   };
-  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   twist.change = undefined;
   const ahead = `select from sync.cursors where (position ->> 'at')::timestamptz > now() or (position ->> 'readTo')::timestamptz > now()`;
   expect(await world.warehouse(ahead)).toEqual([]);
@@ -274,29 +276,31 @@ test('a clock that is 60 days ahead for one response moves no watermark into the
   await world.warehouse(
     `update sync.cursors set position = jsonb_build_object('at', now() + interval '60 days', 'readTo', now() + interval '60 days')`,
   );
-  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await held(world)).toBe(1);
   expect(await world.warehouse(ahead)).toEqual([]);
 });
 
-test('only a version that the service showed late counts as late, not a like', async () => {
+test('only a version that the service showed late counts as late, not a like', async ({ hourly }) => {
   const { world } = await hourly(150);
-  await world.run(syncReviews);
-  await world.run(syncReviews);
+  await world.run('sync-reviews');
+  await world.run('sync-reviews');
   await world.atService('update reference_service.reviews set likes_count = 9 where id in (10, 20)');
-  expect((await world.run(reconcileReviews)).counts).toMatchObject({ updated: 2, late: 0 });
+  expect((await world.run('reconcile-reviews')).counts).toMatchObject({ updated: 2, late: 0 });
   await world.atService(
     `insert into reference_service.reviews (created_at, updated_at, message)
      values (now() - interval '3 days', now() - interval '3 days', 'late')`,
   );
-  expect((await world.run(reconcileReviews)).counts).toMatchObject({ inserted: 1, late: 1 });
+  expect((await world.run('reconcile-reviews')).counts).toMatchObject({ inserted: 1, late: 1 });
 });
 
-test('an overview that is hours old hides the newest reviews neither from a backfill nor from verify', async () => {
+test('an overview that is hours old hides the newest reviews neither from a backfill nor from verify', async ({
+  hourly,
+}) => {
   const { world, twist, cli } = await hourly(60);
   twist.change = (answer, { path }) => {
     if (path !== '/v1/reviews/overview') return;
-    const last = new Date(Date.now() - 20 * hour).toISOString();
+    const last = new Date(Date.now() - 20 * hourMs).toISOString();
     Object.assign(answer.body as object, { last_review_created_at: last });
   };
   expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
@@ -307,20 +311,22 @@ test('an overview that is hours old hides the newest reviews neither from a back
   expect(JSON.parse(verified.stdout).differences).toMatchObject([{ id: 60, kind: 'missing' }]);
 });
 
-test('an overview that is a day off at both ends hides no review of a service that has had none for months', async () => {
+test('an overview that is a day off at both ends hides no review of a service that has had none for months', async ({
+  hourly,
+}) => {
   const { world, twist, cli } = await hourly(0);
   await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
     select at, at, 'old' from (select now() - interval '100 days' - n * interval '1 hour' as at from generate_series(0, 59) n) d`);
   twist.change = (answer, { path }) => {
     if (path !== '/v1/reviews/overview') return;
-    const at = (hours: number) => new Date(Date.now() - 100 * 24 * hour - hours * hour).toISOString();
+    const at = (hours: number) => new Date(Date.now() - 100 * 24 * hourMs - hours * hourMs).toISOString();
     Object.assign(answer.body as object, { first_review_created_at: at(35), last_review_created_at: at(24) });
   };
   expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
   expect(await held(world)).toBe(60);
 });
 
-test('the last day of --to belongs to the range, to its last millisecond', async () => {
+test('the last day of --to belongs to the range, to its last millisecond', async ({ hourly }) => {
   const { world, cli } = await hourly(0);
   const dates = ['2026-03-01T00:00:00+09:00', '2026-03-31T23:59:59.999+09:00', '2026-04-02T00:00:00+09:00'];
   await seedReviews(
@@ -347,16 +353,16 @@ const naming = (first: string, last?: string): Twist['change'] => {
   };
 };
 
-test.each([
+test.for([
   ['sync', 'reviews'],
   ['backfill', 'reviews'],
   ['verify', 'reviews'],
   ['sync', 'reconcile'],
 ])(
   'an overview that names the first day of the year 1 and the last of 9999 stops nothing (%s %s)',
-  async (...command) => {
+  async (command, { hourly }) => {
     const { world, twist, cli } = await hourly(60);
-    if (command.includes('verify') || command.includes('reconcile')) await world.run(syncReviews);
+    if (command.includes('verify') || command.includes('reconcile')) await world.run('sync-reviews');
     twist.change = naming('0001-01-01T00:00:00.000+09:00', '9999-12-31T23:59:59.999-12:00');
     expect(await cli(...command)).toMatchObject({ status: 0, stderr: expect.not.stringContaining('out of range') });
     expect(await held(world)).toBe(60);
@@ -364,7 +370,9 @@ test.each([
   },
 );
 
-test('reviews of the first second of the year 1 and the last of 9999 are dead letters, and the watermark moves', async () => {
+test('reviews of the first second of the year 1 and the last of 9999 are dead letters, and the watermark moves', async ({
+  hourly,
+}) => {
   const { world, cli } = await hourly(60);
   await world.atService(`insert into reference_service.reviews (created_at, updated_at, message) values
     ('0001-01-01 00:00:00 Asia/Seoul', now(), 'past'), ('9999-12-31 23:59:59.999 Asia/Seoul', now(), 'future')`);
@@ -387,33 +395,40 @@ test('reviews of the first second of the year 1 and the last of 9999 are dead le
 
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
 
-test.each([
+test.for([
   ['too late', 'sync reviews', ago(20), ago(0)],
   ['too late', 'backfill reviews', ago(20), ago(0)],
   ['too late', 'backfill reviews --to 2035-12-31', ago(20), ago(0)],
   ['after its last one', 'sync reviews', ago(0), ago(20)],
   ['after its last one', 'backfill reviews', ago(0), ago(20)],
-])('an overview whose first date is %s hides no review (%s)', async (_, command, first, last) => {
-  const { world, twist, cli } = await hourly(100 * 24);
-  twist.change = naming(first, last);
-  expect(await cli(...command.split(' '))).toMatchObject({ status: 0 });
-  expect(await held(world)).toBe(100 * 24);
-});
+] as const)(
+  'an overview whose first date is %s hides no review (%s)',
+  async ([_, command, first, last], { hourly }) => {
+    const { world, twist, cli } = await hourly(100 * 24);
+    twist.change = naming(first, last);
+    expect(await cli(...command.split(' '))).toMatchObject({ status: 0 });
+    expect(await held(world)).toBe(100 * 24);
+  },
+);
 
-test('an overview whose first date is too late hides no review from verify or from a reconcile of all days', async () => {
+test('an overview whose first date is too late hides no review from verify or from a reconcile of all days', async ({
+  hourly,
+}) => {
   const { world, twist, cli } = await hourly(100 * 24);
-  await world.run(syncReviews);
+  await world.run('sync-reviews');
   await world.warehouse('delete from warehouse.reviews where id <= 2000');
   twist.change = naming(ago(10), ago(0));
   const verified = await cli('verify', 'reviews');
   expect(JSON.parse(verified.stdout)).toMatchObject({ differing: 2000 });
-  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done', counts: { inserted: 2000 } });
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { inserted: 2000 } });
   const before = listed(world);
-  expect(await world.run(reconcileReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
   expect(listed(world) - before).toBeLessThan(50);
 });
 
-test('a service that refuses or fails on all dates before its first review is asked once, and the run is done', async () => {
+test('a service that refuses or fails on all dates before its first review is asked once, and the run is done', async ({
+  hourly,
+}) => {
   for (const status of [422, 500]) {
     const { world, twist, cli } = await hourly(60);
     twist.change = (answer, call) => {

@@ -1,47 +1,32 @@
-import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { reconcileReviews } from '../../jobs/reconcile-reviews.ts';
-import { syncReviews } from '../../jobs/sync-reviews.ts';
-import { reviewDeps } from '../../src/app/deps.ts';
-import type { Span } from '../../src/base/time/span.ts';
+import { expect, onTestFinished } from 'vitest';
 import type { RunReport } from '../../src/queue/job.ts';
-import { exportWindow } from '../../src/reviews/export-window.ts';
-import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
+import { hourlyReviews } from '../harness/hourly-reviews.ts';
 import { recordReviewTrace } from '../harness/trace-reviews.ts';
-import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
-
-const open: World[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
+import type { World } from '../harness/world.ts';
+import { worldTest } from '../harness/world-test.ts';
 
 const day = 86_400_000;
 
-/** Reviews one an hour, the newest three hours old. */
-async function synced(count: number, options: WorldOptions & { outcome?: RunReport['outcome'] } = {}): Promise<World> {
-  const world = await openWorld({ shop: 'empty', ...options });
-  open.push(world);
-  const from = Date.now() - (count + 2) * 3_600_000;
-  await seedReviews(
-    world.serviceDatabaseUrl,
-    Array.from({ length: count }, (_, index): SeedReview => {
-      const at = new Date(from + index * 3_600_000);
-      return { product_code: 'P1', message: `review ${index}`, score: 5, created_at: at, updated_at: at };
-    }),
-  );
-  expect(await world.run(syncReviews)).toMatchObject({ outcome: options.outcome ?? 'done' });
-  return world;
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
+
+/** One review an hour, synced. */
+async function syncHourly(world: World, count: number, outcome: RunReport['outcome'] = 'done'): Promise<void> {
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count));
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome });
 }
 
 const gone = (world: World) =>
   world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id');
-const reconcile = (world: World) => world.run(reconcileReviews);
+const reconcile = (world: World) => world.run('reconcile-reviews');
 const byCommand = (world: World) => runCli(['sync', 'reconcile', '--json'], world.environment);
 
-test('a review that is listed late is found although it is older than all others and one of 1993 hides the first date', async () => {
-  const world = await synced(5);
+test('a review that is listed late is found although it is older than all others and one of 1993 hides the first date', async ({
+  world,
+}) => {
+  await syncHourly(world, 5);
   const review = (at: Date): SeedReview => ({ product_code: 'P1', message: 'late', created_at: at, updated_at: at });
   await seedReviews(world.serviceDatabaseUrl, [
     review(new Date('1993-05-05')),
@@ -54,8 +39,8 @@ test('a review that is listed late is found although it is older than all others
   ).toEqual([{ late: 1 }]);
 });
 
-test('what is gone is marked, and what came back is unmarked', async () => {
-  const world = await synced(150);
+test('what is gone is marked, and what came back is unmarked', async ({ world }) => {
+  await syncHourly(world, 150);
   const { warehouseUrl: warehouse, serviceDatabaseUrl: serviceDatabase, serviceUrl: service } = world;
   const trace = await recordReviewTrace({ warehouse, serviceDatabase, service }, ['reconcile']);
   onTestFinished(() => trace[Symbol.asyncDispose]());
@@ -76,8 +61,10 @@ test('what is gone is marked, and what came back is unmarked', async () => {
   expect(await world.warehouse('select * from sync.absent_reviews')).toEqual([]);
 });
 
-test('an id that the service uses again brings the other review with it, also one with older dates', async () => {
-  const world = await synced(30);
+test('an id that the service uses again brings the other review with it, also one with older dates', async ({
+  world,
+}) => {
+  await syncHourly(world, 30);
   await world.atService('create table kept as select * from reference_service.reviews where id = 7');
   await world.atService('delete from reference_service.reviews where id = 7');
   expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
@@ -93,16 +80,21 @@ test('an id that the service uses again brings the other review with it, also on
   expect(await runCli(['verify', 'reviews'], world.environment)).toMatchObject({ status: 0 });
 });
 
-test('what a sync has read does not count as read by reconcile: a review that was deleted since is found', async () => {
+test('what a sync has read does not count as read by reconcile: a review that was deleted since is found', async ({
+  openWorld,
+}) => {
   // No day counts as recent, so that only what is covered decides.
-  const world = await synced(3, { environment: { RECONCILE_DAYS: '0' } });
+  const world = await openWorld({ environment: { RECONCILE_DAYS: '0' } });
+  await syncHourly(world, 3);
   await world.atService('delete from reference_service.reviews where id = 1');
   expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
   expect(await gone(world)).toEqual([{ id: 1 }]);
 });
 
-test('a service that suddenly answers with nothing, or with little, deletes nothing, and says so', async () => {
-  const world = await synced(150);
+test('a service that suddenly answers with nothing, or with little, deletes nothing, and says so', async ({
+  world,
+}) => {
+  await syncHourly(world, 150);
   await world.atService('create table kept as select * from reference_service.reviews');
   await world.atService('delete from reference_service.reviews');
   const empty = await byCommand(world);
@@ -118,8 +110,8 @@ test('a service that suddenly answers with nothing, or with little, deletes noth
   expect(await gone(world)).toEqual([]);
 });
 
-test('what the service showed late is brought in, counted, and told by status', async () => {
-  const world = await synced(150);
+test('what the service showed late is brought in, counted, and told by status', async ({ world }) => {
+  await syncHourly(world, 150);
   const late = [20 * 60_000, 3 * day].map((ago): SeedReview => {
     const at = new Date(Date.now() - 3 * 3_600_000 - ago);
     return { product_code: 'P1', message: 'late', score: 4, created_at: at, updated_at: at };
@@ -137,28 +129,8 @@ test('what the service showed late is brought in, counted, and told by status', 
   expect(status.late[0].longestSeconds).toBeGreaterThan(3 * 86_400);
 });
 
-test('late reviews are counted once each where several spans of a window are entered at the same time', async () => {
-  const world = await synced(240);
-  const app = await world.openApp();
-  const deps = reviewDeps(app, app.abort.signal);
-  const start = Math.floor(Date.now() / 1000) - 200 * 3600;
-  const read = (span: Span) =>
-    exportWindow(deps, { runId: 'reconcile', window: { axis: 'created', span }, findLate: true });
-  // Six days, each with an hour that the run has not read yet.
-  const days = Array.from({ length: 6 }, (_, index) => start + index * 86_400);
-  for (const at of days) await read({ start: at + 3600, end: at + 86_400 });
-  await seedReviews(
-    world.serviceDatabaseUrl,
-    days.map((at): SeedReview => {
-      const date = new Date((at + 600) * 1000);
-      return { product_code: 'P1', message: 'late', score: 4, created_at: date, updated_at: date };
-    }),
-  );
-  expect(await read({ start, end: start + 6 * 86_400 })).toMatchObject({ spans: 6, inserted: 6, late: 6 });
-});
-
-test('the newest days are read each time, all else once a month', async () => {
-  const world = await synced(150 * 24);
+test('the newest days are read each time, all else once a month', async ({ world }) => {
+  await syncHourly(world, 150 * 24);
   await reconcile(world);
   const all = world.service.requests()['GET /v1/reviews'] ?? 0;
   await reconcile(world);
@@ -169,8 +141,8 @@ test('the newest days are read each time, all else once a month', async () => {
   expect((world.service.requests()['GET /v1/reviews'] ?? 0) - all - again).toBeGreaterThan(30);
 });
 
-test('verify finds what is missing, stale and extra, repairs it, and then finds nothing', async () => {
-  const world = await synced(150);
+test('verify finds what is missing, stale and extra, repairs it, and then finds nothing', async ({ world }) => {
+  await syncHourly(world, 150);
   const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
   expect(await verify()).toMatchObject({ status: 0 });
   await world.warehouse('delete from warehouse.reviews where id in (3, 4)');
@@ -194,8 +166,8 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
   expect(await gone(world)).toEqual([{ id: 6 }]);
 });
 
-test('verify counts each review whose id no warehouse can hold, in the month of its date', async () => {
-  const world = await synced(12);
+test('verify counts each review whose id no warehouse can hold, in the month of its date', async ({ world }) => {
+  await syncHourly(world, 12);
   const odd = new Map<unknown, unknown>([
     [3, 0],
     [4, 'four'],
@@ -221,22 +193,8 @@ test('verify counts each review whose id no warehouse can hold, in the month of 
   expect(JSON.stringify(months)).not.toContain('no date');
 });
 
-test('verify asks about a bounded number of reviews that no list shows, and says that there are more', async () => {
-  const world = await synced(12);
-  await world.atService('delete from reference_service.reviews where id <= 5');
-  const app = await world.openApp();
-  const signal = new AbortController().signal;
-  const deps = { ...reviewDeps(app, signal), onProgress: () => {} };
-  const report = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
-  expect(report.problems).toEqual([expect.stringContaining('5 reviews are in no list, and only 3 were asked about')]);
-  expect(report).toMatchObject({ differing: 3, repaired: false });
-  expect(await gone(world)).toHaveLength(3);
-  const rest = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
-  expect(rest).toMatchObject({ differing: 2, repaired: true, problems: [] });
-});
-
-test('explain tells what the service shows, what the warehouse holds, and what differs', async () => {
-  const world = await synced(20);
+test('explain tells what the service shows, what the warehouse holds, and what differs', async ({ world }) => {
+  await syncHourly(world, 20);
   const explain = (id: string) => runCli(['explain', 'review', id, '--json'], world.environment);
   const same = JSON.parse((await explain('5')).stdout);
   expect(same).toMatchObject({ service: { id: 5 }, warehouse: { id: 5 }, differences: [], windows: [{}] });
@@ -247,23 +205,29 @@ test('explain tells what the service shows, what the warehouse holds, and what d
   expect(await explain('x')).toMatchObject({ status: 2 });
 });
 
-test.each([-3, 0, 3])('a service whose reviews are dated %i hours from its clock loses nothing', async (hours) => {
-  const world = await synced(100);
-  const write = (message: string) =>
-    world.atService(
-      `insert into reference_service.reviews (created_at, updated_at, message)
+test.for([-3, 0, 3])(
+  'a service whose reviews are dated %i hours from its clock loses nothing',
+  async (hours, { world }) => {
+    await syncHourly(world, 100);
+    const write = (message: string) =>
+      world.atService(
+        `insert into reference_service.reviews (created_at, updated_at, message)
        select t, t, $1 from (select date_trunc('second', now() + make_interval(hours => $2)) as t) as now`,
-      [message, hours],
-    );
-  for (const message of ['one', 'two', 'three']) {
-    await write(message);
-    expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
-    expect(await world.warehouse('select from warehouse.reviews where message = $1', [message])).toHaveLength(1);
-  }
-});
+        [message, hours],
+      );
+    for (const message of ['one', 'two', 'three']) {
+      await write(message);
+      expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+      expect(await world.warehouse('select from warehouse.reviews where message = $1', [message])).toHaveLength(1);
+    }
+  },
+);
 
-test('a zone that is not the service’s is reported, nothing is called complete, and the right zone reads all of it', async () => {
-  const world = await synced(300, { environment: { REVIEW_API_TIME_ZONE: 'America/New_York' }, outcome: 'incomplete' });
+test('a zone that is not the service’s is reported, nothing is called complete, and the right zone reads all of it', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { REVIEW_API_TIME_ZONE: 'America/New_York' } });
+  await syncHourly(world, 300, 'incomplete');
   expect(await world.warehouse('select from sync.export_windows')).toEqual([]);
   expect(await world.warehouse('select distinct kind from sync.open_gaps')).toEqual([{ kind: 'out-of-range' }]);
   const environment = { ...world.environment, REVIEW_API_TIME_ZONE: 'Asia/Seoul' };
@@ -272,8 +236,10 @@ test('a zone that is not the service’s is reported, nothing is called complete
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 300 }]);
 });
 
-test('a first sync of a service without reviews does not make the next miss what is dated before it', async () => {
-  const world = await synced(0);
+test('a first sync of a service without reviews does not make the next miss what is dated before it', async ({
+  world,
+}) => {
+  await syncHourly(world, 0);
   const empty = await world.warehouse('select from sync.cursors');
   expect(empty).toHaveLength(1);
   // Its dates are two hours behind, and the first sync saw none of them.
@@ -281,12 +247,15 @@ test('a first sync of a service without reviews does not make the next miss what
     `insert into reference_service.reviews (created_at, updated_at, message)
      select t, t, 'first' from (select now() - interval '2 hours' as t) as ago`,
   );
-  expect(await world.run(syncReviews)).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(1);
 });
 
-test('a review dated in the year 1 or 9999 is a dead letter, costs one request a window at the most, and stops nothing', async () => {
-  const world = await synced(100, { environment: { REVIEW_YEARS_FROM: '2020' } });
+test('a review dated in the year 1 or 9999 is a dead letter, costs one request a window at the most, and stops nothing', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { REVIEW_YEARS_FROM: '2020' } });
+  await syncHourly(world, 100);
   await world.atService(
     `insert into reference_service.reviews (created_at, updated_at, message)
      values ('9999-12-31', now(), 'future'), ('0001-01-01', now(), 'past'), (now(), now(), 'new')`,

@@ -1,15 +1,11 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { syncOrders } from '../../jobs/sync-orders.ts';
-import { openApp } from '../../src/app/app.ts';
-import { readConfig } from '../../src/app/config.ts';
-import { openLog } from '../../src/base/log.ts';
-import { workerOf } from '../../src/cli/ui/run-to-end.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startCli } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
 import { startFaultProxy } from '../harness/fault-proxy.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
+import { order } from '../harness/shop-orders.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /** What a killed or cut off process had in hand is taken over soon. */
@@ -170,36 +166,9 @@ test('a worker outlives a service that refuses everything, closes each run, and 
   expect(await world.warehouse(count)).toEqual([{ n: 2500 }]);
 });
 
-test('a worker that is stopped while the shop takes long for a statement hands the step back, and asks the shop nothing more', async () => {
-  await using world = await openOrderWorld();
-  await world.shop(`insert into o (code) values ('O1');
-    create table slow (seconds integer); insert into slow values (0);
-    create function pause() returns boolean language plpgsql as
-      $$ begin perform pg_sleep(seconds) from slow; return true; end $$;
-    alter table o rename to o_plain; create view o as select * from o_plain where pause()`);
-  let said = '';
-  const app = await openApp(readConfig(world.environment), {
-    log: openLog('info', (line) => {
-      said += line;
-    }),
-  });
-  await using opened = new AsyncDisposableStack();
-  opened.defer(() => app.close());
-  await world.shop('update slow set seconds = 25');
-  const running = await workerOf(app, ['runs', 'steps']);
-  await app.queues.enqueue(syncOrders, {});
-  const asleep = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
-  await until(async () => (await world.shop(asleep)).length > 0);
-  await running.close(0);
-  const counts = await app.queues.counts();
-  await opened.disposeAsync();
-  expect(said).not.toMatch(/did not take all jobs back|Cannot use a pool/);
-  expect(counts.runs).toMatchObject({ active: 0, waiting: 1 });
-});
-
 test('a command that is stopped while a statement of the warehouse takes minutes ends without waiting for it', async () => {
   await using world = await openOrderWorld();
-  await world.shop(`insert into o (code) values ('O1')`);
+  await world.place(order('O1'));
   const other = new pg.Client({ connectionString: world.warehouseUrl });
   await other.connect();
   onTestFinished(() => other.end());

@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openLog } from '../../src/base/log.ts';
-import { watchSchedules } from '../../src/queue/schedules.ts';
+import { applySchedules, plannedRuns, restoreSchedules, watchSchedules } from '../../src/queue/schedules.ts';
 import { runCli } from '../harness/cli.ts';
+import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('the schedules that are being restored when the worker stops are set before its queue is closed', async () => {
@@ -38,6 +40,46 @@ test('a worker whose queue hangs when it sets the schedules says so and ends', a
   onTestFinished(letGo);
   const worker = await runCli(['worker'], world.environment);
   expect(worker).toMatchObject({ status: 1, stderr: expect.stringContaining('did not respond within 5 seconds') });
+});
+
+test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => {
+  const redis = await startRedis();
+  onTestFinished(redis.close);
+  await using world = await openWorld({ shop: 'empty', environment: { QUEUE_URL: redis.url } });
+  const { queues } = await world.openApp();
+  const schedules = [{ job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' }];
+  await applySchedules(queues, schedules);
+  expect(await restoreSchedules(queues, schedules)).toBe(false);
+  await queues.bull.scheduled.removeJobScheduler('sync-orders');
+  expect(await restoreSchedules(queues, schedules)).toBe(true);
+  expect((await plannedRuns(queues)).map(({ job }) => job)).toEqual(['sync-orders']);
+  // Of a worker with another configuration nothing is undone.
+  expect(await restoreSchedules(queues, [{ job: 'sync-reviews', pattern: '0 * * * *', timeZone: 'Asia/Seoul' }])).toBe(
+    false,
+  );
+  expect((await plannedRuns(queues)).map(({ job }) => job)).toEqual(['sync-orders']);
+});
+
+test('a run that began under a clock that was ahead does not stop the schedule until that day', async () => {
+  const world = await openWorld({ shop: 'empty' });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const app = await world.openApp();
+  // The queue still has its job: it is due by the clock that was ahead.
+  const isAlive = async () => true;
+  const run = { key: undefined, trigger: 'schedule', startedAt: new Date() } as const;
+  for (const [begun, isStarted] of [
+    [`now() - interval '1 minute'`, false],
+    [`now() + interval '400 days'`, true],
+  ] as const) {
+    await world.warehouse('delete from sync.runs');
+    await world.warehouse(
+      `insert into sync.runs (id, job, trigger, started_at) values ('before', 'sync-orders', 'schedule', ${begun})`,
+    );
+    expect(await syncOrders.begin(app, { ...run, id: `after ${begun}` }, isAlive)).toBe(isStarted);
+  }
+  expect(await world.warehouse(`select outcome from sync.runs where id = 'before'`)).toEqual([
+    { outcome: 'abandoned' },
+  ]);
 });
 
 /** Locks the table of the schedules. @returns ends that. */

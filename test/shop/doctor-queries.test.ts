@@ -1,16 +1,14 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World } from '../harness/world.ts';
+import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
 /** doctor says which query reads a whole table, what that costs, and what helps; and finds values in a wrong unit or zone. */
-
-let world: World;
-afterEach(() => world[Symbol.asyncDispose]());
 
 /** A world of the sample shop with 30,000 orders more, so that an index is worth it, which each test copies. */
 let grown: World;
@@ -21,7 +19,7 @@ beforeAll(async () => {
 });
 
 /** The grown shop; its queries edited. */
-async function grownShop(edit: Record<string, (sql: string) => string> = {}): Promise<void> {
+async function grownShop(open: OpenWorld, edit: Record<string, (sql: string) => string> = {}): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await cp(packagePath('sql', 'shop'), folder, { recursive: true });
@@ -29,10 +27,11 @@ async function grownShop(edit: Record<string, (sql: string) => string> = {}): Pr
     const file = join(folder, `${name}.sql`);
     await writeFile(file, change(await readFile(file, 'utf8')));
   }
-  world = await openWorld({ copyOf: grown, environment: { SHOP_SQL_DIR: folder } });
+  const world = await open({ copyOf: grown, environment: { SHOP_SQL_DIR: folder } });
+  return world;
 }
 
-async function findings(): Promise<string[]> {
+async function findings(world: World): Promise<string[]> {
   const { stdout } = await runCli(['doctor', '--json'], world.environment);
   const all = (JSON.parse(stdout) as { findings: { area: string; what: string; hint?: string; level: string }[] })
     .findings;
@@ -40,21 +39,25 @@ async function findings(): Promise<string[]> {
 }
 const about = (found: readonly string[], part: string) => found.filter((one) => one.includes(part));
 
-test('the shipped queries read no large table as a whole, and doctor gives the time of each statement', async () => {
-  await grownShop();
-  const found = await findings();
+test('the shipped queries read no large table as a whole, and doctor gives the time of each statement', async ({
+  openWorld,
+}) => {
+  const world = await grownShop(openWorld);
+  const found = await findings(world);
   expect(about(found, 'the whole of')).toEqual([]);
   expect(about(found, 'no statement reads a large table as a whole')).toEqual([
     expect.stringMatching(/^ok: .* \d+ ms to find 200 orders by code, \d+ ms to find the lines of 200 orders/),
   ]);
 });
 
-test('a missing index is named with the statement that creates it, and with what its lack costs today', async () => {
-  await grownShop();
+test('a missing index is named with the statement that creates it, and with what its lack costs today', async ({
+  openWorld,
+}) => {
+  const world = await grownShop(openWorld);
   await world.shop(
     'drop index shop.orders_modified_at_idx; alter table shop.order_items drop constraint order_items_order_id_line_no_key',
   );
-  const found = await findings();
+  const found = await findings(world);
   expect(about(found, 'changed_orders.sql reads the whole of')).toEqual([
     expect.stringMatching(
       /^warning: changed_orders\.sql reads the whole of shop\.orders \(30,\d+ rows\) to find what changed in the last ten minutes: .* today → create index on shop\.orders \(modified_at\)$/,
@@ -67,17 +70,21 @@ test('a missing index is named with the statement that creates it, and with what
   ]);
 });
 
-test('a function around the code hides its index, and doctor says so', async () => {
-  await grownShop({ orders: (sql) => sql.replace('o.order_no::text as code', "concat(o.order_no, '') as code") });
-  expect(about(await findings(), 'to find 200 orders by code')).toEqual([
+test('a function around the code hides its index, and doctor says so', async ({ openWorld }) => {
+  const world = await grownShop(openWorld, {
+    orders: (sql) => sql.replace('o.order_no::text as code', "concat(o.order_no, '') as code"),
+  });
+  expect(about(await findings(world), 'to find 200 orders by code')).toEqual([
     expect.stringMatching(
       /orders\.sql reads the whole of shop\.orders .* → order_no has an index that does not serve here: select/,
     ),
   ]);
 });
 
-test('prices in minor units, unknown statuses and dates in a wrong zone are named, with what to write', async () => {
-  await grownShop({
+test('prices in minor units, unknown statuses and dates in a wrong zone are named, with what to write', async ({
+  openWorld,
+}) => {
+  const world = await grownShop(openWorld, {
     order_lines: (sql) =>
       sql
         .replace('i.unit_price::numeric * i.quantity as price', 'i.unit_price::numeric * i.quantity * 100 as price')
@@ -86,7 +93,7 @@ test('prices in minor units, unknown statuses and dates in a wrong zone are name
     changed_orders: (sql) =>
       sql.replaceAll(/([ois])\.modified_at( as changed_at)?\n/g, "date_trunc('day', $1.modified_at)$2\n"),
   });
-  const found = await findings();
+  const found = await findings(world);
   expect(about(found, 'minor units')).toEqual([
     expect.stringMatching(
       /^warning: order_lines\.sql: lines cost \d\d+ times their order's total: minor units\? → .*100\.0/,
@@ -105,11 +112,11 @@ test('prices in minor units, unknown statuses and dates in a wrong zone are name
   ]);
 });
 
-test('a code that an old order has twice is found among all rows', async () => {
-  await grownShop({
+test('a code that an old order has twice is found among all rows', async ({ openWorld }) => {
+  const world = await grownShop(openWorld, {
     orders: (sql) => `select * from (${sql}) o union all select * from (${sql}) o where code = 'G15000'`,
   });
-  expect(about(await findings(), 'expected one')).toEqual([
+  expect(about(await findings(world), 'expected one')).toEqual([
     expect.stringMatching(/^fault: orders\.sql: code G15000 is in 2 rows, expected one/),
   ]);
 });

@@ -1,54 +1,56 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import type { World } from '../harness/world.ts';
+import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
 /** Lines meet their orders as the shop's own database compares keys, and doctor says where none of them does. */
 
-let world: World;
-afterEach(() => world[Symbol.asyncDispose]());
-
 /** Three orders with one line each; `codeType` and `orderCodeType` are the types of the two key columns. */
-async function keyShop(keys: { codeType: string; orderCodeType?: string; before?: string }): Promise<void> {
+async function keyShop(
+  open: OpenWorld,
+  keys: { codeType: string; orderCodeType?: string; before?: string },
+): Promise<World> {
   const folder = await orderShopQueries();
   await writeFile(join(folder, 'orders.sql'), 'select code, created_at, updated_at, total_price from o');
   await writeFile(join(folder, 'order_lines.sql'), 'select order_code, line_code, product_id, price from l');
-  world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   if (keys.before) await world.shop(keys.before);
   await world.shop(`
     create table o (code ${keys.codeType} primary key, created_at timestamptz default now() - interval '1 hour',
       updated_at timestamptz default now() - interval '1 hour', total_price numeric default 1, internal_id integer);
     create table l (order_code ${keys.orderCodeType ?? keys.codeType}, line_code text default '1',
       product_id bigint default 7, price numeric default 1)`);
+  return world;
 }
 
-const syncOrders = () => runCli(['sync', 'orders', '--json'], world.environment);
-const atService = () =>
+const syncOrders = (world: World) => runCli(['sync', 'orders', '--json'], world.environment);
+const atService = (world: World) =>
   world.atService(
     `select o.code, count(s.id)::integer as lines from reference_service.orders o
      left join reference_service.sub_orders s on s.order_id = o.id group by o.code order by o.code`,
   );
-const doctor = async () => {
+const doctor = async (world: World) => {
   const { stdout } = await runCli(['doctor', '--json'], world.environment);
   return (JSON.parse(stdout) as { findings: { area: string; what: string; level: string }[] }).findings
     .filter(({ area, level, what }) => area === 'shop' && level !== 'ok' && !what.startsWith('Postgres'))
     .map(({ level, what }) => `${level}: ${what}`);
 };
 
-test('keys of type char(12) lose their padding, and lines meet their orders', async () => {
-  await keyShop({ codeType: 'char(12)' });
+test('keys of type char(12) lose their padding, and lines meet their orders', async ({ openWorld }) => {
+  const world = await keyShop(openWorld, { codeType: 'char(12)' });
   await world.shop(`insert into o values ('A'), ('B'), ('C'); insert into l values ('A'), ('B'), ('C')`);
-  expect((await syncOrders()).status).toBe(0);
-  expect(await atService()).toEqual(['A', 'B', 'C'].map((code) => ({ code, lines: 1 })));
+  expect((await syncOrders(world)).status).toBe(0);
+  expect(await atService(world)).toEqual(['A', 'B', 'C'].map((code) => ({ code, lines: 1 })));
   expect(await world.warehouse('select order_code, line_code from sync.sub_order_links order by 1')).toEqual(
     ['A', 'B', 'C'].map((code) => ({ order_code: code, line_code: '1' })),
   );
-  expect(await doctor()).toEqual([]);
+  expect(await doctor(world)).toEqual([]);
 });
 
-test.each([
+test.for([
   ['citext', { codeType: 'citext', before: 'create extension citext' }],
   [
     'text of a collation without case',
@@ -57,56 +59,63 @@ test.each([
       before: `create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
     },
   ],
-])('a line whose order_code differs in case meets its order where the key is %s', async (_name, keys) => {
-  await keyShop(keys);
-  await world.shop(`insert into o values ('Ab'), ('CD'); insert into l values ('aB'), ('cd')`);
-  expect((await syncOrders()).status).toBe(0);
-  expect(await atService()).toEqual([
-    { code: 'Ab', lines: 1 },
-    { code: 'CD', lines: 1 },
-  ]);
-  await world.shop(`update l set order_code = upper(order_code::text); update o set updated_at = now()`);
-  expect(JSON.parse((await syncOrders()).stdout)).toMatchObject({ counts: { orders_unchanged: 2 } });
-  expect(await doctor()).toEqual([]);
-});
+] as const)(
+  'a line whose order_code differs in case meets its order where the key is %s',
+  async ([_name, keys], { openWorld }) => {
+    const world = await keyShop(openWorld, keys);
+    await world.shop(`insert into o values ('Ab'), ('CD'); insert into l values ('aB'), ('cd')`);
+    expect((await syncOrders(world)).status).toBe(0);
+    expect(await atService(world)).toEqual([
+      { code: 'Ab', lines: 1 },
+      { code: 'CD', lines: 1 },
+    ]);
+    await world.shop(`update l set order_code = upper(order_code::text); update o set updated_at = now()`);
+    expect(JSON.parse((await syncOrders(world)).stdout)).toMatchObject({ counts: { orders_unchanged: 2 } });
+    expect(await doctor(world)).toEqual([]);
+  },
+);
 
-test('doctor says where the lines carry another key than the orders, with an example of both', async () => {
-  await keyShop({ codeType: 'text' });
+test('doctor says where the lines carry another key than the orders, with an example of both', async ({
+  openWorld,
+}) => {
+  const world = await keyShop(openWorld, { codeType: 'text' });
   await world.shop(`insert into o values ('2026-0001'), ('2026-0002'); insert into l values ('101'), ('102')`);
-  expect(await doctor()).toEqual([
+  expect(await doctor(world)).toEqual([
     expect.stringMatching(
       /^fault: None of the newest 2 orders has a line, although order_lines\.sql has rows: an order is called "2026-000\d" in orders\.sql, and "10\d" in order_lines\.sql$/,
     ),
   ]);
 });
 
-test('a run whose lines carry another key than the orders pushes none of them, and names both keys', async () => {
-  await keyShop({ codeType: 'text' });
+test('a run whose lines carry another key than the orders pushes none of them, and names both keys', async ({
+  openWorld,
+}) => {
+  const world = await keyShop(openWorld, { codeType: 'text' });
   await world.shop(`insert into o values ('2026-0001'), ('2026-0002'); insert into l values ('101'), ('102')`);
-  const end = await syncOrders();
+  const end = await syncOrders(world);
   expect(end.status).toBe(1);
   expect(`${end.stdout}${end.stderr}`).toMatch(
     /None of the newest 2 orders has a line, although order_lines\.sql has rows/,
   );
-  expect(await atService()).toEqual([]);
+  expect(await atService(world)).toEqual([]);
   await world.shop(`update l set order_code = '2026-000' || right(order_code, 1)`);
-  expect((await syncOrders()).status).toBe(0);
-  expect(await atService()).toEqual(['2026-0001', '2026-0002'].map((code) => ({ code, lines: 1 })));
+  expect((await syncOrders(world)).status).toBe(0);
+  expect(await atService(world)).toEqual(['2026-0001', '2026-0002'].map((code) => ({ code, lines: 1 })));
 });
 
-test('lines without order_code are counted by doctor', async () => {
-  await keyShop({ codeType: 'text' });
+test('lines without order_code are counted by doctor', async ({ openWorld }) => {
+  const world = await keyShop(openWorld, { codeType: 'text' });
   await world.shop(`insert into o values ('A'); insert into l values ('A'), (null)`);
-  expect(await doctor()).toEqual(['warning: order_lines.sql: 1 rows have no order_code: no order will show them']);
+  expect(await doctor(world)).toEqual(['warning: order_lines.sql: 1 rows have no order_code: no order will show them']);
 });
 
-test('doctor names what a run would make a dead letter, by reason, with an example', async () => {
-  await keyShop({ codeType: 'text' });
+test('doctor names what a run would make a dead letter, by reason, with an example', async ({ openWorld }) => {
+  const world = await keyShop(openWorld, { codeType: 'text' });
   await world.shop(`insert into o (code) select 'O' || n from generate_series(1, 30) n;
     insert into l (order_code) select 'O' || n from generate_series(1, 30) n;
     update o set total_price = 'NaN' where code in ('O3', 'O4');
     update l set product_id = 0 where order_code = 'O5'`);
-  expect(await doctor()).toEqual([
+  expect(await doctor(world)).toEqual([
     expect.stringMatching(
       /^warning: orders\.sql: 2 of 30 rows .*total_price is NaN, expected an amount \(order O[34]\)$/,
     ),
@@ -114,8 +123,8 @@ test('doctor names what a run would make a dead letter, by reason, with an examp
   ]);
 });
 
-test('a query that writes is refused by the transaction, and nothing is written', async () => {
-  await keyShop({ codeType: 'text' });
+test('a query that writes is refused by the transaction, and nothing is written', async ({ openWorld }) => {
+  const world = await keyShop(openWorld, { codeType: 'text' });
   await world.shop(`insert into o values ('A');
     create function written() returns text language plpgsql volatile as
       $$ begin insert into o values ('B'); return 'x'; end $$`);
@@ -123,7 +132,7 @@ test('a query that writes is refused by the transaction, and nothing is written'
     join(world.environment.SHOP_SQL_DIR ?? '', 'orders.sql'),
     'select code, created_at, updated_at, total_price, written() as user_name from o',
   );
-  const end = await syncOrders();
+  const end = await syncOrders(world);
   expect([end.status, end.stderr]).toEqual([1, expect.stringContaining('read-only transaction')]);
   expect(await world.shop('select code from o')).toEqual([{ code: 'A' }]);
 });

@@ -1,36 +1,39 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import type { World } from '../harness/world.ts';
+import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
 /** One bad row costs one row (promise 4): all others are pushed in the same run, and the bad one is named by its key. */
 
-let world: World;
-afterEach(() => world[Symbol.asyncDispose]());
-
 /** A shop of twenty orders with two lines each, read by queries of the test's own. */
-async function oddShop(queries: { orders?: string; lines?: string } = {}, environment = {}): Promise<void> {
+async function oddShop(
+  open: OpenWorld,
+  queries: { orders?: string; lines?: string } = {},
+  environment = {},
+): Promise<World> {
   const folder = await orderShopQueries();
   const orders = 'select code, created_at, updated_at, total_price from o';
   const lines = 'select order_code, line_code, product_id, price from l';
   await writeFile(join(folder, 'orders.sql'), queries.orders ?? orders);
   await writeFile(join(folder, 'order_lines.sql'), queries.lines ?? lines);
-  world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ...environment } });
+  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ...environment } });
   await createOrderShop(world.shopUrl);
   await world.shop(`alter table o add column odd text; alter table l add column odd text;
     insert into o (code) select 'O' || lpad(n::text, 2, '0') from generate_series(1, 20) n;
     insert into l (order_code, line_code, product_id)
       select code, line::text, 7 from o cross join generate_series(1, 2) line`);
+  return world;
 }
 
-const syncOrders = () => runCli(['sync', 'orders', '--json'], world.environment);
-const deadLetters = () =>
+const syncOrders = (world: World) => runCli(['sync', 'orders', '--json'], world.environment);
+const deadLetters = (world: World) =>
   world.warehouse<{ kind: string; key: string; reason: string }>(
     'select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key',
   );
-const atService = async () =>
+const atService = async (world: World) =>
   (
     await world.atService<{ code: string; lines: number }>(
       `select o.code, count(s.id)::integer as lines from reference_service.orders o
@@ -41,73 +44,89 @@ const every = Array.from({ length: 20 }, (_, index) => `O${String(index + 1).pad
 const butFor = (...codes: string[]) => every.filter((one) => !codes.includes(one.split(':')[0] ?? ''));
 
 /** Runs twice: the second time nothing has changed, and the dead letter must stay as it is. */
-async function costsOnly(key: { kind: string; key: string; reason: unknown }, left = butFor('O07')): Promise<void> {
+async function costsOnly(
+  world: World,
+  key: { kind: string; key: string; reason: unknown },
+  left = butFor('O07'),
+): Promise<void> {
   for (const run of [1, 2]) {
-    const end = await syncOrders();
+    const end = await syncOrders(world);
     expect([run, end.status]).toEqual([run, 1]);
     expect(JSON.parse(end.stdout)).toMatchObject({ outcome: 'incomplete', error: expect.stringMatching(/^1 records/) });
-    expect(await deadLetters()).toEqual([key]);
-    expect(await atService()).toEqual(left);
+    expect(await deadLetters(world)).toEqual([key]);
+    expect(await atService(world)).toEqual(left);
   }
 }
 
-test('an order that a join shows twice is one dead letter that says so', async () => {
-  await oddShop({
+test('an order that a join shows twice is one dead letter that says so', async ({ openWorld }) => {
+  const world = await oddShop(openWorld, {
     orders: `select code, created_at, updated_at, total_price from o
       left join (values ('O07'), ('O07')) twice (of) on twice.of = o.code`,
   });
   const reason = 'orders.sql: code is there in 2 rows, expected one; a join may multiply rows';
-  await costsOnly({ kind: 'order', key: 'O07', reason });
+  await costsOnly(world, { kind: 'order', key: 'O07', reason });
 });
 
-test('an order whose two rows lie in different slices is found to be there twice', async () => {
-  await oddShop({
+test('an order whose two rows lie in different slices is found to be there twice', async ({ openWorld }) => {
+  const world = await oddShop(openWorld, {
     orders: `select code, created_at, updated_at, total_price from o
       union all select code, created_at, updated_at - interval '3 days', 99 from o where code = 'O07'`,
   });
-  await costsOnly({
+  await costsOnly(world, {
     kind: 'order',
     key: 'O07',
     reason: expect.stringMatching(/^orders\.sql: code is there in 2 rows/),
   });
 });
 
-test('a value of orders.sql that cannot be cast costs its own order; the reason names the column, not the value', async () => {
-  await oddShop({ orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage from o' });
+test('a value of orders.sql that cannot be cast costs its own order; the reason names the column, not the value', async ({
+  openWorld,
+}) => {
+  const world = await oddShop(openWorld, {
+    orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage from o',
+  });
   await world.shop(`update o set odd = 'secret@example.com' where code = 'O07'`);
   const reason =
     'orders.sql: mileage cannot be read: a text cannot be read as the type that it is cast to (SQLSTATE 22P02)';
-  await costsOnly({ kind: 'order', key: 'O07', reason });
+  await costsOnly(world, { kind: 'order', key: 'O07', reason });
   const kept = await world.warehouse('select payload from sync.dead_letters');
   expect(kept).toMatchObject([{ payload: { code: 'O07', total_price: '100' } }]);
   await world.shop(`update o set odd = '12' where code = 'O07'`);
-  expect(await syncOrders()).toMatchObject({ status: 0 });
-  expect(await deadLetters()).toEqual([]);
-  expect(await atService()).toEqual(every);
+  expect(await syncOrders(world)).toMatchObject({ status: 0 });
+  expect(await deadLetters(world)).toEqual([]);
+  expect(await atService(world)).toEqual(every);
 });
 
-test('a date by which orders are walked and that cannot be cast costs its own order, and the cursor moves on', async () => {
-  await oddShop({
+test('a date by which orders are walked and that cannot be cast costs its own order, and the cursor moves on', async ({
+  openWorld,
+}) => {
+  const world = await oddShop(openWorld, {
     orders: `select code, created_at, coalesce(odd::timestamptz, updated_at) as updated_at, total_price from o`,
   });
   await world.shop(`update o set odd = '0000-00-00' where code = 'O07'`);
   const reason = expect.stringMatching(/^orders\.sql: updated_at cannot be read: .*SQLSTATE 22008/);
-  await costsOnly({ kind: 'order', key: 'O07', reason });
+  await costsOnly(world, { kind: 'order', key: 'O07', reason });
   expect(await world.warehouse(`select position ->> 'at' as at from sync.cursors`)).toEqual([
     { at: expect.stringMatching(/^20\d\d-.*Z$/) },
   ]);
   expect((await runCli(['backfill', 'orders', '--json'], world.environment)).status).toBe(1);
 });
 
-test('a value of order_lines.sql that cannot be cast costs its own order', async () => {
-  await oddShop({ lines: 'select order_code, line_code, product_id, odd::numeric + 10 as price from l' });
+test('a value of order_lines.sql that cannot be cast costs its own order', async ({ openWorld }) => {
+  const world = await oddShop(openWorld, {
+    lines: 'select order_code, line_code, product_id, odd::numeric + 10 as price from l',
+  });
   await world.shop(`update l set odd = case order_code when 'O07' then 'ten' else '1' end`);
   const reason = expect.stringMatching(/^order_lines\.sql: price cannot be read: .*SQLSTATE 22P02/);
-  await costsOnly({ kind: 'order', key: 'O07', reason });
+  await costsOnly(world, { kind: 'order', key: 'O07', reason });
 });
 
-test('doctor names the row that cannot be cast, and times the statements that can be run all the same', async () => {
-  await oddShop({ orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage from o' });
+test('doctor names the row that cannot be cast, and times the statements that can be run all the same', async ({
+  openWorld,
+}) => {
+  const world = await oddShop(openWorld, {
+    orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage from o',
+  });
   await world.shop(`update o set odd = case code when 'O07' then '99999999999' else '7' end`);
   const { stdout } = await runCli(['doctor'], world.environment);
   expect(stdout).toContain('orders.sql: mileage cannot be read');
@@ -115,17 +134,19 @@ test('doctor names the row that cannot be cast, and times the statements that ca
   expect(stdout).not.toContain('could not be run');
 });
 
-test('a subquery that gives two rows costs its own order', async () => {
-  await oddShop({
+test('a subquery that gives two rows costs its own order', async ({ openWorld }) => {
+  const world = await oddShop(openWorld, {
     orders: `select code, created_at, updated_at, total_price,
       (select v from (values ('O07', 'a'), ('O07', 'b')) as x (of, v) where x.of = o.code) as user_name from o`,
   });
   const reason = 'orders.sql: user_name cannot be read: a subquery gives more than one row (SQLSTATE 21000)';
-  await costsOnly({ kind: 'order', key: 'O07', reason });
+  await costsOnly(world, { kind: 'order', key: 'O07', reason });
 });
 
-test('every value that no request or column can hold costs its own order or line, all in one run', async () => {
-  await oddShop({
+test('every value that no request or column can hold costs its own order or line, all in one run', async ({
+  openWorld,
+}) => {
+  const world = await oddShop(openWorld, {
     orders: 'select code, created_at, updated_at, total_price, mileage, user_name from o',
     lines: 'select order_code, line_code, product_id, price, product_options from l',
   });
@@ -168,8 +189,8 @@ test('every value that no request or column can hold costs its own order or line
   }
   // What is merely unusual goes through: a control character in a name.
   await world.shop(`update o set user_name = chr(1) || repeat('x', 9) where code = 'O20'`);
-  expect((await syncOrders()).status).toBe(1);
-  const found = await deadLetters();
+  expect((await syncOrders(world)).status).toBe(1);
+  const found = await deadLetters(world);
   expect(found.map(({ key }) => key).toSorted()).toEqual(odd.map(([key]) => key));
   for (const [key, , , reason] of odd) {
     expect(found.find((one) => one.key === key)?.reason).toContain(reason);
@@ -180,15 +201,17 @@ test('every value that no request or column can hold costs its own order or line
     const [code = ''] = one.split(':');
     return without.has(code) ? [] : shorter.has(code) ? `${code}:1` : one;
   });
-  expect(await atService()).toEqual(expected);
+  expect(await atService(world)).toEqual(expected);
 });
 
-test('a query whose condition fails on some row ends the run with a sentence that names the file', async () => {
-  await oddShop({
+test('a query whose condition fails on some row ends the run with a sentence that names the file', async ({
+  openWorld,
+}) => {
+  const world = await oddShop(openWorld, {
     orders: 'select code, created_at, updated_at, total_price from o where odd::integer > 0 or odd is null',
   });
   await world.shop(`update o set odd = 'x' where code = 'O07'`);
-  const end = await syncOrders();
+  const end = await syncOrders(world);
   expect(end.status).toBe(1);
   expect(end.stderr).toMatch(/orders\.sql cannot be computed, and no single row can be named: .*SQLSTATE 22P02/);
 });

@@ -1,27 +1,31 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import type { World } from '../harness/world.ts';
+import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
-let world: World;
-afterEach(() => world[Symbol.asyncDispose]());
-
-async function shopWith(orders: string): Promise<void> {
+async function shopWith(open: OpenWorld, orders: string): Promise<World> {
   const folder = await orderShopQueries();
   await writeFile(join(folder, 'orders.sql'), orders);
   await writeFile(
     join(folder, 'order_lines.sql'),
     `select code as order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from o`,
   );
-  world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   await world.shop('create table o (code text, at timestamptz)');
+  return world;
 }
 
-test('a connection to the shop that is terminated while a query runs ends the command with a sentence', async () => {
-  await shopWith(`select code, at as created_at, 1::numeric as total_price,
-    case when pg_terminate_backend(pg_backend_pid()) then at end as updated_at from o`);
+test('a connection to the shop that is terminated while a query runs ends the command with a sentence', async ({
+  openWorld,
+}) => {
+  const world = await shopWith(
+    openWorld,
+    `select code, at as created_at, 1::numeric as total_price,
+    case when pg_terminate_backend(pg_backend_pid()) then at end as updated_at from o`,
+  );
   await world.shop(`insert into o values ('A', now())`);
   const { status, stderr } = await runCli(['sync', 'orders'], world.environment);
   expect(status).toBe(1);
@@ -29,9 +33,12 @@ test('a connection to the shop that is terminated while a query runs ends the co
   expect(stderr).not.toMatch(/\n\s+at |Unhandled/);
 });
 
-test('every reading has a time limit of 30 s, and a shorter one of the shop holds', async () => {
-  await shopWith(`select code, at as created_at, at as updated_at, 1::numeric as total_price,
-    current_setting('statement_timeout') as user_name, current_setting('transaction_read_only') as store_name from o`);
+test('every reading has a time limit of 30 s, and a shorter one of the shop holds', async ({ openWorld }) => {
+  const world = await shopWith(
+    openWorld,
+    `select code, at as created_at, at as updated_at, 1::numeric as total_price,
+    current_setting('statement_timeout') as user_name, current_setting('transaction_read_only') as store_name from o`,
+  );
   await world.shop(`insert into o values ('A', now()), ('B', null)`);
   const { shop } = await world.openApp();
   expect(await shop.keylessOrders()).toMatchObject({ rows: [{ code: 'B', user_name: '30s', store_name: 'on' }] });
@@ -41,8 +48,9 @@ test('every reading has a time limit of 30 s, and a shorter one of the shop hold
   expect(await other.orders(['A'])).toMatchObject([{ order: { user_name: '7s' } }]);
 });
 
-test('a search for orders without key that takes too long is an error that says so', async () => {
-  await shopWith(
+test('a search for orders without key that takes too long is an error that says so', async ({ openWorld }) => {
+  const world = await shopWith(
+    openWorld,
     `select code, at as created_at, at as updated_at, 1::numeric as total_price from o where pg_sleep(60) is not null`,
   );
   await world.shop(`insert into o values ('A', null)`);
@@ -62,8 +70,13 @@ test('a search for orders without key that takes too long is an error that says 
   expect(await searching).toMatchObject({ code: 'shop-timeout', message: expect.stringContaining('longer than 30 s') });
 });
 
-test('no line of any new order is found: the sentence names both keys; a shop without lines is not accused', async () => {
-  await shopWith(`select code, at as created_at, at as updated_at, 1::numeric as total_price from o`);
+test('no line of any new order is found: the sentence names both keys; a shop without lines is not accused', async ({
+  openWorld,
+}) => {
+  const world = await shopWith(
+    openWorld,
+    `select code, at as created_at, at as updated_at, 1::numeric as total_price from o`,
+  );
   await world.shop(`insert into o values ('A', now()); create table l (order_code text)`);
   const { shop } = await world.openApp();
   expect(await shop.linesFault()).toBeUndefined();

@@ -1,17 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { forgetDatabase } from '../harness/database.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
-import { openWorld, until, type World } from '../harness/world.ts';
+import { until, type World } from '../harness/world.ts';
+import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
 /** Dates are read right whatever zone and date style the shop's database forces on its sessions. */
 
-let world: World;
-afterEach(() => world[Symbol.asyncDispose]());
-
-async function zoneShop(options: { date?: string; settings?: string[]; zone?: string; type?: string }): Promise<void> {
+async function zoneShop(
+  open: OpenWorld,
+  options: { date?: string; settings?: string[]; zone?: string; type?: string },
+): Promise<World> {
   const folder = await orderShopQueries();
   const date = options.date ?? 'at';
   await writeFile(
@@ -23,16 +24,18 @@ async function zoneShop(options: { date?: string; settings?: string[]; zone?: st
     `select code as order_code, '1' as line_code, 7 as product_id, 1::numeric as price, ${date} as delivered_at from o`,
   );
   const zone = options.zone === undefined ? {} : { SHOP_TIME_ZONE: options.zone };
-  world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ...zone } });
+  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ...zone } });
   const database = new URL(world.shopUrl).pathname.slice(1);
   for (const setting of options.settings ?? []) await world.shop(`alter database ${database} set ${setting}`);
   // A setting holds for connections that are opened after it.
   await forgetDatabase(world.shopUrl);
   await world.shop(`create table o (code text, at ${options.type ?? 'timestamp'})`);
+  return world;
 }
 
-const syncOrders = (environment = {}) => runCli(['sync', 'orders', '--json'], { ...world.environment, ...environment });
-const dates = () =>
+const syncOrders = (world: World, environment = {}) =>
+  runCli(['sync', 'orders', '--json'], { ...world.environment, ...environment });
+const dates = (world: World) =>
   world.atService<{ code: string; at: string; delivered: string }>(
     `select o.code, to_char(o.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') as at,
        to_char(s.delivered_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') as delivered
@@ -41,47 +44,53 @@ const dates = () =>
 const odd = ["timezone = 'America/New_York'", "datestyle = 'German'"];
 const both = (code: string, at: string) => ({ code, at, delivered: at });
 
-test.each([
+test.for([
   ['a date without zone is in SHOP_TIME_ZONE, not in the zone of the session', { zone: 'Asia/Seoul' }, '01'],
   ['a cast in the query takes the zone of the session', { date: 'at::timestamptz' }, '14'],
   ['a date with zone is itself', { type: 'timestamptz' }, '14'],
-])('%s, whatever the date style', async (_name, options, hour) => {
-  await zoneShop({ ...options, settings: odd });
+] as const)('%s, whatever the date style', async ([_name, options, hour], { openWorld }) => {
+  const world = await zoneShop(openWorld, { ...options, settings: odd });
   await world.shop(`insert into o values ('A', '2026-07-01 10:00:00'), ('B', '2026-07-01 10:20:00.000004')`);
-  expect(await syncOrders()).toMatchObject({ status: 0 });
-  expect(await dates()).toEqual([both('A', `2026-07-01 ${hour}:00:00`), both('B', `2026-07-01 ${hour}:20:00`)]);
+  expect(await syncOrders(world)).toMatchObject({ status: 0 });
+  expect(await dates(world)).toEqual([both('A', `2026-07-01 ${hour}:00:00`), both('B', `2026-07-01 ${hour}:20:00`)]);
   // The cursor stands at the newest order: that one and what comes after it are read, the older one is not.
   await world.shop(`insert into o values ('C', '2026-07-01 10:30:00')`);
-  const { counts } = JSON.parse((await syncOrders({ ORDER_OVERLAP_MINUTES: '0' })).stdout);
+  const { counts } = JSON.parse((await syncOrders(world, { ORDER_OVERLAP_MINUTES: '0' })).stdout);
   expect(counts).toMatchObject({ orders: 2 });
-  expect(await dates()).toHaveLength(3);
+  expect(await dates(world)).toHaveLength(3);
 });
 
-test('a date without zone needs SHOP_TIME_ZONE: the command names column and variable, and ends with 2', async () => {
-  await zoneShop({});
+test('a date without zone needs SHOP_TIME_ZONE: the command names column and variable, and ends with 2', async ({
+  openWorld,
+}) => {
+  const world = await zoneShop(openWorld, {});
   await world.shop(`insert into o values ('A', now())`);
-  const end = await syncOrders();
+  const end = await syncOrders(world);
   expect(end.status).toBe(2);
   expect(end.stderr).toMatch(
     /orders\.sql: created_at, updated_at are dates without zone, and SHOP_TIME_ZONE is not set/,
   );
   const { stdout } = await runCli(['doctor', '--json'], world.environment);
   expect(stdout).toMatch(/orders\.sql: created_at, updated_at are dates without zone.*SHOP_TIME_ZONE/);
-  const wrong = await syncOrders({ SHOP_TIME_ZONE: 'Seoul' });
+  const wrong = await syncOrders(world, { SHOP_TIME_ZONE: 'Seoul' });
   expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringMatching(/SHOP_TIME_ZONE is malformed/)]);
 });
 
-test('orders of the hour that daylight saving repeats are all found, though their local dates go back', async () => {
-  await zoneShop({ zone: 'America/New_York' });
+test('orders of the hour that daylight saving repeats are all found, though their local dates go back', async ({
+  openWorld,
+}) => {
+  const world = await zoneShop(openWorld, { zone: 'America/New_York' });
   await world.shop(`insert into o values ('A', '2025-11-02 01:50:00')`);
-  expect((await syncOrders()).status).toBe(0);
+  expect((await syncOrders(world)).status).toBe(0);
   await world.shop(`insert into o values ('B', '2025-11-02 01:05:00')`);
-  expect((await syncOrders({ ORDER_OVERLAP_MINUTES: '0' })).status).toBe(0);
-  expect(await dates()).toEqual([both('A', '2025-11-02 05:50:00'), both('B', '2025-11-02 05:05:00')]);
+  expect((await syncOrders(world, { ORDER_OVERLAP_MINUTES: '0' })).status).toBe(0);
+  expect(await dates(world)).toEqual([both('A', '2025-11-02 05:50:00'), both('B', '2025-11-02 05:05:00')]);
 });
 
-test('a time that the clocks skip is one order of the walk like every other, at every size of page', async () => {
-  await zoneShop({ zone: 'America/New_York' });
+test('a time that the clocks skip is one order of the walk like every other, at every size of page', async ({
+  openWorld,
+}) => {
+  const world = await zoneShop(openWorld, { zone: 'America/New_York' });
   await world.shop(`insert into o select 'O' || n, timestamp '2026-03-08 01:00:00' + n * interval '10 minutes'
     from generate_series(1, 18) n`);
   const app = await world.openApp();
@@ -97,25 +106,27 @@ test('a time that the clocks skip is one order of the walk like every other, at 
   }
 });
 
-test('a query file with a byte order mark, Windows line ends, comments and semicolons at its end runs', async () => {
-  await zoneShop({ type: 'timestamptz' });
+test('a query file with a byte order mark, Windows line ends, comments and semicolons at its end runs', async ({
+  openWorld,
+}) => {
+  const world = await zoneShop(openWorld, { type: 'timestamptz' });
   await world.shop(`insert into o values ('A', now())`);
   const file = join(world.environment.SHOP_SQL_DIR ?? '', 'orders.sql');
   await writeFile(
     file,
     '\uFEFF-- the orders\r\nselect code, at as created_at,\r\n  at as updated_at, 1::numeric as total_price\r\nfrom o;;\r\n-- as people end; their queries\r\n',
   );
-  expect(await syncOrders()).toMatchObject({ status: 0 });
-  expect(await dates()).toHaveLength(1);
+  expect(await syncOrders(world)).toMatchObject({ status: 0 });
+  expect(await dates(world)).toHaveLength(1);
   await writeFile(file, '\uFEFFselect code,\r\n  at as created_at\r\nfrom nowhere;\r\n');
-  expect((await syncOrders()).stderr).toMatch(
+  expect((await syncOrders(world)).stderr).toMatch(
     /orders\.sql cannot be run \(line 3\): relation "nowhere" does not exist/,
   );
 });
 
-test('an index on the dates serves, whether they have a zone or not', async () => {
+test('an index on the dates serves, whether they have a zone or not', async ({ openWorld }) => {
   for (const type of ['timestamp', 'timestamptz']) {
-    await zoneShop({ type, zone: 'Asia/Seoul' });
+    const world = await zoneShop(openWorld, { type, zone: 'Asia/Seoul' });
     await world.shop(`insert into o select 'O' || n, timestamp '2026-01-01' + n * interval '1 minute'
       from generate_series(1, 5000) n; create index on o (at, code); analyze o`);
     const app = await world.openApp();

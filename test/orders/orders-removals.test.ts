@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { PushPolicy } from '../../src/orders/order/desired-order.ts';
 import { pushStep } from '../../src/orders/push/push-slice.ts';
 import { isUnusual } from '../../src/orders/push/removal-guard.ts';
@@ -7,38 +7,23 @@ import { warehouseNow } from '../../src/warehouse/clock.ts';
 import { holdRemovals, removalsHeld } from '../../src/warehouse/orders/order-removals.ts';
 import { waitingCounts } from '../../src/warehouse/orders/order-revisits.ts';
 import { runCli } from '../harness/cli.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
+import { orders } from '../harness/shop-orders.ts';
 import { sliceDeps } from '../harness/sync-orders.ts';
 
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-type Begin = {
-  /** Which of the orders have a second line; all without it. */
-  second?: string;
-  isTraced?: true;
-};
-
-/** Orders O1, O2 … that are pushed, with one or two lines each. */
-async function orderWorld(orders: number, { second = 'true', ...options }: Begin = {}): Promise<OrderWorld> {
-  const world = await openOrderWorld(options);
-  open.push(world);
-  await world.shop(`insert into o (code) select 'O' || n from generate_series(1, ${orders}) n;
-    insert into l (order_code, line_code, product_id)
-      select 'O' || n, line::text, n from generate_series(1, ${orders}) n, generate_series(1, 2) line
-      where line = 1 or ${second}`);
+/** Orders O1, O2 … with two lines each, pushed. @param lines how many order n has instead. */
+async function pushOrders(world: OrderWorld, count: number, lines = (_n: number) => 2): Promise<void> {
+  await world.place(...orders(count, lines));
   await world.sync();
-  return world;
 }
 
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
 const touch = 'update o set updated_at = now()';
 
-test('half of all lines gone at once removes nothing, says so, and removes them when asked to', async () => {
-  const world = await orderWorld(24);
+test('half of all lines gone at once removes nothing, says so, and removes them when asked to', async ({ world }) => {
+  await pushOrders(world, 24);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   const end = await runCli(['sync', 'orders', '--json'], world.environment);
   expect(end.status).toBe(1);
@@ -54,8 +39,8 @@ test('half of all lines gone at once removes nothing, says so, and removes them 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order that lost all of its lines keeps its sub-orders, and goes on once they are back', async () => {
-  const world = await orderWorld(2);
+test('an order that lost all of its lines keeps its sub-orders, and goes on once they are back', async ({ world }) => {
+  await pushOrders(world, 2);
   await world.shop(`create table kept as select * from l; delete from l where order_code = 'O1'; ${touch}`);
   await world.sync();
   expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
@@ -66,15 +51,15 @@ test('an order that lost all of its lines keeps its sub-orders, and goes on once
   expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
 });
 
-test('one line of an order is removed without asking', async () => {
-  const world = await orderWorld(2);
+test('one line of an order is removed without asking', async ({ world }) => {
+  await pushOrders(world, 2);
   await world.shop(`delete from l where order_code = 'O1' and line_code = '2'; ${touch}`);
   await world.sync();
   expect(await world.atService(subOrders)).toEqual([{ n: 3 }]);
 });
 
-test('a deleted_at set everywhere deletes nothing until somebody says that it is right', async () => {
-  const world = await orderWorld(30);
+test('a deleted_at set everywhere deletes nothing until somebody says that it is right', async ({ world }) => {
+  await pushOrders(world, 30);
   const orders = 'select count(*)::integer as n from reference_service.orders';
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await world.sync({ deletes: 'send' });
@@ -85,8 +70,8 @@ test('a deleted_at set everywhere deletes nothing until somebody says that it is
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order whose deletion is allowed but that has reviews stays, and leaves no dead letter', async () => {
-  const world = await orderWorld(30);
+test('an order whose deletion is allowed but that has reviews stays, and leaves no dead letter', async ({ world }) => {
+  await pushOrders(world, 30);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await world.sync({ deletes: 'send' });
   await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
@@ -96,8 +81,10 @@ test('an order whose deletion is allowed but that has reviews stays, and leaves 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order of the service that two codes of the shop are linked to is not deleted with one of them', async () => {
-  const world = await orderWorld(1);
+test('an order of the service that two codes of the shop are linked to is not deleted with one of them', async ({
+  world,
+}) => {
+  await pushOrders(world, 1);
   // The shop wrote the code otherwise, and the service took both for the same order.
   await world.warehouse(
     `insert into sync.order_links (order_code, order_id) select 'o1', order_id from sync.order_links`,
@@ -107,8 +94,8 @@ test('an order of the service that two codes of the shop are linked to is not de
   expect(await world.atService('select code from reference_service.orders')).toEqual([{ code: 'O1' }]);
 });
 
-test('one order that the service refuses to delete does not stop the others', async () => {
-  const world = await orderWorld(3);
+test('one order that the service refuses to delete does not stop the others', async ({ world }) => {
+  await pushOrders(world, 3);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   world.serviceRule(({ method, path }) => (method === 'DELETE' && path.endsWith('/2') ? { status: 500 } : 'pass'));
   await world.sync({ deletes: 'send' });
@@ -119,12 +106,12 @@ test('one order that the service refuses to delete does not stop the others', as
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test.each([
+test.for([
   ['reviews', 'reviews_count', 3],
   ['an unknown number of reviews', 'reviews_count', null],
   ['another code', 'code', 'SOMEBODY-ELSE'],
-])('an order with %s is not deleted', async (_, field, value) => {
-  const world = await orderWorld(1);
+])('an order with %s is not deleted', async ([_, field, value], { world }) => {
+  await pushOrders(world, 1);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   const subOrder = { id: 1, product_id: 1, reviews_count: field === 'reviews_count' ? value : 0 };
   const order = { id: 1, code: field === 'code' ? value : 'O1', sub_orders: [subOrder] };
@@ -141,9 +128,10 @@ test('twenty removals of a run are always allowed, and beyond that one in a hund
   expect(isUnusual({ read: 100_000, removals: 1001 })).toBe(true);
 });
 
-test('deletions and removed lines spread over many slices are counted together, and none is carried out unasked', async () => {
-  const two = `right('O' || n, 2) in ('11', '22', '33', '44')`;
-  const world = await orderWorld(250, { second: two });
+test('deletions and removed lines spread over many slices are counted together, and none is carried out unasked', async ({
+  world,
+}) => {
+  await pushOrders(world, 250, (n) => ([11, 22, 33, 44].includes(n % 100) ? 2 : 1));
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   const state = `select count(distinct o.id)::integer as orders, count(s.id)::integer as lines
     from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id`;
@@ -167,8 +155,8 @@ test('deletions and removed lines spread over many slices are counted together, 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('what another run would remove is counted by that run alone until it has ended', async () => {
-  const world = await orderWorld(2);
+test('what another run would remove is counted by that run alone until it has ended', async ({ world }) => {
+  await pushOrders(world, 2);
   await world.warehouse(
     `insert into sync.runs (id, job, trigger, started_at) values ('other', 'backfill-orders', 'command', now())`,
   );
@@ -181,8 +169,10 @@ test('what another run would remove is counted by that run alone until it has en
   expect(await world.atService(subOrders)).toEqual([{ n: 3 }]);
 });
 
-test('removals that were held back stay so when one of the orders changes alone, until they are allowed', async () => {
-  const world = await orderWorld(24);
+test('removals that were held back stay so when one of the orders changes alone, until they are allowed', async ({
+  world,
+}) => {
+  await pushOrders(world, 24);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   await world.sync();
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
@@ -196,8 +186,9 @@ test('removals that were held back stay so when one of the orders changes alone,
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('the order model explains what is held back, a push meanwhile, and what was taken back', async () => {
-  const world = await orderWorld(24, { isTraced: true });
+test('the order model explains what is held back, a push meanwhile, and what was taken back', async ({ openWorld }) => {
+  const world = await openWorld({ isTraced: true });
+  await pushOrders(world, 24);
   await world.shop(
     `create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`,
   );
@@ -215,8 +206,10 @@ test('the order model explains what is held back, a push meanwhile, and what was
   expect(await world.atService(subOrders)).toEqual([{ n: 47 }]);
 });
 
-test('what is left of removals that were held back stays held back, however few they are by then', async () => {
-  const world = await orderWorld(24);
+test('what is left of removals that were held back stays held back, however few they are by then', async ({
+  world,
+}) => {
+  await pushOrders(world, 24);
   await world.shop(
     `create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`,
   );
@@ -228,8 +221,10 @@ test('what is left of removals that were held back stays held back, however few 
   expect(await world.atService(subOrders)).toEqual([{ n: 48 }]);
 });
 
-test('one run with --allow-removals reads all orders whose removals were held back, a batch at a time', async () => {
-  const world = await orderWorld(1);
+test('one run with --allow-removals reads all orders whose removals were held back, a batch at a time', async ({
+  world,
+}) => {
+  await pushOrders(world, 1);
   await world.warehouse(`insert into sync.order_links (order_code, order_id, pushed_at, removals_held, removals_wanted, failures)
     select 'H' || n, 1000 + n, now() - interval '1 hour', true, 1, 1 from generate_series(1, 2500) n;
     insert into sync.dead_letters (kind, key, order_code, reason, payload)
@@ -269,8 +264,10 @@ async function pushOf(world: OrderWorld, runId: string, removals: PushPolicy['re
 const remembered = `select removals_wanted as wanted, removals_held as "isHeld", removals_run as run
   from sync.order_links where order_code = 'O1'`;
 
-test('a run that waits for an order removes only what it has counted, not what the other run has noted meanwhile', async () => {
-  const world = await orderWorld(1);
+test('a run that waits for an order removes only what it has counted, not what the other run has noted meanwhile', async ({
+  world,
+}) => {
+  await pushOrders(world, 1);
   await world.shop(`insert into l (order_code, line_code, product_id) select 'O1', n::text, 1 from generate_series(3, 9) n;
     ${touch}`);
   await world.sync();
@@ -291,8 +288,8 @@ test('a run that waits for an order removes only what it has counted, not what t
   expect(await world.warehouse(remembered)).toEqual([{ wanted: 7, isHeld: false, run: 'other' }]);
 });
 
-test('a run says how many removals are left to another run that has not ended', async () => {
-  const world = await orderWorld(1);
+test('a run says how many removals are left to another run that has not ended', async ({ world }) => {
+  await pushOrders(world, 1);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   await world.warehouse(
     `insert into sync.runs (id, job, trigger, started_at) values ('killed', 'sync-orders', 'command', now())`,
@@ -308,8 +305,8 @@ test('a run says how many removals are left to another run that has not ended', 
   expect(await waitingCounts(warehouse.db)).toEqual({ lines_waiting: 0 });
 });
 
-test('what another run has held back since it was counted is not removed', async () => {
-  const world = await orderWorld(1);
+test('what another run has held back since it was counted is not removed', async ({ world }) => {
+  await pushOrders(world, 1);
   await world.shop(`delete from l where line_code = '2'`);
   await (await pushOf(world, 'mine', 'usual'))();
   const approved = await pushOf(world, 'mine', 'approved');
@@ -320,8 +317,9 @@ test('what another run has held back since it was counted is not removed', async
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
 });
 
-test('a push that began before its order was held back does not undo that', async () => {
-  const world = await orderWorld(1, { isTraced: true });
+test('a push that began before its order was held back does not undo that', async ({ openWorld }) => {
+  const world = await openWorld({ isTraced: true });
+  await pushOrders(world, 1);
   await world.shop(`delete from l where line_code = '2'`);
   await (await pushOf(world, 'mine', 'usual'))();
   const { warehouse } = await world.openApp();
@@ -341,10 +339,11 @@ test('a push that began before its order was held back does not undo that', asyn
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test.each([422, 500])(
+test.for([422, 500])(
   'what another run holds back during a push stays held back when the service responds with %d',
-  async (status) => {
-    const world = await orderWorld(1, { isTraced: true });
+  async (status, { openWorld }) => {
+    const world = await openWorld({ isTraced: true });
+    await pushOrders(world, 1);
     await world.shop(`delete from l where line_code = '2'; ${touch}`);
     await (await pushOf(world, 'mine', 'usual'))();
     const { warehouse } = await world.openApp();
@@ -368,8 +367,10 @@ test.each([422, 500])(
   },
 );
 
-test('a deletion that was allowed and that the service failed stays held back until it is allowed again', async () => {
-  const world = await orderWorld(30);
+test('a deletion that was allowed and that the service failed stays held back until it is allowed again', async ({
+  world,
+}) => {
+  await pushOrders(world, 30);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await world.sync({ deletes: 'send' });
   world.serviceRule(({ method, path }) => (method === 'DELETE' && path.endsWith('/2') ? { status: 500 } : 'pass'));
@@ -384,8 +385,10 @@ test('a deletion that was allowed and that the service failed stays held back un
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('deletions that were held back are held back again when the orders were gone from the shop for a while', async () => {
-  const world = await orderWorld(30);
+test('deletions that were held back are held back again when the orders were gone from the shop for a while', async ({
+  world,
+}) => {
+  await pushOrders(world, 30);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
@@ -399,8 +402,10 @@ test('deletions that were held back are held back again when the orders were gon
   expect(await world.atService('select code from reference_service.orders')).toEqual([]);
 });
 
-test('removals stay held back, and are counted as such, when a later push of the order ends in an error', async () => {
-  const world = await orderWorld(30);
+test('removals stay held back, and are counted as such, when a later push of the order ends in an error', async ({
+  world,
+}) => {
+  await pushOrders(world, 30);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   await world.sync();
   const { warehouse, orderStore } = await world.openApp();
@@ -411,9 +416,11 @@ test('removals stay held back, and are counted as such, when a later push of the
   expect(await removalsHeld(warehouse.db)).toBe(30);
 });
 
-test('removals that were held back stay so when the service refuses the order or fails on it meanwhile', async () => {
+test('removals that were held back stay so when the service refuses the order or fails on it meanwhile', async ({
+  world,
+}) => {
   for (const status of [422, 500]) {
-    const world = await orderWorld(30);
+    await pushOrders(world, 30);
     await world.shop(`delete from l where line_code = '2'; ${touch}`);
     await world.sync();
     world.serviceRule(({ form }): Fate => (form.get('code') === 'O1' ? { status } : 'pass'));

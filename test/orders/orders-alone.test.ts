@@ -1,34 +1,23 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { pushStep } from '../../src/orders/push/push-slice.ts';
 import { continueSyncOrders, planSyncOrders } from '../../src/orders/which/changed-orders.ts';
 import { keepKeylessOrders } from '../../src/orders/which/keyless-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { type OpenOrderWorld, orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { line, order, orders } from '../harness/shop-orders.ts';
 import { rescanOrdersOnce, sliceDeps } from '../harness/sync-orders.ts';
-import type { WorldOptions } from '../harness/world.ts';
 
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-async function orderWorld(options?: WorldOptions): Promise<OrderWorld> {
-  const world = await openOrderWorld(options);
-  open.push(world);
-  return world;
-}
-
-const orders = (count: number) => `insert into o (code) select 'O' || n from generate_series(1, ${count}) n;
-  insert into l (order_code, line_code, product_id) select 'O' || n, '1', n from generate_series(1, ${count}) n`;
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
   from reference_service.orders`;
 
-test('one order to which the service responds with 500 is a dead letter, and all others complete in the same run', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(250));
+test('one order to which the service responds with 500 is a dead letter, and all others complete in the same run', async ({
+  world,
+}) => {
+  await world.place(...orders(250));
   world.serviceRule(({ method, path, form }) =>
     method === 'POST' && path === '/v1/orders' && form.get('code') === 'O7' ? { status: 500 } : 'pass',
   );
@@ -46,9 +35,10 @@ test('one order to which the service responds with 500 is a dead letter, and all
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order whose response takes long does not keep the orders waiting that are read after it', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(210));
+test('an order whose response takes long does not keep the orders waiting that are read after it', async ({
+  world,
+}) => {
+  await world.place(...orders(210));
   const lastCame = Promise.withResolvers<void>();
   world.serviceRule(async ({ method, path, form }) => {
     const code = method === 'POST' && path === '/v1/orders' ? form.get('code') : undefined;
@@ -62,9 +52,10 @@ test('an order whose response takes long does not keep the orders waiting that a
   expect(await world.atService(atService)).toEqual([{ orders: 210, lines: 210 }]);
 });
 
-test('many orders to which the service always responds with 500 stop neither the others nor the cursor, in any run', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(60));
+test('many orders to which the service always responds with 500 stop neither the others nor the cursor, in any run', async ({
+  world,
+}) => {
+  await world.place(...orders(60));
   const bad = Array.from({ length: 7 }, (_, n) => `O${n * 8 + 1}`);
   world.serviceRule(({ method, path, form }) =>
     method === 'POST' && path === '/v1/orders' && bad.includes(form.get('code') ?? '') ? { status: 500 } : 'pass',
@@ -81,9 +72,8 @@ test('many orders to which the service always responds with 500 stop neither the
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('orders and lines that a firewall refused with 403 go by themselves once it lets them pass', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(3));
+test('orders and lines that a firewall refused with 403 go by themselves once it lets them pass', async ({ world }) => {
+  await world.place(...orders(3));
   world.serviceRule(({ path, form }) =>
     path.endsWith('/sub_orders') || form.get('code') === 'O2' ? { status: 403 } : 'pass',
   );
@@ -94,9 +84,8 @@ test('orders and lines that a firewall refused with 403 go by themselves once it
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a service that fails for every order stops the run and leaves no dead letter', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(30));
+test('a service that fails for every order stops the run and leaves no dead letter', async ({ world }) => {
+  await world.place(...orders(30));
   world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 503 } : 'pass'));
   await expect(world.sync()).rejects.toThrow('503');
   expect((await world.openDeadLetters()).length).toBeLessThan(5);
@@ -107,9 +96,10 @@ test('a service that fails for every order stops the run and leaves no dead lett
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('404 or 500 for one line leaves its order and the other lines untouched, and nothing is created twice', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(3));
+test('404 or 500 for one line leaves its order and the other lines untouched, and nothing is created twice', async ({
+  world,
+}) => {
+  await world.place(...orders(3));
   await world.shop(`insert into l (order_code, line_code, product_id) values ('O2', '2', 50), ('O3', '2', 60)`);
   world.serviceRule(({ path, form }) => {
     if (!path.endsWith('/sub_orders')) return 'pass';
@@ -129,9 +119,8 @@ test('404 or 500 for one line leaves its order and the other lines untouched, an
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('every bad order of a step is kept, not only the first', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(5));
+test('every bad order of a step is kept, not only the first', async ({ world }) => {
+  await world.place(...orders(5));
   await world.shop(`update o set order_device = 'fridge' where code in ('O2', 'O4')`);
   world.serviceRule(({ path, form }) =>
     path === '/v1/orders' && ['O1', 'O5'].includes(form.get('code') ?? '') ? { status: 422 } : 'pass',
@@ -142,9 +131,10 @@ test('every bad order of a step is kept, not only the first', async () => {
   expect(await world.atService(atService)).toEqual([{ orders: 1, lines: 1 }]);
 });
 
-test('a dead letter closes when the value goes back, when the row is deleted and when the order is deleted', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(4));
+test('a dead letter closes when the value goes back, when the row is deleted and when the order is deleted', async ({
+  world,
+}) => {
+  await world.place(...orders(4));
   await world.sync();
   await world.shop(`update o set order_device = 'fridge', updated_at = now() where code in ('O1', 'O2');
     insert into l (order_code, line_code) values ('O3', 'faulty'); update o set updated_at = now() where code = 'O3';
@@ -159,8 +149,7 @@ test('a dead letter closes when the value goes back, when the row is deleted and
   expect(await world.warehouse('select * from sync.waiting_lines')).toEqual([]);
 });
 
-test('the first run names orders that no run reads, those without code or date, and is not done', async () => {
-  const world = await orderWorld();
+test('the first run names orders that no run reads, those without code or date, and is not done', async ({ world }) => {
   await world.shop(`alter table o alter updated_at drop not null;
     insert into o (code, updated_at) values ('FINE', now()), ('UNDATED', null), ('', now())`);
   const run = await runCli(['sync', 'orders'], world.environment);
@@ -176,9 +165,10 @@ test('the first run names orders that no run reads, those without code or date, 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order without a code is a dead letter of the daily check, for as long as the row is there', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code) values ('FINE'), ('')`);
+test('an order without a code is a dead letter of the daily check, for as long as the row is there', async ({
+  world,
+}) => {
+  await world.place(order('FINE'), order(''));
   await world.sync();
   const { shop, warehouse } = await world.openApp();
   const rescan = () => keepKeylessOrders({ shop, db: warehouse.db });
@@ -196,10 +186,10 @@ test('an order without a code is a dead letter of the daily check, for as long a
   ]);
 });
 
-test('lines that wait for a product id are no failure: the run is done, and they go once the product is known', async () => {
-  const world = await orderWorld();
-  await world.shop(`insert into o (code) values ('W');
-    insert into l (order_code, line_code, product_code) values ('W', '1', 'new'), ('W', '2', 'other')`);
+test('lines that wait for a product id are no failure: the run is done, and they go once the product is known', async ({
+  world,
+}) => {
+  await world.place(order('W', line('1', 'new'), line('2', 'other')));
   const end = await runCli(['sync', 'orders', '--json'], world.environment);
   expect(end).toMatchObject({ status: 0 });
   expect(JSON.parse(end.stdout)).toMatchObject({
@@ -218,8 +208,9 @@ test('lines that wait for a product id are no failure: the run is done, and they
   expect(await world.warehouse('select line_code from sync.waiting_lines')).toEqual([{ line_code: '2' }]);
 });
 
-test('an old order that no run reads by its date gets its grade, and its line its product, once they are known', async () => {
-  const world = await orderWorld();
+test('an old order that no run reads by its date gets its grade, and its line its product, once they are known', async ({
+  world,
+}) => {
   await world.shop(`alter table o add column user_grade_code text;
     insert into o (code, user_grade_code, updated_at) values ('GRADE', 'gold', now() - interval '1 year'),
       ('LINE', null, now() - interval '1 year'), ('NEW', null, now());
@@ -247,9 +238,8 @@ test('an old order that no run reads by its date gets its grade, and its line it
   ]);
 });
 
-test('the cursor stays where it is when a step of the run has failed', async () => {
-  const world = await orderWorld();
-  await world.shop(orders(3));
+test('the cursor stays where it is when a step of the run has failed', async ({ world }) => {
+  await world.place(...orders(3));
   const { shop, warehouse } = await world.openApp();
   const deps = { shop, db: warehouse.db };
   const options = { lookbackMinutes: 10, batchSize: 2 };
@@ -261,17 +251,18 @@ test('the cursor stays where it is when a step of the run has failed', async () 
   expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
 });
 
-test('an order that is dated ahead does not take the cursor beyond the clock of the shop', async () => {
-  const world = await orderWorld();
-  await world.shop(`${orders(3)}; update o set updated_at = now() + interval '2 days' where code = 'O2'`);
+test('an order that is dated ahead does not take the cursor beyond the clock of the shop', async ({ world }) => {
+  await world.place(...orders(3));
+  await world.shop(`update o set updated_at = now() + interval '2 days' where code = 'O2'`);
   await world.sync();
   const ofFuture = `select 1 as n from sync.cursors where (position ->> 'at')::timestamptz > clock_timestamp()`;
   expect(await world.warehouse(ofFuture)).toEqual([]);
   expect(await world.warehouse('select flow from sync.cursors')).toEqual([{ flow: 'orders' }]);
 });
 
-test('an order gets its member grade once the grade is linked, and again when the grade has a new id', async () => {
-  const world = await orderWorld();
+test('an order gets its member grade once the grade is linked, and again when the grade has a new id', async ({
+  world,
+}) => {
   await world.shop(
     `alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('G', 'gold')`,
   );
@@ -291,8 +282,9 @@ test('an order gets its member grade once the grade is linked, and again when th
   }
 });
 
-test('an order that gets another grade, of which the service has no id yet, says so and is pushed once the grade is linked', async () => {
-  const world = await orderWorld();
+test('an order that gets another grade, of which the service has no id yet, says so and is pushed once the grade is linked', async ({
+  world,
+}) => {
   await world.shop(`alter table o add column user_grade_code text; insert into o (code, user_grade_code, updated_at) values
     ('CHANGED', 'gold', now() - interval '1 year'), ('FIRST', null, now() - interval '1 year'),
     ('AGAIN', 'soon', now() - interval '1 year'), ('NEW', null, now())`);
@@ -338,34 +330,42 @@ test('an order that gets another grade, of which the service has no id yet, says
   expect((await runCli(['status'], world.environment)).stdout).not.toContain('member grade');
 });
 
-test.each([
+test.for([
   ['orders.sql', `select code, created_at, updated_at, total_price from o where user_code::int is distinct from -1`],
   ['order_lines.sql', `select order_code, line_code, product_id, price from l where invoice::int is distinct from -1`],
-])('a row on which a condition of %s fails is a dead letter of its order, and the others go on', async (file, sql) => {
-  const folder = await orderShopQueries();
-  await writeFile(join(folder, file), sql);
-  const world = await orderWorld({ environment: { SHOP_SQL_DIR: folder } });
-  await world.shop(orders(20));
-  await world.sync();
-  await world.shop(`update o set user_code = 'x', updated_at = now() where code = 'O3';
+] as const)(
+  'a row on which a condition of %s fails is a dead letter of its order, and the others go on',
+  async ([file, sql], { openWorld }) => {
+    const folder = await orderShopQueries();
+    await writeFile(join(folder, file), sql);
+    const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
+    await world.place(...orders(20));
+    await world.sync();
+    await world.shop(`update o set user_code = 'x', updated_at = now() where code = 'O3';
     update l set invoice = 'x' where order_code = 'O3';
     update o set total_price = 99, updated_at = now() where code in ('O1', 'O5')`);
-  // Walked by its date, orders.sql fails as a whole; read by code, only its row does.
-  const codes = ['O1', 'O3', 'O5'];
-  const { shop } = await world.openApp();
-  const read = await shop.orders(codes);
-  expect(read.filter((one) => one.fault === undefined).map((one) => one.order.code)).toEqual(
-    file === 'orders.sql' ? ['O1', 'O5'] : expect.arrayContaining(['O1', 'O5']),
-  );
-  expect(JSON.stringify(read)).toContain(`${file}: a row cannot be read`);
-});
+    // Walked by its date, orders.sql fails as a whole; read by code, only its row does.
+    const codes = ['O1', 'O3', 'O5'];
+    const { shop } = await world.openApp();
+    const read = await shop.orders(codes);
+    expect(read.filter((one) => one.fault === undefined).map((one) => one.order.code)).toEqual(
+      file === 'orders.sql' ? ['O1', 'O5'] : expect.arrayContaining(['O1', 'O5']),
+    );
+    expect(JSON.stringify(read)).toContain(`${file}: a row cannot be read`);
+  },
+);
 
 const aMinute = 'perform pg_sleep(60)';
 /** As after 30 s. A test of many slow orders would take minutes even with half a second for each. */
 const cancelled = `raise exception using errcode = 'query_canceled'`;
 
 /** The shop cancels statements after half a second, and takes a minute for the rows of these orders. */
-async function slowWorld(file: 'orders' | 'order_lines', slow: string, how = aMinute): Promise<OrderWorld> {
+async function slowWorld(
+  open: OpenOrderWorld,
+  file: 'orders' | 'order_lines',
+  slow: string,
+  how = aMinute,
+): Promise<OrderWorld> {
   const folder = await orderShopQueries();
   await writeFile(
     join(folder, `${file}.sql`),
@@ -373,7 +373,7 @@ async function slowWorld(file: 'orders' | 'order_lines', slow: string, how = aMi
       ? `select code, created_at, updated_at, total_price, slow(code) as user_name from o`
       : `select order_code, line_code, product_id, price, slow(order_code) as status from l`,
   );
-  const world = await orderWorld({ environment: { SHOP_SQL_DIR: folder } });
+  const world = await open({ environment: { SHOP_SQL_DIR: folder } });
   const database = new URL(world.shopUrl).pathname.slice(1);
   await world.shop(`alter database ${database} set statement_timeout = '500ms';
     create function slow(code text) returns text stable language plpgsql as
@@ -381,11 +381,11 @@ async function slowWorld(file: 'orders' | 'order_lines', slow: string, how = aMi
   return world;
 }
 
-test.each(['orders', 'order_lines'] as const)(
+test.for(['orders', 'order_lines'] as const)(
   'two orders that take %s.sql too long are dead letters that say what to do, and the others go on, in every run',
-  async (file) => {
-    const world = await slowWorld(file, '^O[79]$');
-    await world.shop(orders(40));
+  async (file, { openWorld }) => {
+    const world = await slowWorld(openWorld, file, '^O[79]$');
+    await world.place(...orders(40));
     const first = await runCli(['sync', 'orders'], world.environment);
     expect(first.status).toBe(1);
     expect(first.stdout).toContain('40 orders, 2 orders failed, 38 orders pushed');
@@ -413,9 +413,11 @@ test.each(['orders', 'order_lines'] as const)(
   },
 );
 
-test('a shop that takes too long for every order fails the run, and no order is a dead letter', async () => {
-  const world = await slowWorld('order_lines', '.');
-  await world.shop(orders(5));
+test('a shop that takes too long for every order fails the run, and no order is a dead letter', async ({
+  openWorld,
+}) => {
+  const world = await slowWorld(openWorld, 'order_lines', '.');
+  await world.place(...orders(5));
   await expect(world.sync()).rejects.toMatchObject({ code: 'shop-timeout' });
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
@@ -424,9 +426,11 @@ test('a shop that takes too long for every order fails the run, and no order is 
 /** From now on no order of the shop takes long. */
 const mendSlow = `create or replace function slow(code text) returns text stable language sql as $$ select 'paid' $$`;
 
-test('160 of 200 orders that take too long are dead letters of one run, which pushes the other 40 and moves the cursor', async () => {
-  const world = await slowWorld('order_lines', '^O.*[2-9]$', cancelled);
-  await world.shop(orders(200));
+test('160 of 200 orders that take too long are dead letters of one run, which pushes the other 40 and moves the cursor', async ({
+  openWorld,
+}) => {
+  const world = await slowWorld(openWorld, 'order_lines', '^O.*[2-9]$', cancelled);
+  await world.place(...orders(200));
   const run = await runCli(['sync', 'orders'], world.environment);
   expect(run.stdout).toContain('200 orders, 160 orders failed, 40 orders pushed');
   expect(await world.atService(atService)).toEqual([{ orders: 40, lines: 40 }]);
@@ -444,9 +448,11 @@ test('160 of 200 orders that take too long are dead letters of one run, which pu
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order that takes too long is not read by the runs of the next ten minutes, by the rescan neither, unless a person says so', async () => {
-  const world = await slowWorld('order_lines', '^O[79]$', cancelled);
-  await world.shop(orders(10));
+test('an order that takes too long is not read by the runs of the next ten minutes, by the rescan neither, unless a person says so', async ({
+  openWorld,
+}) => {
+  const world = await slowWorld(openWorld, 'order_lines', '^O[79]$', cancelled);
+  await world.place(...orders(10));
   await world.sync();
   const open = await world.openDeadLetters();
   expect(open.map(({ key }) => key)).toEqual(['O7', 'O9']);
@@ -463,9 +469,9 @@ test('an order that takes too long is not read by the runs of the next ten minut
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order that still takes too long is read again after 10 and then after 20 minutes', async () => {
-  const world = await slowWorld('orders', '^O7$', cancelled);
-  await world.shop(orders(10));
+test('an order that still takes too long is read again after 10 and then after 20 minutes', async ({ openWorld }) => {
+  const world = await slowWorld(openWorld, 'orders', '^O7$', cancelled);
+  await world.place(...orders(10));
   await world.sync();
   const attempts = async () => (await world.warehouse('select attempts from sync.dead_letters'))[0];
   await world.timePasses('11 minutes');
@@ -479,10 +485,11 @@ test('an order that still takes too long is read again after 10 and then after 2
   expect(await attempts()).toEqual({ attempts: 3 });
 });
 
-test('a code, a line code and a product code that no index holds are dead letters, and the others go on', async () => {
-  const world = await orderWorld();
+test('a code, a line code and a product code that no index holds are dead letters, and the others go on', async ({
+  world,
+}) => {
   const long = `(select string_agg(md5(n::text), '') from generate_series(1, 100) n)`;
-  await world.shop(orders(10));
+  await world.place(...orders(10));
   await world.shop(`insert into o (code) values (${long});
     insert into l (order_code, line_code, product_id) values ('O1', ${long}, 5);
     insert into l (order_code, line_code, product_code) values ('O2', '2', ${long})`);

@@ -1,23 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { syncCatalog as catalogJob } from '../../jobs/sync-catalog.ts';
-import { syncOrders } from '../../jobs/sync-orders.ts';
+import { expect, onTestFinished } from 'vitest';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { type Change, startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import type { World } from '../harness/world.ts';
+import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
-let world: World;
-afterEach(() => world[Symbol.asyncDispose]());
-
-async function catalogWorld(change?: Change): Promise<void> {
+async function catalogWorld(open: OpenWorld, change?: Change): Promise<World> {
   const folder = await orderShopQueries();
   await writeFile(join(folder, 'categories.sql'), 'select code, name, parent as parent_code from c order by code');
   await writeFile(join(folder, 'user_grades.sql'), 'select code, name, icon as icon_url from g');
-  world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   if (change) {
     const proxy = await startChangingProxy(world.serviceUrl, change);
     onTestFinished(() => proxy[Symbol.asyncDispose]());
@@ -27,25 +23,29 @@ async function catalogWorld(change?: Change): Promise<void> {
   await world.shop(
     'create table c (code text, name text, parent text); create table g (code text, name text, icon text)',
   );
+  return world;
 }
 
-const syncCatalog = () => world.run(catalogJob);
-const byCommand = () => runCli(['sync', 'catalog', '--json'], world.environment);
-const counts = async () => (await syncCatalog()).counts;
-const openLetters = () =>
+const syncCatalog = (world: World) => world.run('sync-catalog');
+const byCommand = (world: World) => runCli(['sync', 'catalog', '--json'], world.environment);
+const counts = async (world: World) => (await syncCatalog(world)).counts;
+const openLetters = (world: World) =>
   world.warehouse('select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key');
-const parents = () =>
+const parents = (world: World) =>
   world.atService(`select c.code, p.code as parent from reference_service.categories c
     left join reference_service.categories p on p.id = c.parent_category_id order by c.code`);
-const status = async () => (await runCli(['status'], world.environment)).stdout;
-const writes = () => Object.entries(world.service.requests()).filter(([route]) => /^(POST|PATCH) \/v1/.test(route));
+const status = async (world: World) => (await runCli(['status'], world.environment)).stdout;
+const writes = (world: World) =>
+  Object.entries(world.service.requests()).filter(([route]) => /^(POST|PATCH) \/v1/.test(route));
 
-test('parents come before their children whatever order the rows come in; a second run sends nothing', async () => {
-  await catalogWorld();
+test('parents come before their children whatever order the rows come in; a second run sends nothing', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(
     `insert into c values ('a-leaf', 'Leaf', 'b-branch'), ('b-branch', 'Branch', 'c-root'), ('c-root', 'Root', null)`,
   );
-  expect(await byCommand()).toMatchObject({ status: 0 });
+  expect(await byCommand(world)).toMatchObject({ status: 0 });
   expect(
     await world.atService(`select c.code, p.code as parent from reference_service.categories c
       left join reference_service.categories p on p.id = c.parent_category_id order by c.code`),
@@ -54,17 +54,19 @@ test('parents come before their children whatever order the rows come in; a seco
     { code: 'b-branch', parent: 'c-root' },
     { code: 'c-root', parent: null },
   ]);
-  const sent = writes();
-  await byCommand();
-  expect(writes()).toEqual(sent);
+  const sent = writes(world);
+  await byCommand(world);
+  expect(writes(world)).toEqual(sent);
 });
 
-test('a cycle and an unknown parent are dead letters that name it, and go once they are corrected', async () => {
-  await catalogWorld();
+test('a cycle and an unknown parent are dead letters that name it, and go once they are corrected', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(
     `insert into c values ('x', 'X', 'y'), ('y', 'Y', 'x'), ('lost', 'Lost', 'nowhere'), ('fine', 'Fine', null)`,
   );
-  expect((await byCommand()).status).toBe(1);
+  expect((await byCommand(world)).status).toBe(1);
   expect(
     await world.warehouse('select key, reason from sync.dead_letters where resolved_at is null order by key'),
   ).toEqual([
@@ -74,16 +76,18 @@ test('a cycle and an unknown parent are dead letters that name it, and go once t
   ]);
   expect(await world.atService('select code from reference_service.categories')).toEqual([{ code: 'fine' }]);
   await world.shop(`update c set parent = null where code in ('y', 'lost')`);
-  expect((await byCommand()).status).toBe(0);
+  expect((await byCommand(world)).status).toBe(0);
   expect(await world.atService('select code from reference_service.categories')).toHaveLength(4);
 });
 
-test('a grade is created once, renamed rather than doubled, and found by its name when its link is lost', async () => {
-  await catalogWorld();
+test('a grade is created once, renamed rather than doubled, and found by its name when its link is lost', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(`insert into g values ('G1', 'Silver'), ('G2', 'Gold')`);
-  expect((await syncCatalog()).outcome).toBe('done');
+  expect((await syncCatalog(world)).outcome).toBe('done');
   await world.shop(`update g set name = 'Platinum' where code = 'G2'`);
-  await syncCatalog();
+  await syncCatalog(world);
   const names = 'select id::integer, name from reference_service.user_grades order by id';
   const both = [
     { id: 1, name: 'Silver' },
@@ -91,51 +95,57 @@ test('a grade is created once, renamed rather than doubled, and found by its nam
   ];
   expect(await world.atService(names)).toEqual(both);
   await world.warehouse('delete from sync.user_grade_links');
-  await syncCatalog();
+  await syncCatalog(world);
   expect(await world.atService(names)).toEqual(both);
   expect(await world.warehouse('select user_grade_code from sync.user_grade_links order by 1')).toHaveLength(2);
 });
 
-test('two runs at once create each grade once, and an order carries the grade of its customer', async () => {
-  await catalogWorld();
+test('two runs at once create each grade once, and an order carries the grade of its customer', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 8) n`);
-  await Promise.all([byCommand(), byCommand()]);
+  await Promise.all([byCommand(world), byCommand(world)]);
   expect(await world.atService('select id from reference_service.user_grades')).toHaveLength(8);
   await world.shop(
     `alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G5')`,
   );
-  await world.run(syncOrders);
+  await world.run('sync-orders');
   expect(
     await world.atService(`select g.name from reference_service.orders o
       join reference_service.user_grades g on g.id = o.user_grade_id`),
   ).toEqual([{ name: 'Grade 5' }]);
 });
 
-test('a product that no review names is learned from the service’s order list once a line waits for it', async () => {
-  await catalogWorld();
+test('a product that no review names is learned from the service’s order list once a line waits for it', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(
     `insert into o (code) values ('W'); insert into l (order_code, line_code, product_code) values ('W', '1', 'rare')`,
   );
-  expect((await world.run(syncOrders)).outcome).toBe('done');
+  expect((await world.run('sync-orders')).outcome).toBe('done');
   await world.atService(`insert into reference_service.products (id, code) values (77, 'rare');
     insert into reference_service.orders (code, total_price, created_at, updated_at) values ('elsewhere', 1, now(), now());
     insert into reference_service.sub_orders (order_id, product_id, created_at, updated_at)
       select id, 77, now(), now() from reference_service.orders where code = 'elsewhere'`);
-  await syncCatalog();
-  expect(await world.run(syncOrders)).toMatchObject({ outcome: 'done' });
+  await syncCatalog(world);
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(
     await world.atService(`select s.product_id::integer from reference_service.sub_orders s
       join reference_service.orders o on o.id = s.order_id where o.code = 'W'`),
   ).toEqual([{ product_id: 77 }]);
 });
 
-test('a category or grade that was deleted at the service is made again, and its grade is sent with its orders again', async () => {
-  await catalogWorld();
+test('a category or grade that was deleted at the service is made again, and its grade is sent with its orders again', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
     insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
     alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G2')`);
   const orderGrade = async () => {
-    expect((await world.run(syncOrders)).outcome).toBe('done');
+    expect((await world.run('sync-orders')).outcome).toBe('done');
     const [order] = await world.atService<{ name: string | null }>(
       `select g.name from reference_service.orders o
        left join reference_service.user_grades g on g.id = o.user_grade_id`,
@@ -144,12 +154,12 @@ test('a category or grade that was deleted at the service is made again, and its
   };
   // The order is pushed before its grade is known, and gets it afterwards.
   expect(await orderGrade()).toBe(null);
-  expect((await syncCatalog()).outcome).toBe('done');
+  expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await orderGrade()).toBe('Gold');
   await world.atService(`update reference_service.orders set user_grade_id = null; delete from reference_service.categories where code = 'C2';
     delete from reference_service.user_grades where name = 'Gold'`);
-  expect(await counts()).toMatchObject({ categories_pushed: 1, user_grades_pushed: 1 });
-  expect(await parents()).toEqual([
+  expect(await counts(world)).toMatchObject({ categories_pushed: 1, user_grades_pushed: 1 });
+  expect(await parents(world)).toEqual([
     { code: 'C1', parent: null },
     { code: 'C2', parent: 'C1' },
   ]);
@@ -162,36 +172,36 @@ test('a category or grade that was deleted at the service is made again, and its
     ),
   ).toEqual([gold]);
   expect(await orderGrade()).toBe('Gold');
-  const sent = writes();
-  expect(await counts()).not.toHaveProperty('categories_pushed');
-  expect(writes()).toEqual(sent);
+  const sent = writes(world);
+  expect(await counts(world)).not.toHaveProperty('categories_pushed');
+  expect(writes(world)).toEqual(sent);
 });
 
-test('grades that the service does not list for a moment are not created a second time', async () => {
+test('grades that the service does not list for a moment are not created a second time', async ({ openWorld }) => {
   let isEmpty = false;
-  await catalogWorld({
+  const world = await catalogWorld(openWorld, {
     answer(answer, { method, path }) {
       if (isEmpty && method === 'GET' && path === '/v1/user_grades') answer.body = [];
     },
   });
   await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold')`);
-  expect((await syncCatalog()).outcome).toBe('done');
+  expect((await syncCatalog(world)).outcome).toBe('done');
   isEmpty = true;
-  expect((await syncCatalog()).outcome).toBe('done');
+  expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await world.atService('select name from reference_service.user_grades order by name')).toEqual([
     { name: 'Gold' },
     { name: 'Silver' },
   ]);
 });
 
-test('a parent and an icon that become null in the shop are cleared at the service', async () => {
-  await catalogWorld();
+test('a parent and an icon that become null in the shop are cleared at the service', async ({ openWorld }) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
     insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
-  await syncCatalog();
+  await syncCatalog(world);
   await world.shop('update c set parent = null; update g set icon = null');
-  expect((await syncCatalog()).outcome).toBe('done');
-  expect(await parents()).toEqual([
+  expect((await syncCatalog(world)).outcome).toBe('done');
+  expect(await parents(world)).toEqual([
     { code: 'C1', parent: null },
     { code: 'C2', parent: null },
   ]);
@@ -201,8 +211,10 @@ test('a parent and an icon that become null in the shop are cleared at the servi
   expect(await world.warehouse('select from sync.category_links where differs is not null')).toEqual([]);
 });
 
-test('what the service does not let be cleared is counted and named in status, until it is changed there', async () => {
-  await catalogWorld({
+test('what the service does not let be cleared is counted and named in status, until it is changed there', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld, {
     call({ method, path, form }) {
       // A service that takes an empty value as "leave it".
       if (method !== 'PATCH') return;
@@ -212,68 +224,70 @@ test('what the service does not let be cleared is counted and named in status, u
   });
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
     insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
-  await syncCatalog();
+  await syncCatalog(world);
   await world.shop('update c set parent = null; update g set icon = null');
   for (const _run of [1, 2]) {
-    expect(await counts()).toMatchObject({ categories_not_clearable: 1, user_grades_not_clearable: 1 });
+    expect(await counts(world)).toMatchObject({ categories_not_clearable: 1, user_grades_not_clearable: 1 });
   }
-  const said = await status();
+  const said = await status(world);
   expect(said).toContain('1 category (C2) is without parent in the shop, but the service keeps the old one');
   expect(said).toContain('1 member grade (G1) is without icon in the shop, but the service keeps the old one');
   await world.atService(`update reference_service.categories set parent_category_id = null;
     update reference_service.user_grades set icon_url = null`);
-  expect(await counts()).not.toHaveProperty('categories_not_clearable');
-  expect(await status()).not.toContain('C2');
+  expect(await counts(world)).not.toHaveProperty('categories_not_clearable');
+  expect(await status(world)).not.toContain('C2');
 });
 
-test('a query without parents or icons clears none that was set at the service', async () => {
-  await catalogWorld();
+test('a query without parents or icons clears none that was set at the service', async ({ openWorld }) => {
+  const world = await catalogWorld(openWorld);
   const folder = world.environment.SHOP_SQL_DIR ?? '';
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
     insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
-  await syncCatalog();
+  await syncCatalog(world);
   await writeFile(join(folder, 'categories.sql'), 'select code, name from c');
   await writeFile(join(folder, 'user_grades.sql'), 'select code, name from g');
-  expect((await syncCatalog()).outcome).toBe('done');
-  expect(await parents()).toContainEqual({ code: 'C2', parent: 'C1' });
+  expect((await syncCatalog(world)).outcome).toBe('done');
+  expect(await parents(world)).toContainEqual({ code: 'C2', parent: 'C1' });
   expect(await world.atService('select icon_url from reference_service.user_grades')).toEqual([
     { icon_url: 'https://shop.example.com/s.png' },
   ]);
 });
 
-test('categories and grades deleted in the shop stay at the service, are counted, and named in status', async () => {
-  await catalogWorld();
+test('categories and grades deleted in the shop stay at the service, are counted, and named in status', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', null);
     insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold')`);
-  await syncCatalog();
+  await syncCatalog(world);
   await world.shop(`delete from c where code = 'C2'; delete from g`);
-  expect(await syncCatalog()).toMatchObject({ outcome: 'done' });
-  expect(await counts()).toMatchObject({ catalog_extra: 3 });
-  const said = await status();
+  expect(await syncCatalog(world)).toMatchObject({ outcome: 'done' });
+  expect(await counts(world)).toMatchObject({ catalog_extra: 3 });
+  const said = await status(world);
   expect(said).toContain('1 category (C2) is still at the service, but no longer in the shop');
   expect(said).toContain('2 member grades (G1, G2) are still at the service, but no longer in the shop');
   expect(await world.atService('select from reference_service.categories')).toHaveLength(2);
   await world.atService(`delete from reference_service.categories where code = 'C2';
     delete from reference_service.user_grades`);
-  expect(await counts()).not.toHaveProperty('catalog_extra');
-  expect(await status()).not.toContain('no longer in the shop');
+  expect(await counts(world)).not.toHaveProperty('catalog_extra');
+  expect(await status(world)).not.toContain('no longer in the shop');
 });
 
-test('a grade whose code the shop renames stays one grade', async () => {
-  await catalogWorld();
+test('a grade whose code the shop renames stays one grade', async ({ openWorld }) => {
+  const world = await catalogWorld(openWorld);
   await world.shop(`insert into g (code, name) values ('G1', 'Silver')`);
-  await syncCatalog();
+  await syncCatalog(world);
   await world.shop(`update g set code = 'SILVER'`);
-  expect((await syncCatalog()).outcome).toBe('done');
+  expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await world.atService('select name from reference_service.user_grades')).toEqual([{ name: 'Silver' }]);
   expect(await world.warehouse('select user_grade_code as code from sync.user_grade_links')).toEqual([
     { code: 'SILVER' },
   ]);
 });
 
-test('one bad row of the catalog costs one row: unreadable, twice there, or always a 500', async () => {
+test('one bad row of the catalog costs one row: unreadable, twice there, or always a 500', async ({ openWorld }) => {
   const sent = new Map<string, number>();
-  await catalogWorld({
+  const world = await catalogWorld(openWorld, {
     call({ form }) {
       if (form.get('code') === 'broken') form.set('status', 'broken');
       if (form.get('name') === 'Broken grade') form.delete('name');
@@ -303,9 +317,9 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
     // What failed in the run before is sent once.
     expect([run, sent.get('/v1/categories') === 1]).toEqual([run, run === 2]);
     expect(sent.get('/v1/user_grades')).toBe(1);
-    expect(await parents()).toEqual([{ code: 'fine', parent: null }]);
+    expect(await parents(world)).toEqual([{ code: 'fine', parent: null }]);
     expect(await world.atService('select name from reference_service.user_grades')).toEqual([{ name: 'C' }]);
-    const found = await openLetters();
+    const found = await openLetters(world);
     expect(found).toEqual([
       { kind: 'category', key: 'below', reason: 'its parent broken could not be synced' },
       { kind: 'category', key: 'broken', reason: expect.stringContaining('failed on this request') },
@@ -324,10 +338,10 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   // Corrected, reverted or deleted: the dead letter closes by itself. The empty code stays while its row is there.
   await world.shop(`update c set name = 'Cast' where code = 'cast'; delete from c where name = 'B';
     delete from c where code in ('broken', 'below'); delete from g where name = 'B'; delete from g where code in ('G3', 'G4')`);
-  expect((await syncCatalog()).outcome).toBe('incomplete');
-  expect(await openLetters()).toEqual([
+  expect((await syncCatalog(world)).outcome).toBe('incomplete');
+  expect(await openLetters(world)).toEqual([
     { kind: 'category', key: expect.stringMatching(/^sha256:/), reason: 'code is an empty text, expected a value' },
   ]);
   await world.shop(`delete from c where code = ''`);
-  expect((await syncCatalog()).outcome).toBe('done');
+  expect((await syncCatalog(world)).outcome).toBe('done');
 });

@@ -1,27 +1,11 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { PushRecord } from '../../src/warehouse/orders/order-record.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { tracedOrderTest as test } from '../harness/order-test.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
-const open: OrderWorld[] = [];
-afterEach(async () => {
-  for (const world of open.splice(0)) {
-    await using _ = world;
-    await world.judge();
-  }
-});
-
-async function worldOfOneOrder(): Promise<OrderWorld> {
-  const world = await openOrderWorld({ isTraced: true });
-  open.push(world);
-  await world.shop(
-    `insert into o (code) values ('O1'); insert into l (order_code, line_code, product_id) values ('O1', '1', 1)`,
-  );
-  return world;
-}
-
-test('a holder whose lease was taken over neither records its push nor forgets the order', async () => {
-  const world = await worldOfOneOrder();
+test('a holder whose lease was taken over neither records its push nor forgets the order', async ({ world }) => {
+  await world.place(order('O1', line('1', 1)));
   const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
   const old = await store.lease('O1');
   if ('leasedBy' in old) throw new Error('expected the lease');
@@ -35,8 +19,10 @@ test('a holder whose lease was taken over neither records its push nor forgets t
   expect(await world.warehouse(links)).toEqual([{ lease_owner: holder.token, fingerprint: null }]);
 });
 
-test('an order is still deleted when the shop deletes it after its worker was stopped between the POST and the sub-orders', async () => {
-  const world = await worldOfOneOrder();
+test('an order is still deleted when the shop deletes it after its worker was stopped between the POST and the sub-orders', async ({
+  world,
+}) => {
+  await world.place(order('O1', line('1', 1)));
   const stopped = new AbortController();
   world.serviceRule(({ method, path }) => {
     if (method === 'POST' && path === '/v1/orders') stopped.abort();

@@ -1,0 +1,55 @@
+import { expect } from 'vitest';
+import { reviewDeps } from '../../src/app/deps.ts';
+import type { Span } from '../../src/base/time/span.ts';
+import { exportWindow } from '../../src/reviews/export-window.ts';
+import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
+import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { hourlyReviews } from '../harness/hourly-reviews.ts';
+import type { World } from '../harness/world.ts';
+import { worldTest } from '../harness/world-test.ts';
+
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
+
+/** One review an hour, synced. */
+async function syncHourly(world: World, count: number): Promise<void> {
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count));
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+}
+
+test('late reviews are counted once each where several spans of a window are entered at the same time', async ({
+  world,
+}) => {
+  await syncHourly(world, 240);
+  const app = await world.openApp();
+  const deps = reviewDeps(app, app.abort.signal);
+  const start = Math.floor(Date.now() / 1000) - 200 * 3600;
+  const read = (span: Span) =>
+    exportWindow(deps, { runId: 'reconcile', window: { axis: 'created', span }, findLate: true });
+  // Six days, each with an hour that the run has not read yet.
+  const days = Array.from({ length: 6 }, (_, index) => start + index * 86_400);
+  for (const at of days) await read({ start: at + 3600, end: at + 86_400 });
+  await seedReviews(
+    world.serviceDatabaseUrl,
+    days.map((at): SeedReview => {
+      const date = new Date((at + 600) * 1000);
+      return { product_code: 'P1', message: 'late', score: 4, created_at: date, updated_at: date };
+    }),
+  );
+  expect(await read({ start, end: start + 6 * 86_400 })).toMatchObject({ spans: 6, inserted: 6, late: 6 });
+});
+
+test('verify asks about a bounded number of reviews that no list shows, and says that there are more', async ({
+  world,
+}) => {
+  await syncHourly(world, 12);
+  await world.atService('delete from reference_service.reviews where id <= 5');
+  const app = await world.openApp();
+  const signal = new AbortController().signal;
+  const deps = { ...reviewDeps(app, signal), onProgress: () => {} };
+  const report = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
+  expect(report.problems).toEqual([expect.stringContaining('5 reviews are in no list, and only 3 were asked about')]);
+  expect(report).toMatchObject({ differing: 3, repaired: false });
+  expect(await world.warehouse('select from warehouse.reviews where deleted_at is not null')).toHaveLength(3);
+  const rest = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
+  expect(rest).toMatchObject({ differing: 2, repaired: true, problems: [] });
+});
