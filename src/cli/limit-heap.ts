@@ -5,12 +5,9 @@ import v8 from 'node:v8';
  * by default the heap of an export takes half as much again, because pages of reviews live for a moment only. Called
  * before the command loads, because loading lets the young generation grow, and it never shrinks. Short commands leave
  * V8 as it is: a small heap costs them a fifth more processor time.
- *
- * Commands that push orders let the young generation grow. An order is in progress for longer than a page: with a small
- * young generation a push spends an eighth of its time on copying orders.
  */
-export function limitHeap([command = '', what = '']: readonly string[]): void {
+export function limitHeap([command = '']: readonly string[]): void {
   if (!['sync', 'backfill', 'verify', 'worker', 'serve'].includes(command)) return;
   v8.setFlagsFromString('--heap-growing-percent=80');
-  if (what !== 'orders') v8.setFlagsFromString('--semi-space-growth-factor=1');
+  v8.setFlagsFromString('--semi-space-growth-factor=1');
 }

@@ -1,21 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { openTurns } from '../base/turns.ts';
 import { isDeadlock } from './index.ts';
 
 type WaitingCall<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
 
-/** How long calls collect for a batch, in milliseconds. Without it, 3,000 orders at 5 ms a request take 13 % longer. */
-const collectMs = 10;
-
-/**
- * The same after a batch of `several` calls: many orders are in progress then, so hardly anything waits for this batch
- * alone. At 5 ms a request, 10 ms collect nine orders, and nine orders cost Postgres twice as much each as a batch
- * of 64.
- */
-const collectManyMs = 160;
-const several = 4;
-/** A batch of so many calls begins at once. One of 120 costs 3 % less an order, one of 30 costs 30 % more. */
-const enough = 100;
+/** How long calls collect for a batch, in milliseconds (docs/benchmarks.md). */
+const collectMs = 20;
 /** Calls of one batch at most. */
 const most = 200;
 
@@ -23,37 +13,21 @@ const most = 200;
 const deadlockAttempts = 5;
 
 /**
- * Turns single calls into batches: while one batch runs, calls collect for the next. Each call resolves when its batch
- * has committed. Where the database refuses an item, only the call with that item rejects.
+ * Turns single calls into batches: calls collect for 20 ms, and while one batch runs for the next. Each call resolves
+ * when its batch has committed. Where the database refuses an item, only the call with that item rejects.
  *
  * @param run writes all items in one statement or transaction, and returns one result for each, in the same order.
  */
 export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]>): (item: Item) => Promise<Result> {
-  let waiting: WaitingCall<Item, Result>[] = [];
+  const waiting: WaitingCall<Item, Result>[] = [];
   let isRunning = false;
-  let onEnough: (() => void) | undefined;
-  /** The number of items in the last batch. */
-  let before = 0;
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      if (waiting.length < enough) await collect(before >= several ? collectManyMs : collectMs);
-      const batch = waiting.slice(0, most);
-      waiting = waiting.slice(most);
-      before = batch.length;
-      await settle(batch);
+      await delay(collectMs);
+      await settle(waiting.splice(0, most));
     }
     isRunning = false;
-  }
-
-  /** Resolves when `enough` calls wait, or after `forMs`. */
-  async function collect(forMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, forMs);
-    onEnough = resolve;
-    await promise;
-    onEnough = undefined;
-    clearTimeout(timer);
   }
 
   async function settle(batch: WaitingCall<Item, Result>[]): Promise<void> {
@@ -76,20 +50,13 @@ export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]
     }
   }
 
-  const enqueue = (item: Item) =>
+  return (item) =>
     new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      if (waiting.length >= enough) onEnough?.();
       if (isRunning) return;
       isRunning = true;
       void drain();
     });
-  const turn = openTurns();
-  return async (item) => {
-    const result = await enqueue(item);
-    await turn();
-    return result;
-  };
 }
 
 /** Whether two rows of one statement have the same key (SQLSTATE 21000): written one by one they may succeed. */

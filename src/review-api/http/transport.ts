@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import { explainError } from '../../base/hints.ts';
 import { sleep } from '../../base/timeout.ts';
-import { openTurns } from '../../base/turns.ts';
 import { waitingFor } from '../../base/waits.ts';
 import {
   AuthenticationError,
@@ -58,25 +57,14 @@ export function openTransport(options: TransportOptions): Transport {
     now,
   );
 
-  const turn = openTurns();
-  /**
-   * Resolves when the request that takes the slot over is sent: undici writes it two turns after the response. Not for
-   * a response that may be about that request too, such as a 429, which pauses it.
-   */
-  const nextIsSent = async () => {
-    await turn();
-    await turn();
-  };
   const send: Send = (call, read) =>
-    sendWithRetries(call, read, async (refused) => {
-      const sent = await limit(async () => {
+    sendWithRetries(call, read, (refused) =>
+      limit(async () => {
         options.stopped.throwIfAborted();
         const token = await tokens.take(refused);
         return { token, result: await attempt(call, token) };
-      });
-      if (sent.result.kind === 'response' && sent.result.status < 300) await nextIsSent();
-      return sent;
-    });
+      }),
+    );
 
   return { send, tokens };
 
