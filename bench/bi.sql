@@ -6,8 +6,8 @@ insert into sync.order_links (order_code, order_id, ordered_at, pushed_at)
 select 'order-' || n, n, '@first'::timestamptz + n * interval '1 minute' * (2100000.0 / (@reviews * 0.6)), now()
 from generate_series(1, (@reviews * 0.6)::integer) as n;
 
-insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at)
-select 'order-' || o, '1-' || n, n, content, (content ->> 'product_id')::bigint, content ->> 'status',
+insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, status, delivered_at)
+select 'order-' || o, '1-' || n, n, content, true, (content ->> 'product_id')::bigint, content ->> 'status',
   (content ->> 'delivered_at')::timestamptz
 from generate_series(1, @reviews) as n
 cross join lateral (select 1 + (n * 3::bigint - 1) / 5 as o) as of_order

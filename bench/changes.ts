@@ -124,7 +124,7 @@ function report(of: Day): void {
   for (const { name, orders: count } of changes) say(`  ${shown(count)} × ${name}`);
   checks.push(
     [`differ on day ${day} after the incremental runs`, of.afterFeed.length, of.afterFeedExpected],
-    [`counted as missed on day ${day}`, of.missed, of.missedExpected],
+    [`pushed by the rescan of day ${day}`, of.missed, of.missedExpected],
     [`differ on day ${day} after the rescan`, of.afterRescan.length, of.afterRescanExpected],
   );
 }

@@ -37,8 +37,8 @@ opened.defer(() => client.end());
 const at = `timestamptz '2025-01-01 00:00+09' + n * (interval '${months} months' / ${rows + 1})`;
 await client.query(`
   insert into sync.order_links (order_code, order_id, ordered_at) select 'order-' || n, n, ${at} from generate_series(1, ${rows}) n;
-  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at)
-  select 'order-' || n, '1', n, jsonb_build_object('price', n % 1000 * 100), n % 5000, 'delivery_finished', ${at} + interval '2 days'
+  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, status, delivered_at)
+  select 'order-' || n, '1', n, jsonb_build_object('price', n % 1000 * 100), true, n % 5000, 'delivery_finished', ${at} + interval '2 days'
   from generate_series(1, ${rows}) n;
   insert into sync.product_links (product_code, product_id) select 'product-' || n, n from generate_series(0, 4999) n;
   insert into warehouse.reviews (id, user_code, user_name, message, score, created_at, updated_at, product_id, product_code, review_type,

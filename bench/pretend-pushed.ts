@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
-import { readDesiredOrders } from '../src/orders/order/read-desired-orders.ts';
+import { desiredOrders } from '../src/orders/order/read-orders.ts';
 import { ordersByCreation } from '../src/orders/which/orders-by-day.ts';
 import { openShop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
@@ -33,27 +33,27 @@ export async function pretendPushed(urls: {
       db,
       raws.map(({ order }) => order.code ?? ''),
     );
-    const { orders } = await readDesiredOrders(
-      db,
+    const { orders } = await desiredOrders(
+      { db, deletes: 'off' },
       raws.filter(({ order }) => !known.has(order.code ?? '') && order.deleted_at == null),
     );
-    const rows = orders.map(({ body, fingerprint, contactHash, prepared }) => {
+    const rows = orders.map(({ body, fingerprint, order, lines }) => {
       const sent = { ...body, user_email: undefined, user_phone: undefined };
       const fields = Object.keys(JSON.parse(JSON.stringify(sent)));
-      return { body: sent, lines: prepared.lines, fingerprint, contactHash, fields, at: prepared.order.createdAt };
+      return { body: sent, lines, fingerprint, fields, at: order.createdAt };
     });
     const { rows: links } = await service.query(intoService, [JSON.stringify(rows)]);
     await sql`
       with given as (
         select * from jsonb_to_recordset(${JSON.stringify(links)}::jsonb) as g (
-          order_code text, order_id bigint, fingerprint text, contact_hash text, fields jsonb, ordered_at timestamptz, lines jsonb)
+          order_code text, order_id bigint, fingerprint text, fields jsonb, ordered_at timestamptz, lines jsonb)
       ), made as (
-        insert into sync.order_links (order_code, order_id, fingerprint, contact_hash, contact_sent, sent_fields, ordered_at, pushed_at)
-        select order_code, order_id, fingerprint, contact_hash, false, array(select jsonb_array_elements_text(fields)), ordered_at, now()
+        insert into sync.order_links (order_code, order_id, fingerprint, contact, sent_fields, ordered_at, pushed_at)
+        select order_code, order_id, fingerprint, 'withheld', array(select jsonb_array_elements_text(fields)), ordered_at, now()
         from given
       )
-      insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, ids_before, product_id, status, delivered_at)
-      select g.order_code, l."lineCode", l.id, l.content, '[]', (l.content ->> 'product_id')::bigint, l.content ->> 'status',
+      insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, status, delivered_at)
+      select g.order_code, l."lineCode", l.id, l.content, true, (l.content ->> 'product_id')::bigint, l.content ->> 'status',
         (l.content ->> 'delivered_at')::timestamptz
       from given g, jsonb_to_recordset(g.lines) as l ("lineCode" text, id bigint, content jsonb)`.execute(db);
     count += rows.length;
@@ -67,7 +67,7 @@ export async function pretendPushed(urls: {
 const intoService = `
   with given as (
     select * from jsonb_to_recordset($1::jsonb) as g (
-      body jsonb, lines jsonb, fingerprint text, "contactHash" text, fields jsonb, at timestamptz)
+      body jsonb, lines jsonb, fingerprint text, fields jsonb, at timestamptz)
   ), made as (
     insert into reference_service.orders
       (code, user_code, user_name, user_grade_id, store_name, order_device, mileage, total_price, created_at, updated_at)

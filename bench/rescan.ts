@@ -3,13 +3,14 @@ import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import pg from 'pg';
-import { addCounts } from '../src/base/counts.ts';
+import { addCounts, type Counts } from '../src/base/counts.ts';
 import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
-import { readDesiredOrders } from '../src/orders/order/read-desired-orders.ts';
-import { ordersByCreation } from '../src/orders/which/orders-by-day.ts';
-import { planRescan } from '../src/orders/which/plan-rescan.ts';
-import { type RescanDeps, rescanAbsent, rescanSpan } from '../src/orders/which/rescan.ts';
+import { desiredOrders } from '../src/orders/order/read-orders.ts';
+import type { OrderDeps } from '../src/orders/order-deps.ts';
+import { pushOrders } from '../src/orders/push/push-slice.ts';
+import { defaultPatience } from '../src/orders/requests.ts';
+import { ordersByCreation, type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
@@ -59,7 +60,7 @@ opened.defer(() => shop.close());
 const abort = new AbortController();
 const api = openReviewApi({ baseUrl: 'http://127.0.0.1:1', clientId: 'x', clientSecret: 'x', signal: abort.signal });
 opened.defer(() => api.close());
-const deps: RescanDeps = {
+const deps: OrderDeps = {
   api,
   shop,
   db,
@@ -70,44 +71,44 @@ const deps: RescanDeps = {
   signal: abort.signal,
   contactMaxAgeDays: 30,
   deletes: 'off',
-  settleMs: 1,
-  runId: 'bench',
-  lookbackMinutes: 10,
-  removals: 'usual',
+  patience: defaultPatience,
+  takeRemovals: async () => false,
 };
 
 // As if every order had been pushed.
 await advanceCursor(db, 'orders', { at: new Date().toISOString(), code: '' });
 for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
-  const { orders } = await readDesiredOrders(db, raws);
+  const { orders } = await desiredOrders({ db, deletes: 'off' }, raws);
   const links = orders.map((one, index) => ({
-    order_code: one.prepared.order.code,
+    order_code: one.code,
     order_id: index + 1,
     fingerprint: one.fingerprint,
-    ordered_at: one.prepared.order.createdAt,
+    ordered_at: one.order.createdAt,
+    user_grade_code: one.order.userGradeCode,
   }));
   await sql`
-    insert into sync.order_links (order_code, order_id, fingerprint, ordered_at, pushed_at)
-    select g.*, now() from jsonb_to_recordset(${JSON.stringify(links)}::jsonb)
-      as g (order_code text, order_id bigint, fingerprint text, ordered_at timestamptz)`.execute(db);
+    insert into sync.order_links (order_code, order_id, fingerprint, ordered_at, user_grade_code, pushed_at, contact)
+    select g.*, now(), 'allowed' from jsonb_to_recordset(${JSON.stringify(links)}::jsonb)
+      as g (order_code text, order_id bigint, fingerprint text, ordered_at timestamptz, user_grade_code text)`.execute(
+    db,
+  );
 }
 await sql`vacuum analyze sync.order_links`.execute(db);
 
 for (const turn of [1, 2]) {
   const before = load();
   const began = performance.now();
-  const { steps } = await planRescan({ shop, db }, days);
+  const start = Math.floor(Date.now() / 1000) - days * 86_400;
   const limit = pLimit(stepsAtATime);
-  const counts = addCounts(
-    await Promise.all(
-      steps.map((step) =>
-        limit(async () => {
-          if (step.kind === 'created') return rescanSpan(deps, { start: step.start, end: step.end });
-          return step.kind === 'absent' ? rescanAbsent(deps, step.before) : {};
-        }),
-      ),
-    ),
-  );
+  const ofSteps: Counts[] = [];
+  let walked: WalkState = {};
+  do {
+    const { steps, state } = await walkOrders({ shop, db }, { start, end: undefined }, 50_000, walked);
+    const push = (codes: string[]) => limit(() => pushOrders(deps, codes, { contact: 'young', allowRemovals: false }));
+    ofSteps.push(...(await Promise.all(steps.map(push))));
+    walked = state;
+  } while (walked.next !== undefined);
+  const counts = addCounts(ofSteps);
   const seconds = (performance.now() - began) / 1000;
   const { orders = 0, orders_unchanged: unchanged } = counts;
   say(

@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import pg from 'pg';
 import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
-import { pushStep, type SliceDeps } from '../src/orders/push/push-slice.ts';
-import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../src/orders/which/changed-orders.ts';
+import type { OrderDeps } from '../src/orders/order-deps.ts';
+import { pushOrders } from '../src/orders/push/push-slice.ts';
+import { defaultPatience } from '../src/orders/requests.ts';
+import { concludeChangedOrders, continueChangedOrders, planChangedOrders } from '../src/orders/which/changed-orders.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
@@ -19,6 +20,7 @@ import { openShop, type Shop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openOrderStore } from '../src/warehouse/orders/order-store.ts';
+import { advanceCursor } from '../src/warehouse/runs/cursors.ts';
 
 /**
  * What a run costs the shop, by the size of the shop: the sample shop grown by SQL, with the shipped queries. Each
@@ -88,7 +90,7 @@ async function measure(size: number) {
     clientSecret: 'demo',
     signal: abort.signal,
   });
-  const deps: Omit<SliceDeps, 'shop'> = {
+  const deps: Omit<OrderDeps, 'shop'> = {
     api,
     db: warehouse.db,
     store: await openOrderStore(warehouse.db, { leaseMs: 60_000 }),
@@ -98,7 +100,8 @@ async function measure(size: number) {
     signal: abort.signal,
     contactMaxAgeDays: 30,
     deletes: 'off',
-    settleMs: 1,
+    patience: defaultPatience,
+    takeRemovals: async () => false,
   };
   // What was there before was pushed by an earlier run, as far as the runs measured here can tell.
   await client.query(`update shop.orders set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days';
@@ -108,30 +111,22 @@ async function measure(size: number) {
   let ownBuffers = 0;
   ownBuffers = median([await cost(async () => {}), await cost(async () => {}), await cost(async () => {})]).buffers;
   const firstBatch = await cost(async (shop) => {
-    await planSyncOrders({ shop, db: warehouse.db }, { lookbackMinutes: 10, batchSize: 50_000 });
+    await planChangedOrders({ shop, db: warehouse.db }, { lookbackMinutes: 10, batchSize: 50_000, isAnyTime: false });
   });
   const { rows } = await client.query<{ now: string }>('select now()::text as now');
   const now = new Date(rows[0]?.now ?? '').toISOString();
-  await concludeSyncOrders(warehouse.db, {
-    shopNow: now,
-    readTo: now,
-    batches: 0,
-    read: 0,
-    isHeld: false,
-    upTo: { at: now, code: '' },
-  });
-  await sql`delete from sync.order_walk`.execute(warehouse.db);
+  await advanceCursor(warehouse.db, 'orders', { at: now, code: '', readTo: now });
 
   async function run(shop: Shop): Promise<number> {
-    const options = { lookbackMinutes: 0, batchSize: 50_000 };
+    const options = { lookbackMinutes: 0, batchSize: 50_000, isAnyTime: false };
     let orders = 0;
-    let batch = await planSyncOrders({ shop, db: warehouse.db }, options);
+    let batch = await planChangedOrders({ shop, db: warehouse.db }, options);
     for (;;) {
       for (const step of batch.steps) {
-        await pushStep({ ...deps, shop }, step);
-        orders += step.codes.length;
+        await pushOrders({ ...deps, shop }, step, { contact: 'young', allowRemovals: false });
+        orders += step.length;
       }
-      const next = await continueSyncOrders(
+      const next = await continueChangedOrders(
         { shop, db: warehouse.db },
         batch.state,
         { failed: false, isLost: false },
@@ -140,7 +135,7 @@ async function measure(size: number) {
       if (next === undefined) break;
       batch = next;
     }
-    await concludeSyncOrders(warehouse.db, batch.state);
+    await concludeChangedOrders({ shop, db: warehouse.db }, batch.state);
     return orders;
   }
 

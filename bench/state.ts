@@ -13,8 +13,7 @@ import { webhookDeps } from '../src/background/apply-webhooks.ts';
 import { openLog } from '../src/base/log.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
-import { pruneMissedOrders } from '../src/warehouse/orders/missed-orders.ts';
-import { compactMonthChanges, deleteOutdated, pruneHistory, reasonDays } from '../src/warehouse/runs/retention.ts';
+import { compactMonthChanges, deleteOutdated, pruneHistory } from '../src/warehouse/runs/retention.ts';
 import { acceptWebhook } from '../src/webhooks/accept-webhook.ts';
 import { takeInbox } from '../src/webhooks/apply-inbox.ts';
 import { runCli, runProcess } from '../test/harness/cli.ts';
@@ -47,7 +46,6 @@ const tables = [
   { name: 'sync.runs', ids: ['id'], fixed: [] },
   { name: 'sync.export_windows', ids: ['run_id'], fixed: [] },
   { name: 'sync.late_reviews', ids: ['run_id'], fixed: [] },
-  { name: 'sync.missed_orders', ids: ['run_id'], fixed: [] },
   { name: 'sync.dead_letters', ids: ['key'], fixed: [] },
   { name: 'sync.webhook_inbox', ids: [], fixed: [] },
   { name: 'sync.month_changes', ids: [], fixed: [] },
@@ -117,7 +115,6 @@ for (let year = 1; year <= years; year += 1) {
     for (const [job, times] of Object.entries(aDay)) await copy(job, times, at);
     await pruneHistory(db, at, config.reconcile.allDays);
     await deleteOutdated(db, at);
-    await pruneMissedOrders(db, new Date(at.getTime() - reasonDays * dayMs));
     // As autovacuum does, about once a day.
     for (const { name } of tables) await client.query(`vacuum ${name}`);
   }

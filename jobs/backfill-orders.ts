@@ -1,22 +1,22 @@
-import type { App } from '../src/app/app.ts';
 import { type DayRange, spanOfDays } from '../src/base/time/day-range.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
-import { codesByCreation } from '../src/orders/which/orders-by-day.ts';
-import { planRemovals, stepsOf } from '../src/orders/which/plan-steps.ts';
-import type { OrderPosition } from '../src/shop/orders.ts';
-import { waitingCounts } from '../src/warehouse/orders/order-revisits.ts';
+import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
+import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { recordShopQueries, settleShopQueries } from '../src/warehouse/shop-queries.ts';
-import { countHeldRemovals } from './conclusions.ts';
+import { concludeOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { object, optionalText } from './payload.ts';
-import { pushOrders } from './push-orders.ts';
+import { pushOrders, stepsUnder } from './push-orders.ts';
 
 export type BackfillOrders = DayRange & {
   /** Whether customers' e-mail and phone go along (promise 7: only when asked for). */
   withEmail: boolean;
-  /** Remove lines and orders even where far more are gone than usual. */
+  /** Remove lines and orders beyond the day's allowance. */
   allowRemovals: boolean;
 };
+
+/** `lastQueryChange`: the last change of the queries by which the first batch was read. */
+type State = WalkState & { lastQueryChange: string | null };
 
 /**
  * On demand: every order created in a range of days. An order that has not changed since it was pushed costs no
@@ -27,58 +27,35 @@ export const backfillOrders = defineRun({
   step: pushOrders,
   priority: 10,
   deadLetters: ['order', 'order_line'],
-  conclusion: countHeldRemovals,
+  conclusion: concludeOrders,
   parse(payload): BackfillOrders {
     const given = object(payload);
     const withEmail = given.withEmail === true;
     const allowRemovals = given.allowRemovals === true;
     return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), withEmail, allowRemovals };
   },
-  async plan(app, payload, { id: runId }) {
-    const lastQueryChange = await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
-    return planBatch(app, payload, { runId, read: 0, lastQueryChange });
+  async plan({ shop, warehouse: { db }, config }, payload) {
+    const lastQueryChange = await recordShopQueries(db, await shop.queryHashes());
+    const range = spanOfDays(payload, config.api.timeZone);
+    const { steps, state } = await walkOrders({ shop, db }, range, config.orderBatchSize);
+    return stepsUnder(backfillPolicy(payload))({ steps, state: { ...state, lastQueryChange } });
   },
-  async next(app, payload, state, { successes, failures }) {
+  async next({ shop, warehouse: { db }, config }, payload, state: State, { successes, failures }) {
     const isLost = failures > 0 && successes === 0;
-    if (isLost || state.isRemoving) return undefined;
-    if (state.next !== undefined) return planBatch(app, payload, state);
-    const steps = await planRemovals(app.warehouse.db, { ...backfillPolicy(payload), ...state });
-    return steps.length === 0 ? undefined : { steps, state: { ...state, isRemoving: true as const } };
+    if (isLost || state.next === undefined) return undefined;
+    const range = spanOfDays(payload, config.api.timeZone);
+    const { steps, state: walk } = await walkOrders({ shop, db }, range, config.orderBatchSize, state);
+    return stepsUnder(backfillPolicy(payload))({ steps, state: { ...walk, lastQueryChange: state.lastQueryChange } });
   },
-  async complete(app, { isAll, lastQueryChange }) {
-    const { db } = app.warehouse;
-    if (isAll) await settleShopQueries(db, lastQueryChange);
+  async complete({ warehouse: { db } }, { lastQueryChange }, _run, _failures, { from, to }) {
+    if (from === undefined && to === undefined) await settleShopQueries(db, lastQueryChange);
     return waitingCounts(db);
   },
 });
 
-type State = {
-  runId: string;
-  isAll: boolean;
-  /** Where the next batch begins. */
-  next?: OrderPosition;
-  /** Orders of all batches so far. */
-  read: number;
-  /** The last change of the queries by which the first batch was read. */
-  lastQueryChange: string | null;
-  /** As in SyncState. */
-  isRemoving?: true;
-};
-
-async function planBatch(app: App, payload: BackfillOrders, before: Omit<State, 'isAll'>) {
-  const { next: after, ...kept } = before;
-  const range = spanOfDays(payload, app.config.api.timeZone);
-  const { keys, next } = await codesByCreation(app.shop, range, app.config.orderBatchSize, after);
-  const codes = keys.map(({ code }) => code);
-  const isAll = payload.from === undefined && payload.to === undefined;
-  const state: State = { ...kept, read: kept.read + codes.length, isAll, ...(next && { next }) };
-  return { steps: stepsOf(codes, backfillPolicy(payload)), state };
-}
-
-/** How its orders are pushed. */
 export const backfillPolicy = ({ withEmail, allowRemovals }: BackfillOrders): PushPolicy => ({
   contact: withEmail ? 'always' : 'never',
-  removals: allowRemovals ? 'all' : 'usual',
+  allowRemovals,
 });
 
 /** One key for one range: a command joins a run of the same key that has not ended. */

@@ -1,6 +1,7 @@
 import type { App } from '../src/app/app.ts';
+import type { Counts } from '../src/base/counts.ts';
 import { countRefusedReviews } from '../src/warehouse/dead-letters.ts';
-import { heldRemovalsProblem, removalsHeld } from '../src/warehouse/orders/order-removals.ts';
+import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
 import type { Conclusion } from './define-run.ts';
 
 /** Counts the reviews of which a record was refused. The steps cannot: a run may read a review by several of them. */
@@ -10,8 +11,23 @@ export async function countRefused(app: App, { startedAt }: { startedAt: Date })
   };
 }
 
-/** Says how many removals are held back. Each of them has an open dead letter, so the run is incomplete already. */
-export async function countHeldRemovals({ warehouse }: App): Promise<Conclusion> {
-  const held = await removalsHeld(warehouse.db);
-  return held === 0 ? { counts: {} } : { counts: { removals_held: held }, note: heldRemovalsProblem(held) };
+/** Says how many removals are held back, and how many orders the service had lost. */
+export async function concludeOrders(
+  { warehouse }: App,
+  _run: unknown,
+  { orders_recreated: recreated = 0 }: Counts,
+): Promise<Conclusion> {
+  const held = await heldRemovals(warehouse.db);
+  const problems = [
+    held > 0 &&
+      `${held} removals of orders and lines are held back. ` +
+        'If they are right, run: npx review-sync sync orders --allow-removals',
+    recreated > 0 &&
+      `The service did not have ${recreated} orders any more that were pushed before, ` +
+        'as after the restoration of a backup; they were made again. To find others: npx review-sync verify orders --repair',
+  ].filter((one) => one !== false);
+  return {
+    counts: held > 0 ? { removals_held: held } : {},
+    ...(problems.length > 0 && { problem: problems.join('. ') }),
+  };
 }

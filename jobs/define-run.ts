@@ -8,8 +8,11 @@ import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-
 import { abandonRun, addWaits, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
-/** What a flow counts when its run ends. `note`: a sentence that is added to the error of an incomplete run. */
-export type Conclusion = { counts: Counts; note?: string };
+/**
+ * What a flow counts when its run ends. `problem`: why the run is incomplete beside its dead letters, with the next
+ * step.
+ */
+export type Conclusion = { counts: Counts; problem?: string };
 
 type Definition<Payload, State, StepPayload> = Omit<
   RunJob<App, Payload, State, StepPayload>,
@@ -23,9 +26,9 @@ type Definition<Payload, State, StepPayload> = Omit<
    *
    * @param failures the errors of failed steps. Empty unless `completesAlways`.
    */
-  complete(app: App, state: State, run: RunInfo, failures: readonly string[]): Promise<Counts>;
-  /** Called when the run ends, after `complete`. */
-  conclusion?(app: App, run: RunInfo): Promise<Conclusion>;
+  complete(app: App, state: State, run: RunInfo, failures: readonly string[], payload: Payload): Promise<Counts>;
+  /** Called when the run ends, after `complete`. @param counts of all steps. */
+  conclusion?(app: App, run: RunInfo, counts: Counts): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;
 };
@@ -46,14 +49,18 @@ export function defineRun<Payload, State, StepPayload>(
       await requireSameService(app.warehouse.db, app.config.api);
       return measured(app, run.id, () => definition.plan(app, payload, run, signal));
     },
-    async conclude(app, _payload, run, end) {
+    async conclude(app, payload, run, end) {
       const { counts: more, problem } =
         end.failures.length === 0 || definition.completesAlways
-          ? await completed(() => measured(app, run.id, () => definition.complete(app, end.state, run, end.failures)))
+          ? await completed(() =>
+              measured(app, run.id, () => definition.complete(app, end.state, run, end.failures, payload)),
+            )
           : {};
-      const { counts: counted, note } = (await definition.conclusion?.(app, run)) ?? { counts: {} };
-      const counts = addCounts([...end.results, more ?? {}, counted]);
-      const report = await reportOf(app, { kinds: definition.deadLetters, problem, note }, counts, end);
+      const ofSteps = addCounts([...end.results, more ?? {}]);
+      const concluded = await definition.conclusion?.(app, run, ofSteps);
+      const counts = addCounts([ofSteps, concluded?.counts ?? {}]);
+      const problems = [problem, concluded?.problem].filter((one) => one !== undefined);
+      const report = await reportOf(app, { kinds: definition.deadLetters, problems }, counts, end);
       await foldChanges(app.warehouse.db);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'warn'](
@@ -111,12 +118,12 @@ async function completed(complete: () => Promise<Counts>): Promise<{ counts?: Co
 
 async function reportOf(
   app: App,
-  { kinds, problem, note }: { kinds: readonly DeadLetterKind[]; problem: string | undefined; note: string | undefined },
+  { kinds, problems: found }: { kinds: readonly DeadLetterKind[]; problems: readonly string[] },
   counts: Counts,
   end: StepsEnd<unknown>,
 ): Promise<RunReport> {
-  const problems: string[] = problem === undefined ? [] : [problem];
-  let reason: RunReason | undefined = problem === undefined ? undefined : 'problem';
+  const problems: string[] = [...found];
+  let reason: RunReason | undefined = found.length === 0 ? undefined : 'problem';
   if (end.failures.length > 0) {
     const reasons = [...new Set(end.failures)].slice(0, 3).join('; ');
     const all = end.failures.length + end.results.length;
@@ -128,7 +135,6 @@ async function reportOf(
     reason ??= 'dead-letters';
     problems.push(deadLettersProblem(deadLetters));
   }
-  if (note !== undefined) problems.push(note);
   return reason === undefined
     ? { outcome: 'done', counts }
     : { outcome: 'incomplete', counts, reason, error: problems.join('. ') };

@@ -1,93 +1,64 @@
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
-import type { Counts } from '../src/base/counts.ts';
-import type { Second } from '../src/base/time/span.ts';
+import { isoOf } from '../src/base/time/span.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
-import { pushStep } from '../src/orders/push/push-slice.ts';
-import { countDueOrders, removeAbsentOrders } from '../src/orders/push/remove-absent-orders.ts';
-import { keepKeylessOrders } from '../src/orders/which/keyless-orders.ts';
-import { planRescan, type RescanStep } from '../src/orders/which/plan-rescan.ts';
-import { planRemovals } from '../src/orders/which/plan-steps.ts';
-import { rescanAbsent, rescanSpan } from '../src/orders/which/rescan.ts';
-import type { StepJob } from '../src/queue/job.ts';
-import { countKnownOrders } from '../src/warehouse/orders/absent-orders.ts';
-import { pruneMissedOrders } from '../src/warehouse/orders/missed-orders.ts';
-import { reasonDays } from '../src/warehouse/runs/retention.ts';
-import { countHeldRemovals } from './conclusions.ts';
+import { settleVanished } from '../src/orders/push/vanished-orders.ts';
+import { noteKeylessOrders } from '../src/orders/which/keyless-orders.ts';
+import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
+import { readCursor } from '../src/warehouse/runs/cursors.ts';
+import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
+import { concludeOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { number, object, oneOf, optionalText, texts } from './payload.ts';
+import { object } from './payload.ts';
+import { pushOrders, stepsUnder } from './push-orders.ts';
 
-/** `allowRemovals`: delete also what looks like an accident, because somebody said that it is right. */
+/** `allowRemovals`: remove lines and orders beyond the day's allowance. */
 export type RescanOrders = { allowRemovals: boolean };
 
-type Step = RescanStep & { removals: PushPolicy['removals'] };
+/** `start`: the oldest creation that the rescan reads, in seconds since 1970; undefined: it reads no orders. */
+type State = WalkState & { start?: number };
 
-/** `isRemoving`: as in SyncState. */
-type State = { runId: string; removals: PushPolicy['removals']; start?: Second; isRemoving?: true };
-
-/** Step: reads a part of the young orders again. */
-const rescanStep: StepJob<App, Step> = {
-  name: 'rescan-orders',
-  parse(payload) {
-    const step = object(payload);
-    const kind = oneOf(step, 'kind', ['created', 'absent', 'keyless', 'push']);
-    const removals = oneOf(step, 'removals', ['usual', 'approved', 'all']);
-    if (kind === 'push') return { kind, codes: texts(step, 'codes'), ...optionalText(step, 'plannedAt'), removals };
-    if (kind === 'keyless') return { kind, removals };
-    if (kind === 'absent') return { kind, before: number(step, 'before'), removals };
-    const end = step.end === undefined ? {} : { end: number(step, 'end') };
-    return { kind, start: number(step, 'start'), ...end, removals };
-  },
-  run: (app, step, run) => app.sliceSlots(() => runRescanStep(app, step, run)),
-};
-
-async function runRescanStep(app: App, step: Step, at: { runId: string; signal: AbortSignal }): Promise<Counts> {
-  const { removals } = step;
-  const deps = {
-    ...orderDeps(app, at.signal),
-    runId: at.runId,
-    removals,
-    lookbackMinutes: app.config.orderOverlapMinutes,
-  };
-  if (step.kind === 'push') return pushStep(deps, { ...step, contact: 'young' });
-  if (step.kind === 'created') return rescanSpan(deps, { start: step.start, end: step.end });
-  if (step.kind === 'absent') return rescanAbsent(deps, step.before);
-  const { found, problem } = await keepKeylessOrders({ shop: app.shop, db: app.warehouse.db });
-  return { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
-}
+const daySeconds = 86_400;
 
 /**
- * Scheduled with the reconcile: reads the young orders again, for changes that were missed and orders that are gone.
+ * Scheduled with the reconcile: reads the orders of the last ORDER_RESCAN_DAYS again by day of creation (UTC), for
+ * changes that were missed and orders that are gone. Not before the first `sync orders` has ended: nothing was missed
+ * yet, and where orders are not synced on purpose, no rescan may push them.
  */
 export const rescanOrders = defineRun({
   name: 'rescan-orders',
   schedule: 'reconcile',
-  step: rescanStep,
+  step: pushOrders,
   priority: 20,
   deadLetters: ['order', 'order_line'],
-  conclusion: countHeldRemovals,
+  conclusion: concludeOrders,
   completesAlways: true,
   parse: (payload): RescanOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
-  async plan(app, { allowRemovals }, { id: runId }) {
-    const removals: PushPolicy['removals'] = allowRemovals ? 'all' : 'usual';
-    const { start, steps } = await planRescan({ shop: app.shop, db: app.warehouse.db }, app.config.orderRescanDays);
-    const state: State = { runId, removals, ...(start && { start }) };
-    return { steps: steps.map((step): Step => ({ ...step, removals })), state };
+  async plan(app, payload) {
+    const { shop, warehouse, config } = app;
+    if ((await readCursor(warehouse.db, 'orders')) === undefined) return { steps: [], state: {} };
+    await recordShopQueries(warehouse.db, await shop.queryHashes());
+    if (config.orderRescanDays === 0) return { steps: [], state: {} };
+    const today = Math.floor(Date.parse(await shop.now()) / 1000 / daySeconds) * daySeconds;
+    return walk(app, payload, { start: today - Math.ceil(config.orderRescanDays) * daySeconds });
   },
-  async next({ config, warehouse: { db } }, _, state, { successes, failures }) {
+  async next(app, payload, state: State, { successes, failures }) {
     const isLost = failures > 0 && successes === 0;
-    if (isLost || state.isRemoving || state.start === undefined) return undefined;
-    const absent = await countDueOrders(db, state.runId, config.orderDeletes);
-    const steps = await planRemovals(db, { ...state, absent, read: await countKnownOrders(db, state.start) });
-    if (steps.length === 0) return undefined;
-    return {
-      steps: steps.map((step): Step => ({ ...step, kind: 'push' })),
-      state: { ...state, isRemoving: true as const },
-    };
+    return isLost || state.next === undefined ? undefined : walk(app, payload, state);
   },
-  async complete(app, { start, removals }, run) {
-    await pruneMissedOrders(app.warehouse.db, new Date(app.now().getTime() - reasonDays * 86_400_000));
-    if (start === undefined) return {};
-    return removeAbsentOrders(orderDeps(app, app.abort.signal), run.id, { before: start, removals });
+  async complete(app, { start }, _run, _failures, payload) {
+    const { shop, warehouse } = app;
+    if ((await readCursor(warehouse.db, 'orders')) === undefined) return {};
+    const { found, problem } = await noteKeylessOrders({ shop, db: warehouse.db });
+    const counts = { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
+    if (start === undefined) return counts;
+    return { ...counts, ...(await settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload)) };
   },
 });
+
+async function walk({ shop, warehouse, config }: App, { allowRemovals }: RescanOrders, { start, next }: State) {
+  const policy: PushPolicy = { contact: 'young', allowRemovals };
+  const range = { start, end: undefined };
+  const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, next ? { next } : {});
+  return stepsUnder(policy)({ ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
+}

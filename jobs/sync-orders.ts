@@ -1,48 +1,52 @@
 import type { App } from '../src/app/app.ts';
+import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import {
-  concludeSyncOrders,
-  continueSyncOrders,
-  planSyncOrders,
-  type SyncOptions,
+  type ChangedOptions,
+  type ChangedState,
+  concludeChangedOrders,
+  continueChangedOrders,
+  planChangedOrders,
 } from '../src/orders/which/changed-orders.ts';
-import { waitingCounts } from '../src/warehouse/orders/order-revisits.ts';
+import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
-import { countHeldRemovals } from './conclusions.ts';
+import { concludeOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { object } from './payload.ts';
-import { pushOrders } from './push-orders.ts';
+import { pushOrders, stepsUnder } from './push-orders.ts';
 
-/** `allowRemovals`: remove lines and orders even where far more are gone than usual. */
+/** `allowRemovals`: remove lines and orders beyond the day's allowance. */
 export type SyncOrders = { allowRemovals: boolean };
 
-/** Scheduled: the orders that changed since the last run. */
+/** Scheduled: the orders that changed since the last run, and those that are due. */
 export const syncOrders = defineRun({
   name: 'sync-orders',
   schedule: 'orders',
   step: pushOrders,
   priority: 1,
   deadLetters: ['order', 'order_line'],
-  conclusion: countHeldRemovals,
+  conclusion: concludeOrders,
   parse: (payload): SyncOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
-  async plan(app, payload, { id: runId }) {
+  async plan(app, payload) {
     await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
-    const { steps, state } = await planSyncOrders(depsOf(app), optionsOf(app, payload, runId));
-    return { steps, state: { ...state, runId } };
+    return stepsUnder(policyOf(payload))(await planChangedOrders(depsOf(app), optionsOf(app, payload)));
   },
-  async next(app, payload, { runId, ...state }, end) {
-    const batch = { failed: end.failures > 0, isLost: end.failures > 0 && end.successes === 0 };
-    const next = await continueSyncOrders(depsOf(app), state, batch, optionsOf(app, payload, runId));
-    return next && { steps: next.steps, state: { ...next.state, runId } };
+  async next(app, payload, state: ChangedState, { successes, failures }) {
+    const batch = { failed: failures > 0, isLost: failures > 0 && successes === 0 };
+    const next = await continueChangedOrders(depsOf(app), state, batch, optionsOf(app, payload));
+    return next && stepsUnder(policyOf(payload))(next);
   },
-  async complete(app, { runId: _, ...state }) {
-    await concludeSyncOrders(app.warehouse.db, state);
+  async complete(app, state) {
+    await concludeChangedOrders(depsOf(app), state);
     return waitingCounts(app.warehouse.db);
   },
 });
 
 const depsOf = (app: App) => ({ shop: app.shop, db: app.warehouse.db });
 
-function optionsOf({ config }: App, { allowRemovals }: SyncOrders, runId: string): SyncOptions {
-  const removals = allowRemovals ? 'all' : 'usual';
-  return { lookbackMinutes: config.orderOverlapMinutes, batchSize: config.orderBatchSize, removals, runId };
-}
+const policyOf = ({ allowRemovals }: SyncOrders): PushPolicy => ({ contact: 'young', allowRemovals });
+
+const optionsOf = ({ config }: App, { allowRemovals }: SyncOrders): ChangedOptions => ({
+  lookbackMinutes: config.orderOverlapMinutes,
+  batchSize: config.orderBatchSize,
+  isAnyTime: allowRemovals,
+});

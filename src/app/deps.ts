@@ -1,10 +1,12 @@
-import type { SliceDeps } from '../orders/push/push-slice.ts';
+import type { OrderDeps } from '../orders/order-deps.ts';
+import { defaultPatience } from '../orders/requests.ts';
 import type { ExportDeps } from '../reviews/export-window.ts';
 import { type BoundsDeps, plausibleDates } from '../reviews/review-bounds.ts';
+import { takeRemovals } from '../warehouse/orders/removal-allowance.ts';
 import type { App } from './app.ts';
 
 /** What reading, comparing and pushing orders needs of the app. */
-export const orderDeps = (app: App, signal: AbortSignal): SliceDeps & Pick<App, 'api' | 'shop'> => ({
+export const orderDeps = (app: App, signal: AbortSignal): OrderDeps => ({
   api: app.api,
   shop: app.shop,
   db: app.warehouse.db,
@@ -16,7 +18,8 @@ export const orderDeps = (app: App, signal: AbortSignal): SliceDeps & Pick<App, 
   onWait: app.onWait,
   contactMaxAgeDays: app.config.orderContactMaxAgeDays,
   deletes: app.config.orderDeletes,
-  settleMs: 1000,
+  patience: defaultPatience,
+  takeRemovals: (removals) => takeRemovals(app.warehouse.db, removals),
 });
 
 /** What planning and reading reviews needs of the app. Not to be kept for a day: the plausible dates end tomorrow. */

@@ -4,7 +4,7 @@ import type { StatusReport } from './status-report.ts';
 import { formatCount } from './status-view.ts';
 
 /** Pushed orders that the shop no longer shows. */
-export function ordersGone({ absentOrders: { orders, kept, examples }, orderDeletes }: StatusReport): Issue[] {
+export function ordersGone({ absentOrders: { orders, examples }, orderDeletes }: StatusReport): Issue[] {
   if (orders === 0) return [];
   const codes = orders > examples.length ? `${examples.join(', ')} …` : examples.join(', ');
   const which = orders === 1 ? `1 pushed order (${codes}) is` : `${formatCount(orders)} pushed orders (${codes}) are`;
@@ -12,8 +12,7 @@ export function ordersGone({ absentOrders: { orders, kept, examples }, orderDele
     orderDeletes === 'off'
       ? 'they stay at the service; delete them there by hand, or set ORDER_DELETES=send to have rescans delete them'
       : 'a rescan deletes them at the service a day after they were first missed; those with reviews stay';
-  const stay = kept > 0 ? `; ${formatCount(kept)} of them stay at the service because they have reviews` : '';
-  return [{ key: 'absent orders', what: `${which} no longer in the shop${stay}`, hint, isUrgent: false }];
+  return [{ key: 'absent orders', what: `${which} no longer in the shop`, hint, isUrgent: false }];
 }
 
 /** The daily check for rows without code or date did not see all of them. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ReviewSyncError } from '../base/errors.ts';
-import { isSameCode } from '../orders/order/same-content.ts';
+import { isSameCode } from '../orders/order/same-value.ts';
 import { NotFoundError, openReviewApi } from '../review-api/index.ts';
 import {
   type ConnectedService,

@@ -3,15 +3,19 @@ import { isRedis } from '../queue/connection.ts';
 import type { Queues } from '../queue/index.ts';
 import { type PlannedRun, plannedRuns } from '../queue/schedules.ts';
 import { type DeadLetterGroup, groupDeadLetters } from '../warehouse/dead-letters.ts';
-import { type AbsenceSummary, absenceSummary } from '../warehouse/orders/absent-orders.ts';
 import { type CatalogDifference, catalogDifferences } from '../warehouse/orders/catalog-links.ts';
-import { type MissedChanges, missedChanges } from '../warehouse/orders/missed-orders.ts';
 import {
   type WaitingForGrades,
   type WaitingLines,
   waitingForGrades,
   waitingLines,
-} from '../warehouse/orders/order-revisits.ts';
+} from '../warehouse/orders/due-orders.ts';
+import {
+  type AbsenceSummary,
+  absenceSummary,
+  type MissedChanges,
+  missedChanges,
+} from '../warehouse/orders/known-orders.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
 import { coverageByMonth, type MonthCoverage } from '../warehouse/reviews/coverage.ts';
 import { type Lateness, lateness } from '../warehouse/reviews/lateness.ts';

@@ -131,13 +131,10 @@ const gapReasons: Readonly<Record<StatusReport['openGaps'][number]['kind'], stri
 /** Facts that need no table, a sentence each. */
 export function statusNotes({ suspectedGone, webhooks, missedOrders }: StatusReport): string[] {
   const notes: string[] = [];
-  const { since, missed, changes, examples } = missedOrders;
+  const { since, missed, changes } = missedOrders;
   if (since) {
-    const codes = `${examples.join(', ')}${missed > examples.length ? ' …' : ''}`;
-    const which = missed === 0 ? '' : `; rescans found and pushed them: ${codes}`;
-    notes.push(
-      `The feed missed ${formatCount(missed)} of ${formatCount(changes)} changes of orders in 30 days${which}.`,
-    );
+    const all = `${formatCount(changes)} pushes of orders since ${since.toISOString().slice(0, 10)}`;
+    notes.push(`Of ${all} the nightly rescans made ${formatCount(missed)}: the incremental runs had not found these.`);
   }
   if (suspectedGone > 0) {
     notes.push(

@@ -4,8 +4,7 @@ import { describeError } from '../base/errors.ts';
 import { NotFoundError, ReviewApiError } from '../review-api/index.ts';
 import { oneReviewMs } from '../reviews/refresh-reviews.ts';
 import { type DeadLetter, orderCodesOf, putDeadLetter, resolveDeadLetters } from '../warehouse/dead-letters.ts';
-import { forgetFingerprints } from '../warehouse/orders/order-links.ts';
-import { readSlowOrdersNow } from '../warehouse/orders/slow-orders.ts';
+import { makeDue } from '../warehouse/orders/order-links.ts';
 import { usableId } from '../warehouse/reviews/check-page.ts';
 import { landOne } from '../warehouse/reviews/land-reviews.ts';
 import { applyBodies } from '../webhooks/apply-inbox.ts';
@@ -25,8 +24,7 @@ export async function retryDeadLetters(
   if (isOf('category', 'user_grade').length > 0) await runs.syncCatalog();
   const orders = isOf('order', 'order_line').map((deadLetter) => deadLetter.id);
   if (orders.length > 0) {
-    await forgetFingerprints(db, await orderCodesOf(db, orders));
-    await readSlowOrdersNow(db, orders);
+    await makeDue(db, await orderCodesOf(db, orders));
     await runs.syncOrders();
   }
   for (const deadLetter of isOf('review')) await retryReview(app, deadLetter);

@@ -3,7 +3,7 @@ import { describeError } from '../base/errors.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import { withTimeout } from '../base/timeout.ts';
 import { explainOrder, type OrderExplanation } from '../orders/compare/explain-order.ts';
-import { findInShop } from '../orders/order/find-in-shop.ts';
+import { findInShop } from '../orders/order/read-orders.ts';
 import type { ReviewApi } from '../review-api/index.ts';
 import { explainReview, type ReviewExplanation } from '../reviews/explain-review.ts';
 import type { Shop } from '../shop/index.ts';
@@ -17,6 +17,7 @@ export type ExplainerDeps = {
   shop: Pick<Shop, 'orders'>;
   now: () => Date;
   contactMaxAgeDays: number;
+  deletes: 'off' | 'send';
 };
 
 /** `shopFault`, `serviceFault`: why nothing is known of that side. Texts are masked. */
@@ -82,7 +83,10 @@ async function orderFacts(deps: ExplainerDeps, warehouse: Warehouse, asked: stri
   const { db } = warehouse;
   const shop = await valueOrFault(() => deps.shop.orders([asked]));
   const rows = 'value' in shop ? shop.value : [];
-  const look = { ...deps, db, api: { orders: limited(deps.api.orders) }, shop: { orders: async () => rows } };
+  const { giveUpAfterMs } = shortCall;
+  const patience = { giveUpAfterMs, afterFailureMs: giveUpAfterMs, settleMs: 0 };
+  const signal = AbortSignal.timeout(searchTimeoutMs);
+  const look = { ...deps, db, shop: { orders: async () => rows }, patience, signal };
   const explained = await valueOrFault(() => explainOrder(look, asked));
   const hide = (text: string | undefined) => text && mask(text, privateTextsOf(rows));
   const shopFault = 'fault' in shop ? hide(shop.fault) : undefined;
@@ -99,21 +103,6 @@ async function orderFacts(deps: ExplainerDeps, warehouse: Warehouse, asked: stri
 
 async function reviewFacts({ api }: ExplainerDeps, warehouse: Warehouse, key: string): Promise<Explained> {
   return { of: 'review', review: await explainReview({ reviews: api.reviews, warehouse }, Number(key), shortCall) };
-}
-
-/** The lookups as short calls. The check whether the service itself is down is left out: the failure stands for it. */
-function limited(orders: ReviewApi['orders']): ReviewApi['orders'] {
-  let last: unknown;
-  const remember = (error: unknown) => {
-    last = error;
-    throw error;
-  };
-  return {
-    ...orders,
-    get: (id) => orders.get(id, shortCall).catch(remember),
-    getByCode: (code) => orders.getByCode(code, shortCall).catch(remember),
-    list: () => Promise.reject(last),
-  };
 }
 
 async function valueOrFault<T>(work: () => Promise<T>): Promise<{ value: T } | { fault: string }> {

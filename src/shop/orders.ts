@@ -7,9 +7,9 @@ export type { OrderKey, OrderPage, OrderPosition, OrderRange } from './session.t
 
 /**
  * An order with its lines. `fault`: the order cannot be read, and why; it becomes a dead letter under its code, and
- * `order` holds what could be read, at least the code. `slowSeconds`: because reading it alone took longer than that.
+ * `order` holds what could be read, at least the code.
  */
-export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string; slowSeconds?: number };
+export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string };
 
 export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
 

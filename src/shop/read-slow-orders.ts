@@ -38,7 +38,7 @@ type Suspect = { suspect: string; error: ReviewSyncError };
  * 3. Read them in parts within that limit, and a part that takes too long in parts again, down to the single order.
  * 4. Read each order that took longer than 2 s alone within 30 s, as long as the ten minutes of the reading last.
  *
- * @returns with a `fault` and `slowSeconds` for each order that took too long alone.
+ * @returns with a `fault` for each order that took too long alone.
  * @throws ReviewSyncError `shop-timeout` where no other order can be read, or where single orders take longer than 2 s
  *   each and
  * more than 20 statements longer than 30 s.
@@ -110,10 +110,10 @@ export async function readSlowAlone(codes: readonly string[], { read, nextCodes 
   }
 
   async function readSuspect({ suspect, error }: Suspect, seconds: number): Promise<RawOrder[]> {
-    if (seconds === statementSeconds) return [slowOrder(suspect, seconds, error)];
-    if (cancelledSeconds + statementSeconds > cancelledSecondsAtMost) return [slowOrder(suspect, seconds, error)];
+    if (seconds === statementSeconds) return [slowOrder(suspect, error)];
+    if (cancelledSeconds + statementSeconds > cancelledSecondsAtMost) return [slowOrder(suspect, error)];
     const result = await attempt([suspect], statementSeconds);
-    return Array.isArray(result) ? result : [slowOrder(suspect, statementSeconds, result)];
+    return Array.isArray(result) ? result : [slowOrder(suspect, result)];
   }
 
   const all = await attempt(codes, statementSeconds);
@@ -121,7 +121,7 @@ export async function readSlowAlone(codes: readonly string[], { read, nextCodes 
   const seconds = await findLimit();
   if (seconds === undefined) throw all;
   const [only] = codes;
-  if (codes.length === 1 && only !== undefined) return [slowOrder(only, statementSeconds, all)];
+  if (codes.length === 1 && only !== undefined) return [slowOrder(only, all)];
   const orders: RawOrder[] = [];
   for (const one of await readInParts(codes, seconds)) {
     orders.push(...('suspect' in one ? await readSuspect(one, seconds) : [one]));
@@ -129,9 +129,8 @@ export async function readSlowAlone(codes: readonly string[], { read, nextCodes 
   return orders;
 }
 
-const slowOrder = (code: string, slowSeconds: number, { message, hint }: ReviewSyncError): RawOrder => ({
+const slowOrder = (code: string, { message, hint }: ReviewSyncError): RawOrder => ({
   order: { code },
   lines: [],
   fault: `${message}, for this order alone. ${hint}`,
-  slowSeconds,
 });

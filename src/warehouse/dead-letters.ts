@@ -135,14 +135,6 @@ export function asStorableJson(payload: unknown): string {
   return json.replaceAll(/(?<!\\)((?:\\\\)*)\\(u(?:0000|d[89a-f][0-9a-f]{2}))/g, '$1\\\\$2');
 }
 
-/** Closes the open dead letters of these orders and of their lines. */
-export async function resolveOrderDeadLetters(db: Db, orderCodes: readonly string[]): Promise<void> {
-  if (orderCodes.length === 0) return;
-  await sql`
-    update sync.dead_letters set resolved_at = now()
-    where resolved_at is null and order_code = any(${orderCodes})`.execute(db);
-}
-
 /** Codes of the orders of these dead letters. */
 export async function orderCodesOf(db: Db, ids: readonly number[]): Promise<string[]> {
   const { rows } = await sql<{ code: string }>`

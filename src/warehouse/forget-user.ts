@@ -2,7 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { foldChanges } from './bi/aggregates.ts';
 import type { Db } from './index.ts';
 
-/** Numbers of rows with data of one customer. `contacts`: orders with a hash of e-mail address and phone number. */
+/**
+ * Numbers of rows with data of one customer. `contacts`: orders whose e-mail address and phone number may be sent, or
+ * of which a fingerprint is stored.
+ */
 export type UserTraces = {
   reviews: number;
   deadLetters: number;
@@ -27,19 +30,17 @@ export async function countTraces(db: Db, user: User): Promise<UserTraces> {
       (select count(*)::integer from sync.dead_letters where ${isOwnDeadLetter(user)}) as "deadLetters",
       (select count(*)::integer from sync.webhook_inbox where ${isOwnWebhook(user)}) as webhooks,
       (select count(*)::integer from sync.sub_order_links
-        where order_code in (select code from own) and ${hasPersonalContent})
-        + (select coalesce(sum(jsonb_array_length(unseen_creations)), 0)::integer from sync.order_links
-        where order_code in (select code from own)) as "orderLines",
+        where order_code in (select code from own) and ${hasPersonalContent}) as "orderLines",
       (select count(*)::integer from sync.order_links
-        where order_code in (select code from own) and ${hasContactHash}) as contacts`.execute(db);
+        where order_code in (select code from own) and ${hasFingerprint}) as contacts`.execute(db);
   return rows[0] ?? { reviews: 0, deadLetters: 0, webhooks: 0, orderLines: 0, contacts: 0 };
 }
 
 /**
  * Masks the data of a customer, in one transaction: reviews lose author, text, media and order; dead letters and
  * waiting webhooks lose their record and are closed; order lines lose chosen options and parcel number; orders lose the
- * hash of e-mail address and phone number. Ratings, dates, products and links stay: without the links orders would be
- * pushed a second time.
+ * fingerprint, which covers 16 bits of e-mail address and phone number, and are sent without both from then on.
+ * Ratings, dates, products and links stay: without the links orders would be pushed a second time.
  *
  * @returns the numbers of rows that were masked.
  */
@@ -54,13 +55,8 @@ export async function maskTraces(db: Db, user: User): Promise<UserTraces> {
       where order_code in (select code from own) and ${hasPersonalContent}`.execute(trx);
     await sql`
       with ${ownOrders(user)}
-      update sync.order_links set unseen_creations = '[]'
-      where order_code in (select code from own) and unseen_creations <> '[]'`.execute(trx);
-    await sql`
-      with ${ownOrders(user)}
-      update sync.order_links
-      set contact_hash = case when contact_sent and contact_hash not like '%~%' then null else ${withheld} end
-      where order_code in (select code from own) and ${hasContactHash}`.execute(trx);
+      update sync.order_links set fingerprint = null, contact = 'withheld'
+      where order_code in (select code from own) and ${hasFingerprint}`.execute(trx);
     await sql`
       with ${ownOrders(user)}
       update sync.dead_letters set reason = 'forgotten', payload = 'null', resolved_at = coalesce(resolved_at, now())
@@ -131,7 +127,5 @@ const inPattern = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&
 
 const hasPersonalContent = sql`(content -> 'product_options' <> '{}' or content ->> 'invoice' is not null)`;
 
-/** In place of the hash where the contact was withheld: the contact rule withholds it from now on whatever it is. */
-const withheld = 'withheld by 0.1';
-
-const hasContactHash = sql`contact_hash is not null and contact_hash <> ${withheld}`;
+/** It covers 16 bits of the e-mail address and of the phone number. */
+const hasFingerprint = sql`(fingerprint is not null or contact = 'allowed')`;

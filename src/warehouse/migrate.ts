@@ -9,10 +9,12 @@ import type { Db } from './index.ts';
 const folder = packagePath('sql', 'warehouse');
 
 /**
- * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the same time.
+ * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the
+ * same time.
  *
  * @returns the names of the files that were applied.
- * @throws ReviewSyncError naming the file that failed, or why the warehouse is of another version; then nothing was applied.
+ * @throws ReviewSyncError naming the file that failed, or why the warehouse is of another version; then nothing was
+ *   applied.
  */
 export async function migrateWarehouse(db: Db): Promise<string[]> {
   try {
@@ -79,7 +81,9 @@ async function createBookkeeping(db: Db): Promise<void> {
   }
 }
 
-/** What a warehouse lacks (`pending`), and what a newer version of this program applied (`newer`): names of migrations. */
+/**
+ * What a warehouse lacks (`pending`), and what a newer version of this program applied (`newer`): names of migrations.
+ */
 export type MigrationState = { pending: string[]; newer: string[] };
 
 /**

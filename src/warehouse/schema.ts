@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { WaitSeconds } from '../base/waits.ts';
-import type { LineLinkRow } from './orders/order-links.ts';
+import type { ContactDecision } from './orders/order-links.ts';
 
 /** The tables as Kysely sees them; sql/warehouse/ explains each column. Only what TypeScript touches is listed. */
 export type Database = {
@@ -78,25 +78,18 @@ type DeadLetters = {
 type OrderLinks = {
   order_code: string;
   order_id: number | null;
+  ordered_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
   fingerprint: string | null;
-  failures: Generated<number>;
-  failed_pushes: Generated<number>;
-  retry_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
-  lines_unsure: boolean;
-  unseen_creations: ColumnType<LineLinkRow[], never, string>;
-  removals_held: Generated<boolean>;
-  removals_wanted: Generated<number>;
-  removals_run: string | null;
-  contact_hash: string | null;
-  contact_sent: Generated<boolean>;
-  sent_fields: string[] | null;
+  contact: ContactDecision;
+  sent_fields: Generated<string[]>;
   user_grade_code: string | null;
   user_grade_id: number | null;
+  pushed_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  failed_pushes: Generated<number>;
+  due_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  absent_since: ColumnType<Date | null, Date | null | undefined, Date | null>;
   lease_owner: string | null;
   lease_expires_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
-  shop_updated_at: ColumnType<Date | null, string | null | undefined, string | null>;
-  first_pushed_at: Moment;
-  pushed_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
 };
 
 type SubOrderLinks = {
@@ -104,6 +97,7 @@ type SubOrderLinks = {
   line_code: string;
   sub_order_id: number | null;
   content: ColumnType<unknown, string, string>;
+  is_ours: boolean;
   ids_before: ColumnType<number[] | null, string | null, string | null>;
   linked_at: Moment;
 };

@@ -1,7 +1,10 @@
 import { ensure } from './expect.ts';
 import type { Answer } from './http.ts';
 
-/** The page numbers of the `Link` header by rel, as far as it tells them. Targets may hold commas, so that it is not split at them. */
+/**
+ * The page numbers of the `Link` header by rel, as far as it tells them. Targets may hold commas, so that it is not
+ * split at them.
+ */
 export function pagesOf({ headers }: Answer): Readonly<Record<string, number>> {
   const pages: Record<string, number> = {};
   for (const [, target = '', rel = ''] of (headers.get('link') ?? '').matchAll(/<([^>]*)>\s*;\s*rel="?(\w+)"?/g)) {

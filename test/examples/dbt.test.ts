@@ -27,8 +27,8 @@ test('the model of the dbt package runs on the views and has the columns that it
   );
   await query(
     url,
-    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, delivered_at)
-    values ('a', '1', 1, '{}', 7, '2026-04-02')`,
+    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
+    values ('a', '1', 1, '{}', true, 7, '2026-04-02')`,
   );
   const sql = (await model('product_months.sql')).replaceAll(/\{\{ source\('review_sync', '(\w+)'\) \}\}/g, 'bi.$1');
   const rows = await query(url, `select to_jsonb(m) as row from (${sql}) m order by product_id, month`);

@@ -24,7 +24,10 @@ beforeAll(async () => {
 });
 afterAll(() => lake[Symbol.asyncDispose]());
 
-/** Three months of reviews and of orders, exported. The tests of this file share one warehouse: each begins with these rows. */
+/**
+ * Three months of reviews and of orders, exported. The tests of this file share one warehouse: each begins with these
+ * rows.
+ */
 beforeEach(async () => {
   await change('delete from warehouse.reviews');
   await change('delete from sync.sub_order_links');
@@ -40,9 +43,9 @@ beforeEach(async () => {
     `insert into sync.order_links (order_code, ordered_at) values ('jan', '2026-01-05'), ('feb', '2026-02-05'), ('mar', '2026-03-05')`,
   );
   await change(
-    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status) values
-      ('jan', '1', 1, '{"price": "10"}', 7, 'paid'), ('feb', '1', 2, '{"price": "20"}', 8, 'paid'),
-      ('mar', '1', 3, '{"price": "30"}', 7, 'paid')`,
+    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, status) values
+      ('jan', '1', 1, '{"price": "10"}', true, 7, 'paid'), ('feb', '1', 2, '{"price": "20"}', true, 8, 'paid'),
+      ('mar', '1', 3, '{"price": "30"}', true, 7, 'paid')`,
   );
   await lake.export();
 });

@@ -94,12 +94,12 @@ test('odd but legal values come back as they are, and each type is the one that 
       ('a', '0001-01-01 00:00:00 BC'), ('b', '2026-03-31 15:00:00+00'), ('c', null), ('d', '10001-01-01')`,
   );
   await lake.world.warehouse(
-    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at) values
-      ('a', '1', 1, '{"price": "-90000000000000.123456789"}', 5, 'returned', null),
-      ('b', '1', 2, '{"price": "0.1"}', 5, '', '0001-01-01'),
-      ('b', '2', null, '{"price": "7"}', 5, 'pending', null),
-      ('c', '1', 3, '{}', 9007199254740993, null, '9999-12-31 23:59:59.999999+00'),
-      ('d', '1', 4, '{"price": "12345678901234567890123456789.123456789"}', 5, 'x', null)`,
+    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, status, delivered_at) values
+      ('a', '1', 1, '{"price": "-90000000000000.123456789"}', true, 5, 'returned', null),
+      ('b', '1', 2, '{"price": "0.1"}', true, 5, '', '0001-01-01'),
+      ('b', '2', null, '{"price": "7"}', true, 5, 'pending', null),
+      ('c', '1', 3, '{}', true, 9007199254740993, null, '9999-12-31 23:59:59.999999+00'),
+      ('d', '1', 4, '{"price": "12345678901234567890123456789.123456789"}', true, 5, 'x', null)`,
   );
   await lake.export();
   await expectSameAsWarehouse(lake);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import pg from 'pg';
 
 /**
- * A folder in memory where there is one with room, else the system's for temporary files. A database has 300 files: on ext4 a
- * clone costs 160 ms of processor time, in memory 14 ms.
+ * A folder in memory where there is one with room, else the system's for temporary files. A database has 300 files: on
+ * ext4 a clone costs 160 ms of processor time, in memory 14 ms.
  */
 export async function cheapestFolder(): Promise<string> {
   const inMemory = '/dev/shm';
@@ -14,12 +14,15 @@ export async function cheapestFolder(): Promise<string> {
   return hasRoom ? inMemory : tmpdir();
 }
 
-/** The kernel copies the files of a database for Postgres, which takes 13 ms of processor time for a warehouse instead of 17. */
+/**
+ * The kernel copies the files of a database for Postgres, which takes 13 ms of processor time for a warehouse instead
+ * of 17.
+ */
 export const cheapSettings = process.platform === 'win32' ? [] : ['file_copy_method=clone'];
 
 /**
- * A command opens five connections or more. With SCRAM each costs the server 4.4 ms of processor time and the client 2.5 ms, with the
- * password as it is, which never leaves the machine, 3.1 and 1.0 ms.
+ * A command opens five connections or more. With SCRAM each costs the server 4.4 ms of processor time and the client
+ * 2.5 ms, with the password as it is, which never leaves the machine, 3.1 and 1.0 ms.
  */
 export async function makeConnectionsCheap(admin: string): Promise<void> {
   const client = new pg.Client({ connectionString: admin });

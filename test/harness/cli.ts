@@ -107,17 +107,17 @@ export function runProcess(
 }
 
 /**
- * Runs a command to its end in the process of the test: the same arguments, environment, output and exit status, without
- * the half second of processor time that a start of Node costs. Where the process itself matters, because it is killed,
- * runs beside another one or reads its own environment, use `startCli` or `runProcess`.
+ * Runs a command to its end in the process of the test: the same arguments, environment, output and exit status,
+ * without the half second of processor time that a start of Node costs. Where the process itself matters, because it is
+ * killed, runs beside another one or reads its own environment, use `startCli` or `runProcess`.
  */
 export function runCli(args: readonly string[], environment: Record<string, string>): Promise<CliEnd> {
   return begin(args, environment).ended;
 }
 
 /**
- * Starts a command that goes on, `serve` or `worker`, in the process of the test, see `runCli`. SIGTERM and SIGINT end it as they
- * end a process: they abort its signal. It is ended when the test ends.
+ * Starts a command that goes on, `serve` or `worker`, in the process of the test, see `runCli`. SIGTERM and SIGINT end
+ * it as they end a process: they abort its signal. It is ended when the test ends.
  */
 export function startHere(args: readonly string[], environment: Record<string, string>): RunningCli {
   const running = begin(args, environment);

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { inject } from 'vitest';
 
 /**
- * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `shop`, sixty orders of the sample shop;
- * `service`, the tables of the reference service; `reviews`, the same with the reviews of that shop.
+ * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `shop`, sixty orders of the sample
+ * shop; `service`, the tables of the reference service; `reviews`, the same with the reviews of that shop.
  */
 export type Template = 'empty' | 'migrated' | 'shop' | 'service' | 'reviews';
 
@@ -37,8 +37,9 @@ async function copyDatabase(from: string): Promise<string> {
 const created = new Set<string>();
 
 /**
- * Drops the databases of a file when all its tests have ended: a thousand would take 9 GB of memory. Not at the end of each test:
- * Vitest cannot tell whose end it is where tests of a file run at the same time. One that somebody is still connected to stays.
+ * Drops the databases of a file when all its tests have ended: a thousand would take 9 GB of memory. Not at the end of
+ * each test: Vitest cannot tell whose end it is where tests of a file run at the same time. One that somebody is still
+ * connected to stays.
  */
 export async function dropDatabases(): Promise<void> {
   const admin = inject('postgresUrl');

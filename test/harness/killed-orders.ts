@@ -8,8 +8,8 @@ import type { World } from './world.ts';
 type Recovery<Opened> = (world: Opened, where: unknown) => Promise<void>;
 
 /**
- * Kills `sync orders` with SIGKILL at requests to the service, each time in a new world: before the request is carried out,
- * after it, and after it with the response lost.
+ * Kills `sync orders` with SIGKILL at requests to the service, each time in a new world: before the request is carried
+ * out, after it, and after it with the response lost.
  */
 export async function killAtRequests<Opened extends World>(
   open: () => Promise<Opened>,

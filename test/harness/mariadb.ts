@@ -43,7 +43,8 @@ export type MysqlDatabase = {
 /**
  * A new, empty database (utf8mb4). The first call of a test run starts the server; the others share it.
  *
- * @param options.timeZone zone of the server's sessions. Each zone is a server of its own, which takes about 3 s to start.
+ * @param options.timeZone zone of the server's sessions. Each zone is a server of its own, which takes about 3 s to
+ *   start.
  * @example
  * const shop = await createMysqlDatabase();
  * await shop.query('create table o (code varchar(20) primary key); insert into o values (1)');

@@ -1,4 +1,7 @@
-/** The sample shop (src/sandbox/sample-shop/schema.sql) as MySQL and MariaDB keep it: dates without zone, in the time of Seoul. */
+/**
+ * The sample shop (src/sandbox/sample-shop/schema.sql) as MySQL and MariaDB keep it: dates without zone, in the time of
+ * Seoul.
+ */
 export const mysqlSampleSchema = `
 create table member_grades (grade_code varchar(20) primary key, grade_name varchar(50) not null, min_purchase int not null,
   discount_percent smallint not null, badge_file varchar(100));

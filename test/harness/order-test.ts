@@ -20,10 +20,3 @@ export const orderTest = test
     return open;
   })
   .extend('world', ({ openWorld }) => openWorld());
-
-/** The same; what happened in `world` must be what the order model explains. */
-export const tracedOrderTest = orderTest.extend('world', async ({ openWorld }, { onCleanup }) => {
-  const world = await openWorld({ isTraced: true });
-  onCleanup(() => world.judge());
-  return world;
-});

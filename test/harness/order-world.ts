@@ -3,7 +3,6 @@ import { createOrderShop, orderShopQueries } from './order-shop.ts';
 import { type Rule, startRuleProxy } from './rule-proxy.ts';
 import { insertOf, type ShopOrder } from './shop-orders.ts';
 import { type SyncRun, syncOrdersOnce } from './sync-orders.ts';
-import { recordOrderTrace } from './trace-orders.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';
 
 export type OrderWorld = World & {
@@ -14,39 +13,28 @@ export type OrderWorld = World & {
   place(...orders: readonly ShopOrder[]): Promise<void>;
   /** One incremental run in this process, without the queue. */
   sync(run?: SyncRun): Promise<Counts>;
-  /** Moves what is remembered of the orders, the next attempts of failed ones, the ends of leases and the last readings of dead letters into the past. @param interval of Postgres. */
+  /**
+   * Moves what is remembered of the orders, the next attempts of failed ones, the ends of leases and the last readings
+   * of dead letters into the past. @param interval of Postgres.
+   */
   timePasses(interval: string): Promise<void>;
   openDeadLetters(): Promise<{ kind: string; key: string; reason: string }[]>;
-  /** Fails where the order model does not explain what was done, see trace-orders.ts. Only with `isTraced`. */
-  judge(): Promise<void>;
 };
 
-export type OrderWorldOptions = WorldOptions & { isTraced?: true };
+export type OrderWorldOptions = WorldOptions;
 
 /** A shop of two plain tables (`o`, `l`), the reference service behind a proxy with rules, and a warehouse. */
 export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<OrderWorld> {
   const environment = { SHOP_SQL_DIR: await orderShopQueries(), ...options.environment };
   const world = await openWorld({ ...options, shop: 'empty', environment });
   await createOrderShop(world.shopUrl);
-  const { warehouseUrl: warehouse, serviceUrl: service, serviceDatabaseUrl: serviceDatabase } = world;
-  const places = { shop: world.shopUrl, warehouse, service, serviceDatabase, shopQueries: environment.SHOP_SQL_DIR };
-  const trace = options.isTraced && (await recordOrderTrace(places));
-  const proxy = await startRuleProxy(trace?.url ?? world.serviceUrl);
+  const proxy = await startRuleProxy(world.serviceUrl);
   world.environment.REVIEW_API_BASE_URL = proxy.url;
   let app: ReturnType<World['openApp']> | undefined;
-  const shop: World['shop'] = async (text, values) => {
-    const rows = await world.shop<never>(text, values);
-    await trace?.shopChanged();
-    return rows;
-  };
   return {
     ...world,
-    shop,
     async place(...orders) {
-      if (orders.length > 0) await shop(...insertOf(orders));
-    },
-    async judge() {
-      if (trace && (await trace.judge()) === 0) throw new Error('nothing was recorded of any order');
+      if (orders.length > 0) await world.shop(...insertOf(orders));
     },
     serviceRule: (rule) => proxy.use(rule),
     requests: () => proxy.requests,
@@ -56,10 +44,11 @@ export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<O
     },
     async timePasses(interval) {
       await world.warehouse(
-        `update sync.order_links set retry_at = retry_at - $1::interval, lease_expires_at = lease_expires_at - $1::interval,
+        `update sync.order_links set due_at = due_at - $1::interval, absent_since = absent_since - $1::interval, lease_expires_at = lease_expires_at - $1::interval,
           pushed_at = pushed_at - $1::interval`,
         [interval],
       );
+      await world.warehouse('update sync.sub_order_links set linked_at = linked_at - $1::interval', [interval]);
       await world.warehouse('update sync.dead_letters set checked_at = checked_at - $1::interval', [interval]);
     },
     openDeadLetters: () =>
@@ -69,7 +58,6 @@ export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<O
     async [Symbol.asyncDispose]() {
       await world[Symbol.asyncDispose]();
       await proxy.close();
-      await trace?.[Symbol.asyncDispose]();
     },
   };
 }

@@ -2,8 +2,8 @@ import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * How long a test waits for what usually takes a moment, in milliseconds: 20 s, longer in proportion where more processes
- * wait for the machine than it has cores. A limit finds what hangs; how fast the machine is must not decide.
+ * How long a test waits for what usually takes a moment, in milliseconds: 20 s, longer in proportion where more
+ * processes wait for the machine than it has cores. A limit finds what hangs; how fast the machine is must not decide.
  */
 export function patienceMs(seconds = 20): number {
   return seconds * 1000 * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());

@@ -7,9 +7,9 @@ export type ProxiedRequest = { method: string; path: string; form: URLSearchPara
 
 /**
  * What happens to a request: `pass`, the service gets it; `lose`, the service carries it out and its response is lost;
- * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out, and the
- * response has this status and no body; with `form`, of these fields; `carriedOutAfter`, the response is 504, and the
- * service carries the request out once the promise has resolved; `form`, the service gets these fields instead.
+ * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out,
+ * and the response has this status and no body; with `form`, of these fields; `carriedOutAfter`, the response is 504,
+ * and the service carries the request out once the promise has resolved; `form`, the service gets these fields instead.
  */
 export type Fate =
   | 'pass'

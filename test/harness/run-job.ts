@@ -5,9 +5,9 @@ import { describeWithHint } from '../../src/base/errors.ts';
 import type { AnyRunJob, RunInfo, RunReport } from '../../src/queue/job.ts';
 
 /**
- * A run as the queue goes through it, without the queue and the command line, which cost 0.15 s of processor time. Steps run side
- * by side, and one that fails is not tried again. For what a test needs before what it asserts, and for what is the same
- * for every way of starting the run.
+ * A run as the queue goes through it, without the queue and the command line, which cost 0.15 s of processor time.
+ * Steps run side by side, and one that fails is not tried again. For what a test needs before what it asserts, and for
+ * what is the same for every way of starting the run.
  */
 export async function runJob(app: App, job: AnyRunJob<App>, payload: object = {}): Promise<RunReport> {
   const id = `${job.name}-${randomBytes(6).toString('hex')}`;

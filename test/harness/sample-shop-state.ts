@@ -3,8 +3,8 @@ import { packagePath } from '../../src/base/package-path.ts';
 import { selectOf } from '../../src/shop/queries.ts';
 
 /**
- * One row an order: its code, and all that both ends must agree on as one text. E-mail address and phone number are left out:
- * how old an order is decides whether they are sent.
+ * One row an order: its code, and all that both ends must agree on as one text. E-mail address and phone number are
+ * left out: how old an order is decides whether they are sent.
  */
 export type OrderState = { code: string; state: string };
 

@@ -4,8 +4,8 @@ import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 export const isExhaustive = process.env.EXHAUSTIVE === '1';
 
 /**
- * Of all random choices of the tests. Fixed, so that a red test is about a change and not about luck. TEST_SEED=<number> takes
- * other cases, and so do the soaks: PROPERTY_RUNS=<number>, `npm run test:exhaustive`.
+ * Of all random choices of the tests. Fixed, so that a red test is about a change and not about luck.
+ * TEST_SEED=<number> takes other cases, and so do the soaks: PROPERTY_RUNS=<number>, `npm run test:exhaustive`.
  */
 export const testSeed = Number(process.env.TEST_SEED ?? 1);
 

@@ -1,58 +1,52 @@
 import type { App } from '../../src/app/app.ts';
+import { orderDeps as depsOf } from '../../src/app/deps.ts';
 import { addCounts, type Counts } from '../../src/base/counts.ts';
 import type { ContactPolicy } from '../../src/orders/order/contact-rule.ts';
-import { pushStep, type SliceDeps } from '../../src/orders/push/push-slice.ts';
-import { concludeSyncOrders, continueSyncOrders, planSyncOrders } from '../../src/orders/which/changed-orders.ts';
-import { planRescan } from '../../src/orders/which/plan-rescan.ts';
-import { rescanSpan } from '../../src/orders/which/rescan.ts';
+import type { OrderDeps } from '../../src/orders/order-deps.ts';
+import { pushOrders } from '../../src/orders/push/push-slice.ts';
+import {
+  concludeChangedOrders,
+  continueChangedOrders,
+  planChangedOrders,
+} from '../../src/orders/which/changed-orders.ts';
+import { walkOrders } from '../../src/orders/which/orders-by-day.ts';
 
-export type SyncRun = Partial<SliceDeps> & { removals?: 'usual' | 'all'; contact?: ContactPolicy };
+export type SyncRun = Partial<OrderDeps> & { allowRemovals?: boolean; contact?: ContactPolicy };
 
 /** One incremental run of orders in this process, without the queue. */
 export async function syncOrdersOnce(app: App, run: SyncRun = {}): Promise<Counts> {
-  const { removals = 'usual', contact, ...more } = run;
-  const deps = sliceDeps(app, more);
-  const plan = { lookbackMinutes: 100_000, batchSize: 50_000, removals };
+  const { allowRemovals = false, contact = 'young', ...more } = run;
+  const deps = orderDeps(app, more);
+  const options = { lookbackMinutes: 100_000, batchSize: 50_000, isAnyTime: allowRemovals };
   const counts: Counts[] = [];
-  let batch = await planSyncOrders(deps, plan);
+  let batch = await planChangedOrders(deps, options);
   for (;;) {
-    for (const step of batch.steps) counts.push(await pushStep(deps, { ...step, contact: contact ?? step.contact }));
-    const next = await continueSyncOrders(deps, batch.state, { failed: false, isLost: false }, plan);
+    for (const codes of batch.steps) counts.push(await pushOrders(deps, codes, { contact, allowRemovals }));
+    const next = await continueChangedOrders(deps, batch.state, { failed: false, isLost: false }, options);
     if (next === undefined) break;
     batch = next;
   }
-  await concludeSyncOrders(deps.db, batch.state);
+  await concludeChangedOrders(deps, batch.state);
   return addCounts(counts);
 }
 
 /** Reads the orders created in the last `days` days again, in this process, without the queue. */
 export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> {
-  const deps = { ...sliceDeps(app), runId: 'rescan', removals: 'usual' as const, lookbackMinutes: 0 };
-  const { steps } = await planRescan(deps, days);
+  const deps = orderDeps(app);
+  const start = Math.floor(Date.parse(await app.shop.now()) / 1000) - days * 86_400;
   const counts: Counts[] = [];
-  for (const step of steps)
-    if (step.kind === 'created') counts.push(await rescanSpan(deps, { start: step.start, end: step.end }));
+  for (let next: object | undefined = {}; next !== undefined; ) {
+    const batch = await walkOrders(deps, { start, end: undefined }, 50_000, next);
+    for (const codes of batch.steps)
+      counts.push(await pushOrders(deps, codes, { contact: 'young', allowRemovals: false }));
+    next = batch.state.next && batch.state;
+  }
   return addCounts(counts);
 }
 
 /** What a push of this process needs, with short waits. */
-export function sliceDeps(
-  { api, shop, warehouse, orderStore, orderSlots, log, now, config }: App,
-  more: Partial<SliceDeps> = {},
-) {
-  return {
-    api,
-    shop,
-    log,
-    now,
-    db: warehouse.db,
-    store: orderStore,
-    slots: orderSlots,
-    signal: new AbortController().signal,
-    contactMaxAgeDays: config.orderContactMaxAgeDays,
-    deletes: config.orderDeletes,
-    settleMs: 1,
-    retryBudget: { beforeCheckMs: 50, afterCheckMs: 20, pauseMs: 1, totalMs: 500, totalAfterFailedPushMs: 50 },
-    ...more,
-  } satisfies SliceDeps;
-}
+export const orderDeps = (app: App, more: Partial<OrderDeps> = {}): OrderDeps => ({
+  ...depsOf(app, new AbortController().signal),
+  patience: { giveUpAfterMs: 50, afterFailureMs: 20, settleMs: 1 },
+  ...more,
+});

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Passes bytes on to a port of 127.0.0.1 and counts what the client sends; tells at the n-th time, before passing it. */
+/**
+ * Passes bytes on to a port of 127.0.0.1 and counts what the client sends; tells at the n-th time, before passing it.
+ */
 export async function startTcpProxy(port: number): Promise<{
   port: number;
   sent(): number;

@@ -11,7 +11,9 @@ export type ReviewTrace = AsyncDisposable & {
   begin(): Promise<void>;
   /** Call it after each change of the service's reviews. At most one change of a review is judged. */
   serviceChanged(): Promise<void>;
-  /** Fails where the review model does not explain what was done about some review. @returns events that were judged. */
+  /**
+   * Fails where the review model does not explain what was done about some review. @returns events that were judged.
+   */
   judge(): Promise<number>;
 };
 

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { queryAgain } from './database.ts';
 
 /**
- * One thing that real code did, in the order of `seq`. `tx`: equal for all that one transaction committed. `kind`: `request`, a
- * name that the test gave, or the table, and then `data` is the row before and after.
+ * One thing that real code did, in the order of `seq`. `tx`: equal for all that one transaction committed. `kind`:
+ * `request`, a name that the test gave, or the table, and then `data` is the row before and after.
  */
 export type Logged<Data = unknown> = { seq: number; tx: string; kind: string; data: Data };
 export type RowChange<Row = Record<string, unknown>> = { old: Row | null; new: Row | null };
@@ -31,10 +31,10 @@ export type Trace = AsyncDisposable & {
 export const untraced = `select set_config('trace.is_off', 'on', true)`;
 
 /**
- * Records what real code does: requests to the service, and what it commits to the tables of the warehouse. Both go into one
- * table, so that one sequence orders them. A commit gets its number as the transaction ends, while its row locks are held. A
- * request gets its number after the service has carried it out and before anybody sees the response; requests go through
- * one at a time, so that their order is the service's.
+ * Records what real code does: requests to the service, and what it commits to the tables of the warehouse. Both go
+ * into one table, so that one sequence orders them. A commit gets its number as the transaction ends, while its row
+ * locks are held. A request gets its number after the service has carried it out and before anybody sees the response;
+ * requests go through one at a time, so that their order is the service's.
  *
  * @param tables the columns that are recorded of each table.
  * @param reduced what is recorded of a request.

@@ -4,8 +4,8 @@ import { openWorld, type World, type WorldOptions } from './world.ts';
 export type OpenWorld = (options?: WorldOptions) => Promise<World>;
 
 /**
- * Tests with worlds that close when the test has ended: `world`, and `openWorld(options)` for those who need a special one.
- * A file whose worlds are alike says so once:
+ * Tests with worlds that close when the test has ended: `world`, and `openWorld(options)` for those who need a special
+ * one. A file whose worlds are alike says so once:
  *
  *     const test = worldTest.extend('worldOptions', { shop: 'empty' });
  */

@@ -1,8 +1,6 @@
 /** What is explored of each protocol, and the defects that are put back. Used by the test and by `npm run models`. */
 import { type Explored, explore, type Model } from './check.ts';
-import { type FeedDesign, type FeedScenario, feedModel } from './feed.ts';
 import { type OrderDesign, type OrderScenario, orderModel } from './orders.ts';
-import { type RemovalDesign, type RemovalScenario, removalModel } from './removals.ts';
 import { type ReviewDesign, type ReviewScenario, reviewModel } from './reviews.ts';
 
 export type Exploration = { name: string; run(): Explored<unknown> };
@@ -10,47 +8,63 @@ export type Exploration = { name: string; run(): Explored<unknown> };
 export type Revert = Exploration & { issue: string };
 export type Protocol = { name: string; probes: readonly string[]; scenarios: Exploration[]; reverts: Revert[] };
 
+const S = { lines: { a: 'S' } } as const;
+const M = { lines: { a: 'M' } } as const;
+const both = { lines: { a: 'S', b: 'M' } } as const;
+const deleted = { lines: { a: 'S' }, isDeleted: true } as const;
+
 const orderScenarios = {
-  'two sizes of one product': { versions: [{ a: 'S', b: 'M' }], faults: 2 },
-  'two equal lines': { versions: [{ a: 'S', b: 'S' }], faults: 2 },
-  'a line changes': { versions: [{ a: 'S' }, { a: 'M' }], faults: 2 },
-  'a value goes back to what it was': { versions: [{ a: 'S' }, { a: 'M' }, { a: 'S' }], faults: 1 },
-  'a line gets a new code': { versions: [{ a: 'S' }, { x: 'S' }], faults: 1 },
-  'a line gets a new code and changes': { versions: [{ a: 'S' }, { x: 'M' }], faults: 1 },
-  'a line is removed': { versions: [{ a: 'S', b: 'M' }, { b: 'M' }], faults: process.env.EXHAUSTIVE ? 2 : 1 },
-  'the order is deleted': { versions: [{ a: 'S' }, 'deleted'], faults: 2 },
-  'the order is deleted and returns': { versions: [{ a: 'S' }, 'deleted', { a: 'S' }], faults: 1 },
-  'a line is removed, and then another': {
-    versions: [{ a: 'S', b: 'M', c: 'S' }, { a: 'S', b: 'M' }, { b: 'M' }],
+  'two sizes of one product': { versions: [both], faults: 2 },
+  'two equal lines': { versions: [{ lines: { a: 'S', b: 'S' } }], faults: 2 },
+  'one line, and much goes wrong': { versions: [S], allowance: 4, faults: 3 },
+  'a line changes': { versions: [S, M], faults: 1 },
+  'a value goes back to what it was': { versions: [S, M, S], faults: 1 },
+  'a line gets a new code': { versions: [S, { lines: { x: 'S' } }], faults: 2 },
+  'a line gets a new code and changes': { versions: [S, { lines: { x: 'M' } }], faults: 1 },
+  'a line is removed': { versions: [both, { lines: { b: 'M' } }], faults: 1 },
+  'more lines are removed than the allowance covers': {
+    versions: [{ lines: { a: 'S', b: 'M', c: 'S' } }, { lines: { b: 'M' } }],
+    allowance: 1,
+    other: 'allowing',
     faults: 0,
   },
-  'a change is committed after the cursor has passed its date': {
-    versions: [{ a: 'S' }, { a: 'M' }],
-    commitsLate: true,
-    faults: 1,
-  },
-  'another integration has pushed the order before': { versions: [{ a: 'S', b: 'M' }], unmanaged: ['M'], faults: 2 },
+  'an order loses all its lines': { versions: [S, { lines: {} }], other: 'allowing', faults: 1 },
+  'the order is deleted': { versions: [S, deleted], faults: 2 },
+  'the order is deleted beyond the allowance': { versions: [S, deleted], allowance: 0, other: 'allowing', faults: 1 },
+  'the order is deleted and returns': { versions: [S, deleted, S], faults: 1 },
+  'a backfill beside a sync': { versions: [S, M], other: 'backfill', mayGrowOld: true, faults: 1 },
+  'a backfill of an old order': { versions: [S], isPassed: true, other: 'backfill', mayGrowOld: true, faults: 2 },
+  'another integration has pushed the order before': { versions: [both, S], foreign: ['M'], faults: 1 },
+  'another integration has pushed another size': { versions: [S], foreign: ['M'], faults: 1 },
+  'a sub-order of a removed line is reviewed': { versions: [both, S], mayBeReviewed: true, faults: 1 },
+  'a sub-order of a deleted order is reviewed': { versions: [S, deleted], mayBeReviewed: true, faults: 1 },
 } satisfies Record<string, OrderScenario>;
 
 const orderReverts: [keyof OrderDesign, keyof typeof orderScenarios, issue: string][] = [
-  ['writesAreFenced', 'a line changes', '11, 4'],
-  ['sendsOnlyUnderLease', 'two sizes of one product', '11, 4'],
-  ['leaseOutlastsRequests', 'two sizes of one product', '11, 4'],
-  ['linksBeforeRequests', 'a line is removed', '11, 5'],
-  ['looksForLostCreate', 'two sizes of one product', '11, 3'],
-  ['matchesByContent', 'two sizes of one product', '11, 3'],
-  ['knowsOrderBeforePost', 'the order is deleted', '11, 10'],
+  ['writesAreFenced', 'the order is deleted', '11, 4'],
+  ['sendsOnlyUnderLease', 'a line changes', '11, 4'],
+  ['leaseOutlastsRequests', 'a value goes back to what it was', '11, 4'],
   ['leasesRunOut', 'two sizes of one product', '11, 17'],
-  ['failedOrderIsRetried', 'two sizes of one product', '11, tests that did not bite'],
-  ['rereadsStaleCopy', 'a line changes', '11, the design'],
-  ['asksAboutHidden', 'another integration has pushed the order before', 'found by this model'],
-  ['rereadsNewOrder', 'the order is deleted', 'found by this model'],
-  ['keepsLeaseOfLostRequest', 'two sizes of one product', 'found by this model'],
+  ['leaseMakesDue', 'a backfill of an old order', '27, D3'],
+  ['failureMakesDue', 'two sizes of one product', '11, tests that did not bite'],
   ['forgetsFingerprintOfLostPush', 'a value goes back to what it was', 'found by this model'],
-  ['distrustsLinesOfLostPush', 'a value goes back to what it was', 'found by this model'],
-  ['readsLookback', 'a change is committed after the cursor has passed its date', '11, the design'],
-  ['removesOnlyWhatWasCounted', 'a line is removed, and then another', '11, 15'],
-  ['remembersRemovals', 'a line is removed', '11, the design'],
+  ['linksBeforeRequests', 'two sizes of one product', '11, 5'],
+  ['looksForLostCreate', 'two sizes of one product', '11, 3'],
+  ['looksAgainAfterHour', 'two sizes of one product', '27, the design'],
+  ['looksAgainForFound', 'two sizes of one product', 'found by this model'],
+  ['looksAgainAfterFailure', 'two sizes of one product', 'found by this model'],
+  ['refusalIsOfOneRequest', 'two sizes of one product', 'found by this model'],
+  ['matchesByContent', 'another integration has pushed another size', '11, 3'],
+  ['rereadsStaleCopy', 'a line changes', '11, the design'],
+  ['rereadsAfterLostPush', 'a line gets a new code', 'found by this model'],
+  ['rereadsNewOrder', 'the order is deleted', 'found by this model'],
+  ['readsLookback', 'a value goes back to what it was', '11, the design'],
+  ['contactDecidedWithLease', 'a backfill of an old order', '27, D1'],
+  ['judgesAgeAtRequest', 'a backfill beside a sync', '27, the design'],
+  ['removalsFromAllowance', 'more lines are removed than the allowance covers', '27, D9'],
+  ['keepsEmptiedOrder', 'an order loses all its lines', '11, 15'],
+  ['sparesReviews', 'a sub-order of a removed line is reviewed', '11, the design'],
+  ['sparesForeign', 'another integration has pushed the order before', '11, the design'],
 ];
 
 const reviewScenarios = {
@@ -198,205 +212,6 @@ const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: s
   ['leavesOutJustNow', 'a review or its change is listed later than the overlap', '12, the design'],
 ];
 
-const removalScenarios = {
-  'lines vanish, and return without a date': {
-    kinds: ['sync'],
-    changes: [
-      { to: 2, isDated: true },
-      { to: 3, isDated: false },
-    ],
-    changesAtMost: 3,
-    workers: 1,
-    mayAllow: true,
-  },
-  'more lines vanish once some were counted': {
-    kinds: ['sync'],
-    changes: [
-      { to: 2, isDated: true },
-      { to: 1, isDated: true },
-    ],
-    changesAtMost: 2,
-  },
-  'an order loses line after line': {
-    kinds: ['sync'],
-    changes: ([2, 1, 0, 3] as const).map((to) => ({ to, isDated: true, of: 0 })),
-    changesAtMost: 4,
-    workers: 1,
-    mayAllow: true,
-  },
-  'runs are lost, and pushes end in errors': {
-    kinds: ['sync'],
-    changes: [{ to: 2, isDated: true }],
-    changesAtMost: 2,
-    faults: ['lost run', 'repeated step', 'error'],
-    faultsAtMost: 2,
-    workers: 1,
-  },
-  'the service refuses an order beside another run': {
-    kinds: ['sync'],
-    changes: [{ to: 2, isDated: true }],
-    changesAtMost: 2,
-    faults: ['refused', 'lost run'],
-    faultsAtMost: 2,
-  },
-  'a run is lost beside another': {
-    kinds: ['sync'],
-    changes: [{ to: 2, isDated: true }],
-    changesAtMost: 2,
-    faults: ['lost run'],
-    faultsAtMost: 1,
-  },
-  'deleted orders vanish and return': {
-    kinds: ['sync'],
-    changes: (['deleted', 'gone', 3] as const).map((to) => ({ to, isDated: true })),
-    changesAtMost: 4,
-    workers: 1,
-    mayAllow: true,
-  },
-  'orders are deleted while two runs go on': {
-    kinds: ['sync'],
-    changes: (['deleted', 3] as const).map((to) => ({ to, isDated: true })),
-    changesAtMost: 2,
-    mayAllow: true,
-  },
-  'orders and lines vanish, and a rescan finds it': {
-    kinds: ['rescan'],
-    changes: (['gone', 3, 2] as const).map((to) => ({ to, isDated: false })),
-    changesAtMost: 3,
-    workers: 1,
-    days: 2,
-    mayAllow: true,
-  },
-  'an order vanishes while a sync pushes it': {
-    kinds: ['rescan', 'sync'],
-    changes: [
-      { to: 'gone', isDated: false },
-      { to: 2, isDated: true },
-    ],
-    changesAtMost: 2,
-    days: 1,
-  },
-} satisfies Record<string, RemovalScenario>;
-
-const removalReverts: [keyof RemovalDesign, keyof typeof removalScenarios, issue: string][] = [
-  ['countsBeforeRemoving', 'runs are lost, and pushes end in errors', '11, 15'],
-  ['removesOnlyWhatWasCounted', 'more lines vanish once some were counted', '11, 15'],
-  ['leavesOutPushedSince', 'more lines vanish once some were counted', 'found by this model'],
-  ['heldIsNotApproved', 'a run is lost beside another', 'found by this model'],
-  ['countsOnlyOwn', 'a run is lost beside another', 'the design'],
-  ['remembersRemovals', 'runs are lost, and pushes end in errors', 'the design'],
-  ['heldStaysHeld', 'more lines vanish once some were counted', 'the design'],
-  ['holdOutlastsPush', 'more lines vanish once some were counted', 'found by this model'],
-  ['refusalKeepsHold', 'the service refuses an order beside another run', '11'],
-  ['errorKeepsHold', 'runs are lost, and pushes end in errors', 'found by this model'],
-  ['vanishedIsNotHeld', 'deleted orders vanish and return', 'found by this model'],
-  ['keepsEmptiedOrder', 'an order loses line after line', 'the design'],
-  ['readsBeforeRemoving', 'runs are lost, and pushes end in errors', 'the design'],
-  ['readsHeldAgain', 'deleted orders vanish and return', 'the design'],
-  ['countsAbsentTogether', 'orders and lines vanish, and a rescan finds it', 'the design'],
-  ['waitsADay', 'orders and lines vanish, and a rescan finds it', 'the design'],
-  ['returnEndsAbsence', 'an order vanishes while a sync pushes it', 'the design'],
-  ['asksShopBeforeDeleting', 'orders and lines vanish, and a rescan finds it', 'the design'],
-];
-
-const feedScenarios = {
-  'two runs read at once': { kinds: ['sync'], ticks: 1, changes: 2 },
-  'a change is committed late': {
-    kinds: ['sync'],
-    ticks: 2,
-    changes: 2,
-    faults: ['late commit'],
-    faultsAtMost: 1,
-    workers: 1,
-  },
-  'a change is committed late while two runs read': {
-    kinds: ['sync'],
-    ticks: 1,
-    changes: 1,
-    faults: ['late commit'],
-    faultsAtMost: 1,
-  },
-  'runs are lost, and steps fail': {
-    kinds: ['sync'],
-    ticks: 1,
-    changes: 2,
-    faults: ['lost run', 'failed step'],
-    faultsAtMost: 2,
-    workers: 1,
-  },
-  'the first walk is interrupted': {
-    kinds: ['sync'],
-    isFirst: true,
-    ticks: 2,
-    changes: 1,
-    faults: ['lost run', 'failed step'],
-    faultsAtMost: 2,
-    workers: 1,
-  },
-  'two runs share the first walk': {
-    kinds: ['sync'],
-    isFirst: true,
-    ticks: 1,
-    changes: 1,
-    faults: ['lost run'],
-    faultsAtMost: 1,
-  },
-  'the clock of the shop is set back': {
-    kinds: ['sync'],
-    ticks: 3,
-    changes: 2,
-    faults: ['clock'],
-    faultsAtMost: 1,
-    workers: 1,
-  },
-  'the clock of the shop is set back, and a run is lost': {
-    kinds: ['sync'],
-    ticks: 3,
-    changes: 1,
-    faults: ['clock', 'lost run'],
-    faultsAtMost: 2,
-    workers: 1,
-  },
-  'an order is dated ahead': {
-    kinds: ['sync'],
-    ticks: 3,
-    changes: 2,
-    faults: ['future'],
-    faultsAtMost: 1,
-    workers: 1,
-  },
-  'one order can never be pushed': { kinds: ['sync'], ticks: 1, changes: 2, failing: 0, workers: 1 },
-  'changes without a date, and orders that vanish and return': {
-    kinds: ['sync', 'rescan'],
-    ticks: 0,
-    changes: 1,
-    faults: ['undated', 'gone'],
-    faultsAtMost: 2,
-    workers: 1,
-  },
-  'an order vanishes and returns beside two runs': {
-    kinds: ['sync', 'rescan'],
-    ticks: 0,
-    changes: 1,
-    faults: ['gone'],
-    faultsAtMost: 1,
-  },
-} satisfies Record<string, FeedScenario>;
-
-const feedReverts: [keyof FeedDesign, keyof typeof feedScenarios, issue: string][] = [
-  ['readsLookback', 'a change is committed late', 'the design'],
-  ['savesAfterPush', 'two runs share the first walk', 'the design'],
-  ['failureHoldsCursor', 'the first walk is interrupted', 'the design'],
-  ['failureDelaysNothingElse', 'one order can never be pushed', 'the design'],
-  ['distrustsCursorOfFuture', 'the clock of the shop is set back', 'the design'],
-  ['readToIsPlanned', 'the clock of the shop is set back', 'the design'],
-  ['positionHasCode', 'two runs read at once', 'the design'],
-  ['walkEndsWhereItBegan', 'the first walk is interrupted', 'the design'],
-  ['readsChangesOfWalk', 'two runs share the first walk', 'the design'],
-  ['rescanCompares', 'changes without a date, and orders that vanish and return', 'the design'],
-  ['forgetsDeleted', 'changes without a date, and orders that vanish and return', 'the design'],
-];
-
 /** A protocol from its scenarios, and the parts of its design that are taken away in one of them. */
 function protocolOf<State, Event, Scenario, Design, Name extends string>(
   name: string,
@@ -418,8 +233,6 @@ function protocolOf<State, Event, Scenario, Design, Name extends string>(
 }
 
 export const protocols: readonly Protocol[] = [
-  protocolOf('one line, never twice', orderModel, orderScenarios, orderReverts),
-  protocolOf('nothing destroyed unasked', removalModel, removalScenarios, removalReverts),
-  protocolOf('the cursor follows the feed', feedModel, feedScenarios, feedReverts),
+  protocolOf('each line once', orderModel, orderScenarios, orderReverts),
   protocolOf('watermark, coverage, reconcile', reviewModel, reviewScenarios, reviewReverts),
 ];

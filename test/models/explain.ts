@@ -91,7 +91,9 @@ function describeRejection<State, Recorded>(
   ].join('\n');
 }
 
-/** @throws Error that shows the longest explained part of the recording, and the event that the model does not allow. */
+/**
+ * @throws Error that shows the longest explained part of the recording, and the event that the model does not allow.
+ */
 export function expectExplained(judged: Explanation<unknown, unknown>, name: string, events: readonly unknown[]): void {
   if (judged.rejected !== undefined) throw new Error(`${name}: ${describeRejection(judged, events)}`);
 }

@@ -1,37 +1,33 @@
 /**
- * The protocol "one line, never twice": how one order of the shop gets to the service, as src/orders/push/push-order.ts does
- * it. Matching is not modelled: the model calls the real `diffSubOrders`.
+ * The protocol "each line once": how one order of the shop gets to the service, as src/orders/push/push-order.ts does
+ * it. What is sent is decided by the real `orderDifference`, and contact by the real rule.
  *
- * The world: the shop's versions of one order, the service, requests in the air, the warehouse's rows about the order,
- * and two workers. A worker does this, one step an action:
+ * The world: the shop's versions of one order, the service, requests in the air, the warehouse's row and links of the
+ * order, and two workers. A worker does this, one step an action; in each step it may die, be stopped, or be frozen
+ * until its lease has run out:
  *
- *     idle ─ read ─▶ read ─ lease ─▶ leased ─ POST ─▶ posted ─ save links ─▶ applying ─ send ─▶ waiting ─ response ─▶ applying
- *                     ▲     │ stale   ▲▲                                        │                  │ lost
- *                     │     └▶ stale ─┘└──────────── shown: look again ─────────┼──── looking ◀────┘
- *                     └── something is to be removed ── ending ◀── record ──────┘
- *                                                         └─ move the cursor ─▶ idle
- *
- * Between POST and links the worker asks, by a PUT, about each linked sub-order that the response did not show.
- *
- * A push of a run removes nothing: it takes note of what is to be removed. The last batch of the run pushes the order once
- * more and removes, but no more than was noted. How much is usual is the decision of removal-guard.ts and not modelled.
+ *     idle ─ read ─▶ read ─ lease ─▶ leased ─ POST ─▶ posted ─ save links ─▶ sending ─ send ─▶ waiting ─ response ─▶ sending
+ *                     ▲                ▲ │ deleted                             │ │                                    │
+ *                     └─ lease lost ───┼─┴─▶ deleting ─ DELETE ─▶ forgetting   │ └─ record, move the cursor ─▶ idle   │
+ *                                      └────────── an outcome is not known ────┘◀─────────────────────────────────────┘
  *
  * What the model assumes, because the code cannot enforce it:
  *
- * - A request ends at the service before the lease runs out under which it was sent (`leaseOutlastsRequests`), and one
- *   whose response was lost ends while its worker looks (15 s). Where it takes longer, the code keeps the lease until it
- *   runs out, and checks for a duplicate an hour later. PUT and DELETE end before their worker goes on.
  * - Checking the lease and sending the request is one step, and the clock of a frozen process goes on.
- * - A push takes no longer than the lookback, and no transaction of the shop commits later than that after its date: what the
- *   cursor passed while another worker was busy, or while a change was not committed, is read once more.
+ * - Of requests without a response only creations may be carried out later: within the hour, and before the shop
+ *   changes the order. What appears later is named by `verify orders`.
+ * - A response that does not show a sub-order lacks that of a line which the shop still has.
+ * - A push takes no longer than the lookback: what the cursor passed while another worker was busy is read once more.
+ * - No review is written between the response that shows a sub-order and the removal of that sub-order.
  */
-import { diffSubOrders, type Line, type LineLink } from '../../src/orders/order/diff-sub-orders.ts';
-import { matchSubOrders } from '../../src/orders/order/match-sub-orders.ts';
-import type { SubOrderContent } from '../../src/orders/order/order-body.ts';
-import type { SubOrder } from '../../src/review-api/index.ts';
+import { type ContactPolicy, firstDecision, mayCarryContact } from '../../src/orders/order/contact-rule.ts';
+import type { DesiredOrder } from '../../src/orders/order/desired-order.ts';
+import { orderDifference, type Remembered } from '../../src/orders/order/order-difference.ts';
+import type { LineLink } from '../../src/orders/order/sub-orders.ts';
+import type { OrderDetail } from '../../src/review-api/index.ts';
 import type { Model, Step } from './check.ts';
 
-/** What keeps the promise. Each can be taken away, and then the checker finds the defect that it was built against. */
+/** What keeps the promises. Each can be taken away, and then the checker finds a broken one. */
 export const orderDesign = {
   /** Every statement that writes about an order checks the lease. */
   writesAreFenced: true,
@@ -39,843 +35,617 @@ export const orderDesign = {
   sendsOnlyUnderLease: true,
   leaseOutlastsRequests: true,
   leasesRunOut: true,
-  /** A lease is not given back while a request sent under it may still be carried out. */
-  keepsLeaseOfLostRequest: true,
-  /** Which sub-orders are about to be created, and which are taken over, is written before the requests. */
-  linksBeforeRequests: true,
-  /** A create without a response is looked for before it is sent again. */
-  looksForLostCreate: true,
-  /** A linked sub-order that the response to the POST does not show is asked about before it is made again. */
-  asksAboutHidden: true,
-  /** A copy of the order is read again if the order was pushed since. */
-  rereadsStaleCopy: true,
-  /** An order of which no push is recorded is read again under the lease: another process may have deleted it since. */
-  rereadsNewOrder: true,
-  /** Sub-orders are distinguished by options and price, not by their product alone. */
-  matchesByContent: true,
-  /** The warehouse knows of an order before the first request about it is sent. */
-  knowsOrderBeforePost: true,
-  /** An order that failed, or of which a line was sent twice, is pushed again. */
-  failedOrderIsRetried: true,
+  /** An order whose push was not recorded is due, whatever command began it. */
+  leaseMakesDue: true,
+  /** A push that failed in part makes its order due. */
+  failureMakesDue: true,
   /** After a push that was not recorded, what was pushed before it counts no more. */
   forgetsFingerprintOfLostPush: true,
-  /** After a push that was not recorded, the lines are compared with what the service shows. */
-  distrustsLinesOfLostPush: true,
+  /** Which sub-orders are about to be created, and which are taken over, is written before the requests. */
+  linksBeforeRequests: true,
+  /** A creation without a response is looked for before it is sent again. */
+  looksForLostCreate: true,
+  /** A creation that was sent twice is looked at once more an hour later. */
+  looksAgainAfterHour: true,
+  /** So is one whose sub-order was found: another request for it may have been sent. */
+  looksAgainForFound: true,
+  /** The look counts only if the push has succeeded. */
+  looksAgainAfterFailure: true,
+  /** A creation that is refused says nothing about one that was sent before it. */
+  refusalIsOfOneRequest: true,
+  /** Sub-orders are distinguished by options and price, not by their product alone. */
+  matchesByContent: true,
+  /** A copy of the order is read again if the order was pushed since. */
+  rereadsStaleCopy: true,
+  /** It is also read again if another push of the order broke off: nobody knows which version that one sent. */
+  rereadsAfterLostPush: true,
+  /**
+   * An order of which nothing is remembered is read again under the lease: another process may have deleted it since.
+   */
+  rereadsNewOrder: true,
   /** A run reads from before its cursor. */
   readsLookback: true,
-  /** Removals wait for the last batch of the run, which has counted them. */
-  removesOnlyWhatWasCounted: true,
-  /** Removals that a run did not make are made by the last batch of a later one. */
-  remembersRemovals: true,
+  /** Whether requests may carry contact is written down with the first lease, not with the first record. */
+  contactDecidedWithLease: true,
+  /** The age of the order is judged at each request. */
+  judgesAgeAtRequest: true,
+  /** Each removal is taken from the day's allowance. */
+  removalsFromAllowance: true,
+  keepsEmptiedOrder: true,
+  sparesReviews: true,
+  sparesForeign: true,
 };
 export type OrderDesign = typeof orderDesign;
 
-/** Lines by code. */
-export type Version = Readonly<Record<string, Content>> | 'deleted';
-/** `S` or `M`: that size of product 1 for 10. Anything else, as in what real code did, as JSON. */
-export type Content = string;
+/** A size of product 1: `S` for 10, `M` for 12. */
+type Content = 'S' | 'M';
+/** Lines by code; of a deleted order those that it had. */
+type Version = Readonly<{ lines: Readonly<Record<string, Content>>; isDeleted?: true }>;
+/** `allowing`: with `--allow-removals`, and as often as it likes. */
+type Kind = 'sync' | 'backfill' | 'allowing';
 
 export type OrderScenario = {
   /** The shop's versions of the order, in the order in which they follow each other. */
   versions: readonly Version[];
+  /** The second worker; the first one is a sync. */
+  other?: Kind;
   /** Sub-orders that another integration has created. */
-  unmanaged?: readonly Content[];
-  /** A change of the shop may commit after the cursor has passed its date. */
-  commitsLate?: true;
+  foreign?: readonly Content[];
+  mayGrowOld?: true;
+  /** A customer may review a sub-order. */
+  mayBeReviewed?: true;
+  /** The cursor has passed the order: a sync reads it only if it is due. */
+  isPassed?: true;
+  /** Removals a day. */
+  allowance?: number;
   faults: number;
-  /** To judge what real code did. */
-  traced?: {
-    begin: Partial<OrderState>;
-    /** Of each version, as what was pushed is recorded. */
-    fingerprints: readonly string[];
-    /** Whether lines of the version wait for a product id: they stay as unsure as they were. */
-    waits: readonly boolean[];
-    /** Whether the version has no line at all: then its removals are held back at once. */
-    isEmptied: readonly boolean[];
-    workers: readonly WorkerName[];
-  };
 };
 
-export type WorkerName = 'A' | 'B';
-export type Sub = { id: number; content: Content };
-export type Link = { line: string; id: number | null; content: Content; before: number[] | null };
-export type Operation =
-  | { kind: 'change'; line: string; id: number; content: Content; before: number[] | null }
-  | { kind: 'remove'; line: string; id: number; isDuplicate: boolean }
-  | { kind: 'create'; line: string; content: Content };
-
-/** What a run reads. `upTo`: where the cursor goes once it has ended. `isAlone`: it began while the other worker was idle. */
-type Copy = {
-  version: number;
-  upTo: number;
-  isAlone: boolean;
-  /** It is the last batch of a run, and removes what was noted. */
-  isRemoving: boolean;
+type Name = 'A' | 'B';
+type Sub = { id: number; content: Content; isForeign: boolean; hasReviews: boolean };
+/** `before` and `id` as in LineLink. `isHourOld`: the creation was written down an hour ago. */
+type Link = Pick<LineLink, 'isOurs'> & {
+  line: string;
+  id: number | null;
+  content: Content;
+  before: readonly number[] | null;
+  isHourOld: boolean;
 };
-/** One try to push the order. */
-type Attempt = Copy & {
-  /** The warehouse did not know of the order. */
-  isNew: boolean;
-  wasPosted: boolean;
-  /** Sub-orders that are to be removed by the last batch of the run; null until the service has accepted the order. */
-  removalsWanted: number | null;
-  links: Link[];
-  /** Creations whose sub-orders the service has not shown; and those of before for which this push looks for the last time. */
-  unseen: Link[];
-  checked: Link[];
+type Operation = { line: string } & (
+  | { kind: 'change'; id: number; content: Content }
+  | { kind: 'remove'; id: number }
+  | { kind: 'create'; content: Content; isSentAgain: boolean; version: number }
+);
+/** What a run reads. `isStale`: the order was pushed since. `isAlone`: the other worker was idle. */
+type Copy = { version: number; isStale: boolean; isAlone: boolean; wasYoung: boolean };
+/** One try to push the order. `granted`: removals that the allowance covers; `held`: how many it does not cover. */
+type Attempt = Copy & { isNew: boolean; orderId: number | null; links: Link[]; granted: number[]; held: number } & {
   failed: string[];
-  /** The push before was not recorded. */
-  isUnsure: boolean;
-  /** A request whose outcome is unknown may still be carried out. */
-  keepsLease: boolean;
+  unknown: string[];
+  round: number;
+  seen: Sub[];
+  todo: Operation[];
 };
-type Worker =
-  | { at: 'idle' }
-  | (Copy & { at: 'read'; isStale: boolean })
-  /** `stale`: the copy is read again under the lease. */
-  | (Attempt & { at: 'stale' | 'leased' })
-  /** `absent`: sub-orders that the service said it does not have. */
-  | (Attempt & { at: 'posted'; seen: Sub[]; absent: number[] })
-  | (Attempt & { at: 'applying' | 'waiting'; seen: Sub[]; todo: Operation[] })
-  | (Attempt & { at: 'looking'; seen: Sub[]; todo: Operation[] })
-  | (Attempt & { at: 'deleted' })
-  | { at: 'ending'; version: number; upTo: number; isAlone: boolean };
+type Pushing = 'stale' | 'leased' | 'posted' | 'sending' | 'waiting' | 'deleting' | 'forgetting';
+type Worker = { at: 'idle' } | (Copy & { at: 'read' }) | (Attempt & { at: Pushing });
+type Row = {
+  /** The fingerprint of a version. */
+  pushed: string | null;
+  orderId: number | null;
+  contact: 'allowed' | 'withheld' | null;
+  due: 'never' | 'now' | 'in an hour';
+  owner: Name | 'dead' | null;
+  isOver: boolean;
+};
 
-/** What an observer records of an action. `holder`: whose lease the statement has checked. */
-export type OrderEvent =
-  | { kind: 'shop' | 'cursor' | 'hold' }
-  | { kind: 'lease' | 'return' | 'links' | 'record' | 'forget'; holder: WorkerName }
-  | { kind: 'post' | 'delete order' }
-  | { kind: 'request'; operation: Operation; status: 'done' | 'refused' | 'failed' };
-
+/** Steps replace arrays and workers, and change the fields of the other parts. */
 export type OrderState = {
-  /** The shop's version now, and the one whose date has passed: it may not be committed yet. */
   shop: number;
-  dated: number;
-  service: { hasOrder: boolean; subs: Sub[]; nextId: number };
-  /** Requests that the service may still carry out. `by`: who sent it; `gone`: nobody waits for the response. */
-  air: { operation: Operation; by: WorkerName | 'gone' }[];
-  /**
-   * sync.order_links and sync.cursors: what was last pushed, whether it failed, up to where changes were read, and whether
-   * another worker was busy then, so that the lookback makes the next run read the order again.
-   */
-  row: {
-    isKnown: boolean;
-    /** Some push was recorded since the order was last deleted at the service. */
-    isRecorded: boolean;
-    /** The fingerprint of a version. */
-    pushed: string | null;
-    isUnsure: boolean;
-    isRetryDue: boolean;
-    /** Sub-orders that are to be removed, or 1 for the order; and whether that is held back (only in recordings). */
-    removalsWanted: number;
-    isHeld: boolean;
-    cursor: number;
-    isInLookback: boolean;
-  };
-  /** The version that was recorded last, and the newest one that ever was. For the invariant only. */
-  recorded: { last: number; newest: number };
-  /** sync.sub_order_links, and the creations in sync.order_links whose sub-orders were not shown. */
+  isYoung: boolean;
+  service: { orderId: number | null; orders: number; subs: Sub[]; nextId: number };
+  /** `by` null: nobody waits for the response. */
+  air: { operation: Operation; by: Name | null }[];
+  row: Row | null;
   links: Link[];
-  unseen: Link[];
-  lease: { holder: WorkerName | 'dead' | null; isOver: boolean };
-  workers: { A: Worker; B: Worker };
-  /** More was removed than had been counted. For the invariant only. */
-  isUncounted: boolean;
-  /** A version was sent that is older than one that was recorded. For the invariant only. */
-  isOutdated: boolean;
+  cursor: number;
+  /** The next run reads the order again although the cursor has passed it. */
+  isInLookback: boolean;
+  workers: Record<Name, Worker>;
+  hasBackfilled: boolean;
+  mayBeReviewed: boolean;
+  allowanceLeft: number;
   faultsLeft: number;
+  /**
+   * For the invariants only: the newest version that was recorded, whose lease was first, removals of the day, what
+   * went wrong.
+   */
+  seen: { newest: number; first: Kind | null; removed: number; wrong: keyof typeof mishaps | null };
 };
 
-export const parseContent = (content: Content): SubOrderContent =>
-  content.startsWith('{') ? JSON.parse(content) : { product_id: 1, price: '10', product_options: { size: content } };
-export function formatContent(content: SubOrderContent): Content {
-  const { size } = content.product_options;
-  const keys = [...Object.keys(content), ...Object.keys(content.product_options)].sort();
-  const text = JSON.stringify(content, keys);
-  return size !== undefined && text === JSON.stringify(parseContent(size), keys) ? size : text;
-}
-/** As the service shows it. */
-function subOrderOf(sub: Sub): SubOrder {
-  const { price, ...content } = parseContent(sub.content);
-  return {
-    ...content,
-    id: sub.id,
-    price: { cents: Math.round(Number(price) * 100) },
-    reviews_count: 0,
-  } as unknown as SubOrder;
-}
-const lineLinkOf = ({ line, id, content, before }: Link): LineLink => ({
-  lineCode: line,
-  subOrderId: id,
-  content: parseContent(content),
-  idsBefore: before,
-});
-const linesOf = (version: Version): Line[] =>
-  Object.entries(version === 'deleted' ? {} : version).map(([lineCode, content]) => ({
-    lineCode,
-    content: parseContent(content),
-  }));
+const rounds = 2;
+const mishaps = {
+  outdated: 'no request carries an older version than one that was recorded',
+  contact: 'contact is sent of young orders only, and never where the first lease was a backfill’s',
+  removed: 'no sub-order with reviews or of somebody else is removed',
+  emptied: 'an order that loses all its lines loses none',
+};
+const idle: Worker = { at: 'idle' };
+const policyOf = (kind: Kind): ContactPolicy => (kind === 'backfill' ? 'never' : 'young');
+const sizeOf = (size: Content) => ({ product_id: 1, price: size === 'S' ? '10' : '12', product_options: { size } });
+const withLink = (links: Link[], line: string, link?: Link): Link[] =>
+  [...links.filter((one) => one.line !== line), ...(link ? [link] : [])].sort((a, b) => (a.line < b.line ? -1 : 1));
+const show = (one: Operation): string =>
+  `${{ create: 'POST', change: 'PUT', remove: 'DELETE' }[one.kind]} of line ${one.line}${'content' in one ? ` (${one.content})` : ''}`;
 
-export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign> = {}): Model<OrderState, OrderEvent> {
+export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign> = {}): Model<OrderState> {
   const design: OrderDesign = { ...orderDesign, ...changed };
-  const { traced } = scenario;
+  const kinds: Record<Name, Kind> = { A: 'sync', B: scenario.other ?? 'sync' };
+  const allowance = scenario.allowance ?? 2;
   const versionAt = (index: number) => scenario.versions[index] as Version;
-  const fingerprintOf = (index: number) => traced?.fingerprints[index] ?? JSON.stringify(versionAt(index));
-  const unmanaged = (scenario.unmanaged ?? []).map((content, index) => ({ id: index + 1, content }));
-
+  const foreign = (scenario.foreign ?? []).map((content, index) => {
+    return { id: index + 1, content, isForeign: true, hasReviews: false };
+  });
+  const strange = foreign.filter(({ content }) =>
+    scenario.versions.every(({ lines }) => !Object.values(lines).includes(content)),
+  );
+  const orders = foreign.length > 0 ? 1 : 0;
   const initial: OrderState = {
     shop: 0,
-    dated: 0,
-    service: { hasOrder: unmanaged.length > 0, subs: unmanaged, nextId: unmanaged.length + 1 },
+    isYoung: true,
+    service: { orderId: orders || null, orders, subs: foreign, nextId: foreign.length + 1 },
     air: [],
-    row: {
-      isKnown: false,
-      isRecorded: false,
-      pushed: null,
-      isUnsure: false,
-      isRetryDue: false,
-      removalsWanted: 0,
-      isHeld: false,
-      cursor: -1,
-      isInLookback: false,
-    },
-    recorded: { last: -1, newest: -1 },
+    row: null,
     links: [],
-    unseen: [],
-    lease: { holder: null, isOver: false },
-    workers: { A: { at: 'idle' }, B: { at: 'idle' } },
-    isUncounted: false,
-    isOutdated: false,
+    cursor: scenario.isPassed ? 0 : -1,
+    isInLookback: false,
+    workers: { A: idle, B: idle },
+    hasBackfilled: false,
+    mayBeReviewed: scenario.mayBeReviewed ?? false,
+    allowanceLeft: allowance,
     faultsLeft: scenario.faults,
-    ...traced?.begin,
+    seen: { newest: -1, first: null, removed: 0, wrong: null },
   };
 
-  /** The real difference between what a worker has seen at the service and what it wants there. */
-  function difference(
-    { version, links, unseen, failed, isUnsure, isRemoving }: Attempt,
-    seen: readonly Sub[],
-    noted: OrderState['row'],
-  ) {
-    const blank = <T extends { content: object }>(one: T): T => ({ ...one, content: parseContent('S') });
-    const isBlank = !design.matchesByContent;
-    const lines = linesOf(versionAt(version)).filter((line) => !failed.includes(line.lineCode));
-    const known = links.map(lineLinkOf);
-    const unseenBefore = unseen.map(lineLinkOf);
-    const theirs = seen.map((sub) => subOrderOf(isBlank ? { ...sub, content: 'S' } : sub));
-    const diff = diffSubOrders(
-      theirs,
-      isBlank ? lines.map(blank) : lines,
-      isBlank ? known.map(blank) : known,
-      new Set(failed),
-      { unseen: isBlank ? unseenBefore.map(blank) : unseenBefore, areLinesUnsure: isUnsure },
-    );
-    const wanted = new Map(lines.map((line) => [line.lineCode, formatContent(line.content)]));
-    const meant = (line: string, content: Content) => (isBlank ? (wanted.get(line) ?? content) : content);
-    const toLink = (link: LineLink): Link => ({
-      line: link.lineCode,
-      id: link.subOrderId,
-      content: meant(link.lineCode, formatContent(link.content)),
-      before: link.idsBefore && [...link.idsBefore],
+  /**
+   * The real difference between the order as it was shown and as the worker wants it: links to write, requests to send.
+   */
+  function difference({ version, links, orderId, failed, seen }: Attempt, shownId: number | null) {
+    const { lines, isDeleted } = versionAt(version);
+    const contentOf = (content: Content) => sizeOf(design.matchesByContent ? content : 'S');
+    const linesWanted = Object.entries(lines).map(([lineCode, one]) => ({ lineCode, content: contentOf(one) }));
+    const desired = { order: { deletedAt: isDeleted }, body: {}, lines: linesWanted, waiting: [], faulty: [] };
+    const subOrdersShown = seen.map(({ id, content, hasReviews }) => {
+      const { price, ...rest } = contentOf(content);
+      return {
+        ...rest,
+        id,
+        price: { cents: Number(price) * 100 },
+        reviews_count: hasReviews && design.sparesReviews ? 1 : 0,
+      };
     });
-    const removal = (one: { lineCode: string; subOrderId: number }, { isDuplicate }: { isDuplicate: boolean }) =>
-      ({ kind: 'remove', line: one.lineCode, id: one.subOrderId, isDuplicate }) as const;
-    const mayRemove = mayRemoveNow({ isRemoving }, noted, diff.remove.length);
-    const operations: Operation[] = [
-      ...diff.change.map((one) => {
-        const content = meant(one.lineCode, formatContent(one.content));
-        return {
-          kind: 'change' as const,
-          line: one.lineCode,
-          id: one.subOrderId,
-          content,
-          before: one.idsBefore && [...one.idsBefore],
-        };
-      }),
-      ...(mayRemove ? diff.remove.map((one) => removal(one, { isDuplicate: false })) : []),
-      ...diff.removeDuplicates.map((one) => removal(one, { isDuplicate: true })),
-      ...diff.create.map((one) => ({
-        kind: 'create' as const,
-        line: one.lineCode,
-        content: meant(one.lineCode, formatContent(one.content)),
-      })),
-    ];
-    const removalsWanted = mayRemove ? 0 : diff.remove.length;
-    const [now, notShown] = [diff.links.map(toLink), diff.unseen.map(toLink)];
-    return { operations, links: now, unseen: notShown, gone: diff.dropLinks, removalsWanted };
+    const known = links.filter(({ id }) => id !== null || design.looksForLostCreate);
+    const lineLinks = known.map(({ line, id, content, isOurs, before }) => {
+      const isRemovable = isOurs || !design.sparesForeign;
+      return { lineCode: line, subOrderId: id, content: contentOf(content), isOurs: isRemovable, idsBefore: before };
+    });
+    const { subOrders } = orderDifference(
+      desired as unknown as DesiredOrder,
+      { id: shownId, code: 'O', total_price: null, sub_orders: subOrdersShown } as unknown as OrderDetail,
+      { link: { orderId, sentFields: [] }, lines: lineLinks } as unknown as Remembered,
+      { withContact: true, deletes: 'send' },
+      failed,
+    );
+    let after = links.filter(({ line }) => !subOrders.dropLinks.includes(line));
+    for (const { lineCode: line, subOrderId: id, isOurs, idsBefore } of subOrders.links) {
+      const before = id === null || design.looksAgainForFound ? idsBefore : null;
+      // A lost creation may be found for a line that the shop has removed.
+      const sent = lines[line] ?? links.find((one) => one.line === line)?.content;
+      after = withLink(after, line, { line, id, content: sent as Content, isOurs, before, isHourOld: false });
+    }
+    const content = (line: string) => lines[line] as Content;
+    const change = subOrders.matched.flatMap(({ lineCode: line, subOrderId: id, patch }): Operation[] => {
+      const isOther = seen.some((sub) => sub.id === id && sub.content !== content(line));
+      return Object.keys(patch).length > 0 || isOther ? [{ kind: 'change', line, id, content: content(line) }] : [];
+    });
+    const remove = subOrders.remove.map(({ lineCode: line, subOrderId: id }) => ({
+      kind: 'remove' as const,
+      line,
+      id,
+    }));
+    const create = subOrders.create.map(({ lineCode: line, isSentAgain }): Operation => {
+      return { kind: 'create', line, content: content(line), isSentAgain, version };
+    });
+    return { links: after, change, remove, create };
   }
 
-  /** As `mayRemove` in push-order.ts. @param noted what an earlier push took note of. */
-  const mayRemoveNow = ({ isRemoving }: Pick<Copy, 'isRemoving'>, noted: OrderState['row'], wanted: number): boolean =>
-    !design.removesOnlyWhatWasCounted || (isRemoving && !noted.isHeld && wanted <= noted.removalsWanted);
-
-  function next(state: OrderState): Step<OrderState, OrderEvent>[] {
-    const steps: Step<OrderState, OrderEvent>[] = [];
-    const add: Add = (action, change, observed) =>
-      steps.push({ action, state: { ...state, ...change }, ...(observed && { observed }) });
-    const fault: Add = (action, change, observed) => {
-      if (state.faultsLeft === 0) return;
-      const after = { ...state, ...change, faultsLeft: state.faultsLeft - 1 };
-      steps.push({ action, state: after, isFault: true, ...(observed && { observed }) });
+  function next(state: OrderState): Step<OrderState>[] {
+    const steps: Step<OrderState>[] = [];
+    const copyOf = ({ service, row, workers, seen, ...rest }: OrderState): OrderState => {
+      return { ...rest, service: { ...service }, row: row && { ...row }, workers: { ...workers }, seen: { ...seen } };
     };
-    if (state.dated > state.shop) add('the late change of the shop is committed', { shop: state.dated });
-    else if (state.shop + 1 < scenario.versions.length) {
-      const [shop, observed] = [state.shop + 1, { kind: 'shop' as const }];
-      steps.push({
-        action: 'the shop changes the order',
-        state: { ...state, shop, dated: shop },
-        isFault: true,
-        observed,
-      });
-      if (scenario.commitsLate) fault('the shop changes the order, and commits it late', { dated: shop });
-    }
-    if (traced && state.row.removalsWanted > 0 && !state.row.isHeld)
-      add('a run holds the removals back', { row: { ...state.row, isHeld: true } }, { kind: 'hold' });
-    for (const name of traced?.workers ?? (['A', 'B'] as const)) workerSteps(state, name, add, fault);
-    leaseSteps(state, add, fault);
-    for (const request of state.air) {
-      if (request.by !== 'gone' && state.workers[request.by].at === 'waiting') continue;
-      const air = without(state.air, request);
+    const add: Add = (action, ...changes) => {
+      const after = copyOf(state);
+      for (const change of changes) typeof change === 'function' ? change(after) : Object.assign(after, change);
+      steps.push({ action, state: after });
+    };
+    const outside: Add = (action, ...changes) => {
+      add(action, ...changes);
+      (steps.at(-1) as Step<OrderState>).isFault = true;
+    };
+    const fault: Add = (action, ...changes) => {
+      if (state.faultsLeft > 0) outside(action, ...changes, { faultsLeft: state.faultsLeft - 1 });
+    };
+    const { shop, air, row, workers, service } = state;
+    const areAt = (...places: Worker['at'][]) => Object.values(workers).every(({ at }) => places.includes(at));
+    if (shop + 1 < scenario.versions.length)
+      outside('the shop changes the order', { shop: shop + 1, isInLookback: design.readsLookback });
+    if (scenario.mayGrowOld && state.isYoung) outside('the order grows old', { isYoung: false });
+    for (const request of air.filter(({ by }) => by === null)) {
       const { operation } = request;
-      add(
-        `the service carries out ${show(operation)}, late`,
-        { air, service: carriedOut(state.service, operation).service },
-        { kind: 'request', operation, status: 'done' },
-      );
-      add(`${show(request.operation)} never reaches the service`, { air });
+      const left = air.filter((one) => one !== request);
+      if (operation.kind === 'create' && operation.version === shop)
+        add(`the service carries out ${show(operation)}, late`, { air: left }, (to) => carryOut(to, operation));
+      add(`${show(operation)} never reaches the service`, { air: left });
     }
+    if (state.mayBeReviewed && areAt('idle', 'read'))
+      for (const sub of service.subs)
+        outside(`a customer reviews sub-order ${sub.id}`, { mayBeReviewed: false }, (to) => {
+          to.service.subs = service.subs.map((one) => (one === sub ? { ...sub, hasReviews: true } : one));
+        });
+    if (row && air.length === 0 && areAt('idle'))
+      add('a day passes', (to) => {
+        to.row = {
+          ...row,
+          due: row.due === 'never' ? 'never' : 'now',
+          isOver: row.owner !== null && design.leasesRunOut,
+        };
+        to.links = to.links.map((link) => ({ ...link, isHourOld: true }));
+        to.allowanceLeft = allowance;
+        to.seen.removed = 0;
+      });
+    const owner = row?.owner ?? null;
+    if (row && owner !== null && row.isOver && owner !== 'dead')
+      add(`${owner} renews its lease`, { row: { ...row, isOver: false } });
+    if (row && owner !== null && !row.isOver && design.leasesRunOut) {
+      const isOutlasted = design.leaseOutlastsRequests && air.some(({ by }) => by === owner);
+      const runOut = { row: { ...row, isOver: true } };
+      if (owner === 'dead') add('the lease of a dead worker runs out', runOut);
+      else if (!isOutlasted) fault(`${owner} is frozen, or cut off, until its lease has run out`, runOut);
+    }
+    for (const name of ['A', 'B'] as const) workerSteps(state, name, { add, fault });
     return steps;
   }
+  type Add = (action: string, ...changes: (Partial<OrderState> | ((to: OrderState) => void))[]) => void;
 
-  /** Costs no request: it stands at the service as it is in the shop, or is deleted and was never there. */
-  function isUnchanged({ pushed, isRetryDue, isKnown, removalsWanted }: OrderState['row'], copy: Copy): boolean {
-    if (versionAt(copy.version) === 'deleted') return !isKnown;
-    if (isRetryDue || (copy.isRemoving && removalsWanted > 0)) return false;
-    return pushed === fingerprintOf(copy.version);
-  }
-
-  type Add = (action: string, change: Partial<OrderState>, observed?: OrderEvent) => void;
-
-  function workerSteps(state: OrderState, name: WorkerName, add: Add, fault: Add): void {
+  function workerSteps(state: OrderState, name: Name, { add, fault }: { add: Add; fault: Add }): void {
     const worker = state.workers[name];
-    const { lease, row, service } = state;
-    const become = (to: Worker): Pick<OrderState, 'workers'> => ({ workers: { ...state.workers, [name]: to } });
-    const isHolder = lease.holder === name;
-    const mayWrite = isHolder || !design.writesAreFenced;
-    const maySend = (isHolder && !lease.isOver) || !design.sendsOnlyUnderLease;
-    const givenBack = isHolder ? { holder: null, isOver: false } : lease;
+    const { row, service } = state;
+    const kind = kinds[name];
+    const isAllowing = kind === 'allowing';
     const otherName = name === 'A' ? 'B' : 'A';
-    const other = state.workers[otherName];
-    const isOtherBusy = other.at !== 'idle';
-    /** The push has ended. The last batch of a run moves no cursor. */
-    const ended = ({ version, upTo, isAlone, isRemoving }: Copy) =>
-      become(isRemoving ? { at: 'idle' } : { at: 'ending', version, upTo, isAlone });
-    const isRequestLost = 'keepsLease' in worker && worker.keepsLease;
-    const left = { ...lease, holder: isHolder ? ('dead' as const) : lease.holder };
-    /** The attempt ends without a record. */
-    const released = (keepsLease: boolean) => {
-      if (!isHolder) return {};
-      if (keepsLease && design.keepsLeaseOfLostRequest) return { lease: left };
-      const pushed = design.forgetsFingerprintOfLostPush ? null : row.pushed;
-      return { lease: givenBack, row: { ...row, pushed, isUnsure: row.isUnsure || design.distrustsLinesOfLostPush } };
+    const isOtherIdle = state.workers[otherName].at === 'idle';
+    const isHolder = row?.owner === name;
+    const mayWrite = isHolder || !design.writesAreFenced;
+    const maySend = (isHolder && !row.isOver) || !design.sendsOnlyUnderLease;
+    const version = worker.at === 'idle' ? state.shop : worker.version;
+    const { isDeleted = false, lines } = versionAt(version);
+    const fingerprint = JSON.stringify(versionAt(version));
+    const pushedOf = (one: Row) => (one.owner === null || !design.forgetsFingerprintOfLostPush ? one.pushed : null);
+    const isUnchanged = (one: Row) => pushedOf(one) === fingerprint && one.due !== 'now';
+
+    /** The run has ended. A sync moves its cursor. */
+    const end = (to: OrderState, { isAlone }: Copy): void => {
+      to.workers[name] = idle;
+      if (kind === 'backfill') to.hasBackfilled = true;
+      else to.cursor = Math.max(to.cursor, version);
+      if (kind !== 'backfill' && isAlone && isOtherIdle && version === to.shop) to.isInLookback = false;
     };
-    const as = (kind: 'lease' | 'return' | 'links' | 'record' | 'forget'): OrderEvent => ({ kind, holder: name });
-    const returned = (keepsLease: boolean) =>
-      isHolder && !(keepsLease && design.keepsLeaseOfLostRequest) ? as('return') : undefined;
+    const giveBack = (to: OrderState): void => void (to.row && Object.assign(to.row, { owner: null, isOver: false }));
+    const leave = (to: OrderState, isStopped: boolean): void => {
+      to.workers[name] = idle;
+      to.air = to.air.map((one) => (one.by === name ? { ...one, by: null } : one));
+      if (kind === 'backfill') to.hasBackfilled = true;
+      if (to.row && isHolder) Object.assign(to.row, { owner: 'dead', isOver: isStopped || to.row.isOver });
+    };
     /** The lease is lost: the order is looked at again, with the copy that is there. */
-    const lost = (action: string, { version, upTo, isAlone, isRemoving, keepsLease }: Attempt) =>
-      add(
-        action,
-        { ...become({ at: 'read', version, upTo, isAlone, isRemoving, isStale: true }), ...released(keepsLease) },
-        returned(keepsLease),
-      );
-    /** As `isThere` in hidden-sub-orders.ts: what a sub-order holds that is not shown is what was last sent. */
-    const ask = (posted: Attempt & { at: 'posted'; seen: Sub[]; absent: number[] }, link: Link) => {
-      const { line, content, before } = link;
-      const id = link.id as number;
-      const operation: Operation = { kind: 'change', line, id, content, before };
-      const about = `about sub-order ${id}`;
-      const given = become({ ...posted, failed: [...posted.failed, line] });
-      if (!service.subs.some((sub) => sub.id === id)) {
-        const absent = become({ ...posted, absent: [...posted.absent, id] });
-        add(`${name} asks ${about}, which is gone`, absent, { kind: 'request', operation, status: 'refused' });
-        // An order that the service made again under another id has none of the sub-orders before.
-        if (traced) add(`${name} does not ask ${about} of an earlier order`, absent);
-        return;
-      }
-      const found = posted.isUnsure ? given : become({ ...posted, seen: [...posted.seen, { id, content }] });
-      add(`${name} asks ${about}, which is there`, found, { kind: 'request', operation, status: 'done' });
-      fault(`the service refuses to say ${about}`, given, { kind: 'request', operation, status: 'refused' });
+    const lose = ({ isStale, isAlone, wasYoung }: Copy): void => {
+      add(`${name} sees that its lease is lost`, (to) => {
+        to.workers[name] = { at: 'read', version, isStale, isAlone, wasYoung };
+        if (to.row && isHolder) Object.assign(to.row, { owner: 'dead', isOver: true });
+      });
     };
-    const attemptOf = (attempt: Attempt): Attempt => {
-      const { version, upTo, isAlone, isRemoving, isNew, wasPosted, removalsWanted } = attempt;
-      const { links, unseen, checked, failed, isUnsure, keepsLease } = attempt;
-      const run = { version, upTo, isAlone, isRemoving, isNew, wasPosted, removalsWanted };
-      return { ...run, links, unseen, checked, failed, isUnsure, keepsLease };
-    };
-    /** Ends the attempt: what was pushed, the links and the lease in one transaction. */
-    const recorded = (
-      attempt: Attempt,
-      {
-        hasFailed,
-        isRefused = false,
-        isCheck = false,
-        links = attempt.links,
-      }: { hasFailed: boolean; isRefused?: boolean; isCheck?: boolean; links?: Link[] },
-    ) => {
-      const { workers } = ended(attempt);
-      const copy = workers[otherName];
-      const isChecked = (link: Link) =>
-        isCheck && !attempt.failed.includes(link.line) && attempt.checked.some((one) => isSame(one, link));
-      const unseen = attempt.unseen.filter((link) => !isChecked(link));
-      const isStillUnsure = row.isUnsure && (isRefused || traced?.waits[attempt.version] === true);
-      const mayHaveChanged = hasFailed && !isRefused;
-      const isRetryDue = hasFailed || unseen.length > 0;
-      // As record_orders.sql: without a response nothing is known of removals, and what is held back stays so.
-      const removalsWanted = attempt.removalsWanted ?? (row.isHeld ? row.removalsWanted : 0);
-      return {
-        workers: copy.at === 'read' ? { ...workers, [otherName]: { ...copy, isStale: true } } : workers,
-        row: {
-          ...row,
-          isKnown: true,
-          isRecorded: true,
-          pushed: fingerprintOf(attempt.version),
-          isRetryDue: isRetryDue && design.failedOrderIsRetried,
-          isUnsure: (mayHaveChanged || isStillUnsure) && design.distrustsLinesOfLostPush,
-          removalsWanted,
-          isHeld: removalsWanted > 0 && (row.isHeld || traced?.isEmptied[attempt.version] === true),
-        },
-        recorded: { last: attempt.version, newest: Math.max(attempt.version, state.recorded.newest) },
-        links,
-        unseen,
-        lease: attempt.keepsLease && design.keepsLeaseOfLostRequest ? left : givenBack,
-      };
+    const record = (to: OrderState, attempt: Attempt, more: Partial<Attempt> = {}): void => {
+      const { failed, unknown, held, links, orderId } = { ...attempt, ...more };
+      const hasFailed = failed.length + unknown.length + held > 0;
+      const isWatchOver = ({ isHourOld, id }: Link) =>
+        isHourOld && id !== null && (!hasFailed || !design.looksAgainAfterFailure);
+      to.links = links.map((link) => (isWatchOver(link) ? { ...link, before: null } : link));
+      const isWatched = to.links.some(({ id, before }) => id !== null && before !== null);
+      const due = hasFailed && design.failureMakesDue ? 'now' : isWatched ? 'in an hour' : 'never';
+      const contact = to.row?.contact ?? firstDecision(state.isYoung ? 'young' : 'old', policyOf(kind));
+      to.row = { pushed: fingerprint, orderId, contact, due, owner: null, isOver: false };
+      end(to, attempt);
+      const other = to.workers[otherName];
+      if (other.at !== 'idle') to.workers[otherName] = { ...other, isStale: true };
+      to.seen.newest = Math.max(to.seen.newest, version);
     };
 
-    if (worker.at !== 'idle') {
-      // The process dies, or is cut off from everything: its lease and its requests remain.
-      const air = state.air.map((one) => (one.by === name ? { ...one, by: 'gone' as const } : one));
-      fault(`${name} dies`, { ...become({ at: 'idle' }), lease: left, air });
-      const mayBeUnderWay = isRequestLost || state.air.some((one) => one.by === name);
-      const stopped = { ...become({ at: 'idle' }), ...released(mayBeUnderWay), air };
-      if (isHolder) fault(`${name} is stopped`, stopped, returned(mayBeUnderWay));
+    if (worker.at === 'idle') {
+      const isDue = row !== null && (row.due === 'now' || (row.owner !== null && design.leaseMakesDue));
+      const isRead = state.cursor < version || state.isInLookback || isDue;
+      if (!{ sync: isRead, backfill: !state.hasBackfilled, allowing: row !== null }[kind]) return;
+      const copy: Copy = { version, isStale: false, isAlone: isOtherIdle, wasYoung: state.isYoung };
+      const isSame = row ? isUnchanged(row) && !(isAllowing && row.due !== 'never') : isDeleted;
+      if (isSame) add(`${name} finds the order unchanged`, (to) => end(to, copy));
+      else add(`${name} reads the order`, { workers: { ...state.workers, [name]: { at: 'read', ...copy } } });
+      return;
+    }
+    if (worker.at === 'read') {
+      if (row && row.owner !== null && !row.isOver) return;
+      const contact = design.contactDecidedWithLease
+        ? firstDecision(state.isYoung ? 'young' : 'old', policyOf(kind))
+        : null;
+      const free: Row = row ?? { pushed: null, orderId: null, contact, due: 'never', owner: null, isOver: false };
+      const isLost = pushedOf(free) === null && design.rereadsAfterLostPush;
+      const mustRead = row ? isLost || (worker.isStale && design.rereadsStaleCopy) : design.rereadsNewOrder;
+      const none = { granted: [], held: 0, failed: [], unknown: [], seen: [], todo: [] };
+      const begun = { isNew: row === null, orderId: free.orderId, links: state.links, round: 1, ...none };
+      add(`${name} takes the lease`, (to) => {
+        to.workers[name] = { ...worker, ...begun, at: mustRead ? 'stale' : 'leased' };
+        to.row = { ...free, pushed: pushedOf(free), contact: free.contact ?? contact, owner: name, isOver: false };
+        to.seen.first ??= kind;
+      });
+      return;
     }
 
+    const become = (to: OrderState, at: Pushing, more: Partial<Attempt> = {}): void => {
+      to.workers[name] = { ...worker, ...more, at };
+    };
+    fault(`${name} dies`, (to) => leave(to, false));
+    if (isHolder) fault(`${name} is stopped`, (to) => leave(to, true));
     switch (worker.at) {
-      case 'idle': {
-        const isDue = row.isRetryDue || row.isInLookback || (row.removalsWanted > 0 && design.remembersRemovals);
-        if (row.cursor >= state.dated && !isDue && !traced) return;
-        const pushed = lease.holder === null || !design.forgetsFingerprintOfLostPush ? row.pushed : null;
-        const copy = { version: state.shop, upTo: state.dated, isAlone: !isOtherBusy, isRemoving: false };
-        const isDueYet = isUnchanged({ ...row, pushed }, copy);
-        if (isDueYet || (traced && isUnchanged({ ...row, pushed, isRetryDue: false }, copy)))
-          add(`${name} finds the order unchanged`, ended(copy));
-        if (!isDueYet) add(`${name} reads the order`, become({ at: 'read', ...copy, isStale: false }));
-        return;
-      }
-      case 'ending': {
-        const { version, upTo, isAlone } = worker;
-        const isPassedOver = isOtherBusy || !isAlone || upTo > version;
-        const isInLookback = design.readsLookback && isPassedOver;
-        const moved = { ...row, cursor: Math.max(row.cursor, upTo), isInLookback };
-        const others = { [otherName]: isOtherBusy ? { ...other, isAlone: false } : other };
-        const removing = { version: state.shop, upTo, isAlone, isRemoving: true, isStale: false };
-        const then: Worker = row.removalsWanted > 0 ? { at: 'read', ...removing } : { at: 'idle' };
-        const workers = { ...become(then).workers, ...others };
-        const isMoved = moved.cursor > row.cursor;
-        add(`${name} moves the cursor`, { row: moved, workers }, isMoved ? { kind: 'cursor' } : undefined);
-        return;
-      }
-      case 'read': {
-        const isFree = lease.holder === null || lease.isOver;
-        if (!isFree) return;
-        const held = { holder: name, isOver: false };
-        const { version, upTo, isAlone, isRemoving } = worker;
-        // A lease that ran out is that of a push that was not recorded.
-        const isLost = lease.holder !== null;
-        const pushed = isLost && design.forgetsFingerprintOfLostPush ? null : row.pushed;
-        const isUnsure = row.isUnsure || (isLost && design.distrustsLinesOfLostPush);
-        const known = { isUnsure, keepsLease: false, isNew: !row.isKnown, wasPosted: false, removalsWanted: null };
-        const { links, unseen } = state;
-        // What was not shown is looked for in one more push. A recording does not show which comes late enough.
-        const checked = row.isRetryDue || traced ? unseen : [];
-        const attempt: Attempt = { version, upTo, isAlone, isRemoving, links, unseen, checked, failed: [], ...known };
-        const isKnown = row.isKnown || design.knowsOrderBeforePost;
-        const take = (at: 'stale' | 'leased') =>
-          add(
-            `${name} takes the lease`,
-            { ...become({ at, ...attempt }), lease: held, row: { ...row, isKnown, pushed, isUnsure } },
-            as('lease'),
-          );
-        const isStale = worker.isStale && design.rereadsStaleCopy;
-        const mayBeDeleted = !row.isRecorded && design.rereadsNewOrder;
-        if (isStale || mayBeDeleted) take('stale');
-        // A new order is read again only with ORDER_DELETES=send.
-        if (!isStale && (!mayBeDeleted || traced)) take('leased');
-        return;
-      }
       case 'stale':
-        add(
-          `${name} reads the order again under its lease`,
-          become({ ...attemptOf(worker), at: 'leased', version: state.shop }),
-        );
+        add(`${name} reads the order again under its lease`, (to) => become(to, 'leased', { version: state.shop }));
         return;
       case 'leased': {
-        const known = { ...row, isKnown: !worker.isNew };
-        const isSame = isUnchanged(known, worker);
-        const mayBeSame = isSame || (traced && isUnchanged({ ...known, isRetryDue: false }, worker));
-        if (mayBeSame && isHolder && !worker.wasPosted) {
-          const given = { ...ended(worker), lease: givenBack, row: known };
-          add(`${name} finds the order pushed already`, given, as('return'));
-          if (isSame) return;
+        const isFirst = worker.round === 1;
+        if (isHolder && isFirst && ((isDeleted && worker.isNew) || isUnchanged({ ...row, owner: null }))) {
+          add(`${name} has nothing to send`, (to) => {
+            end(to, worker);
+            giveBack(to);
+            if (worker.isNew) [to.row, to.seen.first] = [null, null];
+          });
+        } else if (isDeleted && isFirst && !service.subs.some(({ hasReviews }) => hasReviews)) {
+          const isAbsent = service.orderId === null || (worker.orderId ?? service.orderId) !== service.orderId;
+          if (isAbsent) add(`${name} sees that the service lacks the order`, (to) => become(to, 'forgetting'));
+          else if (isAllowing || state.allowanceLeft > 0)
+            add(`${name} may delete the order`, { allowanceLeft: state.allowanceLeft - (isAllowing ? 0 : 1) }, (to) =>
+              become(to, 'deleting'),
+            );
+          else if (mayWrite) add(`${name} holds the deletion back`, (to) => record(to, worker, { held: 1 }));
+          else lose(worker);
+        } else if (!maySend) lose(worker);
+        else {
+          const age = (design.judgesAgeAtRequest ? state.isYoung : worker.wasYoung) ? 'young' : 'old';
+          const hasContact = !isDeleted && mayCarryContact(row?.contact ?? null, age, policyOf(kind));
+          const post = (to: OrderState, seen: Sub[]): void => {
+            if (service.orderId === null) to.service.orderId = to.service.orders += 1;
+            if (hasContact && (!state.isYoung || state.seen.first === 'backfill')) to.seen.wrong = 'contact';
+            if (version < state.seen.newest) to.seen.wrong = 'outdated';
+            become(to, 'posted', { seen });
+          };
+          add(`${name} sends POST /v1/orders`, (to) => post(to, service.subs));
+          for (const { id } of worker.links.filter(({ line }) => line in lines)) {
+            const seen = service.subs.filter((sub) => sub.id !== id);
+            if (seen.length < service.subs.length)
+              fault(`the response to the POST of ${name} lacks sub-order ${id}`, (to) => post(to, seen));
+          }
+          if (mayWrite)
+            fault(`the service fails for the POST of ${name}, and carries it out`, (to) => {
+              post(to, []);
+              record(to, worker, { failed: ['the order'] });
+            });
         }
-        const isDeleted = versionAt(worker.version) === 'deleted';
-        if (isDeleted && row.isHeld && isHolder) {
-          add(`${name} keeps the deletion held back`, { ...ended(worker), lease: givenBack, row: known }, as('return'));
-          return;
-        }
-        if (isDeleted && !mayRemoveNow(worker, row, 1) && mayWrite) {
-          const noted = recorded({ ...worker, removalsWanted: 1 }, { hasFailed: false });
-          const forgotten = { ...noted.row, pushed: null, isUnsure: row.isUnsure };
-          add(`${name} notes that the order is to be deleted`, { ...noted, row: forgotten }, as('record'));
-          return;
-        }
-        if (!maySend) {
-          lost(`${name} sees that its lease is over`, worker);
-          return;
-        }
-        if (isDeleted) {
-          const none = { hasOrder: false, subs: [], nextId: service.nextId };
-          const isUncounted = state.isUncounted || row.removalsWanted < 1;
-          const gone = { ...become({ ...worker, at: 'deleted' }), service: none, isUncounted };
-          const sent = service.hasOrder ? { kind: 'delete order' as const } : undefined;
-          add(`${name} deletes the order at the service`, gone, sent);
-          return;
-        }
-        const posted = { ...attemptOf(worker), at: 'posted' as const, wasPosted: true, seen: service.subs, absent: [] };
-        const isOutdated = state.isOutdated || worker.version < state.recorded.newest;
-        const sent = { service: { ...service, hasOrder: true }, isOutdated };
-        add(`${name} sends POST /v1/orders`, { ...become(posted), ...sent }, { kind: 'post' });
-        for (const { id } of service.subs.filter((sub) => worker.links.some((link) => link.id === sub.id))) {
-          const seen = service.subs.filter((sub) => sub.id !== id);
-          fault(
-            `the response to the POST of ${name} lacks sub-order ${id}`,
-            { ...become({ ...posted, seen }), ...sent },
-            { kind: 'post' },
-          );
-        }
-        const unanswered = become({ ...worker, wasPosted: true });
-        fault(`the response to the POST of ${name} is lost`, { ...unanswered, ...sent }, { kind: 'post' });
-        if (!mayWrite) return;
-        const refused = recorded(worker, { hasFailed: true, isRefused: true });
-        fault(`the service refuses the POST of ${name}`, refused, as('record'));
-        // Explored alone it finds nothing that a line which fails does not.
-        if (traced)
-          fault(`the service fails for the POST of ${name}`, recorded(worker, { hasFailed: true }), as('record'));
         return;
       }
       case 'posted': {
         if (!mayWrite) {
-          lost(`${name} cannot write its links: the lease is lost`, worker);
+          lose(worker);
           return;
         }
-        const isKnown = ({ id }: Link) =>
-          worker.absent.some((one) => one === id) || worker.seen.some((sub) => sub.id === id);
-        const hidden = worker.links.find(
-          (link) => link.id !== null && !isKnown(link) && !worker.failed.includes(link.line),
-        );
-        if (hidden && design.asksAboutHidden) {
-          if (maySend) ask(worker, hidden);
-          else lost(`${name} sees that its lease is over`, worker);
-          return;
-        }
-        const { operations, links, unseen, gone, removalsWanted } = difference(worker, worker.seen, row);
-        const now = [...worker.links.filter((link) => !gone.includes(link.line)), ...links];
-        const all = now.filter((link, index) => now.findLastIndex((one) => one.line === link.line) === index);
-        const applying: Worker = {
-          ...attemptOf(worker),
-          removalsWanted,
-          links: sorted(all),
-          unseen,
-          at: 'applying',
-          seen: worker.seen,
-          todo: operations,
-        };
-        const removals = operations.filter((one) => one.kind === 'remove' && !one.isDuplicate).length;
-        const saved = design.linksBeforeRequests
-          ? { links: sorted(all), unseen }
-          : { links: state.links, unseen: state.unseen };
-        const renewed = isHolder ? { holder: name, isOver: false } : lease;
-        const isSaved = isSame(saved, { links: state.links, unseen: state.unseen });
-        add(
-          `${name} writes its links`,
-          {
-            ...become(applying),
-            ...saved,
-            lease: renewed,
-            isUncounted: state.isUncounted || removals > row.removalsWanted,
-          },
-          isSaved ? undefined : as('links'),
-        );
+        const { change, remove, create, links } = difference(worker, service.orderId);
+        const wanted = remove.filter(({ id }) => !worker.granted.includes(id));
+        const isEmptied = Object.keys(lines).length === 0;
+        const isCovered = wanted.length <= state.allowanceLeft || !design.removalsFromAllowance;
+        const isGranted = isAllowing || (isCovered && !(isEmptied && design.keepsEmptiedOrder));
+        const granted = isGranted ? [...worker.granted, ...wanted.map(({ id }) => id)] : worker.granted;
+        const todo = [...change, ...remove.filter(({ id }) => granted.includes(id)), ...create];
+        const held = isGranted ? 0 : wanted.length;
+        add(`${name} writes its links`, (to) => {
+          become(to, 'sending', { orderId: service.orderId, links, granted, held, todo, seen: [], unknown: [] });
+          if (isGranted && !isAllowing && design.removalsFromAllowance) to.allowanceLeft -= wanted.length;
+          if (design.linksBeforeRequests) to.links = links;
+          if (to.row && isHolder) to.row.isOver = false;
+          if (isEmptied && !isAllowing && granted.length > 0) to.seen.wrong = 'emptied';
+        });
         return;
       }
-      case 'applying': {
+      case 'sending': {
         const [operation] = worker.todo;
-        if (!operation) {
-          const hasFailed = worker.failed.length > 0;
-          const after = (isCheck: boolean) => recorded(worker, { hasFailed, isCheck });
-          if (mayWrite) add(`${name} records the push`, after(!traced), as('record'));
-          if (mayWrite && traced && worker.checked.length > 0)
-            add(`${name} records the last check for duplicates`, after(true), as('record'));
-          if (!mayWrite) lost(`${name} cannot record: the lease is lost`, worker);
-          return;
-        }
-        if (!maySend) {
-          lost(`${name} sees that its lease is over`, worker);
-          return;
-        }
-        const air = [...state.air, { operation, by: name }];
-        add(`${name} sends ${show(operation)}`, { ...become({ ...worker, at: 'waiting' }), air });
+        if (operation && maySend)
+          add(`${name} sends ${show(operation)}`, { air: [...state.air, { operation, by: name }] }, (to) =>
+            become(to, 'waiting'),
+          );
+        else if (operation) lose(worker);
+        else if (worker.unknown.length > 0 && worker.round < rounds)
+          add(`${name} looks again`, (to) => become(to, 'leased', { round: worker.round + 1 }));
+        else if (mayWrite) add(`${name} records the push`, (to) => record(to, worker));
+        else lose(worker);
         return;
       }
       case 'waiting': {
         const [operation, ...todo] = worker.todo as [Operation, ...Operation[]];
-        const request = state.air.find((one) => one.by === name);
-        if (!request) {
-          // A change or a removal is repeated by the client; the lease is checked before each request.
-          if (maySend) add(`${name} repeats ${show(operation)}`, { air: [...state.air, { operation, by: name }] });
-          else lost(`${name} sees that its lease is over`, worker);
+        const { line } = operation;
+        const link = worker.links.find((one) => one.line === line);
+        const without = withLink(worker.links, line);
+        const unknown = [...worker.unknown, line];
+        const failed = [...worker.failed, line];
+        const answer = (to: OrderState, more: Partial<Attempt>): void => {
+          become(to, 'sending', { todo, ...more });
+          to.air = to.air.filter(({ by }) => by !== name);
+        };
+        const isThere =
+          operation.kind === 'create' ? service.orderId : service.subs.some(({ id }) => id === operation.id);
+        if (!isThere) {
+          const links = operation.kind === 'create' ? worker.links : without;
+          add(`the service answers 404 to ${show(operation)}`, (to) => answer(to, { unknown, links }));
           return;
         }
-        const air = without(state.air, request);
-        if (operation.kind === 'change' && !service.subs.some((sub) => sub.id === operation.id)) {
-          const again = become({ ...attemptOf(worker), at: 'leased' });
-          const observed = { kind: 'request', operation, status: 'refused' } as const;
-          add(`the service does not have the sub-order of ${show(operation)}`, { ...again, air }, observed);
-          return;
+        const base: Omit<Link, 'content' | 'id'> = { line, isOurs: false, before: null, isHourOld: false, ...link };
+        let links = link?.id === service.nextId ? worker.links : without;
+        if (operation.kind === 'change') links = withLink(without, line, { ...base, ...pick(operation) });
+        if (operation.kind === 'remove' && link?.id !== operation.id) links = worker.links;
+        if (operation.kind === 'create') {
+          const before = operation.isSentAgain && design.looksAgainAfterHour ? base.before : null;
+          const created = { ...base, before, isOurs: true, id: service.nextId, content: operation.content };
+          links = withLink(without, line, created);
         }
-        const done = carriedOut(service, operation);
-        const links = sorted(linksAfter(worker.links, operation, done.id, worker.seen));
-        const as = (status: 'done' | 'refused' | 'failed'): OrderEvent => ({ kind: 'request', operation, status });
         add(
           `the service carries out ${show(operation)} of ${name}`,
-          { ...become({ ...worker, at: 'applying', links, todo }), service: done.service, air },
-          as('done'),
+          (to) => carryOut(to, operation),
+          (to) => answer(to, { links }),
         );
-        if (operation.kind !== 'create') {
-          fault(`the response to ${show(operation)} is lost`, { service: done.service, air }, as('done'));
+        fault(`the response to ${show(operation)} is lost`, (to) => {
+          answer(to, { unknown });
+          if (operation.kind === 'create') to.air = [...to.air, { operation, by: null }];
+          else carryOut(to, operation);
+        });
+        const isDropped = operation.kind === 'create' && !(operation.isSentAgain && design.refusalIsOfOneRequest);
+        fault(`the service refuses ${show(operation)}`, (to) =>
+          answer(to, { failed, links: isDropped ? without : worker.links }),
+        );
+        return;
+      }
+      case 'deleting': {
+        if (!maySend) {
+          lose(worker);
           return;
         }
-        const again: Worker = { ...attemptOf(worker), at: 'leased' };
-        const refused = {
-          failed: [...worker.failed, operation.line],
-          links: worker.links.filter((link) => link.line !== operation.line),
+        const gone = (to: OrderState): void => {
+          to.service = { ...service, orderId: null, subs: [] };
+          if (!isAllowing) to.seen.removed += 1;
+          if (service.subs.some(({ hasReviews }) => hasReviews)) to.seen.wrong = 'removed';
         };
-        fault(
-          `${show(operation)} is refused for now`,
-          { ...become({ ...worker, ...refused, at: 'applying', todo }), air },
-          as('refused'),
-        );
-        fault(`the response to ${show(operation)} is lost`, become({ ...worker, at: 'looking' }));
-        fault(`500 for ${show(operation)}, which is not carried out`, { ...become(again), air }, as('failed'));
-        const carried = { ...become(again), air, service: done.service };
-        fault(`500 for ${show(operation)}, which is carried out`, carried, as('done'));
+        add(`${name} deletes the order at the service`, gone, (to) => become(to, 'forgetting'));
+        if (mayWrite)
+          fault(`the response to the deletion by ${name} is lost`, gone, (to) =>
+            record(to, worker, { failed: ['the order'] }),
+          );
         return;
       }
-      case 'looking': {
-        const [operation, ...todo] = worker.todo as [Operation, ...Operation[]];
-        const again: Worker = { ...attemptOf(worker), at: 'leased' };
-        const isInTheAir = state.air.some((one) => one.by === name);
-        if (!design.looksForLostCreate) {
-          const air = state.air.map((one) => (one.by === name ? { ...one, by: 'gone' as const } : one));
-          add(`${name} sends again what was lost`, { ...become(again), air });
-        } else if (isShown(worker, operation.line, service.subs)) {
-          if (!isInTheAir) add(`${name} sees its sub-order`, become(again));
-        } else if (!isInTheAir) {
-          const failed = [...worker.failed, operation.line];
-          const givenUp = { ...worker, todo, failed, keepsLease: true };
-          add(`${name} gives the line up for this run`, become({ ...givenUp, at: 'applying' }));
-        }
-        return;
-      }
-      case 'deleted': {
+      case 'forgetting':
         if (!mayWrite) {
-          lost(`${name} cannot forget the order: the lease is lost`, worker);
+          lose(worker);
           return;
         }
-        const { row: after, ...rest } = recorded({ ...worker, removalsWanted: 0 }, { hasFailed: false, links: [] });
-        const forgotten = { ...after, isKnown: false, isRecorded: false, pushed: null, isRetryDue: false };
-        // Nothing is left that shows another worker that its copy is stale.
-        const { workers } = ended(worker);
-        const others = other.at === 'read' ? { [otherName]: { ...other, isStale: false } } : {};
-        add(`${name} forgets the order`, { ...rest, workers: { ...workers, ...others }, row: forgotten }, as('forget'));
+        add(`${name} forgets the order`, (to) => {
+          end(to, worker);
+          [to.row, to.links, to.seen.first] = [null, [], null];
+          to.seen.newest = Math.max(to.seen.newest, version);
+        });
         return;
-      }
       default:
         worker satisfies never;
     }
   }
+  const pick = ({ id, content }: { id: number; content: Content }) => ({ id, content });
 
-  /** As `isShown` in apply-sub-orders.ts. */
-  function isShown({ version, links, unseen }: Attempt, line: string, subs: readonly Sub[]): boolean {
-    const [theirs, lines, known] = [subs.map(subOrderOf), linesOf(versionAt(version)), links.map(lineLinkOf)];
-    const matches = matchSubOrders(theirs, lines, known, new Set(), unseen.map(lineLinkOf));
-    return matches.ofLines.get(line)?.kind === 'linked';
-  }
-
-  function leaseSteps({ lease, air, workers }: OrderState, add: Add, fault: Add): void {
-    if (lease.holder === null) return;
-    if (lease.isOver) {
-      if (lease.holder !== 'dead') add(`${lease.holder} renews its lease`, { lease: { ...lease, isOver: false } });
+  function carryOut({ service, seen, workers }: OrderState, operation: Operation): void {
+    const { subs, nextId } = service;
+    if (operation.kind === 'create') {
+      if (service.orderId === null) return;
+      service.subs = [...subs, { id: nextId, content: operation.content, isForeign: false, hasReviews: false }];
+      service.nextId += 1;
       return;
     }
-    if (!design.leasesRunOut) return;
-    const holder = lease.holder;
-    const isOutlasted = air.some((one) => one.by === holder || one.by === 'gone');
-    if (design.leaseOutlastsRequests && isOutlasted) return;
-    const over = { lease: { ...lease, isOver: true } };
-    if (holder === 'dead') add('the lease of a dead worker runs out', over);
-    else if (workers[holder].at !== 'idle') fault(`${holder} is frozen, or cut off, until its lease has run out`, over);
+    const { id } = operation;
+    if (operation.kind === 'change') {
+      service.subs = subs.map((sub) => (sub.id === id ? { ...sub, content: operation.content } : sub));
+      return;
+    }
+    service.subs = subs.filter((sub) => sub.id !== id);
+    if (subs.some((sub) => sub.id === id && (sub.isForeign || sub.hasReviews))) seen.wrong = 'removed';
+    if (kinds.B !== 'allowing' || workers.B.at !== 'waiting') seen.removed += 1;
   }
 
-  /** Of each content at the service never more than any version of the shop has lines of it. */
-  function isNeverTwice({ service }: OrderState): boolean {
-    const contents = new Set(service.subs.map((sub) => sub.content));
-    return [...contents].every((content) => {
-      const most = Math.max(
-        ...scenario.versions.map(
-          (version) => Object.values(version === 'deleted' ? {} : version).filter((one) => one === content).length,
-        ),
-      );
-      const shown = service.subs.filter((sub) => sub.content === content).length;
-      return shown <= Math.max(most, initial.service.subs.filter((sub) => sub.content === content).length);
-    });
-  }
-
-  /** Nothing is going on, and the service has what the shop has. */
+  /** Nobody is at work, and no run would read the order. */
+  const isAtRest = ({ workers, cursor, shop, isInLookback, row, hasBackfilled }: OrderState): boolean => {
+    const isIdle = Object.values(workers).every(({ at }) => at === 'idle') && (hasBackfilled || kinds.B !== 'backfill');
+    const isDue = row !== null && (row.due === 'now' || (row.owner !== null && design.leaseMakesDue));
+    return isIdle && cursor >= shop && !isInLookback && !isDue;
+  };
+  const isLookedFor = ({ row, air }: OrderState): boolean => row?.due === 'in an hour' || air.length > 0;
+  /**
+   * The service has each line of the shop; and nothing else but what must not be removed, and copies that are looked
+   * for.
+   */
   function isInLine(state: OrderState): boolean {
-    const { shop, service, air, row, workers } = state;
-    if (workers.A.at !== 'idle' || workers.B.at !== 'idle' || air.length > 0) return false;
-    if (row.cursor < shop || row.isRetryDue || state.dated > shop) return false;
-    const version = versionAt(shop);
-    if (version === 'deleted') return !service.hasOrder;
-    const shown = service.subs.map((sub) => sub.content).sort();
-    return service.hasOrder && shown.join() === Object.values(version).sort().join();
+    const { orderId, subs } = state.service;
+    const { lines, isDeleted = false } = versionAt(state.shop);
+    const isKept = subs.some(({ hasReviews }) => hasReviews);
+    if (orderId === null || (isDeleted && !isKept)) return isDeleted && orderId === null;
+    return (['S', 'M'] as const).every((size) => {
+      const wanted = Object.values(lines).filter((content) => content === size).length;
+      const shown = subs.filter(({ content }) => content === size);
+      const ours = shown.filter((sub) => !sub.isForeign && !sub.hasReviews).length;
+      return shown.length >= wanted && (isLookedFor(state) || ours <= wanted);
+    });
   }
 
   return {
     initial,
     next,
-    key,
+    key: (state) => keyOf(state, kinds.B === 'sync'),
     invariants: {
-      'no line has a second sub-order': isNeverTwice,
-      'an older version is never recorded over a newer one': ({ recorded }) => recorded.last === recorded.newest,
-      'nothing is removed that the run has not counted': ({ isUncounted }) => !isUncounted,
-      'no request carries an older version than one that was recorded': ({ isOutdated }) => !isOutdated,
+      'when no run is left to be made, the service has what the shop has': (state) =>
+        !isAtRest(state) || isInLine(state),
+      'a day removes no more than its allowance': ({ seen }) => seen.removed <= allowance,
+      'a sub-order of somebody else that is like no line stays as it is': ({ service: { orderId, subs } }) =>
+        orderId === null ||
+        strange.every(({ id, content }) => subs.some((sub) => sub.id === id && sub.content === content)),
+      ...Object.fromEntries(
+        Object.entries(mishaps).map(([mishap, promise]) => [promise, ({ seen }: OrderState) => seen.wrong !== mishap]),
+      ),
     },
-    goal: { name: 'the service gets what the shop has', isReached: isInLine },
+    goal: {
+      name: 'the service gets what the shop has, each line once',
+      isReached: (state) => isAtRest(state) && !isLookedFor(state) && isInLine(state),
+    },
     probes: {
       'two workers hold copies of one order': ({ workers }) => workers.A.at !== 'idle' && workers.B.at !== 'idle',
-      'a worker goes on although another has taken its lease': ({ workers, lease }) =>
-        (workers.A.at === 'applying' && lease.holder === 'B') || (workers.B.at === 'applying' && lease.holder === 'A'),
-      'a create is in the air and its worker is gone': ({ air }) =>
-        air.some((one) => one.by === 'gone' && one.operation.kind === 'create'),
-      'a sub-order exists and only a pending link knows of it': ({ links, service }) =>
-        links.some(
-          (link) =>
-            link.id === null &&
-            service.subs.some((sub) => !link.before?.includes(sub.id) && sub.content === link.content),
-        ),
+      'a worker goes on although another has taken its lease': ({ workers, row }) =>
+        (workers.A.at === 'sending' && row?.owner === 'B') || (workers.B.at === 'sending' && row?.owner === 'A'),
+      'a create is in the air and its worker is gone': ({ air }) => air.some(({ by }) => by === null),
+      'a line has two sub-orders': ({ service, links }) =>
+        scenario.versions.length === 1 && service.subs.length > Math.max(1, links.length),
       'a linked sub-order is not shown': ({ workers, service }) =>
-        Object.values(workers).some(
-          (one) =>
-            one.at === 'posted' &&
-            one.links.some(
-              ({ id }) => service.subs.some((sub) => sub.id === id) && !one.seen.some((sub) => sub.id === id),
-            ),
-        ),
-      'a line was given up for this run': ({ row, links }) => row.isRetryDue && links.some((link) => link.id === null),
-      'the creation of a line was perhaps sent twice': ({ unseen }) => unseen.length > 0,
-      'a removal is noted and its run is gone': ({ row, workers }) =>
-        row.removalsWanted > 0 && workers.A.at === 'idle' && workers.B.at === 'idle',
-      'the cursor has passed a change that is not committed': ({ row, shop }) => row.cursor > shop,
-      'a copy is read again that is older than the deletion of the order': ({ workers, recorded }) =>
-        Object.values(workers).some((one) => one.at === 'stale' && one.isNew && recorded.newest > one.version),
-      'a copy is older than what was pushed since': ({ workers, recorded }) =>
-        Object.values(workers).some((one) => one.at === 'read' && recorded.newest > one.version),
+        Object.values(workers).some((one) => one.at === 'posted' && one.seen.length < service.subs.length),
+      'the push of a backfill has died': ({ row, workers }) =>
+        kinds.B === 'backfill' && row?.owner === 'dead' && workers.A.at === 'idle',
+      'removals are held back': ({ row, allowanceLeft }) => row?.due === 'now' && allowanceLeft === 0,
+      'a sub-order with reviews has no line': ({ service, shop }) =>
+        service.subs.some(({ hasReviews }) => hasReviews) &&
+        service.subs.length > Object.keys(versionAt(shop).lines).length,
+      'a copy is older than what was pushed since': ({ workers, seen }) =>
+        Object.values(workers).some((one) => one.at === 'read' && seen.newest > one.version),
     },
   };
 }
 
-function carriedOut(
-  service: OrderState['service'],
-  operation: Operation,
-): { service: OrderState['service']; id: number } {
-  const { subs, nextId, hasOrder } = service;
-  switch (operation.kind) {
-    case 'create': {
-      if (!hasOrder) return { service, id: 0 };
-      const created = [...subs, { id: nextId, content: operation.content }];
-      return { service: { hasOrder, subs: created, nextId: nextId + 1 }, id: nextId };
-    }
-    case 'change': {
-      const changed = subs.map((sub) => (sub.id === operation.id ? { ...sub, content: operation.content } : sub));
-      return { service: { ...service, subs: changed }, id: operation.id };
-    }
-    case 'remove':
-      return { service: { ...service, subs: subs.filter((sub) => sub.id !== operation.id) }, id: operation.id };
-    default:
-      return operation satisfies never;
-  }
-}
-
-/** What a worker remembers once the response is there. */
-function linksAfter(links: readonly Link[], operation: Operation, id: number, seen: readonly Sub[]): Link[] {
-  const others = links.filter((link) => link.line !== operation.line);
-  const { line } = operation;
-  switch (operation.kind) {
-    case 'create': {
-      return [...others, { line, id, content: operation.content, before: seen.map((sub) => sub.id) }];
-    }
-    case 'change': {
-      const { content, before } = operation;
-      return [...others, { line, id, content, before }];
-    }
-    case 'remove':
-      return operation.isDuplicate ? [...links] : others;
-    default:
-      return operation satisfies never;
-  }
-}
-
-const sorted = (links: Link[]): Link[] => links.sort((a, b) => (a.line < b.line ? -1 : 1));
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-const without = <T>(all: readonly T[], one: T | undefined): T[] => all.filter((other) => other !== one);
-const show = (operation: Operation): string =>
-  operation.kind === 'remove'
-    ? `DELETE of line ${operation.line}`
-    : `${operation.kind === 'create' ? 'POST' : 'PUT'} of line ${operation.line} (${operation.content})`;
-
-/** The two workers are alike: swapped, it is the same state. */
-function key(state: OrderState): string {
-  const of = (name: WorkerName) =>
-    JSON.stringify([state.workers[name], state.lease.holder === name, state.air.some((one) => one.by === name)]);
-  const air = state.air.map((one) => JSON.stringify([one.operation, one.by === 'gone'])).sort();
-  const lease = [state.lease.holder === null, state.lease.holder === 'dead', state.lease.isOver];
-  const { shop, dated, service, row, recorded, links, unseen, isUncounted, isOutdated, faultsLeft } = state;
-  return JSON.stringify([
-    shop,
-    dated,
-    isUncounted,
-    isOutdated,
-    service,
-    row,
-    recorded,
-    links,
-    unseen,
-    faultsLeft,
-    lease,
-    air,
-    ...[of('A'), of('B')].sort(),
-  ]);
+/** Two workers of one kind are alike: swapped, it is the same state. */
+function keyOf({ workers, row, air, ...state }: OrderState, areAlike: boolean): string {
+  const of = (by: Name | null) => air.filter((one) => one.by === by).map((one) => JSON.stringify(one.operation));
+  const both = (['A', 'B'] as const).map((name) => JSON.stringify([workers[name], row?.owner === name, of(name)]));
+  const owner = row && (row.owner === 'dead' || row.owner === null ? row.owner : 'alive');
+  return JSON.stringify([state, row && { ...row, owner }, of(null).sort(), areAlike ? both.sort() : both]);
 }

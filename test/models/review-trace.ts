@@ -1,6 +1,6 @@
 /**
- * The recording of what real code did with one review, and its judgement by the review model. The harness makes recordings
- * (test/harness/trace-reviews.ts); a test may also forge one.
+ * The recording of what real code did with one review, and its judgement by the review model. The harness makes
+ * recordings (test/harness/trace-reviews.ts); a test may also forge one.
  */
 import { type Explanation, explain } from './explain.ts';
 import {
@@ -15,9 +15,9 @@ import {
 } from './reviews.ts';
 
 /**
- * A version is the tick of its date; null: the review is gone from the service. `asked`: its response to a request for the review by
- * its id. `isSuspect`: whether the review is suspected gone after the commit, `by` the kind of the run. `past`: ticks that were over, as far as may count as covered, when the
- * reading began.
+ * A version is the tick of its date; null: the review is gone from the service. `asked`: its response to a request for
+ * the review by its id. `isSuspect`: whether the review is suspected gone after the commit, `by` the kind of the run.
+ * `past`: ticks that were over, as far as may count as covered, when the reading began.
  */
 export type RecordedEvent =
   | { kind: 'listed'; axis: Axis; version: Tick }

@@ -2,14 +2,14 @@
  * The protocol "watermark, coverage, reconcile": how the reviews of the service get into the warehouse, as
  * src/reviews/plan-sync-reviews.ts, reconcile.ts, plan-backfill-reviews.ts and export-window.ts do it.
  *
- * The world: a clock of a few ticks, a few reviews at the service, the warehouse, and at most one run of each kind. A run
- * does this, one step an action:
+ * The world: a clock of a few ticks, a few reviews at the service, the warehouse, and at most one run of each kind. A
+ * run does this, one step an action:
  *
  *     plan ─▶ list a span ─▶ land ─▶ enter (coverage, suspects and gaps in one transaction) ─▶ … ─▶ conclude
  *
- * What is left to read is listed as one span, or its first tick before or after the others: so something can always move
- * between what was read and what was not. One list response shows the service at one moment. A version of a review is
- * the tick of its last change.
+ * What is left to read is listed as one span, or its first tick before or after the others: so something can always
+ * move between what was read and what was not. One list response shows the service at one moment. A version of a review
+ * is the tick of its last change.
  *
  * What the model assumes, because the code cannot enforce it:
  *
@@ -98,15 +98,15 @@ export type ReviewScenario = {
   /** A tick that the service refuses to list, on either axis. */
   refused?: Tick;
   /**
-   * To judge what real code did with one review. Of others nothing is known: they may be newer, and a list may be incomplete
-   * because of them. `relevant`: the ticks of each axis in which lists show the review.
+   * To judge what real code did with one review. Of others nothing is known: they may be newer, and a list may be
+   * incomplete because of them. `relevant`: the ticks of each axis in which lists show the review.
    */
   traced?: { relevant: OfAxis };
 };
 
 /**
- * What an observer records of an action on a review. `covers`: what enters the ledger; `by`: the run. `asked`: the service was
- * asked for the review by its id. `cleared`: it is suspected no longer. `marked`: it is marked deleted.
+ * What an observer records of an action on a review. `covers`: what enters the ledger; `by`: the run. `asked`: the
+ * service was asked for the review by its id. `cleared`: it is suspected no longer. `marked`: it is marked deleted.
  */
 export type ReviewEvent =
   | { kind: 'listed'; axis: Axis; version: Tick }
@@ -287,7 +287,8 @@ export function reviewModel(
       const put = (to: Partial<Review>) => ({ reviews: reviews.with(index, { ...review, ...to }) });
       if (review.version === null) {
         const first = put({ version: review.created, listed: review.created });
-        // Restored before it is marked, it is a version whose date went back: `verify` shows that, and a person decides.
+        // Restored before it is marked, it is a version whose date went back: `verify` shows that, and a person
+        // decides.
         if (state.rows[index]?.isDeleted) fault('restored', `review ${index} is restored as it was written`, first);
         continue;
       }

@@ -102,7 +102,9 @@ type VitestReport = {
   testResults: { message: string; assertionResults: { status: string; fullName: string }[] }[];
 };
 
-/** Runs a test file, or one test of it, until its first failure, and gives that test's name; undefined where all pass. */
+/**
+ * Runs a test file, or one test of it, until its first failure, and gives that test's name; undefined where all pass.
+ */
 async function firstFailure(copy: string, test: string): Promise<string | undefined> {
   const report = join(copy, 'mutation-report.json');
   await rm(report, { force: true });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { verifyOrders } from '../../src/orders/compare/compare-range.ts';
+import { orderDeps } from '../../src/app/deps.ts';
 import { previewOrder } from '../../src/orders/compare/preview-order.ts';
+import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 
 test('preview and verify judge the age by the same clock as the push', async () => {
@@ -10,23 +11,9 @@ test('preview and verify judge the age by the same clock as the push', async () 
   // Another integration pushed it without contact.
   const columns = 'code, total_price, created_at, updated_at';
   await world.atService(`insert into reference_service.orders (${columns}) values ('OLD', 100, ${old}, now())`);
-  const { api, shop, orderStore: store, orderSlots: slots, warehouse, log, config } = await world.openApp();
+  const app = await world.openApp();
   const now = () => new Date(Date.now() - 50 * 86_400_000);
-  const signal = new AbortController().signal;
-  const limits = { contactMaxAgeDays: config.orderContactMaxAgeDays, deletes: 'off', settleMs: 1 } as const;
-  const deps = {
-    ...limits,
-    api,
-    shop,
-    store,
-    slots,
-    db: warehouse.db,
-    log,
-    now,
-    signal,
-    concurrency: 2,
-    onProgress() {},
-  };
+  const deps = { ...orderDeps(app, new AbortController().signal), now, onProgress() {} };
   expect(await previewOrder(deps, 'OLD')).toMatchObject({ withheld: ['user_email'], age: 'old' });
   // The e-mail address differs, and no repair may send it.
   const verified = await verifyOrders(deps, { start: undefined, end: undefined }, { repair: false });

@@ -1,110 +1,107 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import {
-  ageClock,
-  type ContactField,
-  contactAfter,
-  contactFields,
-  decideContact,
-} from '../../src/orders/order/contact-rule.ts';
+import { describe, expect, test } from 'vitest';
+import { ageClock, ageOf, firstDecision, mayCarryContact } from '../../src/orders/order/contact-rule.ts';
+import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-order.ts';
 
 const now = new Date('2026-06-01T00:00:00Z');
 const day = 86_400_000;
-const never = { contactHash: null, contactSent: false };
+const decisions = fc.constantFrom('allowed' as const, 'withheld' as const, null);
+const ages = fc.constantFrom('young' as const, 'old' as const, 'future' as const);
+const policies = fc.constantFrom('young' as const, 'never' as const, 'always' as const);
 
-type Push = { email: string; phone: string; ageDays: number; policy: 'young' | 'never' | 'always'; isThere: boolean };
-
-/** What a row of pushes discloses to the service, beside what each push was allowed to. */
-function disclosed(pushes: readonly Push[]) {
-  let last: { contactHash: string | null; contactSent: boolean } = never;
-  return pushes.map(({ email, phone, ageDays, policy, isThere }) => {
-    const hash = email === '' && phone === '' ? null : `${email}.${phone}`;
-    const createdAt = new Date(now.getTime() - ageDays * day);
-    const decisions = decideContact({ hash, last, createdAt, now, maxAgeDays: 30, policy });
-    const values: Record<ContactField, string> = { user_email: email, user_phone: phone };
-    const sent = contactFields.filter(
-      (field) => values[field] !== '' && (decisions[field] === 'send' || (decisions[field] === 'repeat' && isThere)),
+describe('whether a request may carry contact', () => {
+  test('without --with-email only the regular sync sends contact, of a young order that no backfill began', () => {
+    fc.assert(
+      fc.property(decisions, ages, policies, (decision, age, policy) => {
+        const may = mayCarryContact(decision, age, policy);
+        if (policy === 'always') expect(may).toBe(true);
+        else expect(may).toBe(policy === 'young' && age === 'young' && decision !== 'withheld');
+      }),
     );
-    last = contactAfter(hash, last, sent);
-    return { sent, values, policy, ageDays };
   });
-}
 
-const push = fc.record<Push>({
-  email: fc.constantFrom('', 'a', 'b'),
-  phone: fc.constantFrom('', '1', '2'),
-  ageDays: fc.constantFrom(0, 30, 31, 400),
-  policy: fc.constantFrom('young', 'never', 'always'),
-  isThere: fc.boolean(),
+  test('what the first push decides holds for all later ones, whichever run they belong to', () => {
+    fc.assert(
+      fc.property(policies, ages, (first, age) => {
+        const decision = firstDecision(age, first);
+        const isWithheld = first === 'never' || (first === 'young' && age === 'old');
+        expect(decision).toBe(isWithheld ? 'withheld' : 'allowed');
+        if (first === 'never') expect(mayCarryContact(decision, age, 'young')).toBe(false);
+        expect(mayCarryContact(decision, age, 'never')).toBe(false);
+      }),
+    );
+  });
 });
 
-test('no push of an old order and no backfill discloses a value that the push before did not send, unless --with-email', () => {
-  fc.assert(
-    fc.property(fc.array(push, { maxLength: 6 }), (pushes) => {
-      const done = disclosed(pushes);
-      for (const [at, { sent, values, policy, ageDays }] of done.entries()) {
-        if (policy === 'always' || (policy === 'young' && ageDays <= 30)) continue;
-        const before = done[at - 1];
-        for (const field of sent) {
-          expect(before?.sent).toContain(field);
-          expect(before?.values[field]).toBe(values[field]);
-        }
-      }
-    }),
-  );
+describe('the age of an order', () => {
+  test.each([
+    ['2026-06-01T00:00:00Z', 'young'],
+    ['2026-05-02T00:00:00Z', 'young'],
+    ['2026-05-01T23:59:59Z', 'old'],
+    ['2026-06-02T00:00:00Z', 'young'],
+    ['2026-06-02T00:00:01Z', 'future'],
+    ['2099-01-01T00:00:00Z', 'future'],
+  ])('of %s is %s on the first of June, with 30 days', (createdAt, age) => {
+    expect(ageOf(new Date(createdAt), now, 30)).toBe(age);
+  });
+
+  test('with 0 days an order is young at its second only', () => {
+    expect([0, 1].map((ms) => ageOf(new Date(now.getTime() - ms), now, 0))).toEqual(['young', 'old']);
+  });
+
+  test('is told by the later one of two clocks, which goes on', () => {
+    let machineMs = now.getTime();
+    const clock = (warehouseNow: Date) => ageClock(() => new Date(machineMs), warehouseNow);
+    const [ahead, behind] = [clock(new Date(now.getTime() + 9000)), clock(new Date(now.getTime() - 9000))];
+    machineMs += 1000;
+    expect([ahead(), behind()].map((at) => at.getTime() - now.getTime())).toEqual([10_000, 1000]);
+  });
+
+  test('does not make an old order young where the machine’s clock was set back', () => {
+    const clock = ageClock(() => new Date(now.getTime() - 60 * day), now);
+    expect(ageOf(new Date(now.getTime() - 31 * day), clock(), 30)).toBe('old');
+  });
 });
 
-test('a value that a backfill withheld is not sent by later syncs, whatever else of the order changes', () => {
-  fc.assert(
-    fc.property(fc.array(push, { maxLength: 5 }), fc.constantFrom(...contactFields), (pushes, field) => {
-      const fixed = field === 'user_email' ? { email: 'a' } : { phone: '1' };
-      const gone = field === 'user_email' ? { email: '' } : { phone: '' };
-      const first: Push = { email: 'a', phone: '1', ageDays: 0, policy: 'never', isThere: true };
-      // The value goes and returns, the other one changes.
-      const later = pushes.map((one, at): Push => ({ ...one, policy: 'young', ...(at % 2 === 0 ? gone : fixed) }));
-      for (const { sent } of disclosed([first, ...later])) expect(sent).not.toContain(field);
-    }),
-  );
-});
+describe('the fingerprint', () => {
+  const printOf = (user_phone: string | null, more: Record<string, string | null> = {}) => {
+    const order = { code: 'A', created_at: '2026-01-01T00:00:00Z', total_price: '10', user_phone, ...more };
+    return (
+      desiredOrder({ order, lines: [] }, { products: new Map(), grades: new Map(), deletes: 'off' }) as DesiredOrder
+    ).fingerprint;
+  };
+  const phone = (at: number) => `010-${String(at).padStart(8, '0')}`;
 
-test('a young order of the regular sync goes with its contact, on the last day too', () => {
-  const decide = (createdAt: string) =>
-    decideContact({ hash: 'a.', last: never, createdAt: new Date(createdAt), now, maxAgeDays: 30, policy: 'young' });
-  expect(decide('2026-05-02T00:00:00Z').user_email).toBe('send');
-  expect(decide('2026-05-01T23:59:59Z').user_email).toBe('withhold');
-});
+  test('covers 16 bits of a phone number: of 4,000 numbers about 122 pairs have the same, by which none can be given back', () => {
+    const counts = new Map<string, number>();
+    for (let at = 0; at < 4000; at += 1) counts.set(printOf(phone(at)), (counts.get(printOf(phone(at))) ?? 0) + 1);
+    const pairs = [...counts.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
+    // 4000 × 3999 / 2 pairs, of which one in 65,536 collides. Standard deviation 11.
+    expect(pairs).toBeGreaterThan(80);
+    expect(pairs).toBeLessThan(165);
+  });
 
-test('an order dated up to a day ahead is young, and one dated later is not', () => {
-  const decide = (createdAt: string) =>
-    decideContact({ hash: 'a.', last: never, createdAt: new Date(createdAt), now, maxAgeDays: 30, policy: 'young' });
-  expect(decide('2026-06-02T00:00:00Z').user_email).toBe('send');
-  expect(decide('2026-06-02T00:00:01Z').user_email).toBe('withhold');
-  expect(decide('2099-01-01T00:00:00Z').user_email).toBe('withhold');
-});
+  test('shows that a phone number or an e-mail address was changed, set or cleared, and which of both', () => {
+    const prints = [
+      printOf(null),
+      printOf(phone(1)),
+      printOf(phone(2)),
+      printOf(null, { user_email: phone(1) }),
+      printOf(phone(1), { user_email: 'kim@example.com' }),
+    ];
+    expect(new Set(prints).size).toBe(prints.length);
+  });
 
-test('a value that a backfill withheld and another value replaced is sent to a young order when it returns', () => {
-  const young = { phone: '', ageDays: 0, isThere: true } as const;
-  const pushes = disclosed([
-    { ...young, email: 'a', policy: 'never' },
-    { ...young, email: 'a', policy: 'young' },
-    { ...young, email: 'b', policy: 'young' },
-    { ...young, email: 'a', policy: 'young' },
-  ]);
-  expect(pushes.map(({ sent }) => sent)).toEqual([[], [], ['user_email'], ['user_email']]);
-});
-
-test('the clock of ages is the later one of two, and goes on', () => {
-  let machineMs = now.getTime();
-  const clock = (warehouseNow: Date) => ageClock(() => new Date(machineMs), warehouseNow);
-  const [ahead, behind] = [clock(new Date(now.getTime() + 9000)), clock(new Date(now.getTime() - 9000))];
-  machineMs += 1000;
-  expect([ahead(), behind()].map((at) => at.getTime() - now.getTime())).toEqual([10_000, 1000]);
-});
-
-test('with --with-email everything is sent, and what was withheld by version 0.1 by nothing else', () => {
-  const facts = { hash: 'a.1', last: { contactHash: 'withheld by 0.1', contactSent: false }, createdAt: now, now };
-  const all = { user_email: 'send', user_phone: 'send' };
-  expect(decideContact({ ...facts, maxAgeDays: 30, policy: 'always' })).toEqual(all);
-  const none = { user_email: 'withhold', user_phone: 'withhold' };
-  expect(decideContact({ ...facts, maxAgeDays: 30, policy: 'young' })).toEqual(none);
+  test('of two numbers that collide in one order differs in most others: the bits are of the order’s code too', () => {
+    const seen = new Map<string, string>();
+    let pair: [string, string] | undefined;
+    for (let at = 0; at < 4000 && pair === undefined; at += 1) {
+      const same = seen.get(printOf(phone(at)));
+      if (same !== undefined) pair = [same, phone(at)];
+      seen.set(printOf(phone(at)), phone(at));
+    }
+    expect(pair).toBeDefined();
+    const inOthers = ['B', 'C', 'D'].map((code) => (pair ?? []).map((one) => printOf(one, { code })));
+    expect(inOthers.some(([one, other]) => one !== other)).toBe(true);
+  });
 });

@@ -1,17 +1,11 @@
 import { expect } from 'vitest';
-import type { PushPolicy } from '../../src/orders/order/desired-order.ts';
-import { pushStep } from '../../src/orders/push/push-slice.ts';
-import { isUnusual } from '../../src/orders/push/removal-guard.ts';
-import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/which/changed-orders.ts';
-import { warehouseNow } from '../../src/warehouse/clock.ts';
-import { holdRemovals, removalsHeld } from '../../src/warehouse/orders/order-removals.ts';
-import { waitingCounts } from '../../src/warehouse/orders/order-revisits.ts';
+import { continueChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
+import { removalsPerDay, takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
-import { sliceDeps } from '../harness/sync-orders.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. @param lines how many order n has instead. */
 async function pushOrders(world: OrderWorld, count: number, lines = (_n: number) => 2): Promise<void> {
@@ -19,24 +13,52 @@ async function pushOrders(world: OrderWorld, count: number, lines = (_n: number)
   await world.sync();
 }
 
+/** As after 50 removals at this moment. */
+const useUpAllowance = (world: OrderWorld) =>
+  world.warehouse('update sync.removal_allowance set taken_at = array_fill(now(), array[$1::integer])', [
+    removalsPerDay,
+  ]);
+
+/** As if the removals so far had been made a day earlier. */
+const allowanceReturns = (world: OrderWorld) =>
+  world.warehouse(
+    `update sync.removal_allowance set taken_at = array(select at - interval '1 day' from unnest(taken_at) as at)`,
+  );
+
+const ordersAtService = 'select count(*)::integer as n from reference_service.orders';
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
 const touch = 'update o set updated_at = now()';
 
-test('half of all lines gone at once removes nothing, says so, and removes them when asked to', async ({ world }) => {
-  await pushOrders(world, 24);
+test('of sixty removed lines fifty go, the run says that ten are held back, and removes them when asked to', async ({
+  world,
+}) => {
+  await pushOrders(world, 60);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   const end = await runCli(['sync', 'orders', '--json'], world.environment);
   expect(end.status).toBe(1);
-  // What is held back waits for a person, not for another run.
-  const { counts } = JSON.parse(end.stdout) as { counts: Record<string, number> };
-  expect(counts).toMatchObject({ orders_pushed: 24, removals_held: 24 });
-  expect(counts).not.toHaveProperty('removals_waiting');
-  expect(await world.atService(subOrders)).toEqual([{ n: 48 }]);
+  const report = JSON.parse(end.stdout) as { counts: Record<string, number>; error: string };
+  expect(report.counts).toMatchObject({
+    orders_pushed: 60,
+    orders_held: 10,
+    removals_held: 10,
+    sub_orders_removed: 50,
+  });
+  expect(report.error).toContain('10 removals of orders and lines are held back');
+  expect(report.error).toContain('npx review-sync sync orders --allow-removals');
+  expect(await world.atService(subOrders)).toEqual([{ n: 70 }]);
+  expect(await world.openDeadLetters()).toHaveLength(10);
   expect((await world.openDeadLetters())[0]?.reason).toContain('--allow-removals');
   const allowed = await runCli(['sync', 'orders', '--allow-removals'], world.environment);
   expect(allowed).toMatchObject({ status: 0 });
-  expect(await world.atService(subOrders)).toEqual([{ n: 24 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('of an order whose removals the allowance does not cover none is made', async ({ world }) => {
+  await pushOrders(world, 2, () => 40);
+  await world.shop(`delete from l where line_code::integer > 10; ${touch}`);
+  expect(await world.sync()).toMatchObject({ orders_pushed: 2, orders_held: 1, sub_orders_removed: 30 });
+  expect(await world.atService(subOrders)).toEqual([{ n: 50 }]);
 });
 
 test('an order that lost all of its lines keeps its sub-orders, and goes on once they are back', async ({ world }) => {
@@ -58,26 +80,29 @@ test('one line of an order is removed without asking', async ({ world }) => {
   expect(await world.atService(subOrders)).toEqual([{ n: 3 }]);
 });
 
-test('a deleted_at set everywhere deletes nothing until somebody says that it is right', async ({ world }) => {
-  await pushOrders(world, 30);
-  const orders = 'select count(*)::integer as n from reference_service.orders';
+test('a deleted_at set everywhere deletes fifty orders, and the others when somebody says that it is right', async ({
+  world,
+}) => {
+  await pushOrders(world, 60, () => 1);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await world.sync({ deletes: 'send' });
-  expect(await world.atService(orders)).toEqual([{ n: 30 }]);
-  expect(await world.openDeadLetters()).toHaveLength(30);
-  await world.sync({ deletes: 'send', removals: 'all' });
-  expect(await world.atService(orders)).toEqual([{ n: 0 }]);
+  expect(await world.atService(ordersAtService)).toEqual([{ n: 10 }]);
+  expect(await world.openDeadLetters()).toHaveLength(10);
+  await world.sync({ deletes: 'send', allowRemovals: true });
+  expect(await world.atService(ordersAtService)).toEqual([{ n: 0 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
 test('an order whose deletion is allowed but that has reviews stays, and leaves no dead letter', async ({ world }) => {
-  await pushOrders(world, 30);
+  await pushOrders(world, 3);
+  await useUpAllowance(world);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await world.sync({ deletes: 'send' });
+  expect(await world.openDeadLetters()).toHaveLength(3);
   await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
     select now(), now(), min(id) from reference_service.sub_orders`);
-  await world.sync({ deletes: 'send', removals: 'all' });
-  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 1 }]);
+  await world.sync({ deletes: 'send', allowRemovals: true });
+  expect(await world.atService(ordersAtService)).toEqual([{ n: 1 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
@@ -120,267 +145,142 @@ test.for([
   expect(world.requests().filter((one) => one.method === 'DELETE')).toEqual([]);
 });
 
-test('twenty removals of a run are always allowed, and beyond that one in a hundred orders that it read', () => {
-  expect(isUnusual({ read: 20, removals: 20 })).toBe(false);
-  expect(isUnusual({ read: 2000, removals: 21 })).toBe(true);
-  expect(isUnusual({ read: 2100, removals: 21 })).toBe(false);
-  expect(isUnusual({ read: 100_000, removals: 1000 })).toBe(false);
-  expect(isUnusual({ read: 100_000, removals: 1001 })).toBe(true);
-});
-
-test('deletions and removed lines spread over many slices are counted together, and none is carried out unasked', async ({
+test('fifty removals are allowed in 24 hours, or one for twenty orders pushed in that time, all or none', async ({
   world,
 }) => {
-  await pushOrders(world, 250, (n) => ([11, 22, 33, 44].includes(n % 100) ? 2 : 1));
+  const { db } = (await world.openApp()).warehouse;
+  expect(await takeRemovals(db, 51)).toBe(false);
+  expect(await takeRemovals(db, 49)).toBe(true);
+  expect(await takeRemovals(db, 2)).toBe(false);
+  expect(await takeRemovals(db, 1)).toBe(true);
+  expect(await takeRemovals(db, 1)).toBe(false);
+  await world.warehouse(`insert into sync.order_links (order_code, pushed_at)
+    select n::text, now() - case when n <= 1200 then interval '23 hours' else interval '25 hours' end
+    from generate_series(1, 5000) n`);
+  expect(await takeRemovals(db, 11)).toBe(false);
+  expect(await takeRemovals(db, 10)).toBe(true);
+  expect(await takeRemovals(db, 1)).toBe(false);
+  await allowanceReturns(world);
+  expect(await takeRemovals(db, 61)).toBe(false);
+  expect(await takeRemovals(db, 60)).toBe(true);
+  expect(await world.warehouse('select cardinality(taken_at) as n from sync.removal_allowance')).toEqual([{ n: 60 }]);
+});
+
+test('two processes that remove at once never take more than the allowance', async ({ world }) => {
+  const [one, other] = [await world.openApp(), await world.openApp()];
+  const taken = await Promise.all(
+    Array.from({ length: 80 }, (_, n) => takeRemovals((n % 2 ? one : other).warehouse.db, 1)),
+  );
+  expect(taken.filter(Boolean)).toHaveLength(removalsPerDay);
+});
+
+test('deletions and removed lines spread over many slices share the allowance, and no later run of the day removes more', async ({
+  world,
+}) => {
+  await pushOrders(world, 250, (n) => (n % 5 === 1 ? 2 : 1));
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   const state = `select count(distinct o.id)::integer as orders, count(s.id)::integer as lines
     from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id`;
-  // Of each slice of 200 orders at most 20.
-  await world.shop(`update o set deleted_at = now() where right(code, 1) = '5' and length(code) > 2;
+  expect(await world.atService(state)).toEqual([{ orders: 250, lines: 300 }]);
+  // 25 orders and 50 lines.
+  await world.shop(`update o set deleted_at = now() where right(code, 1) = '5';
     delete from l where line_code = '2'`);
+  const removed = async () => {
+    const [now] = await world.atService<{ orders: number; lines: number }>(state);
+    // A deleted order takes its only line along.
+    return 300 - (now?.lines ?? 0);
+  };
   const held = await runCli(['backfill', 'orders'], environment);
   expect(held.status).toBe(1);
   expect(held.stderr).toContain('dead-letters');
-  expect(held.stderr + held.stdout).toContain('removals of orders and lines are held back');
+  expect(held.stderr + held.stdout).toContain('25 removals of orders and lines are held back');
   expect(held.stderr + held.stdout).toContain('--allow-removals');
-  expect(await world.atService(state)).toEqual([{ orders: 250, lines: 262 }]);
-  // Another run does not take the first twenty of them.
-  await runCli(['sync', 'orders'], environment);
-  await runCli(['sync', 'reconcile'], environment);
-  expect(await world.atService(state)).toEqual([{ orders: 250, lines: 262 }]);
-  expect((await world.openDeadLetters())[0]?.reason).toContain('--allow-removals');
+  expect(await removed()).toBe(50);
+  for (const run of ['orders', 'reconcile']) {
+    expect((await runCli(['sync', run], environment)).status).toBe(1);
+    await world.timePasses('1 hour');
+  }
+  expect(await removed()).toBe(50);
   const allowed = await runCli(['sync', 'orders', '--allow-removals'], environment);
   expect(allowed).toMatchObject({ status: 0 });
-  expect(await world.atService(state)).toEqual([{ orders: 226, lines: 226 }]);
+  expect(await world.atService(state)).toEqual([{ orders: 225, lines: 225 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('what another run would remove is counted by that run alone until it has ended', async ({ world }) => {
-  await pushOrders(world, 2);
-  await world.warehouse(
-    `insert into sync.runs (id, job, trigger, started_at) values ('other', 'backfill-orders', 'command', now())`,
-  );
-  await world.shop(`delete from l where order_code = 'O1' and line_code = '2'; ${touch}`);
-  await world.sync({ runId: 'other' });
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
-  await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'incomplete'`);
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 3 }]);
-});
-
-test('removals that were held back stay so when one of the orders changes alone, until they are allowed', async ({
+test('removals that are held back stay so when their order changes, and are made once the allowance is there again', async ({
   world,
 }) => {
   await pushOrders(world, 24);
+  await useUpAllowance(world);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   await world.sync();
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
   await world.sync();
-  await world.timePasses('2 days');
-  await world.sync();
+  await world.timePasses('1 hour');
+  expect(await world.sync()).toMatchObject({ orders_held: 24 });
   expect(await world.atService(subOrders)).toEqual([{ n: 48 }]);
   expect(await world.openDeadLetters()).toHaveLength(24);
-  await world.sync({ removals: 'all' });
+  await allowanceReturns(world);
+  await world.timePasses('1 day');
+  await world.sync();
   expect(await world.atService(subOrders)).toEqual([{ n: 24 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('the order model explains what is held back, a push meanwhile, and what was taken back', async ({ openWorld }) => {
-  const world = await openWorld({ isTraced: true });
-  await pushOrders(world, 24);
-  await world.shop(
-    `create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`,
-  );
-  await world.sync();
-  await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
-  await world.sync();
-  await world.shop(
-    `insert into l select * from kept where order_code <> 'O2'; delete from l where order_code = 'O3'; ${touch}`,
-  );
-  await world.sync();
-  await world.shop(`delete from l where order_code = 'O4' and line_code = '2'; ${touch}`);
-  await world.sync();
-  await world.judge();
-  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['O2', 'O3']);
-  expect(await world.atService(subOrders)).toEqual([{ n: 47 }]);
-});
-
-test('what is left of removals that were held back stays held back, however few they are by then', async ({
-  world,
-}) => {
-  await pushOrders(world, 24);
+test('what was held back and is in the shop again is no removal any more', async ({ world }) => {
+  await pushOrders(world, 3);
+  await useUpAllowance(world);
   await world.shop(
     `create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`,
   );
   await world.sync();
   await world.shop(`insert into l select * from kept where order_code <> 'O1'; ${touch}`);
   await world.sync();
-  await world.sync();
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
-  expect(await world.atService(subOrders)).toEqual([{ n: 48 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 6 }]);
 });
 
-test('one run with --allow-removals reads all orders whose removals were held back, a batch at a time', async ({
+test('one run with --allow-removals reads all orders that are to be tried again later, a batch at a time', async ({
   world,
 }) => {
   await pushOrders(world, 1);
-  await world.warehouse(`insert into sync.order_links (order_code, order_id, pushed_at, removals_held, removals_wanted, failures)
-    select 'H' || n, 1000 + n, now() - interval '1 hour', true, 1, 1 from generate_series(1, 2500) n;
-    insert into sync.dead_letters (kind, key, order_code, reason, payload)
-    select 'order', 'H' || n, 'H' || n, 'held', '{}' from generate_series(1, 2500) n`);
+  await world.warehouse(`insert into sync.order_links (order_code, order_id, pushed_at, due_at, failed_pushes)
+    select 'H' || n, 1000 + n, now() - interval '1 hour', now() + interval '1 hour', 1 from generate_series(1, 500) n`);
   const { shop, warehouse } = await world.openApp();
   const deps = { shop, db: warehouse.db };
-  const read = async (removals: 'usual' | 'all') => {
-    const options = { lookbackMinutes: 10, batchSize: 200, removals };
-    const [codes, sizes]: [Set<string>, number[]] = [new Set(), []];
-    let batch: SyncBatch | undefined = await planSyncOrders(deps, options);
-    while (batch !== undefined) {
-      const held = batch.steps.flatMap((step) => step.codes).filter((code) => code.startsWith('H'));
+  const read = async (isAnyTime: boolean) => {
+    const options = { lookbackMinutes: 10, batchSize: 200, isAnyTime };
+    const sizes: number[] = [];
+    const codes = new Set<string>();
+    let batch = await planChangedOrders(deps, options);
+    for (;;) {
+      const held = batch.steps.flat().filter((code) => code.startsWith('H'));
       for (const code of held) codes.add(code);
       sizes.push(held.length);
-      // The pushes remove what was held back.
-      await world.warehouse(
-        'update sync.order_links set removals_held = false, removals_wanted = 0 where order_code = any($1)',
-        [held],
-      );
-      batch = await continueSyncOrders(deps, batch.state, { failed: false, isLost: false }, options);
+      const next = await continueChangedOrders(deps, batch.state, { failed: false, isLost: false }, options);
+      if (next === undefined) return { codes: codes.size, most: Math.max(...sizes) };
+      batch = next;
     }
-    return { codes: codes.size, most: Math.max(...sizes) };
   };
-  expect(await read('all')).toEqual({ codes: 2500, most: 2000 });
-  await world.warehouse('update sync.order_links set removals_held = true, removals_wanted = 1');
-  expect(await read('usual')).toEqual({ codes: 2000, most: 2000 });
+  expect(await read(true)).toEqual({ codes: 500, most: 200 });
+  expect(await read(false)).toEqual({ codes: 0, most: 0 });
 });
 
-/** One push of order O1 by a run. @param waits called when another process has the lease. */
-async function pushOf(world: OrderWorld, runId: string, removals: PushPolicy['removals'], waits = () => {}) {
-  const app = await world.openApp();
-  const plannedAt = (await warehouseNow(app.warehouse.db)).toISOString();
-  const step = { codes: ['O1'], contact: 'young' as const, removals, ...(removals === 'approved' && { plannedAt }) };
-  return () => pushStep(sliceDeps(app, { runId, onWait: waits }), step);
-}
-
-const remembered = `select removals_wanted as wanted, removals_held as "isHeld", removals_run as run
-  from sync.order_links where order_code = 'O1'`;
-
-test('a run that waits for an order removes only what it has counted, not what the other run has noted meanwhile', async ({
+test('a deletion that was allowed and that the service failed is held back again until it is allowed again', async ({
   world,
 }) => {
-  await pushOrders(world, 1);
-  await world.shop(`insert into l (order_code, line_code, product_id) select 'O1', n::text, 1 from generate_series(3, 9) n;
-    ${touch}`);
-  await world.sync();
-  await world.shop(`delete from l where line_code = '9'`);
-  await (await pushOf(world, 'mine', 'usual'))();
-  const [isWaiting, isPosting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  world.serviceRule(async (): Promise<Fate> => {
-    isPosting.resolve();
-    await isWaiting.promise;
-    return 'pass';
-  });
-  await world.shop(`delete from l where line_code > '2'`);
-  const other = (await pushOf(world, 'other', 'usual'))();
-  await isPosting.promise;
-  await (await pushOf(world, 'mine', 'approved', isWaiting.resolve))();
-  await other;
-  expect(await world.atService(subOrders)).toEqual([{ n: 9 }]);
-  expect(await world.warehouse(remembered)).toEqual([{ wanted: 7, isHeld: false, run: 'other' }]);
-});
-
-test('a run says how many removals are left to another run that has not ended', async ({ world }) => {
-  await pushOrders(world, 1);
-  await world.shop(`delete from l where line_code = '2'; ${touch}`);
-  await world.warehouse(
-    `insert into sync.runs (id, job, trigger, started_at) values ('killed', 'sync-orders', 'command', now())`,
-  );
-  await (await pushOf(world, 'killed', 'usual'))();
-  const { warehouse } = await world.openApp();
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
-  expect(await waitingCounts(warehouse.db)).toMatchObject({ removals_waiting: 1 });
-  await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'abandoned' where id = 'killed'`);
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
-  expect(await waitingCounts(warehouse.db)).toEqual({ lines_waiting: 0 });
-});
-
-test('what another run has held back since it was counted is not removed', async ({ world }) => {
-  await pushOrders(world, 1);
-  await world.shop(`delete from l where line_code = '2'`);
-  await (await pushOf(world, 'mine', 'usual'))();
-  const approved = await pushOf(world, 'mine', 'approved');
-  const { warehouse } = await world.openApp();
-  await holdRemovals(warehouse.db, 'other', { codes: ['O1'], reason: 'far more than usual' });
-  await approved();
-  expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
-});
-
-test('a push that began before its order was held back does not undo that', async ({ openWorld }) => {
-  const world = await openWorld({ isTraced: true });
-  await pushOrders(world, 1);
-  await world.shop(`delete from l where line_code = '2'`);
-  await (await pushOf(world, 'mine', 'usual'))();
-  const { warehouse } = await world.openApp();
-  world.serviceRule(async (): Promise<Fate> => {
-    await holdRemovals(warehouse.db, 'mine', { codes: ['O1'], reason: 'far more than usual' });
-    return 'pass';
-  });
-  await world.shop('update o set total_price = 7');
-  await (await pushOf(world, 'other', 'usual'))();
-  await world.judge();
-  expect(await world.warehouse(remembered)).toEqual([{ wanted: 1, isHeld: true, run: 'other' }]);
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1', reason: 'far more than usual' }]);
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
-  await world.sync({ removals: 'all' });
-  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test.for([422, 500])(
-  'what another run holds back during a push stays held back when the service responds with %d',
-  async (status, { openWorld }) => {
-    const world = await openWorld({ isTraced: true });
-    await pushOrders(world, 1);
-    await world.shop(`delete from l where line_code = '2'; ${touch}`);
-    await (await pushOf(world, 'mine', 'usual'))();
-    const { warehouse } = await world.openApp();
-    world.serviceRule(async ({ form }): Promise<Fate> => {
-      if (!form.has('code')) return 'pass';
-      await holdRemovals(warehouse.db, 'mine', { codes: ['O1'], reason: 'far more than usual' });
-      return { status };
-    });
-    await world.shop('update o set total_price = 7');
-    await (await pushOf(world, 'other', 'usual'))();
-    await world.judge();
-    expect(await world.warehouse(remembered)).toEqual([{ wanted: 1, isHeld: true, run: 'mine' }]);
-    world.serviceRule(() => 'pass');
-    await world.timePasses('1 day');
-    const end = await runCli(['sync', 'orders'], world.environment);
-    expect(end.stdout + end.stderr).toContain('1 removals of orders and lines are held back');
-    expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
-    expect(await world.openDeadLetters()).toMatchObject([
-      { key: 'O1', reason: expect.stringContaining('--allow-removals') },
-    ]);
-  },
-);
-
-test('a deletion that was allowed and that the service failed stays held back until it is allowed again', async ({
-  world,
-}) => {
-  await pushOrders(world, 30);
+  await pushOrders(world, 3);
+  await useUpAllowance(world);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await world.sync({ deletes: 'send' });
   world.serviceRule(({ method, path }) => (method === 'DELETE' && path.endsWith('/2') ? { status: 500 } : 'pass'));
-  await world.sync({ deletes: 'send', removals: 'all' });
+  await world.sync({ deletes: 'send', allowRemovals: true });
   world.serviceRule(() => 'pass');
   await world.timePasses('1 day');
   await world.sync({ deletes: 'send' });
   expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
   expect(await world.openDeadLetters()).toHaveLength(1);
-  await world.sync({ deletes: 'send', removals: 'all' });
+  await world.sync({ deletes: 'send', allowRemovals: true });
   expect(await world.atService('select code from reference_service.orders')).toEqual([]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
@@ -388,7 +288,8 @@ test('a deletion that was allowed and that the service failed stays held back un
 test('deletions that were held back are held back again when the orders were gone from the shop for a while', async ({
   world,
 }) => {
-  await pushOrders(world, 30);
+  await pushOrders(world, 3);
+  await useUpAllowance(world);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
@@ -396,40 +297,28 @@ test('deletions that were held back are held back again when the orders were gon
   await runCli(['sync', 'orders'], environment);
   await world.shop('insert into o select * from kept; update o set updated_at = now()');
   const end = await runCli(['sync', 'orders'], environment);
-  expect(end.stdout + end.stderr).toContain('30 removals of orders and lines are held back');
+  expect(end.stdout + end.stderr).toContain('3 removals of orders and lines are held back');
   expect(end.status).toBe(1);
   expect((await runCli(['sync', 'orders', '--allow-removals'], environment)).status).toBe(0);
   expect(await world.atService('select code from reference_service.orders')).toEqual([]);
 });
 
-test('removals stay held back, and are counted as such, when a later push of the order ends in an error', async ({
-  world,
-}) => {
-  await pushOrders(world, 30);
-  await world.shop(`delete from l where line_code = '2'; ${touch}`);
-  await world.sync();
-  const { warehouse, orderStore } = await world.openApp();
-  const leased = await orderStore.lease('O1');
-  if ('leasedBy' in leased) throw new Error('the order is leased');
-  const deadLetter = { kind: 'order' as const, key: 'O1', order_code: 'O1', reason: 'an error', payload: {} };
-  await orderStore.recordError(leased, { fingerprint: 'any', failedPushes: 1, retryAfterMs: 1000, deadLetter });
-  expect(await removalsHeld(warehouse.db)).toBe(30);
-});
-
-test('removals that were held back stay so when the service refuses the order or fails on it meanwhile', async ({
-  world,
-}) => {
-  for (const status of [422, 500]) {
-    await pushOrders(world, 30);
+test.for([422, 500])(
+  'removals that were held back stay so when the service responds with %d to the order meanwhile',
+  async (status, { world }) => {
+    await pushOrders(world, 3);
+    await useUpAllowance(world);
     await world.shop(`delete from l where line_code = '2'; ${touch}`);
     await world.sync();
     world.serviceRule(({ form }): Fate => (form.get('code') === 'O1' ? { status } : 'pass'));
     await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
     await world.sync();
+    expect(await world.openDeadLetters()).toHaveLength(3);
     world.serviceRule(() => 'pass');
     await world.timePasses('1 day');
-    await world.sync();
-    expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);
-    expect(await world.openDeadLetters()).toHaveLength(30);
-  }
-});
+    const end = await runCli(['sync', 'orders'], world.environment);
+    expect(end.stdout + end.stderr).toContain('3 removals of orders and lines are held back');
+    expect(await world.atService(subOrders)).toEqual([{ n: 6 }]);
+    expect(await world.openDeadLetters()).toHaveLength(3);
+  },
+);

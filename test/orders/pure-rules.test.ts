@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { retryDelayMs } from '../../src/orders/backoff.ts';
 import {
+  type DesiredOrder,
   desiredOrder,
-  fieldsToClear,
   isUnchanged,
   requestBody,
   sentFieldsAfter,
 } from '../../src/orders/order/desired-order.ts';
 import { fingerprint } from '../../src/orders/order/fingerprint.ts';
 import { optionalFields } from '../../src/orders/order/order-body.ts';
-import { type PreparedOrder, prepareOrder } from '../../src/orders/order/prepare-order.ts';
-import { areSameOptions, isSamePrice, isSameSecond, likeness } from '../../src/orders/order/same-content.ts';
-import { retryDelayMs } from '../../src/orders/push/retry-delay.ts';
+import { areSameOptions, isSamePrice, isSameSecond } from '../../src/orders/order/same-value.ts';
+import { subOrderDifference } from '../../src/orders/order/sub-orders.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
@@ -28,10 +28,12 @@ const line = (lineCode: string | null, more: Record<string, string | null> = {})
   price: '5',
   ...more,
 });
-const prepared = (order: Record<string, string | null> = {}, lines = [line('1')]) =>
-  prepareOrder({ order: { ...row, ...order }, lines }, new Map()) as PreparedOrder;
+const facts = { products: new Map<string, number>(), grades: new Map<string, number>(), deletes: 'off' as const };
+const withGrade = (grade: string, id: number) => ({ ...facts, grades: new Map([[grade, id]]) });
+const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')], known = facts) =>
+  desiredOrder({ order: { ...row, ...order }, lines }, known) as DesiredOrder;
 
-describe('prepareOrder', () => {
+describe('desiredOrder', () => {
   test('each line is pushed, waits or is faulty, and no two dead letters have the same key', () => {
     const anyLine = fc.record({
       lineCode: fc.constantFrom('1', '2', '', null),
@@ -40,7 +42,7 @@ describe('prepareOrder', () => {
     fc.assert(
       fc.property(fc.array(anyLine, { maxLength: 8 }), (lines) => {
         const raws = lines.map(({ lineCode, more }) => line(lineCode, more));
-        const { lines: pushed, waiting, faulty } = prepared({}, raws);
+        const { lines: pushed, waiting, faulty } = desiredOf({}, raws);
         expect(pushed.length + waiting.length + faulty.length).toBe(lines.length);
         const codes = [...pushed, ...waiting, ...faulty].map((one) => one.lineCode);
         expect(new Set(codes).size).toBe(codes.length);
@@ -51,12 +53,12 @@ describe('prepareOrder', () => {
 
   test('of two lines with one code the same one is pushed, whatever order they come in', () => {
     const [one, two] = [line('1', { price: '5' }), line('1', { price: '6' })];
-    expect(prepared({}, [one, two]).lines).toEqual(prepared({}, [two, one]).lines);
+    expect(desiredOf({}, [one, two]).lines).toEqual(desiredOf({}, [two, one]).lines);
   });
 
   test('an order that cannot be read is a dead letter under its code, or under a hash where it has none', () => {
-    expect(prepareOrder({ order: { ...row, total_price: null }, lines: [] }, new Map())).toMatchObject({ key: 'A' });
-    expect(prepareOrder({ order: { ...row, code: ' ' }, lines: [] }, new Map())).toMatchObject({
+    expect(desiredOrder({ order: { ...row, total_price: null }, lines: [] }, facts)).toMatchObject({ key: 'A' });
+    expect(desiredOrder({ order: { ...row, code: ' ' }, lines: [] }, facts)).toMatchObject({
       key: expect.stringMatching(/^sha256:/),
       order_code: undefined,
     });
@@ -76,104 +78,94 @@ describe('fingerprint', () => {
 
   test('it changes with every field of the order, with every line, and with lines that wait or are faulty', () => {
     const prints = [
-      prepared(),
-      prepared({ total_price: '11' }),
-      prepared({ user_email: 'a@example.com' }),
-      prepared({ user_phone: '010' }),
-      prepared({ store_name: 'S' }),
-      prepared({}, [line('1', { status: 'paid' })]),
-      prepared({}, [line('1', { product_options: '{"size":"S"}' })]),
-      prepared({}, [line('1'), line('2')]),
-      prepared({}, [line('1'), line('2', { product_id: null, product_code: 'P' })]),
-      prepared({}, [line('1'), line('2', { price: 'much' })]),
-    ].map((one) => desiredOrder(one, new Map()).fingerprint);
+      desiredOf(),
+      desiredOf({ total_price: '11' }),
+      desiredOf({ user_email: 'a@example.com' }),
+      desiredOf({ user_phone: '010' }),
+      desiredOf({ store_name: 'S' }),
+      desiredOf({ deleted_at: '2026-01-02T00:00:00Z' }),
+      desiredOf({}, [line('1', { status: 'paid' })]),
+      desiredOf({}, [line('1', { product_options: '{"size":"S"}' })]),
+      desiredOf({}, [line('1'), line('2')]),
+      desiredOf({}, [line('1'), line('2', { product_id: null, product_code: 'P' })]),
+      desiredOf({}, [line('1'), line('2', { price: 'much' })]),
+    ].map((one) => one.fingerprint);
     expect(new Set(prints).size).toBe(prints.length);
-    const withGrade = prepared({ user_grade_code: 'gold' });
-    expect(desiredOrder(withGrade, new Map([['gold', 1]])).fingerprint).not.toBe(
-      desiredOrder(withGrade, new Map()).fingerprint,
-    );
+    const gold = { user_grade_code: 'gold' };
+    expect(desiredOf(gold, [], withGrade('gold', 1)).fingerprint).not.toBe(desiredOf(gold, []).fingerprint);
   });
 });
 
-describe('desiredOrder', () => {
+describe('isUnchanged', () => {
   const link = (more: Partial<OrderLink>): OrderLink => ({
     orderCode: 'A',
     orderId: 1,
     fingerprint: null,
-    failures: 0,
-    contactHash: null,
-    contactSent: false,
+    contact: 'allowed',
     sentFields: [],
-    unseen: [],
-    pushedAt: new Date(),
-    firstPushedAt: new Date(),
-    failedPushes: 0,
-    isRetryDue: false,
-    removalsWanted: 0,
-    removalsHeld: false,
-    areLinesUnsure: false,
     userGradeCode: null,
+    failedPushes: 0,
+    dueAt: null,
+    isDue: false,
+    absentSince: null,
+    pushedAt: new Date(),
     ...more,
   });
+  const usual = { contact: 'young', allowRemovals: false } as const;
 
   test('an order whose contact was withheld is unchanged for the regular sync, and changed for --with-email', () => {
-    const desired = desiredOrder(prepared({ user_email: 'a@example.com' }), new Map());
-    const pushed = link({ fingerprint: desired.fingerprint, contactHash: desired.contactHash });
-    expect(isUnchanged(desired, pushed, { contact: 'young', removals: 'usual' })).toBe(true);
-    expect(isUnchanged(desired, pushed, { contact: 'always', removals: 'usual' })).toBe(false);
-    expect(isUnchanged(desired, { ...pushed, contactSent: true }, { contact: 'always', removals: 'usual' })).toBe(true);
-    expect(isUnchanged(desired, { ...pushed, failures: 1 }, { contact: 'young', removals: 'all' })).toBe(false);
+    const desired = desiredOf({ user_email: 'a@example.com' });
+    const pushed = link({ fingerprint: desired.fingerprint });
+    const always = { ...usual, contact: 'always' } as const;
+    expect(isUnchanged(desired, pushed, usual)).toBe(true);
+    expect(isUnchanged(desired, pushed, always)).toBe(false);
+    expect(isUnchanged(desired, { ...pushed, sentFields: ['user_email'] }, always)).toBe(true);
   });
 
-  test('an order whose last push failed is unchanged until its next attempt is due', () => {
-    const desired = desiredOrder(prepared(), new Map());
-    const pushed = link({ fingerprint: desired.fingerprint, failures: 1, failedPushes: 1 });
-    expect(isUnchanged(desired, pushed, { contact: 'young', removals: 'usual' })).toBe(true);
-    expect(isUnchanged(desired, { ...pushed, isRetryDue: true }, { contact: 'young', removals: 'usual' })).toBe(false);
+  test('an order whose last push failed is unchanged until its next attempt is due, but not for --allow-removals', () => {
+    const desired = desiredOf();
+    const pushed = link({ fingerprint: desired.fingerprint, failedPushes: 1, dueAt: new Date() });
+    expect(isUnchanged(desired, pushed, usual)).toBe(true);
+    expect(isUnchanged(desired, { ...pushed, isDue: true }, usual)).toBe(false);
+    expect(isUnchanged(desired, pushed, { ...usual, allowRemovals: true })).toBe(false);
   });
 
   test('an order whose unlinked member grade changes is pushed once, so that it is known what it waits for', () => {
-    const desired = desiredOrder(prepared({ user_grade_code: 'gold' }), new Map([['silver', 1]]));
-    const pushed = link({
-      fingerprint: desired.fingerprint,
-      contactHash: desired.contactHash,
-      userGradeCode: 'silver',
-    });
-    expect(isUnchanged(desired, pushed, { contact: 'young', removals: 'usual' })).toBe(false);
-    expect(isUnchanged(desired, { ...pushed, userGradeCode: null }, { contact: 'young', removals: 'usual' })).toBe(
-      false,
-    );
-    expect(isUnchanged(desired, { ...pushed, userGradeCode: 'gold' }, { contact: 'young', removals: 'usual' })).toBe(
-      true,
-    );
+    const desired = desiredOf({ user_grade_code: 'gold' }, [], withGrade('silver', 1));
+    const pushed = link({ fingerprint: desired.fingerprint, userGradeCode: 'silver' });
+    expect(isUnchanged(desired, pushed, usual)).toBe(false);
+    expect(isUnchanged(desired, { ...pushed, userGradeCode: null }, usual)).toBe(false);
+    expect(isUnchanged(desired, { ...pushed, userGradeCode: 'gold' }, usual)).toBe(true);
   });
+});
 
-  test('an order that the shop deleted is not the one that was pushed', () => {
-    const deleted = desiredOrder(prepared({ deleted_at: '2026-01-02T00:00:00Z' }), new Map());
-    expect(deleted.fingerprint).not.toBe(desiredOrder(prepared(), new Map()).fingerprint);
-  });
+describe('requestBody', () => {
+  const contact = { user_email: 'a@example.com', user_phone: '010' };
 
   test('a body without contact has neither e-mail nor phone, and a cleared field goes as an empty value', () => {
-    const desired = desiredOrder(prepared({ user_email: 'a@example.com', user_phone: '010' }), new Map());
-    const body = requestBody(desired, { contact: [], clear: ['mileage'] });
+    const body = requestBody(desiredOf(contact), ['mileage', 'user_email'], false);
     expect(body).not.toHaveProperty('user_email');
     expect(body).not.toHaveProperty('user_phone');
     expect(body.mileage).toBeNull();
   });
 
+  test('an order that the shop has deleted has no contact: what was sent before is cleared', () => {
+    const deleted = desiredOf({ ...contact, deleted_at: '2026-01-02T00:00:00Z' });
+    const body = requestBody(deleted, ['user_email'], true);
+    expect(body.user_email).toBeNull();
+    expect(body).not.toHaveProperty('user_phone');
+  });
+
   test('each field that was sent and is empty now is cleared, once', () => {
-    const desired = desiredOrder(prepared(), new Map());
-    const clear = fieldsToClear(desired, optionalFields);
-    expect(clear).toEqual([...optionalFields]);
-    expect(
-      sentFieldsAfter(optionalFields, requestBody(desired, { contact: ['user_email', 'user_phone'], clear })),
-    ).toEqual([]);
+    const body = requestBody(desiredOf(), optionalFields, true);
+    for (const field of optionalFields) expect(body[field]).toBeNull();
+    expect(sentFieldsAfter(optionalFields, body)).toEqual([]);
   });
 
   test('a grade that is not linked yet is not cleared', () => {
-    expect(fieldsToClear(desiredOrder(prepared({ user_grade_code: 'gold' }), new Map()), ['user_grade_id'])).toEqual(
-      [],
-    );
+    const body = requestBody(desiredOf({ user_grade_code: 'gold' }), ['user_grade_id'], true);
+    expect(body).not.toHaveProperty('user_grade_id');
+    expect(sentFieldsAfter(['user_grade_id'], body)).toEqual(['user_grade_id']);
   });
 });
 
@@ -191,7 +183,7 @@ describe('retryDelayMs', () => {
   });
 });
 
-describe('likeness', () => {
+describe('what counts as the same', () => {
   const theirs = (more: Partial<SubOrder>): SubOrder => ({
     id: 1,
     product_id: 7,
@@ -209,12 +201,14 @@ describe('likeness', () => {
   });
   const ours = { product_id: 7, price: '5', product_options: {} };
 
-  test('the product alone is never enough', () => {
-    expect(likeness(theirs({}), ours)).toBe('exact');
-    expect(likeness(theirs({ product_options: { size: 'S' } }), ours)).toBe('similar');
-    expect(likeness(theirs({ price: { cents: 1, currency_iso: 'KRW' } }), ours)).toBe('similar');
-    expect(likeness(theirs({ price: null, product_options: { size: 'S' } }), ours)).toBe('different');
-    expect(likeness(theirs({ product_id: 8 }), ours)).toBe('different');
+  test('a line takes over a sub-order of its product with its options or its price: the product alone is never enough', () => {
+    const takes = (more: Partial<SubOrder>) =>
+      subOrderDifference([theirs(more)], [{ lineCode: '1', content: ours }], []).matched.length > 0;
+    expect(takes({})).toBe(true);
+    expect(takes({ product_options: { size: 'S' } })).toBe(true);
+    expect(takes({ price: { cents: 1, currency_iso: 'KRW' } })).toBe(true);
+    expect(takes({ price: null, product_options: { size: 'S' } })).toBe(false);
+    expect(takes({ product_id: 8 })).toBe(false);
   });
 
   test('a price agrees in hundredths and in whole units, and differs by a cent', () => {

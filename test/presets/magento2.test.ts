@@ -57,7 +57,8 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
   );
   expect(await statuses()).toEqual(['paid', 'paid']);
 
-  // The first parcel has the shirts and one mug. The date of the order does not move (magento2#10287), that of the parcel does.
+  // The first parcel has the shirts and one mug. The date of the order does not move (magento2#10287), that of the
+  // parcel does.
   const ship = (id: number, items: string) => `
     insert into sales_shipment values (${id}, 1, :now, :now);
     insert into sales_shipment_item (parent_id, qty, order_item_id) values ${items}`;

@@ -2,7 +2,9 @@ import { createMysqlDatabase } from '../harness/mariadb.ts';
 import { rescanOrdersOnce } from '../harness/sync-orders.ts';
 import { openPresetWorld, type PresetOptions, type PresetWorld } from './preset-world.ts';
 
-/** A preset's world on a new MariaDB database. Statements run as these shops run them: in UTC and without strict mode. */
+/**
+ * A preset's world on a new MariaDB database. Statements run as these shops run them: in UTC and without strict mode.
+ */
 export async function openMariadbShop(
   name: string,
   options: Omit<PresetOptions, 'database'>,
@@ -16,7 +18,7 @@ export async function openMariadbShop(
     async absentOrders() {
       await rescanOrdersOnce(await preset.world.openApp(), 4);
       const rows = await preset.world.warehouse<{ code: string }>(
-        'select order_code as code from sync.absent_orders order by 1',
+        'select order_code as code from sync.order_links where absent_since is not null order by 1',
       );
       return rows.map(({ code }) => code);
     },

@@ -5,7 +5,7 @@ import type { App } from '../../src/app/app.ts';
 import { orderDeps } from '../../src/app/deps.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
-import { verifyOrders } from '../../src/orders/compare/compare-range.ts';
+import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { rescanOrdersOnce, syncOrdersOnce } from '../harness/sync-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -58,7 +58,9 @@ export type PresetWorld = {
 const presetFolder = (name: string) => join(import.meta.dirname, '..', '..', 'sql', 'shop', 'presets', name);
 const hourMs = 3_600_000;
 
-/** A shop with the tables of `test/presets/<name>/schema.sql`, read by the queries of the preset. Closed with its test. */
+/**
+ * A shop with the tables of `test/presets/<name>/schema.sql`, read by the queries of the preset. Closed with its test.
+ */
 export async function openPresetWorld(name: string, options: PresetOptions): Promise<PresetWorld> {
   const { timeZone, products, database, sqlDir = presetFolder(name) } = options;
   const world = await openWorld({
@@ -101,8 +103,8 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
 
   const signal = new AbortController().signal;
   const syncCatalog = async () => {
-    const { api, shop, warehouse, onWait } = await app();
-    const deps = { api, shop, db: warehouse.db, signal, onWait };
+    const opened = await app();
+    const deps = { ...orderDeps(opened, signal), api: opened.api };
     await syncCategories(deps);
     await syncUserGrades(deps);
     expect(await openDeadLetters(world)).toEqual([]);
@@ -127,10 +129,9 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
       const before = JSON.stringify(world.service.requests());
       await syncOrdersOnce(await app());
       expect(JSON.stringify(world.service.requests()), 'requests of a run without changes').toBe(before);
-      const opened = await app();
-      const deps = orderDeps(opened, signal);
+      const deps = orderDeps(await app(), signal);
       const range = { start: undefined, end: undefined };
-      const verified = await verifyOrders({ ...deps, concurrency: 8, onProgress() {} }, range, { repair: false });
+      const verified = await verifyOrders({ ...deps, onProgress() {} }, range, { repair: false });
       expect(verified).toMatchObject({ differing: 0, notCompared: 0, differences: [], unknown: [] });
     },
   };

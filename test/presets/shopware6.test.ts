@@ -100,7 +100,8 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     },
   });
 
-  // Staff edits the order: a draft with the same number comes, is merged, and goes. Before that the draft is not the order.
+  // Staff edits the order: a draft with the same number comes, is merged, and goes. Before that the draft is not the
+  // order.
   await shop.given(`
     insert into \`order\` (id, version_id, state_id, order_number, billing_address_id, price, order_date_time, created_at)
       select id, ${id(99)}, state_id, order_number, billing_address_id, '{"totalPrice": 1}', order_date_time, created_at
@@ -148,7 +149,8 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     lines: [{ status: 'returned' }, { status: 'returned' }],
   });
 
-  // A guest pays net prices in another currency; the phone number is corrected, which no date shows; the order is cancelled.
+  // A guest pays net prices in another currency; the phone number is corrected, which no date shows; the order is
+  // cancelled.
   await shop.step(
     { feed: ['10002'] },
     placeOrder(

@@ -32,7 +32,8 @@ test.skipIf(!hasMariadb)(
 async function lifeInVendure(shop: PresetWorld, now: string): Promise<void> {
   await shop.syncCatalog();
 
-  // A cart is no order, and neither is the aggregate of a marketplace. The shirts: 20.00 net a piece, 3.00 off, 20 % tax.
+  // A cart is no order, and neither is the aggregate of a marketplace. The shirts: 20.00 net a piece, 3.00 off, 20 %
+  // tax.
   await shop.given(`insert into "order" values (9, '2020-01-01', 'Regular', 'CART', 'AddingItems', null, null, '{}', 0, 0),
     (10, '2020-01-01', 'Aggregate', 'AGG', 'PaymentSettled', :now, null, '{}', 100, 0)`);
   await shop.step(

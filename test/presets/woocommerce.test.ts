@@ -123,7 +123,9 @@ test.skipIf(!hasMariadb)(
       { feed: ['202'] },
       `update wp_wc_orders set status = 'trash', date_updated_gmt = :now where id = 202`,
     );
-    expect((await shop.orders())['202']).toEqual({ ...guest, lines: [{ ...mug, status: 'paid' }] });
+    // The trash is a deletion: such an order has no contact.
+    const { email: _, ...nobody } = guest;
+    expect((await shop.orders())['202']).toEqual({ ...nobody, lines: [{ ...mug, status: 'paid' }] });
     await shop.given(
       `delete from wp_wc_orders where id = 202; delete from wp_woocommerce_order_items where order_id = 202`,
     );

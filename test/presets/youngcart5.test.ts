@@ -63,7 +63,8 @@ test.skipIf(!hasMariadb)('a life of orders in Youngcart 5 arrives at the service
     { ...mug, ...sent },
   ]);
 
-  // The form of the order finishes one line and notes when. The list of orders finishes the other one and notes nothing.
+  // The form of the order finishes one line and notes when. The list of orders finishes the other one and notes
+  // nothing.
   await shop.step(
     { feed: [] },
     `update g5_shop_cart set ct_status = '완료', ct_history = concat(ct_history, '\\n완료|admin|', :now, '|::1') where ct_id = 1`,

@@ -6,8 +6,8 @@ import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /**
- * Two requests a window of 44 days, a hundred windows: at the ceiling half a minute of work. A killed worker's steps are
- * taken over after as long, so that the others are at work meanwhile.
+ * Two requests a window of 44 days, a hundred windows: at the ceiling half a minute of work. A killed worker's steps
+ * are taken over after as long, so that the others are at work meanwhile.
  */
 const ceiling = 7;
 const reviews = 11_000;
@@ -94,7 +94,8 @@ test.skipIf(!hasRedis)(
       await world.atService(ids.replace('%s', 'reference_service.reviews')),
     );
 
-    // A second anywhere may touch two of the store's, ten may touch eleven. Four ceilings of their own would be far above.
+    // A second anywhere may touch two of the store's, ten may touch eleven. Four ceilings of their own would be far
+    // above.
     expect(mostWithin(1, proxy.cameAtMs)).toBeLessThanOrEqual(2 * ceiling);
     expect(mostWithin(10, proxy.cameAtMs)).toBeLessThanOrEqual(11 * ceiling);
     for (const worker of left) worker.kill('SIGTERM');

@@ -15,12 +15,13 @@ async function pushThree(world: OrderWorld): Promise<void> {
 
 const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
 const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
+const notShown = 'could not be compared: order_device (the shop has pc): the service does not show this field';
 const emails = 'select code, user_email from reference_service.orders order by code';
 
 test('preview shows rows, requests and differences, with the customer’s data, and sends nothing', async ({ world }) => {
   await pushThree(world);
   await world.shop(`
-    update o set total_price = 150 where code = 'A';
+    update o set total_price = 150, order_device = 'pc' where code = 'A';
     update l set status = 'delivered' where order_code = 'A';
     insert into l (order_code, line_code, product_id) values ('A', '2', 9)`);
   const end = await cli(world, 'preview', 'order', 'A');
@@ -30,7 +31,9 @@ test('preview shows rows, requests and differences, with the customer’s data, 
   expect(end.stdout).toContain('total_price: the shop has 150, the service 10000 cents of KRW');
   expect(end.stdout).toContain('status: the shop has delivered, the service paid');
   expect(end.stdout).toContain('line 2: the service has no sub-order for it');
-  expect(end.stdout).toContain('could not be compared: user_grade_id');
+  expect(end.stdout).toContain(notShown);
+  // The shop has no mileage: there is nothing to compare.
+  expect(end.stdout).not.toContain('mileage');
   const previewed = JSON.parse((await cli(world, 'preview', 'order', 'A', '--json')).stdout);
   expect(previewed.requests).toMatchObject([
     { method: 'POST', path: '/v1/orders', body: { code: 'A', total_price: '150', user_email: 'A@example.com' } },
@@ -89,7 +92,7 @@ test('preview says when the service could not be asked, and does not call that a
 test('the diff of a backfill shows each order field by field, is capped, and sends nothing', async ({ world }) => {
   await pushThree(world);
   await world.shop(`
-    update o set total_price = 150 where code = 'A';
+    update o set total_price = 150, order_device = 'pc' where code = 'A';
     insert into o (code, order_device) values ('D', 'pc'), ('E', 'fridge');
     insert into l (order_code, line_code, product_id) values ('D', '1', 9), ('D', '2', 9)`);
   const diff = ['backfill', 'orders', '--dry-run', '--diff'];
@@ -100,7 +103,7 @@ test('the diff of a backfill shows each order field by field, is capped, and sen
   );
   expect(end.stdout).toContain('order D: would be created, with 2 sub-orders');
   expect(end.stdout).toContain('order E: cannot be sent: order_device');
-  expect(end.stdout).toContain('could not be compared: user_grade_id');
+  expect(end.stdout).toContain(notShown);
   expect(end.stdout).not.toContain('@example.com');
   expect(end.stdout).toContain('2 of them cost no request');
   const capped = JSON.parse((await cli(world, ...diff, '--limit', '1', '--json')).stdout);
@@ -117,7 +120,7 @@ test('verify finds what differs, is missing or left the shop, and exits 1', asyn
   expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
   await world.atService(`update reference_service.sub_orders set status = 'lost', price = 1 where order_id = 1`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
-  await world.shop(`delete from o where code = 'C'`);
+  await world.shop(`update o set order_device = 'pc' where code = 'A'; delete from o where code = 'C'`);
   const end = await cli(world, 'verify', 'orders', '--json');
   expect(end.status).toBe(1);
   const report = JSON.parse(end.stdout);
@@ -127,7 +130,11 @@ test('verify finds what differs, is missing or left the shop, and exits 1', asyn
     ['B', 'missing'],
     ['C', 'extra'],
   ]);
-  expect(report.fieldsNotCompared).toMatchObject({ mileage: 1 });
+  expect(report.fieldsNotCompared).toEqual({ order_device: 1 });
+  expect(report.differences[0].difference.subOrders.matched[0].fields).toMatchObject([
+    { field: 'price', shop: '10', isShown: true },
+    { field: 'status', shop: 'paid', service: 'lost', isShown: true },
+  ]);
   expect(writes(world)).toEqual([]);
 });
 
@@ -220,11 +227,12 @@ test('verify looks at the days asked for alone', async ({ world }) => {
 
 test('explain compares with the same function, and shows nobody’s address', async ({ world }) => {
   await pushThree(world);
-  await world.shop(`update o set user_email = 'other@example.com', total_price = 150 where code = 'A'`);
+  await world.shop(`update o set user_email = 'other@example.com', total_price = 150, order_device = 'pc'
+    where code = 'A'`);
   const end = await cli(world, 'explain', 'order', 'A');
   expect(end.stdout).toContain('total_price: the shop has 150');
   expect(end.stdout).toContain('user_email: the shop has a value, the service a value');
-  expect(end.stdout).toContain('could not be compared: user_grade_id');
+  expect(end.stdout).toContain(notShown);
   expect(end.stdout).not.toContain('@example.com');
   expect(writes(world)).toEqual([]);
 });

@@ -2,8 +2,12 @@ import { expect } from 'vitest';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
-/** The optional fields of an order and of a line with a value in SQL, and where the service keeps them. */
+/**
+ * The optional fields of an order and of a line with a value in SQL, and where the service keeps them. Without the
+ * status of a line: where the shop has none, the service may show one of its own.
+ */
 const orderFields = {
   user_code: `'member'`,
   user_name: `'Kim'`,
@@ -14,7 +18,6 @@ const orderFields = {
   mileage: '5',
 };
 const lineFields = {
-  status: `'paid'`,
   invoice: `'I-1'`,
   delivery_service: `'Post'`,
   delivery_started_at: `timestamptz '2026-01-02 03:04:05Z'`,
@@ -91,3 +94,16 @@ test.for<[string, (request: ProxiedRequest) => Fate]>([
     expect(await world.atService(prices.replace('$1', lineOrders))).toEqual([{ price: 77 }]);
   },
 );
+
+test('a status that the shop empties is not sent empty: the service keeps the last one, and nothing fails', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 1)));
+  await world.sync();
+  await world.shop(`update l set status = null, price = 77; update o set updated_at = now()`);
+  await world.sync();
+  expect(await world.atService('select status, price::text from reference_service.sub_orders')).toEqual([
+    { status: 'paid', price: '77' },
+  ]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});

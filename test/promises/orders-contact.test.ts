@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
-import { order } from '../harness/shop-orders.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
@@ -59,7 +59,7 @@ test('an old order that was deleted and is restored is made again without contac
   expect(await world.atService(contacts)).toEqual([{ code: 'R', user_email: null, user_phone: null }]);
 });
 
-test('an old order goes with the contact that the service has already, unless somebody deleted the order there', async ({
+test('an old order that is pushed again goes without contact: the service keeps what it has, and learns none anew', async ({
   world,
 }) => {
   await world.place(order('A', { user_email: 'a@example.com' }), order('B', { user_email: 'b@example.com' }));
@@ -69,9 +69,9 @@ test('an old order goes with the contact that the service has already, unless so
   world.serviceRule(() => 'pass');
   await world.sync();
   const posts = world.requests().filter((one) => one.method === 'POST' && one.path === '/v1/orders');
-  expect(posts.map((one) => [one.form.get('code'), one.form.get('user_email')]).sort()).toEqual([
-    ['A', 'a@example.com'],
-    ['B', null],
+  expect(posts.map((one) => [one.form.get('code'), one.form.has('user_email')]).sort()).toEqual([
+    ['A', false],
+    ['B', false],
   ]);
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }, { user_email: null }]);
 
@@ -79,6 +79,12 @@ test('an old order goes with the contact that the service has already, unless so
   await world.shop(touchAll);
   await world.sync();
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }, { user_email: null }]);
+  // Unless somebody asks for it.
+  expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.atService(contacts)).toMatchObject([
+    { user_email: 'a@example.com' },
+    { user_email: 'b@example.com' },
+  ]);
 });
 
 test('addresses that the service has erased, or that were corrected there, are not sent again for an old order', async ({
@@ -185,43 +191,57 @@ test('a service that keeps what the shop cleared is named in a dead letter and b
   expect(explained.stdout).not.toContain('k@example.com');
 });
 
-test('a phone number that a backfill withheld stays withheld when only the e-mail address is cleared', async ({
-  world,
-}) => {
-  await world.place(order('A', { user_email: 'a@example.com', user_phone: '010-0000-0001' }));
-  await world.sync({ contact: 'never' });
-  await world.shop(`update o set user_email = null, updated_at = now()`);
-  await world.sync();
-  expect(await world.atService(contacts)).toEqual([{ code: 'A', user_email: null, user_phone: null }]);
-  // A new address is worth sending.
-  await world.shop(`update o set user_email = 'new@example.com', updated_at = now()`);
-  await world.sync();
-  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'new@example.com' }]);
-});
-
-test('a phone number that a backfill withheld stays withheld when the e-mail address gets a new value, or goes and returns', async ({
-  world,
-}) => {
+test('what a backfill withheld stays withheld when the shop clears, replaces or restores it', async ({ world }) => {
   await world.place(
-    order('NEW', { user_email: 'a@example.com', user_phone: '010-0000-0001' }),
     order('BACK', { user_email: 'b@example.com', user_phone: '010-0000-0002' }),
+    order('HALF', { user_email: 'h@example.com', user_phone: '010-0000-0003' }),
+    order('NEW', { user_email: 'a@example.com', user_phone: '010-0000-0001' }),
   );
   expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  const sync = async () => expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
   await world.shop(`update o set user_email = 'new@example.com', updated_at = now() where code = 'NEW';
+    update o set user_email = null, updated_at = now() where code = 'HALF';
     update o set user_email = null, user_phone = null, updated_at = now() where code = 'BACK'`);
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  await sync();
   await world.shop(`update o set user_email = 'b@example.com', user_phone = '010-0000-0002', updated_at = now()
     where code = 'BACK'`);
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  await sync();
+  const none = { user_email: null, user_phone: null };
   expect(await world.atService(contacts)).toEqual([
-    { code: 'BACK', user_email: null, user_phone: null },
-    { code: 'NEW', user_email: 'new@example.com', user_phone: null },
+    { code: 'BACK', ...none },
+    { code: 'HALF', ...none },
+    { code: 'NEW', ...none },
   ]);
   expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
   expect(await world.atService(contacts)).toEqual([
     { code: 'BACK', user_email: 'b@example.com', user_phone: '010-0000-0002' },
+    { code: 'HALF', user_email: null, user_phone: '010-0000-0003' },
     { code: 'NEW', user_email: 'new@example.com', user_phone: '010-0000-0001' },
   ]);
+});
+
+test('a young order that a backfill or a repair pushes goes once more with its contact by the next sync, and then no more', async ({
+  world,
+}) => {
+  await world.place(order('A', { user_email: 'a@example.com' }), order('B', { user_email: 'b@example.com' }));
+  await world.sync();
+  // The new addresses are seen by a backfill and by a repair first.
+  await world.shop(`update o set user_email = 'new@example.com', total_price = 7, updated_at = now() where code = 'A'`);
+  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  await world.shop(`update o set user_email = 'new@example.com', total_price = 7, updated_at = now() where code = 'B'`);
+  expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.atService(contacts)).toMatchObject([
+    { user_email: 'a@example.com' },
+    { user_email: 'b@example.com' },
+  ]);
+  await world.sync();
+  expect(await world.atService(contacts)).toMatchObject([
+    { user_email: 'new@example.com' },
+    { user_email: 'new@example.com' },
+  ]);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(world.requests()).toEqual([]);
 });
 
 test('a backfill that the service refused does not let the next sync mail the customer', async ({ world }) => {
@@ -244,4 +264,69 @@ test('what a backfill withheld stays withheld when the order changes, until some
   expect(await world.atService(contacts)).toMatchObject([{ user_email: null }]);
   expect((await runCli(['backfill', 'orders', '--with-email'], world.environment)).status).toBe(0);
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'b@example.com' }]);
+});
+
+test.for([
+  ['stays at the service (ORDER_DELETES=off)', { ORDER_DELETES: 'off' }],
+  ['is kept because it has reviews (ORDER_DELETES=send)', { ORDER_DELETES: 'send' }],
+] as const)(
+  'where the shop deletes an order and empties e-mail and phone in one step, both are cleared of one that %s',
+  async ([, environment], { openWorld }) => {
+    const world = await openWorld({ environment });
+    const customer = { user_email: 'gone@example.com', user_phone: '010-1111-2222' };
+    await world.place(order('EMPTY', customer, line('1', 7)), order('FULL', customer, line('1', 7)));
+    await world.sync();
+    await world.atService(`insert into reference_service.reviews (sub_order_id, created_at, updated_at)
+    select id, now(), now() from reference_service.sub_orders`);
+    // A shop may delete the order alone, or empty the customer's columns in the same statement.
+    await world.shop(`update o set deleted_at = now(), updated_at = now();
+    update o set user_email = null, user_phone = null where code = 'EMPTY'`);
+
+    const verified = await runCli(['verify', 'orders'], world.environment);
+    expect(verified).toMatchObject({ status: 1, stdout: expect.stringContaining('2 different') });
+    for (const code of ['EMPTY', 'FULL']) {
+      const { stdout } = await runCli(['explain', 'order', code], world.environment);
+      expect(stdout).toContain('user_email: the shop has nothing, the service a value');
+      expect(stdout).toContain('user_phone: the shop has nothing, the service a value');
+      expect(stdout).not.toContain('gone@example.com');
+    }
+    // A backfill would clear them too.
+    const diff = await runCli(['backfill', 'orders', '--dry-run', '--diff'], world.environment);
+    expect(diff.stdout).toContain('order EMPTY: would change\n  user_email: the shop has nothing, the service a value');
+
+    expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    const cleared = { user_email: null, user_phone: null };
+    expect(await world.atService(contacts)).toEqual([
+      { code: 'EMPTY', ...cleared },
+      { code: 'FULL', ...cleared },
+    ]);
+    expect(await runCli(['verify', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    world.serviceRule(() => 'pass');
+    await world.sync();
+    expect(world.requests()).toEqual([]);
+  },
+);
+
+test('a repair that breaks off makes no later run send the contact of orders that it did not reach', async ({
+  world,
+}) => {
+  await world.place(order('NEWEST'));
+  await world.sync();
+  // Imported without a new date: no feed shows them, and they are older than a rescan reads.
+  await world.shop(`insert into o (code, created_at, updated_at, user_email)
+    select 'O' || n, now() - interval '20 days', now() - interval '20 days', 'customer' || n || '@example.com' from generate_series(1, 300) n`);
+  world.serviceRule(({ method }) => (method === 'POST' ? { status: 401 } : 'pass'));
+  expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 1 });
+  world.serviceRule(() => 'pass');
+  await world.timePasses('2 days');
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.atService('select user_email from reference_service.orders where user_email is not null')).toEqual(
+    [],
+  );
+  expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.atService('select code from reference_service.orders')).toHaveLength(301);
+  await world.sync();
+  expect(await world.atService('select user_email from reference_service.orders where user_email is not null')).toEqual(
+    [],
+  );
 });

@@ -36,8 +36,6 @@ test('a service that fails, limits, loses responses and tokens has each line onc
 }) => {
   const world = await openWorld({
     service: { failRate: 0.15, tokenTtlSeconds: 1, rateLimitPerSecond: 400 },
-    // After a lost response the next run waits until the lease has run out.
-    environment: { ORDER_LEASE_SECONDS: '4' },
   });
   await makeShop(world);
   await world.shop(orders(1, 15));

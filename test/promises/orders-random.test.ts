@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {
@@ -60,7 +62,6 @@ async function disturbedRun(world: OrderWorld, random: () => number): Promise<vo
 test.each([1, 2, 3, 4, 5, 6])(
   'after random edits, failures and deaths the service is exactly as the shop (seed %i)',
   async (seed) => {
-    // After a lost response a run keeps the lease of the order until it expires, and a run beside it waits for that long.
     await using world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '20' } });
     const random = randomFrom(seed);
     await world.shop('create unique index on o (code)');
@@ -76,6 +77,60 @@ test.each([1, 2, 3, 4, 5, 6])(
     }
     world.serviceRule(() => 'pass');
     await world.warehouse('update sync.order_links set fingerprint = null');
+    await world.sync();
+    expect(await world.atService(actual)).toEqual(await world.shop(expected));
+    expect(await world.openDeadLetters()).toEqual([]);
+  },
+);
+
+const lines = ['S', 'S', 'M'].flatMap((size, index) => [
+  line(`a${index}`, 1, { product_options: { size } }),
+  line(`b${index}`, 2, { product_options: { size }, price: 20 + index }),
+]);
+
+test.each([1, 2, 3, 4])(
+  'creations that are lost, late or repeated, by one process or two that may die: each line stands once within an hour (seed %i)',
+  async (seed) => {
+    await using world = await openOrderWorld({ environment: { ORDER_LEASE_SECONDS: '20' } });
+    const random = randomFrom(seed);
+    await world.place(...['A', 'B', 'C'].map((code) => order(code, ...lines)));
+    const late: PromiseWithResolvers<void>[] = [];
+    let [sent, under] = [0, 0];
+    const disturbed = async () => {
+      const dead = new AbortController();
+      world.serviceRule(({ method, path }): Fate => {
+        const dice = random();
+        if (dice < 0.02) dead.abort(new Error('killed'));
+        if (method !== 'POST' || !path.endsWith('/sub_orders')) return dice < 0.08 ? 'lose' : 'pass';
+        sent += 1;
+        if (dice < 0.3) return 'lose';
+        if (dice < 0.6) return 'pass';
+        if (dice < 0.7) return { status: 500 };
+        late.push(Promise.withResolvers<void>());
+        return { carriedOutAfter: late.at(-1)?.promise ?? Promise.resolve() };
+      });
+      await world.sync({ signal: dead.signal }).catch(() => {});
+    };
+    for (let round = 1; round <= 4; round += 1) {
+      await Promise.all([disturbed(), ...(random() < 0.5 ? [disturbed()] : [])]);
+      for (const one of late.splice(0, Math.floor(late.length * random()))) one.resolve();
+      await world.warehouse(
+        `update sync.order_links set lease_expires_at = now() - interval '1 second', due_at = now() where lease_owner is not null or failed_pushes > 0`,
+      );
+    }
+    world.serviceRule(() => 'pass');
+    await world.sync();
+    for (const one of late) one.resolve();
+    const count = async () => (await world.atService('select 1 from reference_service.sub_orders')).length;
+    do {
+      under = await count();
+      await delay(300);
+    } while (under !== (await count()));
+    expect(sent).toBeGreaterThan(18);
+    await world.timePasses('1 hour');
+    await world.sync();
+    // What was found by this run is looked at once more.
+    await world.timePasses('1 hour');
     await world.sync();
     expect(await world.atService(actual)).toEqual(await world.shop(expected));
     expect(await world.openDeadLetters()).toEqual([]);

@@ -39,7 +39,8 @@ describe.each(['real', 'capped', 'absent'] as const)(
       expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
       const { service, warehouse } = await ids(world);
       expect(warehouse).toEqual(service);
-      // 31 full pages, the end of each of two pieces, the newest review, and one before the first. Without Link, two more per piece prove it.
+      // 31 full pages, the end of each of two pieces, the newest review, and one before the first. Without Link, two
+      // more per piece prove it.
       const most = lastPageLink === 'absent' ? 41 : 37;
       expect(world.service.requests()['GET /v1/reviews']).toBeLessThanOrEqual(most);
     });

@@ -13,8 +13,8 @@ const soon = { TAKE_OVER_SECONDS: '3', ORDER_LEASE_SECONDS: '20' };
 const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
 
 /**
- * Ends every connection to the shop and the warehouse, the queue's included, as soon as one of them is at work; returns how many
- * were. Where all are idle they are left alone: to connect again costs more than to look again.
+ * Ends every connection to the shop and the warehouse, the queue's included, as soon as one of them is at work; returns
+ * how many were. Where all are idle they are left alone: to connect again costs more than to look again.
  */
 async function cutConnections(world: World): Promise<number> {
   const databases = [world.shopUrl, world.warehouseUrl].map((url) => new URL(url).pathname.slice(1));

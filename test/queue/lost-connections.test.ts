@@ -39,8 +39,8 @@ test('a worker whose connections broke while it waited, and again when it looked
   onTestFinished(() => worker.close(0));
   await queues.bull.scheduled.add('test-run', { payload: {} }, { jobId: 'due', delay: 4000 });
 
-  // The connection on which the worker waits is cut, a first attempt to open another one fails, and so does the question
-  // when the next job is due, which BullMQ asks once it waits again.
+  // The connection on which the worker waits is cut, a first attempt to open another one fails, and so does the
+  // question when the next job is due, which BullMQ asks once it waits again.
   const pool = queues.classes.connection as pg.Pool;
   const [ask, connect] = [pool.query.bind(pool), pool.connect.bind(pool)] as unknown as ((
     ..._: unknown[]

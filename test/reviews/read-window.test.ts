@@ -36,7 +36,10 @@ const mood: fc.Arbitrary<Mood> = fc.record({
   behind: fc.constantFrom(200, 404, 422),
 });
 
-/** A record that the service fails on. It may look like the end of a list without `Link` that hides reviews or has no order. */
+/**
+ * A record that the service fails on. It may look like the end of a list without `Link` that hides reviews or has no
+ * order.
+ */
 const poison = fc.record({ id: fc.integer({ min: 1, max: 300 }), status: fc.constantFrom<404 | 422>(404, 422) });
 
 /**
@@ -176,7 +179,9 @@ test(
   soakMs,
 );
 
-/** What happens at the service just before a request: something is deleted, added, or edited, which gives it a new date. */
+/**
+ * What happens at the service just before a request: something is deleted, added, or edited, which gives it a new date.
+ */
 const happening = fc.record({
   at: fc.integer({ min: 1, max: 40 }),
   what: fc.constantFrom('delete', 'add', 'edit'),

@@ -180,8 +180,8 @@ type Recovered = {
 };
 
 /**
- * Strikes once, looks at what is there, runs again undisturbed, and looks at what that read and left. The review model judges
- * what both did.
+ * Strikes once, looks at what is there, runs again undisturbed, and looks at what that read and left. The review model
+ * judges what both did.
  */
 async function strikeAndRecover(
   world: World,

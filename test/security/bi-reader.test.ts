@@ -10,7 +10,9 @@ import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
-/** A login with the role bi_reader in a database where everybody may create objects in `public`, as up to Postgres 14. */
+/**
+ * A login with the role bi_reader in a database where everybody may create objects in `public`, as up to Postgres 14.
+ */
 async function analyst(owner: string): Promise<string> {
   const name = `analyst_${randomBytes(6).toString('hex')}`;
   await query(owner, `create role ${name} login password 'analyst' in role bi_reader`);

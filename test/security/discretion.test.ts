@@ -198,6 +198,6 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
     expect.arrayContaining(['category', 'order', 'review', 'webhook']),
   );
   expect(outputs.reasons).toContain('may not buy this');
-  expect(outputs['/explain?of=order&key=REFUSED-1']).toContain('First tried');
+  expect(outputs['/explain?of=order&key=REFUSED-1']).toContain('Due again');
   expect(outputs['sync catalog']).toMatch(/user_grades\.sql cannot be computed.*22P02/);
 });

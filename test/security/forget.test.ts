@@ -14,13 +14,11 @@ async function fill(world: World): Promise<void> {
         '{"engraving": "Minji"}', '[{"url": "minji.jpg"}]', '[{"url": "minji.mp4"}]', '[{"value": "Minji"}]',
         '{"user_email": "minji@shop.example"}'),
       (2, now(), now(), 8, 'another', 'Park Jisoo', 'fine', null, 'ORDER-9', null, 4, null, null, null, null, '{}');
-    insert into sync.order_links (order_code, order_id, contact_hash, contact_sent) values
-      ('ORDER-1', 1, 'hash-1', true), ('ORDER-2', 2, 'hash-2', false), ('ORDER-9', 9, 'hash-9', true);
-    insert into sync.sub_order_links (order_code, line_code, sub_order_id, content)
-    select 'ORDER-' || n, '1', n, '{"product_options": {"engraving": "Minji"}, "invoice": "minji-parcel", "price": "1"}'
+    insert into sync.order_links (order_code, order_id, fingerprint, contact) values
+      ('ORDER-1', 1, 'hash-1', 'allowed'), ('ORDER-2', 2, 'hash-2', 'withheld'), ('ORDER-9', 9, 'hash-9', 'allowed');
+    insert into sync.sub_order_links (order_code, line_code, sub_order_id, is_ours, content)
+    select 'ORDER-' || n, '1', n, true, '{"product_options": {"engraving": "Minji"}, "invoice": "minji-parcel", "price": "1"}'
     from unnest(array[1, 2, 9]) n;
-    update sync.order_links set unseen_creations = jsonb_build_array(jsonb_build_object('lineCode', '2', 'subOrderId', null,
-      'content', jsonb_build_object('invoice', 'minji-parcel'), 'idsBefore', '[]'));
     insert into sync.dead_letters (kind, key, reason, payload, order_code) values
       ('order', 'ORDER-1', 'why', '{"order": {"user_code": "${customer}", "user_name": "Kim Minji"}}', 'ORDER-1'),
       ('review', '1', 'why', '{"user_code": "${customer}", "message": "Minji"}', null),
@@ -50,7 +48,7 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
     reviews: 1,
     deadLetters: 2,
     webhooks: 1,
-    orderLines: 2,
+    orderLines: 1,
     contacts: 1,
   });
   expect(await everything(world)).toBe(before);
@@ -82,11 +80,11 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
     })),
     { order_code: 'ORDER-9', content: expect.objectContaining({ invoice: 'minji-parcel' }) },
   ]);
-  // The hash of a phone number can be reversed by trying all numbers. What a backfill withheld stays withheld.
-  expect(await world.warehouse('select order_code, contact_hash from sync.order_links order by 1')).toEqual([
-    { order_code: 'ORDER-1', contact_hash: null },
-    { order_code: 'ORDER-2', contact_hash: 'withheld by 0.1' },
-    { order_code: 'ORDER-9', contact_hash: 'hash-9' },
+  // The fingerprint covers 16 bits of the phone number. No further push carries contact.
+  expect(await world.warehouse('select order_code, fingerprint, contact from sync.order_links order by 1')).toEqual([
+    { order_code: 'ORDER-1', fingerprint: null, contact: 'withheld' },
+    { order_code: 'ORDER-2', fingerprint: null, contact: 'withheld' },
+    { order_code: 'ORDER-9', fingerprint: 'hash-9', contact: 'allowed' },
   ]);
   expect(
     await world.warehouse(

@@ -70,7 +70,7 @@ describe('with a shop and a service', () => {
     );
     const { status, text } = await searched('order', code);
     expect(status).toBe(200);
-    for (const words of [code, 'First tried', 'Sub-orders', 'a value', '[e-mail]', '&#60;b&#62;'])
+    for (const words of [code, 'Due again', 'Sub-orders', 'a value', '[e-mail]', '&#60;b&#62;'])
       expect(text).toContain(words);
     expect(text).toContain('No difference in what could be compared.');
     const values = await customers();
@@ -139,7 +139,7 @@ describe('with a shop and a service', () => {
     const isOut = await searched('order', code);
     expect(isOut.status).toBe(200);
     expect(isOut.text).toMatch(/The service<\/h2><p>Not known: /);
-    expect(isOut.text).toContain('First tried');
+    expect(isOut.text).toContain('Due again');
     expect(isOut.text).toContain('Total price');
     // This path has the shop's rows as they are.
     for (const value of await customers()) expect(isOut.text).not.toContain(value);

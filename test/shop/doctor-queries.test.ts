@@ -8,7 +8,10 @@ import { runCli } from '../harness/cli.ts';
 import { openWorld, type World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
-/** doctor says which query reads a whole table, what that costs, and what helps; and finds values in a wrong unit or zone. */
+/**
+ * doctor says which query reads a whole table, what that costs, and what helps; and finds values in a wrong unit or
+ * zone.
+ */
 
 /** A world of the sample shop with 30,000 orders more, so that an index is worth it, which each test copies. */
 let grown: World;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { continueSyncOrders, planSyncOrders, type SyncBatch } from '../../src/orders/which/changed-orders.ts';
+import { continueChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { openWorld } from '../harness/world.ts';
@@ -57,7 +57,9 @@ test('where even a minute of changes takes too long, the error names the file', 
   });
 });
 
-/** Orders whose queries the shop cancels once they have computed more than so many codes, as it does after some time. */
+/**
+ * Orders whose queries the shop cancels once they have computed more than so many codes, as it does after some time.
+ */
 async function shopOf(count: number, codesAtMost: number) {
   const folder = await orderShopQueries();
   await writeFile(
@@ -87,15 +89,17 @@ test('a first run whose pages of orders.sql take too long reads smaller pages, a
   const { shop, warehouse } = await world.openApp();
   const [deps, options] = [
     { shop, db: warehouse.db },
-    { lookbackMinutes: 10, batchSize: 3000 },
+    { lookbackMinutes: 10, batchSize: 3000, isAnyTime: false },
   ];
   const sizes: number[] = [];
   const codes: string[] = [];
-  for (let batch: SyncBatch | undefined = await planSyncOrders(deps, options); batch !== undefined; ) {
-    const planned = batch.steps.flatMap((step) => step.codes);
+  for (let batch = await planChangedOrders(deps, options); ; ) {
+    const planned = batch.steps.flat();
     codes.push(...planned);
     sizes.push(planned.length);
-    batch = await continueSyncOrders(deps, batch.state, { failed: false, isLost: false }, options);
+    const next = await continueChangedOrders(deps, batch.state, { failed: false, isLost: false }, options);
+    if (next === undefined) break;
+    batch = next;
   }
   expect(new Set(codes).size).toBe(3000);
   expect(codes).toHaveLength(3000);

@@ -6,7 +6,9 @@ import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import type { World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
-/** One bad row costs one row (promise 4): all others are pushed in the same run, and the bad one is named by its key. */
+/**
+ * One bad row costs one row (promise 4): all others are pushed in the same run, and the bad one is named by its key.
+ */
 
 /** A shop of twenty orders with two lines each, read by queries of the test's own. */
 async function oddShop(

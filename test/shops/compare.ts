@@ -10,8 +10,8 @@ const roundingMs = 2000;
 /**
  * What the service has that the shop's API does not say, and the other way round: a sentence for each difference.
  *
- * A date of a parcel that is new must lie between the comparison before and now: so a date in a wrong zone is found without
- * asking the shop, whose own API reads some dates in a wrong zone.
+ * A date of a parcel that is new must lie between the comparison before and now: so a date in a wrong zone is found
+ * without asking the shop, whose own API reads some dates in a wrong zone.
  */
 export function differences(
   shop: ReadonlyMap<string, ShopOrder>,

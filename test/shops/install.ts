@@ -8,7 +8,8 @@ import { join } from 'node:path';
 export class ShopUnavailable extends Error {}
 
 /**
- * Installs the packages of a shop beside its package.json, unless those of its lock file are there. Its scripts are not run.
+ * Installs the packages of a shop beside its package.json, unless those of its lock file are there. Its scripts are not
+ * run.
  *
  * @throws ShopUnavailable where npm does not succeed, for example without a network.
  */

@@ -9,9 +9,11 @@ export type Findings = string[];
 /**
  * A life of orders in a real shop, synced and compared after each step.
  *
- * 1. The first step places the first order. `init` must recognise the system; then `migrate`, `doctor`, `sync catalog`, `backfill orders`.
- * 2. After each other step: the orders that the shop's API now shows differently from the service must be those that the change
- *    feed shows. Then `sync orders`, or, for a change that the feed cannot see, `sync reconcile`. The service must be as the shop.
+ * 1. The first step places the first order. `init` must recognise the system; then `migrate`, `doctor`, `sync catalog`,
+ *    `backfill orders`.
+ * 2. After each other step: the orders that the shop's API now shows differently from the service must be those that
+ *    the change feed shows. Then `sync orders`, or, for a change that the feed cannot see, `sync reconcile`. The
+ *    service must be as the shop.
  * 3. At the end another run writes nothing, and `verify orders` finds no difference.
  */
 export async function live(shop: Shop, sync: ReviewSync, [first, ...steps]: readonly Step[]): Promise<Findings> {

@@ -4,8 +4,8 @@
  *     npm run test:shops                     all shops
  *     npm run test:shops vendure-postgres    those whose name holds one of the texts
  *
- * For each shop: install it (once), start it, live a life of orders in it, and end it. Exit status 1 where a shop differs from the
- * service, or cannot be tried on this machine.
+ * For each shop: install it (once), start it, live a life of orders in it, and end it. Exit status 1 where a shop
+ * differs from the service, or cannot be tried on this machine.
  */
 import { ShopUnavailable } from './install.ts';
 import { shops } from './shops.ts';

@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url';
 import { shiftDates } from './virtual-date.ts';
 
 /**
- * The virtual clock. It is behind the calendar by whole seconds, in Postgres by the library libfaketime, in Node by another `Date`.
- * Node could be preloaded with libfaketime, too, but the library reads its file for every date: a run would take a fifth more
- * processor time. Timers and timeouts run on the monotonic clock and stay real. The program under test is unchanged and does
- * not know.
+ * The virtual clock. It is behind the calendar by whole seconds, in Postgres by the library libfaketime, in Node by
+ * another `Date`. Node could be preloaded with libfaketime, too, but the library reads its file for every date: a run
+ * would take a fifth more processor time. Timers and timeouts run on the monotonic clock and stay real. The program
+ * under test is unchanged and does not know.
  *
  * Virtual time always lies in the past: inside a signal handler Postgres sees the real time, and a timeout of a virtual
  * future would never expire there.

@@ -6,30 +6,23 @@ const maxAgeMs = 30 * 86_400_000;
 const graceMs = 120_000;
 
 /**
- * Watches the requests that reach the service: none may disclose an e-mail address or phone number of an order that is older
- * than ORDER_CONTACT_MAX_AGE_DAYS (promise 7). Repeating to an order what the service was given for it is no disclosure.
+ * Watches the requests that reach the service: none may disclose an e-mail address or phone number of an order that is
+ * older than ORDER_CONTACT_MAX_AGE_DAYS (promise 7). Repeating to an order what the service was given for it is no
+ * disclosure.
  */
 export function watchContacts() {
   const given = new Map<string, Set<string>>();
   const findings: Finding[] = [];
   let expected: 'nothing' | 'also' | 'only' = 'nothing';
-  const backfilled = new Set<string>();
   return {
     /** Whether the requests that follow are those of a backfill, which may disclose nothing of any order. */
     expectBackfill(which: 'nothing' | 'also' | 'only'): void {
       expected = which;
     },
-    /** Orders sent while a backfill was expected. */
-    takeBackfilled(): string[] {
-      const codes = [...backfilled];
-      backfilled.clear();
-      return codes;
-    },
     /** Called with each request that the service carries out. */
     see({ method, path, form }: ProxiedRequest): void {
       const code = form.get('code');
       if (method !== 'POST' || path !== '/v1/orders' || code === null) return;
-      if (expected !== 'nothing') backfilled.add(code);
       const createdMs = Date.parse(form.get('created_at') ?? '');
       const isOld = Date.now() - createdMs > maxAgeMs + graceMs;
       for (const field of ['user_email', 'user_phone']) {

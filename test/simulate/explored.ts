@@ -5,7 +5,10 @@ import type { Stage } from './stage.ts';
 
 const dayMs = 86_400_000;
 
-/** What a simulation has gone through: days, happenings, runs and how they ended, comparisons, and where the real time went. */
+/**
+ * What a simulation has gone through: days, happenings, runs and how they ended, comparisons, and where the real time
+ * went.
+ */
 export function describeExplored(plan: Plan, { days, tally }: Simulated): string {
   const lived = { ...plan, days: plan.days.slice(0, days) };
   const offline = lived.days.filter((day) => day.isOffline).length;

@@ -90,8 +90,8 @@ function withClock(skewSeconds: number): Fault {
 }
 
 /**
- * The rule of the proxy for one moment: the fault strikes at one of the first requests, and the watch sees whatever the service
- * carries out.
+ * The rule of the proxy for one moment: the fault strikes at one of the first requests, and the watch sees whatever the
+ * service carries out.
  */
 export function ruleWith(stage: Stage, watch: ContactWatch, fault: Happening | undefined, hands: FaultHands) {
   const found = fault && faults[fault.kind];

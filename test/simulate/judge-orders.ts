@@ -10,8 +10,11 @@ export type OrderFacts = {
   isReconciled: boolean;
   /** First day on which an order of the service was not in the shop, by code; kept from day to day. */
   absentSince: Map<string, number>;
-  /** E-mail address and phone number that the shop had when a backfill sent the order, by code: they stay withheld. */
-  withheld: ReadonlyMap<string, { email: unknown; phone: unknown }>;
+  /**
+   * Orders that a backfill may have read: it withholds, for good, the contact of those that no other run had begun to
+   * push.
+   */
+  backfilled: ReadonlySet<string>;
   /** The last day on which the service refused a request without a reason. */
   refusedOn: number;
   day: number;
@@ -58,8 +61,8 @@ type Tables = {
   links: Map<string, string>;
   /** Codes of products that some review in the warehouse names. */
   products: Set<string>;
-  /** Orders whose removals another run, which has not ended, will make or hold back: that of a killed command, which was taken over. */
-  pendingRemovals: Set<string>;
+  /** Orders whose contact is withheld, as `sync.order_links` has it. */
+  withheld: Set<string>;
 };
 
 /** Compares the orders of shop and service, reading the tables of both. */
@@ -67,7 +70,7 @@ export async function judgeOrders(sides: Sides, facts: OrderFacts): Promise<Find
   const tables = await readTables(sides);
   const findings: Finding[] = [];
   for (const [code, rows] of tables.orders) {
-    if (facts.unseen.has(code) || tables.pendingRemovals.has(code)) continue;
+    if (facts.unseen.has(code)) continue;
     for (const problem of judgeOrder(code, rows, tables, facts, sides)) findings.push(`order ${code}: ${problem}`);
   }
   if (facts.isReconciled) findings.push(...judgeAbsent(tables, facts, sides));
@@ -76,7 +79,7 @@ export async function judgeOrders(sides: Sides, facts: OrderFacts): Promise<Find
 
 async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables> {
   const by = (rows: Rows, key: string) => Map.groupBy(rows, (row) => String(row[key]));
-  const [orders, lines, atOrders, atLines, deadLetters, waiting, links, products, pending] = await Promise.all([
+  const [orders, lines, atOrders, atLines, deadLetters, waiting, links, products, withheld] = await Promise.all([
     shop(shopOrders),
     shop(shopLines),
     atService(serviceOrders),
@@ -86,8 +89,7 @@ async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables
     warehouse(`select order_code || '/' || line_code as key from sync.waiting_lines`),
     warehouse(`select order_code || '/' || line_code as key, sub_order_id::text as id from sync.sub_order_links`),
     warehouse('select distinct product_code from warehouse.reviews where product_code is not null'),
-    warehouse(`select l.order_code from sync.order_links l join sync.runs r on r.id = l.removals_run
-      where l.removals_wanted > 0 and r.finished_at is null`),
+    warehouse(`select order_code from sync.order_links where contact = 'withheld'`),
   ]);
   return {
     orders: by(orders, 'code'),
@@ -98,7 +100,7 @@ async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables
     waiting: new Set(waiting.map((row) => String(row.key))),
     links: new Map(links.map((row) => [String(row.key), String(row.id)])),
     products: new Set(products.map((row) => String(row.product_code))),
-    pendingRemovals: new Set(pending.map((row) => String(row.order_code))),
+    withheld: new Set(withheld.map((row) => String(row.order_code))),
   };
 }
 
@@ -109,7 +111,7 @@ function judgeOrder(code: string, rows: Rows, tables: Tables, facts: OrderFacts,
   const reasons = deadLetters.map((deadLetter) => deadLetter.reason).join('; ');
   const lines = tables.lines.get(code) ?? [];
   const serviceLines = tables.serviceLines.get(code) ?? [];
-  if (order.is_removed && rows.length === 1) return judgeRemoved(setting.deletes, { code, tables, deadLetters });
+  if (order.is_removed && rows.length === 1) return judgeRemoved(setting.deletes, { code, tables, deadLetters, facts });
   const isTwice = rows.length > 1;
   if (isTwice || order.is_faulty) {
     return deadLetters.some((deadLetter) => deadLetter.kind === 'order')
@@ -117,7 +119,8 @@ function judgeOrder(code: string, rows: Rows, tables: Tables, facts: OrderFacts,
       : ['cannot be synced and is no dead letter'];
   }
   const { good, faulty } = usable(lines);
-  // What was refused is sent again a day later: the whole order, or its empty values, without which the rest was accepted.
+  // What was refused is sent again a day later: the whole order, or its empty values, without which the rest was
+  // accepted.
   if (facts.day - facts.refusedOn <= 2 && /status 422|an empty value was sent/.test(reasons)) return [];
   // The order was emptied: its sub-orders stay until somebody allows their removal.
   if (lines.length === 0 && serviceLines.length > 0 && deadLetters.length > 0) return [];
@@ -139,7 +142,7 @@ function judgeOrder(code: string, rows: Rows, tables: Tables, facts: OrderFacts,
     // A grade that user_grades.sql does not show is not sent, and the one before stays.
     if (order.grade !== found.grade && !order.is_grade_unknown)
       findings.push(`has grade ${order.grade}, at the service ${found.grade}`);
-    findings.push(...judgeContact(order, found, facts.withheld.get(code)));
+    findings.push(...judgeContact(order, found, facts.backfilled.has(code) && tables.withheld.has(code)));
   }
   findings.push(...judgeLines(code, { good, faulty, serviceLines }, tables, facts));
   return findings;
@@ -147,22 +150,24 @@ function judgeOrder(code: string, rows: Rows, tables: Tables, facts: OrderFacts,
 
 function judgeRemoved(
   deletes: 'off' | 'send',
-  { code, tables, deadLetters }: { code: string; tables: Tables; deadLetters: Rows },
+  { code, tables, deadLetters, facts }: { code: string; tables: Tables; deadLetters: Rows; facts: OrderFacts },
 ) {
-  if (deletes === 'off' || !tables.serviceOrders.has(code) || deadLetters.length > 0) return [];
+  const [found] = tables.serviceOrders.get(code) ?? [];
+  if (!found || deadLetters.length > 0) return [];
+  if (facts.isReconciled && (found.email !== null || found.phone !== null))
+    return ['was removed in the shop and keeps its contact at the service'];
+  if (deletes === 'off') return [];
   const isKept = tables.serviceLines.get(code)?.some((line) => line.has_reviews);
   return isKept ? [] : ['was removed in the shop and is still at the service'];
 }
 
-/** What is young is complete, what the shop cleared is cleared. Whether anything was disclosed is for contact.ts to say. */
-function judgeContact(
-  order: Rows[number],
-  found: Rows[number],
-  withheld: { email: unknown; phone: unknown } | undefined,
-): Finding[] {
+/**
+ * What is young is complete, what the shop cleared is cleared. Whether anything was disclosed is for contact.ts to say.
+ */
+function judgeContact(order: Rows[number], found: Rows[number], isWithheld: boolean): Finding[] {
   return (['email', 'phone'] as const).flatMap((field) => {
     if (order[field] === null && found[field] !== null) return [`has no ${field} in the shop, but one at the service`];
-    if (withheld?.[field] === order[field]) return [];
+    if (isWithheld) return [];
     if (order.is_young && order[field] !== found[field]) return [`is young, and its ${field} is not at the service`];
     return [];
   });

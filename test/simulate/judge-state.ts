@@ -8,8 +8,8 @@ const tablesSql = `select format('%I.%I', n.nspname, c.relname) as name
 type Sizes = Record<'orders' | 'lines' | 'reviews', number>;
 
 /**
- * What the size of a table follows, where it is not the number of runs in the last 90 days. A table of counts behind bi has at most
- * one row for each review or line in it, and keeps a row whose count went back to zero.
+ * What the size of a table follows, where it is not the number of runs in the last 90 days. A table of counts behind bi
+ * has at most one row for each review or line in it, and keeps a row whose count went back to zero.
  */
 const follows: Readonly<Record<string, keyof Sizes>> = {
   'sync.order_links': 'orders',
@@ -25,7 +25,10 @@ const follows: Readonly<Record<string, keyof Sizes>> = {
 /** BullMQ keeps about 10,000 events a queue. */
 const mostEvents = 40_000;
 
-/** The most rows that a table may have on a day. Twice what it follows: things that are gone, and values that are no more, leave rows. */
+/**
+ * The most rows that a table may have on a day. Twice what it follows: things that are gone, and values that are no
+ * more, leave rows.
+ */
 function mostRows(name: string, day: number, sizes: Sizes): number {
   if (name === 'bullmq.event') return mostEvents;
   const size = follows[name];
@@ -55,8 +58,8 @@ export async function countRows({ warehouse }: Sides): Promise<Map<string, numbe
 /**
  * The state that review-sync keeps, and what the last runs of a quiet day said.
  *
- * @param openRuns runs that had not ended on the quiet evening before; afterwards those of this one. The queue hands the run of a
- *   killed command to the second command after it, which may end before that run does.
+ * @param openRuns runs that had not ended on the quiet evening before; afterwards those of this one. The queue hands
+ *   the run of a killed command to the second command after it, which may end before that run does.
  */
 export async function judgeState(
   sides: Sides,

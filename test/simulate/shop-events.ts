@@ -6,7 +6,10 @@ export type Effect = { unseenOrders?: string[]; unseenReviews?: number[]; touche
 
 export type Event = (stage: Stage, random: Random) => Promise<Effect>;
 
-/** What happens in the shop. `now` in a date is the moment of the change; what has no date of change is only found by a rescan. */
+/**
+ * What happens in the shop. `now` in a date is the moment of the change; what has no date of change is only found by a
+ * rescan.
+ */
 
 const dated = 'changed_at = stamp(clock_timestamp())';
 const age = (days: number) => `moment(placed_at) > clock_timestamp() - interval '${days} days'`;
@@ -77,8 +80,8 @@ async function makeOrders({ shop }: Stage, random: Random, count: number, ageSql
 }
 
 /**
- * So long before the cursor of a flow, as an expression of SQL: a transaction that was under way when the last run read. A run that
- * reads from its cursor on, and not from before it, passes over what is dated so.
+ * So long before the cursor of a flow, as an expression of SQL: a transaction that was under way when the last run
+ * read. A run that reads from its cursor on, and not from before it, passes over what is dated so.
  */
 export async function beforeCursor({ warehouse }: Stage, flow: 'orders' | 'reviews', age: string): Promise<string> {
   const [cursor] = await warehouse(`select position ->> 'at' as at from sync.cursors where flow = $1`, [flow]);
@@ -154,7 +157,9 @@ const takeBackup: Event = async ({ shop }) => {
   return {};
 };
 
-/** The shop is what it was some days ago, order numbers included. What is too old for a rescan gets a date of change. */
+/**
+ * The shop is what it was some days ago, order numbers included. What is too old for a rescan gets a date of change.
+ */
 const restoreBackup: Event = async ({ shop }) => {
   const rows = await shop(`select code from orders union select code from backup_orders`);
   const [backup] = await shop(`select 1 from counters where name = 'backup'`);

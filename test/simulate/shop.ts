@@ -2,15 +2,17 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** `instants`: the shop writes dates with zone; `local`: it writes the clock on its wall, which repeats an hour a year. */
+/**
+ * `instants`: the shop writes dates with zone; `local`: it writes the clock on its wall, which repeats an hour a year.
+ */
 export type ShopDates = 'instants' | 'local';
 
 /** Which query shows changes: changed_orders.sql, or updated_at in orders.sql. */
 export type ShopFeed = 'feed' | 'updated_at';
 
 /**
- * A shop of few tables and no constraint, so that odd data is possible. `stamp` turns a moment into what the shop writes, and
- * `moment` turns that back.
+ * A shop of few tables and no constraint, so that odd data is possible. `stamp` turns a moment into what the shop
+ * writes, and `moment` turns that back.
  */
 export function shopSchema(dates: ShopDates, zone: string): string {
   const type = dates === 'instants' ? 'timestamptz' : 'timestamp';

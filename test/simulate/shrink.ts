@@ -9,8 +9,8 @@ export type Shrunk = {
 };
 
 /**
- * Looks for the shortest prefix of a plan that still fails, then for the fewest kinds of happenings in it, then for the fewest
- * happenings.
+ * Looks for the shortest prefix of a plan that still fails, then for the fewest kinds of happenings in it, then for the
+ * fewest happenings.
  *
  * @param failedOn day on which the plan failed.
  * @param run runs a plan from the beginning. Returns the day on which it fails; undefined: it does not.

@@ -48,7 +48,7 @@ type Memory = {
   refusedOn: number;
   touchesCatalog: boolean;
   /** As in OrderFacts. */
-  withheld: Map<string, { email: unknown; phone: unknown }>;
+  backfilled: Set<string>;
   /** Backfills that did not end by themselves: somebody repeats them in the evening. */
   interrupted: Set<Run>;
   /** The comparison that goes on while the next things happen. */
@@ -75,8 +75,8 @@ const events: Readonly<Record<string, Event>> = { ...shopEvents, ...serviceEvent
 /**
  * Lives through the days of a plan.
  *
- * 1. Each moment of a day: set the clock, let the events happen, then run commands while a fault strikes. After a run of orders
- *    or reviews that ends `done`, both sides are compared: what the run can have seen is at the other side.
+ * 1. Each moment of a day: set the clock, let the events happen, then run commands while a fault strikes. After a run
+ *    of orders or reviews that ends `done`, both sides are compared: what the run can have seen is at the other side.
  * 2. At the end of the day, without faults: reviews and orders side by side, catalog if it was touched, reconcile. Then
  *    everything is compared.
  *
@@ -97,7 +97,7 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
     differsSince: new Map(),
     refusedOn: Number.NEGATIVE_INFINITY,
     touchesCatalog: true,
-    withheld: new Map(),
+    backfilled: new Set(),
     interrupted: new Set(),
     comparison: undefined,
     tally: { ends: new Map(), comparisons: new Map(), spentMs: new Map() },
@@ -200,7 +200,7 @@ async function runMoment(now: Now, moment: Moment): Promise<void> {
   const ended = await timed(now.memory.tally, 'runs of the moments', () =>
     Promise.all(moment.runs.map((run) => runOne(now, run, how))),
   );
-  await noteWithheld(now);
+  backfillEnded(now);
   const ends = ended.map(({ end }) => end);
   now.stage.setServiceClock(0);
   const isDone = (flow: string) => ends.some((end) => end.status === 0 && end.args[1] === flow);
@@ -212,7 +212,10 @@ async function runMoment(now: Now, moment: Moment): Promise<void> {
 
 type ToCompare = {
   flows: readonly ('orders' | 'reviews')[];
-  /** On a quiet evening after a reconcile: the runs must have found also what no query of changes shows. These were the last ones. */
+  /**
+   * On a quiet evening after a reconcile: the runs must have found also what no query of changes shows. These were the
+   * last ones.
+   */
   quietEnds?: readonly End[];
 };
 
@@ -229,7 +232,7 @@ async function compare({ stage, memory, day }: Now, { flows, quietEnds }: ToComp
     refusedOn,
     day: day.number,
     isReconciled,
-    withheld: new Map(memory.withheld),
+    backfilled: new Set(memory.backfilled),
   };
   const unseen = { orders: new Set(memory.unseenOrders), reviews: new Set(memory.unseenReviews) };
   const { sides, release } = await timed(memory.tally, 'waiting for comparisons', () => stage.freeze());
@@ -272,28 +275,26 @@ async function runOne(
   return { end };
 }
 
-/** Says to the watch what may be disclosed. A command also finishes runs that others left, which may disclose more than a backfill. */
+/**
+ * Says to the watch what may be disclosed. A command also finishes runs that others left, which may disclose more than
+ * a backfill.
+ */
 async function expectBackfill({ stage, watch, memory }: Now, runs: readonly Run[]): Promise<void> {
   if (!runs.includes('backfill orders') && !memory.interrupted.has('backfill orders')) return;
+  for (const { code } of await stage.shop('select code from orders')) memory.backfilled.add(String(code));
   const [left] = await stage.warehouse(`select 1 from sync.runs where finished_at is null limit 1`);
   watch.expectBackfill(left || runs.some((run) => run !== 'backfill orders') ? 'also' : 'only');
 }
 
-/** Takes note of what a backfill withheld. */
-async function noteWithheld({ stage, watch, memory }: Now): Promise<void> {
-  watch.expectBackfill('nothing');
-  const codes = watch.takeBackfilled();
-  if (codes.length === 0) return;
-  const rows = await stage.shop(
-    `select code, nullif(email, '') as email, nullif(phone, '') as phone from orders where code = any($1)`,
-    [codes],
-  );
-  for (const { code, email, phone } of rows) memory.withheld.set(String(code), { email, phone });
-}
+/** What follows is no backfill. */
+const backfillEnded = ({ watch }: Now): void => watch.expectBackfill('nothing');
 
 type Start = (args: readonly string[], signal: AbortSignal, environment: Record<string, string>) => Promise<End>;
 
-/** `serve` while the service sends webhooks. What was accepted and applied must be in the warehouse in its newest version. */
+/**
+ * `serve` while the service sends webhooks. What was accepted and applied must be in the warehouse in its newest
+ * version.
+ */
 async function serveWebhooks(
   { stage, memory, day }: Now,
   start: Start,
@@ -328,8 +329,8 @@ async function note({ memory }: Now, args: readonly string[], running: Promise<E
 }
 
 /**
- * No command may take longer, in real time: what never ends is a failure, too. A run waits up to ORDER_LEASE_SECONDS for the lease of an
- * order to which the service may still be doing something.
+ * No command may take longer, in real time: what never ends is a failure, too. A run waits up to ORDER_LEASE_SECONDS
+ * for the lease of an order to which the service may still be doing something.
  */
 const longestRunMs = patienceMs(120);
 
@@ -367,7 +368,7 @@ async function endDay(now: Now): Promise<void> {
     await expectBackfill(now, [backfill, 'orders']);
     await quietly(() => run(...backfill.split(' ')));
   }
-  await noteWithheld(now);
+  backfillEnded(now);
   const needsCatalog = memory.touchesCatalog;
   memory.touchesCatalog = false;
   // Side by side, as schedules do. Orders that wait for a grade or for a product are pushed when it is known.
@@ -380,7 +381,8 @@ async function endDay(now: Now): Promise<void> {
   await requireNone(now, findings);
   await compare(now, { flows });
   let reconcile = await quietly(() => run('sync', 'reconcile'));
-  // Its two runs are independent: a review that came late may name the product of a line that the other had read before.
+  // Its two runs are independent: a review that came late may name the product of a line that the other had read
+  // before.
   if (await areProductsKnown(stage)) orders = await quietly(() => run('sync', 'orders'));
   const said = `${orders.stderr}${orders.stdout}${reconcile.stderr}${reconcile.stdout}`;
   // Somebody reads what the runs say, and does it: then the second run must be complete.

@@ -28,8 +28,8 @@ export type Sides = { setting: Setting; shop: Database; atService: Database; war
 /** Where a run takes place: the three databases, the service and what stands before it. */
 export type Stage = Sides & {
   /**
-   * The three databases as they are at this moment: later changes are not seen, and `now()` stays the same. Only DDL and TRUNCATE
-   * must wait until it is released.
+   * The three databases as they are at this moment: later changes are not seen, and `now()` stays the same. Only DDL
+   * and TRUNCATE must wait until it is released.
    */
   freeze(): Promise<{ sides: Sides; release(): Promise<void> }>;
   proxy: Awaited<ReturnType<typeof startRuleProxy>>;
@@ -74,7 +74,8 @@ export async function openStage(server: Pick<EmbeddedDatabase, 'createDatabase'>
     ORDER_DELETES: setting.deletes,
     // A job of a process that was killed is taken over within a second of real time.
     TAKE_OVER_SECONDS: '1',
-    // A run waits this long, in real time, for the orders of a process that died. The service carries out no write so late.
+    // A run waits this long, in real time, for the orders of a process that died. The service carries out no write so
+    // late.
     ORDER_LEASE_SECONDS: '20',
     LOG_LEVEL: 'warn',
   };

@@ -1,6 +1,6 @@
 /**
- * Lets `Date` of this process be behind the calendar. Preloaded into processes of the command line (`node --import`) with the
- * milliseconds in VIRTUAL_TIME_BEHIND_MS.
+ * Lets `Date` of this process be behind the calendar. Preloaded into processes of the command line (`node --import`)
+ * with the milliseconds in VIRTUAL_TIME_BEHIND_MS.
  */
 const Real = Date;
 

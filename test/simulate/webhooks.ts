@@ -17,8 +17,9 @@ export async function receiver(): Promise<{ address: string; environment: Record
 type Event = { id: number; updated_at: string };
 
 /**
- * Sends the webhooks of the reviews that changed in the last days, as the service does on a bad day: some are lost, some are
- * repeated, they come in any order, and some carry the date of an older version. A webhook that is refused is sent again.
+ * Sends the webhooks of the reviews that changed in the last days, as the service does on a bad day: some are lost,
+ * some are repeated, they come in any order, and some carry the date of an older version. A webhook that is refused is
+ * sent again.
  *
  * @returns ids of the reviews of which at least one event was accepted.
  */

@@ -26,8 +26,8 @@ const insertSecrets = `
     'line-secret-1', 'review-secret-1', 7, 'product-7', '{"engraving": "Kim Secret"}', '[{"value": "Kim Secret"}]',
     '{"user_email": "kim.secret@example.com"}');
   insert into sync.order_links (order_code, order_id) values ('order-secret-1', 1);
-  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, delivered_at)
-  values ('order-secret-1', 'line-secret-1', 1, '{"product_options": {"engraving": "Kim Secret"}}', 7, now());
+  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
+  values ('order-secret-1', 'line-secret-1', 1, '{"product_options": {"engraving": "Kim Secret"}}', true, 7, now());
   insert into sync.dead_letters (kind, key, reason, payload)
   values ('order', 'order-secret-1', 'Kim Secret', '{"user_phone": "010-1234-5678"}')`;
 

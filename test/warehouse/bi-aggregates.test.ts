@@ -18,7 +18,10 @@ afterEach(() => warehouse.close());
 
 const run = async (text: string) => (await warehouse.pool.query(text)).rows;
 
-/** Creates views that read every row in the schema `by_row`: those that bi has, and answers from counts. Gives their names. */
+/**
+ * Creates views that read every row in the schema `by_row`: those that bi has, and answers from counts. Gives their
+ * names.
+ */
 async function createViewsByRow(): Promise<string[]> {
   await run(await readFile(join(import.meta.dirname, 'views-by-row.sql'), 'utf8'));
   const views = await run(`
@@ -56,8 +59,8 @@ const orders = (salt: number) => `
   insert into sync.order_links (order_code, order_id, ordered_at)
   select 'o' || n, n, timestamptz '2026-01-20T00:00:00Z' + n * interval '11 hours' from generate_series(1, 40) as n
   on conflict (order_code) do nothing;
-  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at)
-  select 'o' || n, line, case when (n + ${salt}) % 9 > 0 then n * 10 + line end, '{}', (array[1, 2, 3])[1 + (n + line) % 3], 'paid',
+  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, status, delivered_at)
+  select 'o' || n, line, case when (n + ${salt}) % 9 > 0 then n * 10 + line end, '{}', true, (array[1, 2, 3])[1 + (n + line) % 3], 'paid',
     case when (n + line + ${salt}) % 4 > 0
       then timestamptz '2026-01-25T00:00:00Z' + (n * 13 + line * 5 + ${salt}) % 60 * interval '25 hours' end
   from generate_series(1, 40) as n, generate_series(1, 3) as line

@@ -91,9 +91,9 @@ describe('deliveries', () => {
     const url = await createDatabase('migrated');
     await query(
       url,
-      `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, delivered_at) values
-        ('a', '1', 1, '{}', 11, '2026-02-01'), ('a', '2', 2, '{}', 11, '2026-02-01'), ('a', '3', 3, '{}', 12, '2026-02-02'),
-        ('b', '1', 4, '{}', 11, '2026-02-03'), ('b', '2', null, '{}', 12, '2026-02-03'), ('c', '1', 5, '{}', 12, null)`,
+      `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at) values
+        ('a', '1', 1, '{}', true, 11, '2026-02-01'), ('a', '2', 2, '{}', true, 11, '2026-02-01'), ('a', '3', 3, '{}', true, 12, '2026-02-02'),
+        ('b', '1', 4, '{}', true, 11, '2026-02-03'), ('b', '2', null, '{}', true, 12, '2026-02-03'), ('c', '1', 5, '{}', true, 12, null)`,
     );
     await query(url, `insert into sync.order_links (order_code) values ('a'), ('b'), ('c')`);
     await query(

@@ -66,10 +66,10 @@ test.each(changes)(
 const orders = `
   insert into sync.order_links (order_code, ordered_at) values
     ('jan', '2026-01-05'), ('feb', '2026-02-05'), ('mar', '2026-03-05'), ('old', null);
-  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id, status, delivered_at) values
-    ('jan', '1', 1, '{"price": "10"}', 7, 'paid', null), ('jan', '2', null, '{"price": "10"}', 8, 'paid', null),
-    ('feb', '1', 2, '{"price": "20"}', 8, 'delivered', '2026-02-09'), ('mar', '1', 3, '{"price": "30"}', 7, 'paid', null),
-    ('old', '1', 4, '{"price": "30"}', 9, 'paid', null)`;
+  insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, status, delivered_at) values
+    ('jan', '1', 1, '{"price": "10"}', true, 7, 'paid', null), ('jan', '2', null, '{"price": "10"}', true, 8, 'paid', null),
+    ('feb', '1', 2, '{"price": "20"}', true, 8, 'delivered', '2026-02-09'), ('mar', '1', 3, '{"price": "30"}', true, 7, 'paid', null),
+    ('old', '1', 4, '{"price": "30"}', true, 9, 'paid', null)`;
 
 /** A statement, the months of sub-orders whose versions it changes, and the orders that are to be counted again. */
 const orderChanges: readonly [name: string, statement: string, months: string[], counted?: string[]][] = [
@@ -92,8 +92,8 @@ const orderChanges: readonly [name: string, statement: string, months: string[],
   ['a deleted line', `delete from sync.sub_order_links where order_code = 'feb'`, ['2026-02'], ['feb']],
   [
     'two lines of one order in one statement',
-    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, delivered_at)
-    values ('jan', '8', 8, '{}', null), ('jan', '9', 9, '{}', now())`,
+    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, delivered_at)
+    values ('jan', '8', 8, '{}', true, null), ('jan', '9', 9, '{}', true, now())`,
     ['2026-01'],
     ['jan'],
   ],

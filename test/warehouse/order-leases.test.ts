@@ -1,10 +1,13 @@
 import { expect } from 'vitest';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
+import { dueOrders } from '../../src/warehouse/orders/due-orders.ts';
+import { orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { orderTest as test } from '../harness/order-test.ts';
-import { until } from '../harness/patience.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
+
+const allowed = { contact: 'allowed' as const, orderedAt: null };
 
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
 
@@ -14,57 +17,58 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
   await world.place(...orders(1, () => 2));
   const { db } = (await world.openApp()).warehouse;
   const store = await openOrderStore(db, { leaseMs: 60_000 });
-  const first = await store.lease('O1');
+  const first = await store.lease('O1', allowed);
   if ('leasedBy' in first) throw new Error('expected the lease');
-  const second = await store.lease('O1');
+  const second = await store.lease('O1', allowed);
   expect(second).toMatchObject({ leasedBy: first.token });
   await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
-  const third = await store.lease('O1');
+  const third = await store.lease('O1', allowed);
   expect(third).not.toHaveProperty('leasedBy');
-  expect(await store.saveLines(first, { lines: [], dropLinks: [], unseen: [] })).toBe(false);
-  await store.release(first, { wasSent: true });
-  expect(await store.lease('O1')).toHaveProperty('leasedBy');
+  await expect(store.saveLines(first, { lines: [], dropLinks: [] })).rejects.toThrow(LeaseLostError);
+  await store.release(first);
+  await store.breakOff(first);
+  expect(await store.lease('O1', allowed)).toHaveProperty('leasedBy');
 });
 
-test('a lease that could not be returned, or whose taking brought no response, is returned once the warehouse is back', async ({
+test('an order whose push broke off is due, its fingerprint counts as unknown, and another process takes it at once', async ({
   world,
 }) => {
   await world.place(...orders(1, () => 2));
-  const { db, pool } = (await world.openApp()).warehouse;
-  const store = await openOrderStore(db, { leaseMs: 180_000 });
-  const isFree = async () =>
-    (await world.warehouse('select from sync.order_links where lease_owner is not null')).length === 0;
-  let fault: 'away' | 'answer lost' | undefined;
-  const connect = pool.connect.bind(pool);
-  Object.assign(pool, {
-    async connect() {
-      if (fault === 'away') throw new Error('Connection terminated unexpectedly');
-      const client = await connect();
-      const ask = client.query.bind(client) as (text: string, values: unknown[]) => Promise<unknown>;
-      const release = client.release.bind(client);
-      return {
-        async query(text: string, values: unknown[]) {
-          const result = await ask(text, values);
-          if (fault !== 'answer lost' || !text.includes('insert into sync.order_links')) return result;
-          fault = 'away';
-          throw new Error('Connection terminated unexpectedly');
-        },
-        release,
-      };
-    },
-  });
-  const leased = await store.lease('O1');
+  await world.sync();
+  const { db } = (await world.openApp()).warehouse;
+  const store = await openOrderStore(db, { leaseMs: 60_000 });
+  const fingerprint = async () => (await orderLinks(db, ['O1'])).get('O1')?.fingerprint;
+  expect(await fingerprint()).toEqual(expect.any(String));
+  const leased = await store.lease('O1', allowed);
   if ('leasedBy' in leased) throw new Error('expected the lease');
-  fault = 'away';
-  await expect(store.release(leased, { wasSent: true })).rejects.toThrow('terminated');
-  fault = undefined;
-  await until(isFree);
+  const due = async () => {
+    const before = new Date(Date.now() + 60_000).toISOString();
+    return dueOrders(db, { before, isAnyTime: false, after: '', limit: 10 });
+  };
+  expect(await due()).toEqual(['O1']);
+  expect(await fingerprint()).toBeNull();
+  await store.breakOff(leased);
+  expect(await due()).toEqual(['O1']);
 
-  fault = 'answer lost';
-  await expect(store.lease('O1')).rejects.toThrow('terminated');
-  expect(await isFree()).toBe(false);
-  fault = undefined;
-  await until(isFree);
+  // Taken and given back without a push, it is as due as before.
+  const next = await store.lease('O1', allowed);
+  if ('leasedBy' in next) throw new Error('expected the lease');
+  expect(next.link.fingerprint).toBeNull();
+  await store.release(next);
+  expect(await due()).toEqual(['O1']);
+  await world.sync();
+  expect(await due()).toEqual([]);
+  expect(await fingerprint()).toEqual(expect.any(String));
+});
+
+test('the first lease decides about contact for good', async ({ world }) => {
+  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  for (const contact of ['withheld', 'allowed'] as const) {
+    const leased = await store.lease('O1', { contact, orderedAt: null });
+    if ('leasedBy' in leased) throw new Error('expected the lease');
+    expect(leased.link.contact).toBe('withheld');
+    await store.breakOff(leased);
+  }
 });
 
 test('a holder that is frozen before it creates a sub-order creates none after another process took the order over', async ({
@@ -73,7 +77,7 @@ test('a holder that is frozen before it creates a sub-order creates none after a
   await world.place(...orders(1, () => 2));
   const app = await world.openApp();
   const renewing = await openOrderStore(app.warehouse.db, { leaseMs: 4000 });
-  const store = { ...renewing, renew: async () => {} };
+  const store = { ...renewing, keepAlive: () => ({ [Symbol.dispose]() {} }) };
   // Frozen: the connection to the service and the process stand still between the POST of the order and the creations.
   let other: Promise<unknown> | undefined;
   world.serviceRule(async ({ method, path }): Promise<Fate> => {
@@ -102,10 +106,10 @@ test('the lease is checked right before every write, and one that was not renewe
   await world.sync({ store: { ...store, assertLease } });
   expect(checks).toBe(world.requests().filter((request) => request.method !== 'GET').length);
 
-  const leased = await store.lease('O1');
+  const leased = await store.lease('O1', allowed);
   if ('leasedBy' in leased) throw new Error('expected the lease');
   leased.renewedAtMs -= 15_001;
   expect(() => store.assertLease(leased)).toThrow(LeaseLostError);
-  await store.renew(leased);
+  await store.saveLines(leased, { lines: [], dropLinks: [] });
   expect(() => store.assertLease(leased)).not.toThrow();
 });

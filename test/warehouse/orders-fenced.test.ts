@@ -1,20 +1,22 @@
 import { expect } from 'vitest';
-import type { PushRecord } from '../../src/warehouse/orders/order-record.ts';
-import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
-import { tracedOrderTest as test } from '../harness/order-test.ts';
+import { LeaseLostError } from '../../src/warehouse/leases.ts';
+import { openOrderStore, type PushRecord } from '../../src/warehouse/orders/order-store.ts';
+import { orderTest as test } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
+
+const allowed = { contact: 'allowed' as const, orderedAt: null };
 
 test('a holder whose lease was taken over neither records its push nor forgets the order', async ({ world }) => {
   await world.place(order('O1', line('1', 1)));
   const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
-  const old = await store.lease('O1');
+  const old = await store.lease('O1', allowed);
   if ('leasedBy' in old) throw new Error('expected the lease');
   await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
-  const holder = await store.lease('O1');
+  const holder = await store.lease('O1', allowed);
   if ('leasedBy' in holder) throw new Error('expected the lease');
 
-  expect(await store.record(old, emptyPush)).toBe(false);
-  expect(await store.forget(old)).toBe(false);
+  await expect(store.record(old, emptyPush)).rejects.toThrow(LeaseLostError);
+  await expect(store.forget(old)).rejects.toThrow(LeaseLostError);
   const links = 'select lease_owner, fingerprint from sync.order_links';
   expect(await world.warehouse(links)).toEqual([{ lease_owner: holder.token, fingerprint: null }]);
 });
@@ -39,21 +41,14 @@ test('an order is still deleted when the shop deletes it after its worker was st
 const emptyPush: PushRecord = {
   orderId: 1,
   fingerprint: 'of the old holder',
-  contactHash: null,
-  contactSent: false,
   sentFields: [],
   failedPushes: 0,
-  retryAfterMs: null,
-  removals: { wanted: 0, isHeld: false },
-  removalsRun: undefined,
-  linesUnsure: false,
+  dueAfterMs: null,
   userGradeCode: undefined,
   userGradeId: undefined,
-  shopUpdatedAt: null,
   orderedAt: new Date(),
   lines: [],
   dropLinks: [],
-  unseen: [],
   waiting: [],
   deadLetters: [],
 };

@@ -61,8 +61,8 @@ test('logical replication by the recipe of examples/lake brings rows, edits and 
     await query(from, `insert into sync.order_links (order_code, ordered_at) values ('order', '2026-02-01')`);
     await query(
       from,
-      `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, product_id)
-      values ('order', '1', 1, '{"price": "10"}', 7)`,
+      `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id)
+      values ('order', '1', 1, '{"price": "10"}', true, 7)`,
     );
     await until(isEqual);
     const rows = await query(copy, 'select review_id::integer as id, score from bi.reviews');

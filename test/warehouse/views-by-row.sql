@@ -1,5 +1,5 @@
--- The views of bi that are answered from counts, by reading every row: what the counts must agree with. Each has the same
--- columns, in the same order, as in sql/warehouse/0006_bi.sql.
+-- The views of bi that are answered from counts, by reading every row: what the counts must agree with. Each has the
+-- same columns, in the same order, as in sql/warehouse/0006_bi.sql.
 create schema by_row;
 
 create view by_row.ordered_products as

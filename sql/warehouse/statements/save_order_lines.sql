@@ -1,10 +1,10 @@
 -- Writes line links just before requests are sent, and renews the lease, for the orders whose lease is still ours.
--- $1: [{order_code, token, lines, drop_links, unseen_creations}]; $2: how long the lease lasts, in milliseconds.
+-- $1: [{order_code, token, lines, drop_links}]; $2: how long the lease lasts, in milliseconds.
 -- @write_line_links: write_line_links.sql.
 with leased as (
   update sync.order_links l
-  set lease_expires_at = clock_timestamp() + $2 * interval '1 millisecond', unseen_creations = g.unseen_creations
-  from jsonb_to_recordset($1::jsonb) as g (order_code text, token text, lines jsonb, drop_links jsonb, unseen_creations jsonb)
+  set lease_expires_at = clock_timestamp() + $2 * interval '1 millisecond'
+  from jsonb_to_recordset($1::jsonb) as g (order_code text, token text, lines jsonb, drop_links jsonb)
   where l.order_code = g.order_code and l.lease_owner = g.token
   returning l.order_code, g.lines, g.drop_links
 ),

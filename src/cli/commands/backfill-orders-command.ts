@@ -9,8 +9,7 @@ import { orderDeps } from '../../app/deps.ts';
 import { formatCount } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
-import { diffBackfill } from '../../orders/compare/diff-backfill.ts';
-import { type BackfillForecast, forecastBackfill } from '../../orders/compare/forecast-backfill.ts';
+import { type BackfillForecast, diffBackfill, forecastBackfill } from '../../orders/compare/forecast-backfill.ts';
 import type { CreationRange } from '../../orders/which/orders-by-day.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff } from '../ui/backfill-diff.ts';
@@ -43,7 +42,7 @@ export const backfillOrdersCommand: Command['define'] = (commander, run) => {
       `with --diff: compare at most this many orders, one request each (default: ${diffedAtMost})`,
     )
     .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
-    .option('--allow-removals', 'remove lines and orders even where far more are gone than usual')
+    .option('--allow-removals', 'remove lines and orders beyond the allowance of a day')
     .option('--detach', 'only enqueue it, for running workers')
     .addHelpText(
       'after',
@@ -161,9 +160,11 @@ function faultLines({ faults }: BackfillForecast): string[] {
 }
 
 function takeoverLines({ takeover }: BackfillForecast): string[] {
-  const { asked, found, subOrders, matched, created } = takeover;
-  if (found === 0) return [];
+  const { asked, found, subOrders, matched, created, fault } = takeover;
+  const unknown = fault === undefined ? [] : [`Which orders the service has already is not known: ${fault}.`];
+  if (found === 0) return unknown;
   return [
+    ...unknown,
     `Of ${asked} of these orders that review-sync never pushed, the service has ${found} already, ` +
       `with ${subOrders} sub-orders: somebody else sent them.`,
     `  ${matched} of their lines would take over a sub-order, ${created} would get a new one beside it.`,

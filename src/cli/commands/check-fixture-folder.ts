@@ -1,8 +1,8 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readShopConfig } from '../../app/config.ts';
+import { type CheckedFixture, checkFixtures } from '../../app/doctor/check-fixtures.ts';
 import { describeError, UsageError } from '../../base/errors.ts';
-import { type CheckedFixture, checkFixtures } from '../../orders/compare/check-fixtures.ts';
 import { writeFixtureQueries } from '../../shop/fixture-queries.ts';
 import { openShop } from '../../shop/index.ts';
 import type { Context, Report } from '../command.ts';

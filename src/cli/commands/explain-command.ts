@@ -1,11 +1,12 @@
 import { orderDeps } from '../../app/deps.ts';
 import { UsageError } from '../../base/errors.ts';
-import { isDifferent } from '../../orders/compare/compare-order.ts';
 import { explainOrder, type OrderExplanation } from '../../orders/compare/explain-order.ts';
+import { contactFields } from '../../orders/order/contact-rule.ts';
+import { isDifferent } from '../../orders/order/order-difference.ts';
 import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
 import { oneReviewMs } from '../../reviews/refresh-reviews.ts';
 import type { Command } from '../command.ts';
-import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
+import { differenceLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
@@ -126,15 +127,15 @@ function drawShop({ code, shop }: OrderExplanation): string {
 function drawPushed({ link, lines }: OrderExplanation): string {
   if (!link) return 'Never pushed.';
   const pushed = link.pushedAt ? `last recorded at ${link.pushedAt.toISOString()}` : 'never recorded';
-  const contact = link.contactSent ? 'with' : 'without';
+  const contact = contactFields.some((field) => link.sentFields.includes(field)) ? 'with' : 'without';
   const rows = lines.map((line) => [
     line.lineCode,
     line.subOrderId === null ? 'being added' : String(line.subOrderId),
     JSON.stringify(line.content),
   ]);
   return [
-    `Pushed: first tried at ${link.firstPushedAt.toISOString()}, ${pushed}, ${contact} e-mail and phone.`,
-    ...(rows.length > 0 ? [table(['line', 'sub-order', 'as last pushed'], rows)] : []),
+    `Pushed: ${pushed}, ${contact} e-mail and phone.`,
+    ...(rows.length > 0 ? [table(['line', 'sub-order', 'as last sent'], rows)] : []),
   ].join('\n');
 }
 
@@ -165,10 +166,10 @@ function drawDeadLetters({ deadLetters }: Pick<OrderExplanation, 'deadLetters'>)
   return `Dead letters\n${table(['id', 'kind', 'state', 'reason'], rows)}`;
 }
 
-function drawComparison({ comparison }: OrderExplanation): string {
-  if (!comparison) {
+function drawComparison({ difference }: OrderExplanation): string {
+  if (!difference) {
     return 'Nothing was compared: the shop or the service does not have the order, or it cannot be read.';
   }
-  const differs = isDifferent(comparison) ? 'Shop and service differ' : 'No difference in what could be compared';
-  return [differs, ...comparisonLines(comparison).map((line) => `  ${line}`)].join('\n');
+  const differs = isDifferent(difference) ? 'Shop and service differ' : 'No difference in what could be compared';
+  return [differs, ...differenceLines(difference).map((line) => `  ${line}`)].join('\n');
 }

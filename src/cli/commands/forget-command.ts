@@ -48,7 +48,11 @@ function draw(traces: UserTraces, isApplied: boolean): string {
     ['sync.dead_letters', traces.deadLetters, 'the record and the reason; the dead letter is closed'],
     ['sync.webhook_inbox', traces.webhooks, 'the body; it is not applied'],
     ['sync.sub_order_links', traces.orderLines, 'chosen options and parcel number; the links stay'],
-    ['sync.order_links', traces.contacts, 'hash of e-mail address and phone number; the links stay'],
+    [
+      'sync.order_links',
+      traces.contacts,
+      'hash of the order as last sent; contact is withheld from now on; the links stay',
+    ],
   ];
   return [
     isApplied ? 'Masked:' : 'Would be masked (nothing was changed; add --apply):',

@@ -1,9 +1,9 @@
 import { orderDeps } from '../../app/deps.ts';
-import { isDifferent } from '../../orders/compare/compare-order.ts';
-import { type OrderPreview, type PreviewedRequest, previewOrder } from '../../orders/compare/preview-order.ts';
+import { type OrderPreview, previewOrder } from '../../orders/compare/preview-order.ts';
 import type { OrderAge } from '../../orders/order/contact-rule.ts';
+import { isDifferent, type OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';
-import { comparisonLines, otherSpelling, shopRows } from '../ui/order-comparison.ts';
+import { differenceLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
 import { withApp } from '../ui/with-app.ts';
 
 export const previewCommand: Command = {
@@ -67,15 +67,15 @@ function drawRequests({ requests, nothingToSend, withheld, age = 'old', linesNot
   ];
 }
 
-function requestText({ method, path, body }: PreviewedRequest): string {
+function requestText({ method, path, body }: OrderRequest): string {
   if (body === undefined) return `${method} ${path}`;
   return `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
 }
 
-function drawComparison({ atService, lookupFault, comparison, shop }: OrderPreview): string {
+function drawComparison({ atService, lookupFault, difference, shop }: OrderPreview): string {
   if (lookupFault !== undefined) return `The service could not be asked about the order: ${lookupFault}`;
   if (atService === 'absent') return 'The service has no such order.';
-  if (!comparison) return shop ? 'Nothing could be compared.' : 'The service has the order.';
-  const head = isDifferent(comparison) ? 'Shop and service differ now' : 'No difference now in what could be compared';
-  return [head, ...comparisonLines(comparison).map((line) => `  ${line}`)].join('\n');
+  if (!difference) return shop ? 'Nothing could be compared.' : 'The service has the order.';
+  const head = isDifferent(difference) ? 'Shop and service differ now' : 'No difference now in what could be compared';
+  return [head, ...differenceLines(difference).map((line) => `  ${line}`)].join('\n');
 }

@@ -21,7 +21,7 @@ const flows: Readonly<Record<string, { job: AnyRunJob<App>; summary: string; uni
   reviews: { job: syncReviews, summary: 'export the reviews that changed since the last run', unit: 'windows' },
 };
 
-const removalsHelp = 'remove lines and orders even where far more are gone than usual';
+const removalsHelp = 'remove lines and orders beyond the allowance of a day';
 
 export const syncCommand: Command = {
   define(commander, run) {

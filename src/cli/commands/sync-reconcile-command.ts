@@ -16,7 +16,7 @@ export const syncReconcileCommand: Command['define'] = (commander, run) => {
     .description('read reviews and young orders again: bring in what came late or was missed, find what is gone')
     .option(
       '--allow-removals',
-      'remove lines, and delete orders that are gone from the shop, even where far more are gone than usual',
+      'remove lines, and delete orders that are gone from the shop, beyond the allowance of a day',
     )
     .action((options: { allowRemovals?: true }) =>
       run((context) => reconcile(context, options.allowRemovals === true)),

@@ -1,9 +1,9 @@
 import { orderDeps } from '../../app/deps.ts';
 import { formatCount } from '../../app/status-view.ts';
 import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
-import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/compare-range.ts';
+import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { comparisonLines } from '../ui/order-comparison.ts';
+import { differenceLines } from '../ui/order-difference.ts';
 import { openProgress } from '../ui/progress.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
@@ -36,7 +36,7 @@ async function runVerifyOrders(context: Context, { from, to, repair = false }: O
     await requireShopQueries(app.shop);
     const deps = orderDeps(app, context.signal);
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
-    const report = await verifyOrders({ ...deps, concurrency: config.api.concurrency, onProgress }, range, { repair });
+    const report = await verifyOrders({ ...deps, onProgress }, range, { repair });
     return { text: draw(report), json: report, incomplete: !isFine(report) };
   }).finally(() => progress.stop());
 }
@@ -69,14 +69,14 @@ function differences({ differing, differences: listed }: OrderVerification): str
   return [[...listed.map(differenceText), ...more].join('\n')];
 }
 
-function differenceText({ code, kind, comparison }: DifferingOrder): string {
+function differenceText({ code, kind, difference }: DifferingOrder): string {
   switch (kind) {
     case 'missing':
       return `order ${code}: the service does not have it`;
     case 'extra':
       return `order ${code}: the shop does not show it any more`;
     case 'differs':
-      return [`order ${code}`, ...(comparison ? comparisonLines(comparison) : []).map((line) => `  ${line}`)].join(
+      return [`order ${code}`, ...(difference ? differenceLines(difference) : []).map((line) => `  ${line}`)].join(
         '\n',
       );
     default:

@@ -1,5 +1,5 @@
-import type { BackfillDiff, BackfilledOrder } from '../../orders/compare/diff-backfill.ts';
-import { comparisonLines } from './order-comparison.ts';
+import type { BackfillDiff, BackfilledOrder } from '../../orders/compare/forecast-backfill.ts';
+import { differenceLines } from './order-difference.ts';
 
 const n = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -22,11 +22,11 @@ export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillD
   ].join('\n');
 }
 
-function orderText({ code, kind, newLines, reason, comparison }: BackfilledOrder): string {
-  const details = (comparison ? comparisonLines(comparison) : []).map((line) => `\n  ${line}`).join('');
+function orderText({ code, kind, reason, difference }: BackfilledOrder): string {
+  const details = (difference ? differenceLines(difference) : []).map((line) => `\n  ${line}`).join('');
   switch (kind) {
     case 'create':
-      return `order ${code}: would be created, with ${n(newLines, 'sub-order')}`;
+      return `order ${code}: would be created, with ${n(difference?.subOrders.create.length ?? 0, 'sub-order')}`;
     case 'change':
       return `order ${code}: would change${details}`;
     case 'same':

@@ -86,7 +86,7 @@ function statusOf(app: App, token: string, reports: Reports): StatusOptions {
     timeZone: app.config.api.timeZone,
     report: reports.get,
     batchedJobs: jobs.filter(({ next }) => next !== undefined).map(({ name }) => name),
-    explain: { ...app, contactMaxAgeDays: app.config.orderContactMaxAgeDays },
+    explain: { ...app, contactMaxAgeDays: app.config.orderContactMaxAgeDays, deletes: app.config.orderDeletes },
     async act(what, kind, reason) {
       try {
         const ofKind = await findDeadLetters(warehouse.db, { kind: kind as DeadLetterKind });

@@ -1,53 +1,46 @@
-import {
-  type CallOptions,
-  NotFoundError,
-  RefusedError,
-  type ReviewApi,
-  UnknownOutcomeError,
-} from '../../review-api/index.ts';
+import type { CallOptions } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
 import { isUsableCode, type RawRow, type Read } from '../../shop/rows.ts';
 import { findDeadLetters, keyOf, type NewDeadLetter } from '../../warehouse/dead-letters.ts';
-import type { Db } from '../../warehouse/index.ts';
-import { type Attempted, defaultRetryBudget, openServiceHealth, type RetryBudget } from '../service-health.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { openBreaker, openRequests, ServiceDownError } from '../requests.ts';
 
-/** Requests about a record whose last run failed too are sent once: the catalog is synced every hour. */
-const catalogRetryBudget: RetryBudget = { ...defaultRetryBudget, totalAfterFailedPushMs: 0 };
-
-export type CatalogAttempt = <T>(code: string, send: (options: CallOptions) => Promise<T>) => Promise<Attempted<T>>;
+export type CatalogAttempt = <T>(
+  code: string,
+  send: (options: CallOptions) => Promise<T>,
+) => Promise<{ value: T } | { failed: string }>;
 
 /**
- * Sends requests about one record of the catalog at a time. `failed`: only this record fails, because the service refuses
- * it or always responds with an error.
+ * Sends requests about one record of the catalog at a time. `failed`: only this record fails, because the service
+ * refuses it or always responds with an error. Where the outcome is not known, the next run looks again before it
+ * creates.
  *
  * @throws the client's errors where the service itself fails.
  */
 export async function openAttempts(
-  {
-    api,
-    db,
-    signal,
-    retryBudget = catalogRetryBudget,
-  }: { api: Pick<ReviewApi, 'orders'>; db: Db; signal: AbortSignal; retryBudget?: RetryBudget },
+  deps: Pick<OrderDeps, 'db' | 'patience' | 'signal'>,
   kind: 'category' | 'user_grade',
 ): Promise<CatalogAttempt> {
-  const health = openServiceHealth(api, { retryBudget, signal });
-  const failing = new Set((await findDeadLetters(db, { kind })).map(({ key }) => key));
+  const failing = new Set((await findDeadLetters(deps.db, { kind })).map(({ key }) => key));
+  const breaker = openBreaker();
   return async (code, send) => {
-    try {
-      return await health.ofRecord({ hasFailedBefore: failing.has(code) }).attempt(() => {}, send);
-    } catch (error) {
-      // An unknown outcome was looked up already: the record is not there. The next run looks again before it creates.
-      const isOfRecord = [RefusedError, NotFoundError, UnknownOutcomeError].some((kind) => error instanceof kind);
-      if (isOfRecord && error instanceof Error) return { failed: error.message };
-      throw error;
+    const hasFailedBefore = failing.has(code);
+    const record = breaker.begin();
+    const sent = await openRequests(deps, { hasFailedBefore }).write(send);
+    if (sent.kind === 'done') {
+      breaker.succeeded(record);
+      return { value: sent.value };
     }
+    const failed = sent.kind === 'absent' ? 'the review service has no such record (404)' : sent.reason;
+    if (sent.kind === 'failed' && sent.failure === 'transient' && !hasFailedBefore) breaker.failed(record, failed);
+    if (breaker.opened !== undefined) throw new ServiceDownError(breaker.opened);
+    return { failed };
   };
 }
 
 /**
- * The rows of a catalog query that can be pushed, by code, and the others as dead letters. A code that is there twice is
- * one dead letter: which of its rows is right is not known, and their order may change from run to run.
+ * The rows of a catalog query that can be pushed, by code, and the others as dead letters. A code that is there twice
+ * is one dead letter: which of its rows is right is not known, and their order may change from run to run.
  */
 export function readCatalogRows<T extends { code: string }>(
   kind: 'category' | 'user_grade',

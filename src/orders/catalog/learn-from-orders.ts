@@ -7,8 +7,8 @@ import { awaitedProducts, learnProducts } from '../../warehouse/orders/products.
 const pagesAtMost = 30;
 
 /**
- * Looks for products that order lines wait for in the service's own order list, which shows the id and the code of a product
- * (spec, "Order (list item)"). Costs nothing while no line waits.
+ * Looks for products that order lines wait for in the service's own order list, which shows the id and the code of a
+ * product (spec, "Order (list item)"). Costs nothing while no line waits.
  */
 export async function learnFromOrders(deps: {
   api: Pick<ReviewApi, 'orders'>;

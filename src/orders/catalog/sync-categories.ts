@@ -6,7 +6,7 @@ import { type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../
 import type { Db } from '../../warehouse/index.ts';
 import { catalogLinks, recordDifferences, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
-import type { RetryBudget } from '../service-health.ts';
+import type { Patience } from '../requests.ts';
 import { type CatalogAttempt, openAttempts, readCatalogRows } from './catalog-record.ts';
 
 export type CategoryDeps = {
@@ -14,15 +14,15 @@ export type CategoryDeps = {
   shop: Shop;
   db: Db;
   signal: AbortSignal;
-  retryBudget?: RetryBudget;
+  patience: Patience;
 };
 
 /**
  * Brings the service's categories in line with the shop's (spec, "Categories"):
  *
  * 1. List what is at the service: a category that was deleted there is made again.
- * 2. Upsert what is new or changed, parents first whatever order the rows come in. A category whose parent is neither at
- *    the service nor can be synced becomes a dead letter.
+ * 2. Upsert what is new or changed, parents first whatever order the rows come in. A category whose parent is neither
+ *    at the service nor can be synced becomes a dead letter.
  * 3. Clear the parent of a category that has none in the shop any more.
  * 4. Record what cannot be brought in line: categories deleted in the shop (the service keeps them), and parents
  *    that the service does not clear.
@@ -91,8 +91,8 @@ export async function syncCategories(deps: CategoryDeps): Promise<Counts> {
 type TheirCategories = { byCode: Map<string, TheirCategory>; byId: Map<number, TheirCategory> };
 
 /**
- * Undefined where the service cannot list them all: the spec shows no page parameter, and a service without one shows only
- * the first hundred. Then a category that was deleted at the service goes unnoticed.
+ * Undefined where the service cannot list them all: the spec shows no page parameter, and a service without one shows
+ * only the first hundred. Then a category that was deleted at the service goes unnoticed.
  */
 async function categoriesAtService(deps: CategoryDeps): Promise<TheirCategories | undefined> {
   const theirs: TheirCategories = { byCode: new Map(), byId: new Map() };

@@ -19,7 +19,7 @@ import {
   saveCatalogLink,
 } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
-import type { RetryBudget } from '../service-health.ts';
+import type { Patience } from '../requests.ts';
 import { type CatalogAttempt, openAttempts, readCatalogRows } from './catalog-record.ts';
 
 export type UserGradeDeps = {
@@ -27,17 +27,17 @@ export type UserGradeDeps = {
   shop: Shop;
   db: Db;
   signal: AbortSignal;
-  retryBudget?: RetryBudget;
+  patience: Patience;
   /** Called when another process is syncing the grades. */
   onWait?: ((wait: Wait) => void) | undefined;
 };
 
 /**
- * Brings the service's member grades in line with the shop's (spec, "User grades"). The service gives a
- * grade no code, so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
+ * Brings the service's member grades in line with the shop's (spec, "User grades"). The service gives a grade no code,
+ * so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
  *
- * 1. List the grades at the service. A grade that was deleted there (404 by its id) is created again, with a new id; the next
- *    run of the orders pushes the orders with the old id again.
+ * 1. List the grades at the service. A grade that was deleted there (404 by its id) is created again, with a new id;
+ *    the next run of the orders pushes the orders with the old id again.
  * 2. Create or change what is new or changed.
  * 3. Clear the icon of a grade that has none in the shop any more.
  * 4. Record what cannot be brought in line: grades deleted in the shop (the service keeps them), and icons that the
@@ -114,8 +114,8 @@ async function allGrades(deps: UserGradeDeps): Promise<TheirGrade[]> {
 }
 
 /**
- * A linked grade that the list does not show; undefined where the service does not have it any more. A list may be empty for a
- * moment, and each grade would be created a second time.
+ * A linked grade that the list does not show; undefined where the service does not have it any more. A list may be
+ * empty for a moment, and each grade would be created a second time.
  */
 async function gradeOf(deps: UserGradeDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> {
   try {
@@ -134,7 +134,10 @@ type AtService = {
   lease: NamedLease;
 };
 
-/** Updates the linked grade, else one of the same name that no other code is linked to; creates one where there is neither. */
+/**
+ * Updates the linked grade, else one of the same name that no other code is linked to; creates one where there is
+ * neither.
+ */
 async function bringInLine(deps: UserGradeDeps, grade: UserGrade, at: AtService): Promise<TheirGrade> {
   const found = at.current ?? at.theirs.find((one) => one.name === grade.name && !at.taken.has(one.id));
   if (!found) return create(deps, grade, at);
@@ -169,8 +172,8 @@ async function create(
 }
 
 /**
- * Sends an empty icon address. The spec does not show whether a service takes that as "no icon", so this reads the grade
- * again.
+ * Sends an empty icon address. The spec does not show whether a service takes that as "no icon", so this reads the
+ * grade again.
  */
 async function clearIcon(
   deps: UserGradeDeps,

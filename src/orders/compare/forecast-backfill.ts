@@ -1,15 +1,12 @@
-import { NotFoundError, type ReviewApi } from '../../review-api/index.ts';
-import type { Shop } from '../../shop/index.ts';
-import type { Db } from '../../warehouse/index.ts';
-import { isUnchanged, type PushPolicy } from '../order/desired-order.ts';
-import { diffSubOrders } from '../order/diff-sub-orders.ts';
-import type { PreparedOrder } from '../order/prepare-order.ts';
-import { readDesiredOrders, readLinksOf } from '../order/read-desired-orders.ts';
+import { isNotForService, isUnchanged, type PushPolicy } from '../order/desired-order.ts';
+import { isDifferent, withoutPersonalData } from '../order/order-difference.ts';
+import type { OrderDeps } from '../order-deps.ts';
 import { type CreationRange, ordersByCreation } from '../which/orders-by-day.ts';
+import { type LookDeps, type OrderLook, openLookup, type ShopOrder, shopOrders } from './look-at-order.ts';
 
 export type BackfillForecast = {
   orders: number;
-  /** As they stand at the service already, or deleted in the shop: they cost no request. */
+  /** As they stand at the service already, or deleted in the shop before they were pushed: they cost no request. */
   unchanged: number;
   toSend: number;
   /** Upserts and new sub-orders; changes of sub-orders that are there already may come on top. */
@@ -28,7 +25,7 @@ export type BackfillForecast = {
 };
 
 export type Takeover = {
-  /** Orders that were looked up at the service, and how many of them it has. */
+  /** Orders that the service was asked about and gave an answer, and how many of them it has. */
   asked: number;
   found: number;
   /** Sub-orders that the service has for the found orders. */
@@ -36,17 +33,14 @@ export type Takeover = {
   /** Lines of the found orders that would take over one of those, and that would get a new one. */
   matched: number;
   created: number;
+  /** Why the service could not be asked about the others. */
+  fault: string | undefined;
 };
 
 /** Orders never pushed that the dry run looks up at the service: another integration may have sent them. */
 const lookedUpAtMost = 20;
 
-export type ForecastDeps = {
-  api: Pick<ReviewApi, 'orders'>;
-  shop: Shop;
-  db: Db;
-  signal: AbortSignal;
-};
+export type ForecastDeps = LookDeps & Pick<OrderDeps, 'shop' | 'slots'>;
 
 /** What a backfill would send. Reads everything, and 20 orders of the service; writes nothing. */
 export async function forecastBackfill(
@@ -61,26 +55,22 @@ export async function forecastBackfill(
     faults.set(reason, { ...known, count: known.count + 1 });
   };
   const sums = { orders: 0, unchanged: 0, toSend: 0, requests: 0, waitingLines: 0 };
-  const neverPushed: PreparedOrder[] = [];
+  const neverPushed: ShopOrder[] = [];
   for await (const raws of ordersByCreation(deps.shop, range)) {
     deps.signal.throwIfAborted();
-    const { orders, deadLetters } = await readDesiredOrders(deps.db, raws);
-    const links = await readLinksOf(deps.db, orders);
     sums.orders += raws.length;
-    for (const { reason, key } of deadLetters) fault(reason, key);
-    for (const desired of orders) {
-      const one = desired.prepared;
-      const link = links.get(one.order.code);
-      for (const { reason, key } of one.faulty) fault(reason, key);
-      sums.waitingLines += one.waiting.length;
-      if (one.order.deletedAt || isUnchanged(desired, link, policy)) {
-        sums.unchanged += 1;
-        continue;
-      }
+    for (const one of await shopOrders(deps, raws)) {
+      const { code, desired, remembered } = one;
+      if (!desired) fault(one.fault ?? '', code);
+      for (const { reason, key } of desired?.faulty ?? []) fault(reason, key);
+      sums.waitingLines += desired?.waiting.length ?? 0;
+      if (needsNothing(one, policy)) sums.unchanged += 1;
+      if (!desired || needsNothing(one, policy)) continue;
+      const isKnown = remembered.link !== undefined && remembered.link.contact !== null;
       sums.toSend += 1;
-      sums.requests += 1 + (link ? 0 : one.lines.length);
-      if (!link && neverPushed.length < lookedUpAtMost) neverPushed.push(one);
-      const customer = one.order.userEmail ?? one.order.userPhone;
+      sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
+      if (!isKnown && neverPushed.length < lookedUpAtMost) neverPushed.push(one);
+      const customer = desired.order.userEmail ?? desired.order.userPhone;
       if (customer !== undefined) customers.add(customer);
     }
   }
@@ -90,25 +80,95 @@ export async function forecastBackfill(
     faults: [...faults.values()].sort((a, b) => b.count - a.count),
     reachable: customers.size,
     withContact: policy.contact === 'always',
-    takeover: await lookUp(deps, neverPushed),
+    takeover: await lookUp(deps, neverPushed, policy),
   };
 }
 
-async function lookUp({ api, signal }: ForecastDeps, orders: readonly PreparedOrder[]): Promise<Takeover> {
-  const takeover: Takeover = { asked: 0, found: 0, subOrders: 0, matched: 0, created: 0 };
-  for (const { order, lines } of orders) {
-    signal.throwIfAborted();
+async function lookUp(deps: ForecastDeps, orders: readonly ShopOrder[], policy: PushPolicy): Promise<Takeover> {
+  const lookup = await openLookup(deps);
+  const takeover: Takeover = { asked: 0, found: 0, subOrders: 0, matched: 0, created: 0, fault: undefined };
+  for (const order of orders) {
+    const { shown, difference } = await lookup.look(order, policy.contact);
+    // A service need not look orders up by code.
+    if (shown.kind === 'failed') return { ...takeover, fault: shown.reason };
     takeover.asked += 1;
-    const detail = await api.orders.getByCode(order.code).catch((error) => {
-      if (error instanceof NotFoundError) return undefined;
-      throw error;
-    });
-    if (!detail) continue;
-    const { create } = diffSubOrders(detail.sub_orders, lines, []);
+    if (shown.kind === 'absent' || !difference) continue;
     takeover.found += 1;
-    takeover.subOrders += detail.sub_orders.length;
-    takeover.created += create.length;
-    takeover.matched += lines.length - create.length;
+    takeover.subOrders += shown.detail.sub_orders.length;
+    takeover.created += difference.subOrders.create.length;
+    takeover.matched += difference.subOrders.matched.length;
   }
   return takeover;
+}
+
+/**
+ * What a backfill would do to one order.
+ *
+ * - `create`: the service does not have it.
+ * - `change`: the difference shows what would change.
+ * - `same`: it would be sent, and nothing that the service shows would change.
+ * - `not compared`: the service could not be asked about it.
+ * - `dead letter`: its rows cannot be sent.
+ */
+export type BackfilledOrder = {
+  code: string;
+  kind: 'create' | 'change' | 'same' | 'not compared' | 'dead letter';
+  reason: string | undefined;
+  /** Without the customer's name, e-mail address and phone number. */
+  difference: ReturnType<typeof withoutPersonalData> | undefined;
+};
+
+export type BackfillDiff = {
+  /** Orders read from the shop. */
+  read: number;
+  /** Orders that cost no request: unchanged since they were pushed, or deleted in the shop before. */
+  unchanged: number;
+  orders: BackfilledOrder[];
+  /** Requests that this comparison sent to the service, all of them GET. */
+  requests: number;
+  /** True: there may be more orders in the range; `limit` ended the comparison. */
+  isCut: boolean;
+};
+
+/**
+ * Compares the orders that a backfill of the range would send with what the service has, until `limit` of them were
+ * compared. Sends nothing but GET, at most three requests an order; writes nothing.
+ */
+export async function diffBackfill(
+  deps: ForecastDeps,
+  range: CreationRange,
+  { policy, limit }: { policy: PushPolicy; limit: number },
+): Promise<BackfillDiff> {
+  const lookup = await openLookup(deps);
+  const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], requests: 0, isCut: false };
+  for await (const raws of ordersByCreation(deps.shop, range)) {
+    deps.signal.throwIfAborted();
+    diff.read += raws.length;
+    const due = (await shopOrders(deps, raws)).filter((one) => !needsNothing(one, policy));
+    diff.unchanged += raws.length - due.length;
+    const looked = due.slice(0, limit - diff.orders.length);
+    const found = looked.map((one) =>
+      deps.slots(async () => (one.desired ? backfilled(await lookup.look(one, policy.contact)) : unreadable(one))),
+    );
+    diff.orders.push(...(await Promise.all(found)));
+    if (diff.orders.length >= limit) {
+      diff.isCut = true;
+      break;
+    }
+  }
+  return { ...diff, requests: lookup.requests };
+}
+
+const needsNothing = ({ desired, remembered: { link } }: ShopOrder, policy: PushPolicy): boolean =>
+  desired !== undefined && (isNotForService(desired, link) || isUnchanged(desired, link, policy));
+
+const unreadable = ({ code, fault }: ShopOrder): BackfilledOrder => {
+  return { code, kind: 'dead letter', reason: fault, difference: undefined };
+};
+
+function backfilled({ shop: { code, desired }, shown, difference }: OrderLook): BackfilledOrder {
+  const order = { code, reason: undefined, difference: difference && withoutPersonalData(difference) };
+  if (shown.kind === 'failed') return { ...order, kind: 'not compared', reason: shown.reason };
+  if (shown.kind === 'absent' || !difference) return { ...order, kind: desired?.order.deletedAt ? 'same' : 'create' };
+  return { ...order, kind: isDifferent(difference) ? 'change' : 'same' };
 }

@@ -1,36 +1,30 @@
-import {
-  MalformedResponseError,
-  NotFoundError,
-  type OrderDetail,
-  RefusedError,
-  type ReviewApi,
-} from '../../review-api/index.ts';
+import type { OrderDetail, ReviewApi } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import type { Db } from '../../warehouse/index.ts';
-import { type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import {
   ageClock,
   ageOf,
   type ContactField,
   type ContactPolicy,
   contactFields,
+  mayCarryContact,
   type OrderAge,
 } from '../order/contact-rule.ts';
-import { contactDecisions, type DesiredOrder } from '../order/desired-order.ts';
-import type { LineLink } from '../order/match-sub-orders.ts';
-import { readDesiredOrders } from '../order/read-desired-orders.ts';
-import { isSameCode } from '../order/same-content.ts';
-import { isContactThere } from '../push/post-order.ts';
-import { openServiceHealth } from '../service-health.ts';
-import { compareOrder, type OrderComparison } from './compare-order.ts';
+import type { DesiredOrder } from '../order/desired-order.ts';
+import { type OrderDifference, orderDifference, type Remembered } from '../order/order-difference.ts';
+import { desiredOrders } from '../order/read-orders.ts';
+import { isSameCode } from '../order/same-value.ts';
+import type { LineLink } from '../order/sub-orders.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { openRequests } from '../requests.ts';
 
 /** What the shop has of an order, and what review-sync remembers of it. */
 export type ShopOrder = {
   code: string;
   raw: RawOrder;
-  link: OrderLink | undefined;
-  lines: LineLink[];
+  remembered: Remembered;
   /** Undefined where the order cannot be read; `fault` says why. */
   desired: DesiredOrder | undefined;
   fault: string | undefined;
@@ -39,116 +33,96 @@ export type ShopOrder = {
 /** What the service shows of an order. `failed`: nobody knows, for this reason. */
 export type Shown = { kind: 'found'; detail: OrderDetail } | { kind: 'absent' } | { kind: 'failed'; reason: string };
 
-/** An order at both ends. `comparison` is there where both ends have it and can be read. */
+/** An order at both ends. */
 export type OrderLook = {
   shop: ShopOrder;
   shown: Shown;
-  /** What the contact rule leaves out of a push. */
+  /** What a push would send. Undefined where the order cannot be read, or nobody knows what the service has. */
+  difference: OrderDifference | undefined;
+  /** Contact of the shop that a push leaves out (promise 7). */
   withheld: ContactField[];
   /** Undefined where the order cannot be read. */
   age: OrderAge | undefined;
-  comparison: OrderComparison | undefined;
 };
 
-export type LookDeps = {
+export type LookDeps = Pick<OrderDeps, 'db' | 'now' | 'contactMaxAgeDays' | 'deletes' | 'patience' | 'signal'> & {
   api: Pick<ReviewApi, 'orders'>;
-  db: Db;
-  /** This machine's clock. */
-  now: () => Date;
-  /** ORDER_CONTACT_MAX_AGE_DAYS. */
-  contactMaxAgeDays: number;
 };
 
-/** Adds to the shop's rows what review-sync remembers of them. Reads the warehouse only. */
-export async function rememberedOf(db: Db, raws: readonly RawOrder[]): Promise<ShopOrder[]> {
+/** What the shop gave, with what is remembered of it. */
+export async function shopOrders(
+  deps: { db: Db; deletes: 'off' | 'send' },
+  raws: readonly RawOrder[],
+): Promise<ShopOrder[]> {
+  const { db } = deps;
   const codes = raws.map((raw) => raw.order.code ?? '');
   const links = await orderLinks(db, codes);
   const lines = await orderLines(db, codes);
-  const { orders, deadLetters } = await readDesiredOrders(db, raws);
-  const byCode = new Map(orders.map((one) => [one.prepared.order.code, one]));
+  const { orders, deadLetters } = await desiredOrders(deps, raws);
+  const byCode = new Map(orders.map((one) => [one.code, one]));
   const faults = new Map(deadLetters.map(({ order_code: code, key, reason }) => [code ?? key, reason]));
   return raws.map((raw): ShopOrder => {
     const code = raw.order.code ?? '';
     const desired = byCode.get(code);
+    const fault = desired ? undefined : (faults.get(code) ?? 'the order cannot be read');
     return {
       code,
       raw,
-      link: links.get(code),
-      lines: (lines.get(code) ?? []) as LineLink[],
+      remembered: { link: links.get(code), lines: (lines.get(code) ?? []) as LineLink[] },
       desired,
-      fault: desired ? undefined : (faults.get(code) ?? 'the order cannot be read'),
+      fault,
     };
   });
 }
 
 /**
- * Looks orders up at the service and compares. `requests` is how many requests the lookups have sent so far, one for most
- * orders. Sends nothing but GET.
+ * Looks orders up at the service and compares. `requests` is how many lookups there were so far, one for most orders.
+ * Sends nothing but GET. Its verbs throw the client's errors where the service as a whole fails.
  */
 export async function openLookup(deps: LookDeps) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
-  const health = openServiceHealth(deps.api);
   let requests = 0;
-  const get = async <T>(send: (limits: { giveUpAfterMs?: number | undefined }) => Promise<T>) => {
-    requests += 1;
-    // A lookup that succeeds shows that the service is up: nothing is written here.
-    const isUp = () => {};
-    return health.ofRecord({ hasFailedBefore: false }).attempt(isUp, ({ giveUpAfterMs }) => send({ giveUpAfterMs }));
-  };
 
-  async function byId(id: number, code: string): Promise<Shown> {
-    const shown = await settled(get((limits) => deps.api.orders.get(id, limits)));
+  async function ask(find: (options: { giveUpAfterMs?: number | undefined }) => Promise<OrderDetail>): Promise<Shown> {
+    requests += 1;
+    const sent = await openRequests(deps, { hasFailedBefore: false }).read(({ giveUpAfterMs }) =>
+      find({ giveUpAfterMs }),
+    );
+    if (sent.kind === 'done') return { kind: 'found', detail: sent.value };
+    return sent.kind === 'absent' ? { kind: 'absent' } : { kind: 'failed', reason: sent.reason };
+  }
+
+  /** The order as the service shows it: by its id where it is known, else by its code. */
+  async function show(code: string, orderId: number | null): Promise<Shown> {
+    const known = orderId === null ? undefined : await ask((options) => deps.api.orders.get(orderId, options));
     // The service may have given the id to another order.
-    return shown.kind === 'found' && !isSameCode(shown.detail.code, code) ? { kind: 'absent' } : shown;
+    const isOurs = known?.kind === 'found' && isSameCode(known.detail.code, code);
+    if (known && (isOurs || known.kind === 'failed')) return known;
+    const found = await ask((options) => deps.api.orders.getByCode(code, options));
+    if (found.kind !== 'failed') return found;
+    // The spec shows no way to look an order up by its code, and a service may have none.
+    return known
+      ? { kind: 'absent' }
+      : { kind: 'failed', reason: `the service does not look orders up by code: ${found.reason}` };
   }
 
   return {
     get requests() {
       return requests;
     },
-
-    /** The order as the service shows it: by its id where it is known, else by its code. */
-    async show(code: string, orderId: number | null): Promise<Shown> {
-      const known = orderId === null ? undefined : await byId(orderId, code);
-      if (known && known.kind !== 'absent') return known;
-      return settled(get((limits) => deps.api.orders.getByCode(code, limits)));
-    },
-
-    /** @throws the client's errors when the service as a whole fails. */
+    show,
+    /** @param policy of the push that would follow. */
     async look(shop: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {
-      const shown = await this.show(shop.code, shop.link?.orderId ?? null);
-      const withheld = withheldFrom({ ...deps, now }, shop, shown, policy);
-      const { desired, lines: links, link } = shop;
-      const unseen = (link?.unseen ?? []) as LineLink[];
-      const age = desired && ageOf(desired.prepared.order.createdAt, now(), deps.contactMaxAgeDays);
-      const comparison =
-        desired && shown.kind === 'found'
-          ? compareOrder(desired, shown.detail, { links, unseen, withheld })
-          : undefined;
-      return { shop, shown, withheld, age, comparison };
+      const { desired, remembered } = shop;
+      const shown = await show(shop.code, remembered.link?.orderId ?? null);
+      if (!desired) return { shop, shown, difference: undefined, withheld: [], age: undefined };
+      const age = ageOf(desired.order.createdAt, now(), deps.contactMaxAgeDays);
+      const withContact = mayCarryContact(remembered.link?.contact ?? null, age, policy);
+      const withheld = withContact ? [] : contactFields.filter((field) => desired.body[field] !== undefined);
+      const detail = shown.kind === 'found' ? shown.detail : undefined;
+      const rules = { withContact, deletes: deps.deletes };
+      const difference = shown.kind === 'failed' ? undefined : orderDifference(desired, detail, remembered, rules);
+      return { shop, shown, difference, withheld, age };
     },
   };
-}
-
-async function settled(looked: Promise<{ value: OrderDetail } | { failed: string }>): Promise<Shown> {
-  try {
-    const outcome = await looked;
-    return 'value' in outcome ? { kind: 'found', detail: outcome.value } : { kind: 'failed', reason: outcome.failed };
-  } catch (error) {
-    if (error instanceof NotFoundError) return { kind: 'absent' };
-    if (error instanceof RefusedError || error instanceof MalformedResponseError) {
-      return { kind: 'failed', reason: error.message };
-    }
-    throw error;
-  }
-}
-
-/** Which of the shop's e-mail address and phone number a push under this policy would leave out (promise 7). */
-function withheldFrom(deps: LookDeps, { desired, link }: ShopOrder, shown: Shown, policy: ContactPolicy) {
-  if (!desired) return [...contactFields];
-  const decisions = contactDecisions(deps, desired, link, policy);
-  return contactFields.filter((field) => {
-    if (decisions[field] !== 'repeat') return decisions[field] === 'withhold';
-    return shown.kind !== 'found' || !isContactThere(shown.detail, field, desired.body);
-  });
 }

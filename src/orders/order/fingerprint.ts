@@ -5,7 +5,9 @@ export function fingerprint(value: unknown): string {
   return hash('sha256', JSON.stringify(withSortedKeys(value)), 'base64url');
 }
 
-/** A copy with sorted keys. With a replacer, which JSON.stringify calls for each key, a fingerprint takes twice as long. */
+/**
+ * A copy with sorted keys. With a replacer, which JSON.stringify calls for each key, a fingerprint takes twice as long.
+ */
 function withSortedKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withSortedKeys);
   if (typeof value !== 'object' || value === null) return value;

@@ -14,7 +14,9 @@ export const optionalFields = [
 ] as const;
 export type OptionalField = (typeof optionalFields)[number];
 
-/** The body of `POST /v1/orders` (spec, "Create or update an order"): all fields that the shop has, contact included. */
+/**
+ * The body of `POST /v1/orders` (spec, "Create or update an order"): all fields that the shop has, contact included.
+ */
 export function orderBody(order: Order, userGradeId: number | undefined): OrderBody {
   return compact({
     code: order.code,

@@ -1,197 +1,132 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
-import type { Shop } from '../../shop/index.ts';
+import { sleep } from '../../base/timeout.ts';
+import { waitingFor } from '../../base/waits.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
-import { type NewDeadLetter, putDeadLetter, resolveOrderDeadLetters } from '../../warehouse/dead-letters.ts';
-import type { Db } from '../../warehouse/index.ts';
-import { forgetFingerprints, type OrderLink } from '../../warehouse/orders/order-links.ts';
-import { forgetWaiting, resolveUnchanged } from '../../warehouse/orders/order-revisits.ts';
+import { recordUnreadable, settleGone, settleUnchanged } from '../../warehouse/orders/due-orders.ts';
+import { type OtherLease, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { retryDelaysMs } from '../backoff.ts';
 import { ageClock } from '../order/contact-rule.ts';
-import { type DesiredOrder, isDeletedAndKept, isUnchanged, type PushPolicy } from '../order/desired-order.ts';
-import { readDesiredOrders, readLinksOf } from '../order/read-desired-orders.ts';
-import { readFromShop } from '../order/read-from-shop.ts';
-import { openServiceHealth, type RetryBudget } from '../service-health.ts';
-import { type Begun, beginPushes, type PushesDeps } from './push-side-by-side.ts';
-
-/**
- * Which orders to push. `plannedAt`: the orders did not change, but are read again for another reason; an order that was
- * pushed since that moment is left out.
- */
-export type OrderStep = { codes: string[]; plannedAt?: string } & PushPolicy;
+import { type DesiredOrder, isNotForService, isUnchanged, type PushPolicy } from '../order/desired-order.ts';
+import { desiredOrders } from '../order/read-orders.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { openBreaker } from '../requests.ts';
+import { pushOrder, type SlicePush } from './push-order.ts';
 
 /** Orders read and compared at a time. */
-const ordersPerSlice = 200;
+const ordersPerSlice = 500;
 
-export type SliceDeps = Omit<PushesDeps, 'policy' | 'readAgain' | 'service'> & {
-  shop: Shop;
-  db: Db;
-  retryBudget?: RetryBudget;
-};
+/** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
+const leasePollMs = 500;
 
 /**
- * Pushes the orders of one step as they are in the shop now.
+ * Pushes orders as they are in the shop now, 200 at a time.
  *
  * @throws when the service, the shop or the warehouse fails; what was pushed until then stays pushed.
  */
-export async function pushStep(deps: SliceDeps, step: OrderStep): Promise<Counts> {
-  const { ended } = await beginStep(deps, step);
-  return ended;
-}
-
-/**
- * The same, 200 orders at a time: the next slice is read when all orders of the slice before it have begun, so that the
- * requests do not run out while the last of them end.
- *
- * @returns when all orders of the step have begun, or a system has failed; `ended` rejects with the failure.
- */
-export async function beginStep(deps: SliceDeps, step: OrderStep): Promise<Begun<Counts>> {
+export async function pushOrders(deps: OrderDeps, codes: readonly string[], policy: PushPolicy): Promise<Counts> {
   const counts: Counts[] = [];
-  const failures: unknown[] = [];
-  const ends: Promise<unknown>[] = [];
-  for (let at = 0; at < step.codes.length && failures.length === 0; at += ordersPerSlice) {
-    try {
-      deps.signal.throwIfAborted();
-      const slice = await beginSlice(deps, { ...step, codes: step.codes.slice(at, at + ordersPerSlice) });
-      ends.push(slice.ended.then((ended) => counts.push(ended)).catch((error) => failures.push(error)));
-    } catch (error) {
-      failures.push(error);
-    }
+  for (let at = 0; at < codes.length; at += ordersPerSlice) {
+    deps.signal.throwIfAborted();
+    counts.push(await pushSlice(deps, codes.slice(at, at + ordersPerSlice), policy));
   }
-  const end = async () => {
-    await Promise.all(ends);
-    if (failures.length > 0) throw failures[0];
-    return addCounts(counts);
-  };
-  return { ended: end() };
+  return addCounts(counts);
 }
 
 /**
  * 1. Read the orders and what is remembered of them.
- * 2. Keep orders that cannot be read as dead letters; leave out those that are unchanged or gone, and deleted ones unless
- *    ORDER_DELETES=send.
+ * 2. Record orders that cannot be read as dead letters; leave out those that are unchanged, gone, or deleted before
+ *    they were pushed.
  * 3. Push the others side by side, and those that another process is pushing once it has finished.
  */
-async function beginSlice(deps: SliceDeps, step: OrderStep): Promise<Begun<Counts>> {
+async function pushSlice(deps: OrderDeps, codes: readonly string[], policy: PushPolicy): Promise<Counts> {
   const { db, shop } = deps;
-  const policy: PushPolicy = { contact: step.contact, removals: step.removals };
   const readAt = await warehouseNow(db);
-  const { raws, postponed } = await readFromShop(deps, step.codes);
-  await requireLines(shop, raws);
-  const { orders, deadLetters } = await readDesiredOrders(db, raws);
-  await keepDeadLetters(db, deadLetters);
-  await forgetVanished(db, step.codes, [...postponed, ...raws.map((raw) => raw.order.code)]);
+  const raws = await shop.orders(codes);
+  await requireLines(deps, raws);
+  const { orders, deadLetters } = await desiredOrders(deps, raws);
+  await recordUnreadable(db, deadLetters, retryDelaysMs);
+  const shown = new Set(raws.map((raw) => raw.order.code));
+  const gone = codes.filter((code) => !shown.has(code));
 
-  const links = await readLinksOf(db, orders);
-  const { plannedAt } = step;
-  const isRevisit = plannedAt !== undefined;
-  const due = isRevisit ? notPushedSince(new Date(plannedAt), orders, links) : orders;
-  const parts = partition(deps, due, links, policy);
-  await closeUnchanged(db, parts);
+  const links = await orderLinks(db, codes);
+  const unchanged: DesiredOrder[] = [];
+  const deletedBefore: DesiredOrder[] = [];
+  const changed: DesiredOrder[] = [];
+  for (const desired of orders) {
+    const link = links.get(desired.code);
+    if (isUnchanged(desired, link, policy)) unchanged.push(desired);
+    else if (isNotForService(desired, link)) deletedBefore.push(desired);
+    else changed.push(desired);
+  }
+  await settleUnchanged(
+    db,
+    unchanged.map(({ code, fingerprint }) => ({ order_code: code, fingerprint })),
+  );
+  await settleGone(db, [...gone, ...deletedBefore.map(({ code }) => code)]);
 
-  const push: PushesDeps = {
-    ...deps,
-    now: ageClock(deps.now, readAt),
+  const pushed = await pushAll(deps, changed, {
     policy,
-    service: openServiceHealth(deps.api, deps),
-    readAgain: openBatch(async (codes: string[]) => {
-      const again = await readDesiredOrders(db, await shop.orders(codes));
-      const byCode = new Map(again.orders.map((one) => [one.prepared.order.code, one]));
-      return codes.map((code) => byCode.get(code));
+    readAt,
+    now: ageClock(deps.now, readAt),
+    breaker: openBreaker(),
+    readAgain: openBatch(async (some: string[]) => {
+      const again = new Map((await desiredOrders(deps, await shop.orders(some))).orders.map((one) => [one.code, one]));
+      return some.map((code) => again.get(code));
     }),
-  };
-  const count = raws.length + postponed.length;
-  const read = isRevisit ? { orders_revisited: count } : { orders: count };
-  const unchanged = isRevisit ? {} : { orders_unchanged: parts.unchanged.length };
-  const failed = {
-    orders_failed: deadLetters.length + postponed.length,
-    orders_deleted_kept: parts.deletedKept.length,
-  };
-  const { ended } = await beginPushes(push, parts.changed, readAt);
-  return {
-    ended: ended.then((pushed) => sliceCounts(policy, addCounts([read, unchanged, failed]), addCounts(pushed))),
-  };
-}
-
-function sliceCounts({ removals }: PushPolicy, read: Counts, pushed: Counts): Counts {
-  if (removals !== 'approved') return addCounts([read, pushed]);
-  // An earlier batch of the run has read and pushed these orders.
-  const { orders_pushed: _, orders_unchanged: __, ...removed } = pushed;
-  return removed;
+  });
+  const read = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
+  return addCounts([read, { orders_deleted_kept: deletedBefore.length }, pushed]);
 }
 
 /**
- * Where not one order of a slice has a line, the lines may be written under other codes than the orders: then nothing may
- * be pushed as if it were complete.
+ * Where not one order of a slice has a line, the lines may be written under other codes than the orders: then nothing
+ * may be pushed as if it were complete.
  */
-async function requireLines(shop: Shop, raws: readonly RawOrder[]): Promise<void> {
+async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Promise<void> {
   const readable = raws.filter((raw) => raw.fault === undefined);
   if (readable.length === 0 || readable.some((raw) => raw.lines.length > 0)) return;
   const fault = await shop.linesFault();
   if (fault !== undefined) throw new IncompleteError(fault, { hint: 'npx review-sync doctor shows the queries.' });
 }
 
-/** Once what is wrong with these orders is corrected they are pushed again, and the push closes their dead letters. */
-async function keepDeadLetters(db: Db, deadLetters: readonly NewDeadLetter[]): Promise<void> {
-  for (const deadLetter of deadLetters) await putDeadLetter(db, deadLetter);
-  await forgetFingerprints(
-    db,
-    deadLetters.flatMap((deadLetter) => deadLetter.order_code ?? []),
-  );
-}
-
-/** Orders to read again that no slice of the same run has pushed since the run was planned. */
-function notPushedSince(
-  at: Date,
-  orders: readonly DesiredOrder[],
-  links: ReadonlyMap<string, OrderLink>,
-): readonly DesiredOrder[] {
-  return orders.filter(({ prepared }) => (links.get(prepared.order.code)?.pushedAt ?? 0) < at);
-}
-
-type Partition = {
-  /** To be pushed, or deleted at the service. */
-  changed: DesiredOrder[];
-  unchanged: DesiredOrder[];
-  /** Deleted in the shop; they stay at the service, or were never there. */
-  deletedKept: DesiredOrder[];
-};
-
-function partition(
-  { deletes }: SliceDeps,
-  orders: readonly DesiredOrder[],
-  links: ReadonlyMap<string, OrderLink>,
-  policy: PushPolicy,
-): Partition {
-  const parts: Partition = { changed: [], unchanged: [], deletedKept: [] };
-  for (const desired of orders) {
-    const link = links.get(desired.prepared.order.code);
-    if (isDeletedAndKept(desired, link, deletes)) parts.deletedKept.push(desired);
-    else parts[isUnchanged(desired, link, policy) ? 'unchanged' : 'changed'].push(desired);
+async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: SlicePush): Promise<Counts> {
+  const counts: Counts[] = [];
+  let waiting = [...orders];
+  let waitsFor: string | undefined;
+  while (waiting.length > 0) {
+    const elsewhere: { order: DesiredOrder; lease: OtherLease }[] = [];
+    const failures: unknown[] = [];
+    const push = async (order: DesiredOrder) => {
+      if (failures.length > 0) return;
+      try {
+        const outcome = await pushOrder(deps, order, slice);
+        if (outcome.kind === 'ended') counts.push(outcome.counts);
+        else elsewhere.push({ order, lease: outcome.lease });
+      } catch (error) {
+        failures.push(error);
+      }
+    };
+    await Promise.all(waiting.map((order) => deps.slots(() => push(order))));
+    // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
+    if (slice.breaker.opened !== undefined) await deps.api.orders.list({ limit: 1 }).catch(() => {});
+    if (failures.length > 0) throw failures[0];
+    deps.signal.throwIfAborted();
+    waiting = elsewhere.map(({ order }) => order);
+    const [first] = elsewhere;
+    if (!first) break;
+    if (first.lease.leasedBy !== waitsFor) sayWaiting(deps, first.lease, elsewhere.length);
+    waitsFor = first.lease.leasedBy;
+    await waitingFor('lease', () => sleep(leasePollMs, deps.signal));
   }
-  return parts;
+  return addCounts(counts);
 }
 
-/** Unchanged orders, and those that are deleted in the shop and stay at the service, have nothing left to correct. */
-async function closeUnchanged(db: Db, { unchanged, deletedKept }: Partition): Promise<void> {
-  await resolveUnchanged(
-    db,
-    unchanged.map(({ prepared, fingerprint }) => ({ order_code: prepared.order.code, fingerprint })),
-  );
-  const deleted = deletedKept.map(({ prepared }) => prepared.order.code);
-  await resolveOrderDeadLetters(db, deleted);
-  await forgetWaiting(db, deleted);
-}
-
-/** Orders that were asked for by code and that the shop does not have any more: nothing of them can fail or wait. */
-async function forgetVanished(
-  db: Db,
-  codes: readonly string[],
-  there: readonly (string | null | undefined)[],
-): Promise<void> {
-  const found = new Set(there);
-  const vanished = codes.filter((code) => !found.has(code));
-  await resolveOrderDeadLetters(db, vanished);
-  await forgetWaiting(db, vanished);
+function sayWaiting({ log, onWait }: OrderDeps, lease: OtherLease, orders: number): void {
+  const { orderCode: order, leasedBy, leasedUntil } = lease;
+  log.info({ order, leasedBy, until: leasedUntil, orders }, 'waiting for orders that another process is pushing');
+  const which = orders === 1 ? `order ${order}` : `${orders} orders, ${order} among them,`;
+  onWait?.({ reason: `${leasedBy} is pushing ${which} and has the lease`, untilMs: leasedUntil.getTime() });
 }

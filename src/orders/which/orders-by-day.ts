@@ -1,21 +1,66 @@
 import { isoOf, type Second } from '../../base/time/span.ts';
-import type { Shop } from '../../shop/index.ts';
 import type { OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
+import { knownOrders, markAbsent, unmarkAbsent } from '../../warehouse/orders/known-orders.ts';
+import { missingInShop } from '../order/read-orders.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { type Batch, stepsOf } from './steps.ts';
 
 /** From the first second of a day to the first second after one; either may be open. */
 export type CreationRange = { start: Second | undefined; end: Second | undefined };
 
+/** Where a walk by day of creation goes on; without `next` it has ended. */
+export type WalkState = { next?: OrderPosition };
+
 /**
- * One page of the codes of orders created in the range, in the order of their creation; without a range of all orders, by code.
- *
- * @param after where the page starts, as `next` of the page before it said; undefined: with the first order.
+ * One batch of a walk over the orders created in the range, as a backfill and the nightly rescan read them. Marks the
+ * pushed orders of the same stretch that the shop does not show any more as absent, and those that it shows again as
+ * present.
  */
-export function codesByCreation(
-  shop: Pick<Shop, 'orderCodes'>,
-  { start, end }: CreationRange,
+export async function walkOrders(
+  { shop, db }: Pick<OrderDeps, 'shop' | 'db'>,
+  range: CreationRange,
   size: number,
-  after: OrderPosition = { at: start === undefined ? '-infinity' : isoOf(start), code: '' },
-): Promise<OrderPage> {
+  { next: after = startOf(range) }: WalkState = {},
+): Promise<Batch<WalkState>> {
+  const page = await codesByCreation(shop, range, size, after);
+  const { next } = page;
+  const codes = [...new Set(page.keys.map(({ code }) => code))];
+  const shown = new Set(codes);
+  for await (const known of knownOrders(db, stretchOf(page, after, range))) {
+    const missing = await missingInShop(
+      shop,
+      known.filter((code) => !shown.has(code)),
+    );
+    await markAbsent(db, missing);
+  }
+  await unmarkAbsent(db, codes);
+  return { steps: stepsOf(codes), state: next ? { next } : {} };
+}
+
+const startOf = ({ start }: CreationRange): OrderPosition => ({
+  at: start === undefined ? '-infinity' : isoOf(start),
+  code: '',
+});
+
+/** The pushed orders that would be on the page: by date, or where some date cannot be computed, by code. */
+function stretchOf({ keys, next, isByDate }: OrderPage, after: OrderPosition, { start, end }: CreationRange) {
+  const bounds = { ...(start !== undefined && { from: isoOf(start) }), ...(end !== undefined && { to: isoOf(end) }) };
+  if (isByDate) return { ...bounds, from: after.at, ...(next && { to: next.at }) };
+  const lastCode = next === undefined ? undefined : (next.byCode ?? keys.at(-1)?.code);
+  return { ...bounds, afterCode: after.byCode ?? after.code, ...(lastCode !== undefined && { lastCode }) };
+}
+
+/**
+ * One page of the codes of orders created in the range, in the order of their creation; without a range of all orders,
+ * by code.
+ */
+function codesByCreation(
+  shop: Pick<OrderDeps['shop'], 'orderCodes'>,
+  range: CreationRange,
+  size: number,
+  after: OrderPosition,
+) {
+  const { start, end } = range;
   const axis = start === undefined && end === undefined ? 'code' : 'created';
   return shop.orderCodes({ axis, after, ...(end !== undefined && { before: isoOf(end) }), size });
 }
@@ -23,17 +68,17 @@ export function codesByCreation(
 /** Codes found in one statement, and orders read in one transaction. */
 const [codesAtOnce, ordersAtOnce] = [5000, 500];
 
-/** The shop's orders created in the range, as codesByCreation finds them, a page at a time, as they are when their page is read. */
+/** The shop's orders created in the range, a page at a time, as they are when their page is read. */
 export async function* ordersByCreation(
-  shop: Pick<Shop, 'orderCodes' | 'orders'>,
+  shop: Pick<OrderDeps['shop'], 'orderCodes' | 'orders'>,
   range: CreationRange,
 ): AsyncGenerator<RawOrder[], void, undefined> {
-  let after: OrderPosition | undefined;
-  do {
-    const page = await codesByCreation(shop, range, codesAtOnce, after);
+  let after: OrderPosition | undefined = startOf(range);
+  while (after !== undefined) {
+    const page: OrderPage = await codesByCreation(shop, range, codesAtOnce, after);
     for (let at = 0; at < page.keys.length; at += ordersAtOnce) {
       yield await shop.orders(page.keys.slice(at, at + ordersAtOnce).map(({ code }) => code));
     }
     after = page.next;
-  } while (after !== undefined);
+  }
 }

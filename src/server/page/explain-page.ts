@@ -1,7 +1,9 @@
 import { formatCount, utc } from '../../app/status-view.ts';
 import { mask, shownValue } from '../../base/mask.ts';
-import { type FieldComparison, isDifferent, type OrderComparison } from '../../orders/compare/compare-order.ts';
 import type { OrderExplanation } from '../../orders/compare/explain-order.ts';
+import { contactFields } from '../../orders/order/contact-rule.ts';
+import { isDifferent } from '../../orders/order/order-difference.ts';
+import type { FieldDifference } from '../../orders/order/sub-orders.ts';
 import type { ReviewExplanation } from '../../reviews/explain-review.ts';
 import { reviewColumns } from '../../warehouse/reviews/review-columns.ts';
 import type { Answer, Explained } from '../explain.ts';
@@ -44,7 +46,7 @@ function explained({ key }: Search, found: Explained): Html {
 }
 
 function orderOf(code: string, { order, shopFault, serviceFault }: Explained & { of: 'order' }): Html {
-  const { shop, link, lines = [], service, deadLetters = [], comparison } = order;
+  const { shop, link, lines = [], service, deadLetters = [], difference } = order;
   if (!shop && !link && !service && deadLetters.length === 0 && !shopFault && !serviceFault) {
     return html`<h2>Order</h2><p>Nothing is known of this code, neither in the shop nor at the service.</p>`;
   }
@@ -53,7 +55,7 @@ function orderOf(code: string, { order, shopFault, serviceFault }: Explained & {
     ${section('pushed', 'Pushed', pushed(link, lines))}
     ${section('service', 'The service', serviceFault ? notKnown(serviceFault) : serviceOrder(service))}
     ${section('dead-letters', 'Dead letters', deadLetterList(deadLetters))}
-    ${section('difference', 'Difference', comparisonFields(comparison))}
+    ${section('difference', 'Difference', differences(difference))}
     <p class="soft">Values of the customer are not shown here: <code>npx review-sync explain order</code> has more.</p>`;
 }
 
@@ -89,11 +91,15 @@ function pushed(link: OrderExplanation['link'], lines: OrderExplanation['lines']
     line.subOrderId === null ? 'being added' : String(line.subOrderId),
   ]);
   return html`${facts([
-    ['First tried', utc(link.firstPushedAt)],
     ['Last recorded', link.pushedAt ? utc(link.pushedAt) : 'never'],
-    ['Contact', link.contactSent ? 'with e-mail or phone' : 'without e-mail and phone'],
+    [
+      'Contact',
+      contactFields.some((field) => link.sentFields.includes(field))
+        ? 'with e-mail or phone'
+        : 'without e-mail and phone',
+    ],
     ['Failed in a row', formatCount(link.failedPushes)],
-    ['Removals', link.removalsHeld ? `${formatCount(link.removalsWanted)} held back` : 'none held back'],
+    ['Due again', link.dueAt ? utc(link.dueAt) : 'no'],
   ])}${rows.length > 0 && statusTable({ title: 'Lines as last pushed', head: ['Line', 'Sub-order'], rows })}`;
 }
 
@@ -128,24 +134,30 @@ function deadLetterList(all: OrderExplanation['deadLetters']): Html {
 /** Fields whose values say nothing about the customer. */
 const openFields = ['total_price', 'created_at', 'price', 'product_id', 'delivery_started_at', 'delivered_at'];
 
-function comparisonFields(comparison: OrderComparison | undefined): Html {
-  if (!comparison)
+function differences(difference: OrderExplanation['difference']): Html {
+  if (!difference)
     return html`<p>Nothing was compared: one of the two sides does not have the order, cannot be read, or is not known.</p>`;
-  const fieldRows = (where: string, fields: readonly FieldComparison[]) =>
-    fields
-      .filter(({ outcome }) => outcome !== 'equal')
-      .map(({ field, outcome, shop, service }) => {
-        const shown = openFields.includes(field) ? safe : has;
-        return [where, field, outcome, shown(shop), shown(service)];
-      });
+  const { matched, create, remove, keep } = difference.subOrders;
+  const fieldRows = (where: string, fields: readonly FieldDifference[]) =>
+    fields.map(({ field, shop, service, isShown }) => {
+      const shown = openFields.includes(field) ? safe : has;
+      return [where, field, isShown ? 'different' : 'not comparable', shown(shop), shown(service)];
+    });
+  const whole = (outcome: string) => (one: { lineCode: string | null; subOrderId?: number }) => {
+    const name = one.lineCode === null ? `sub-order ${one.subOrderId}` : `line ${one.lineCode}`;
+    return [mask(name), 'all', outcome, '', ''];
+  };
   const rows = [
-    ...fieldRows('order', comparison.fields),
-    ...comparison.lines.flatMap((line) => {
-      const name = mask(line.lineCode === null ? `sub-order ${line.subOrderId}` : `line ${line.lineCode}`);
-      return line.kind === 'both' ? fieldRows(name, line.fields) : [[name, 'all', line.kind, '', '']];
-    }),
+    ...fieldRows('order', difference.fields),
+    ...matched.flatMap((line) =>
+      line.isHidden ? [whole('missing')(line)] : fieldRows(mask(`line ${line.lineCode}`), line.fields),
+    ),
+    ...create.map(whole('missing')),
+    ...remove.map(whole('surplus')),
+    ...keep.map(whole('kept')),
+    ...difference.linesNotSent.map(whole('not comparable')),
   ];
-  const sentence = isDifferent(comparison) ? 'Shop and service differ.' : 'No difference in what could be compared.';
+  const sentence = isDifferent(difference) ? 'Shop and service differ.' : 'No difference in what could be compared.';
   return html`<p>${sentence}</p>${rows.length > 0 && statusTable({ title: 'Difference', head: ['Where', 'Field', 'Outcome', 'Shop', 'Service'], rows })}`;
 }
 

@@ -44,8 +44,8 @@ export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLi
  * Records what of a kind differs from the shop, after a run.
  *
  * @param shopCodes every code that the shop has, also of rows that could not be synced.
- * @param idsAtService undefined: not known. Links to ids that the service does not have are deleted, where the shop does not
- *   have the code either.
+ * @param idsAtService undefined: not known. Links to ids that the service does not have are deleted, where the shop
+ *   does not have the code either.
  * @returns codes that were pushed once, and that the service has but the shop does not.
  */
 export async function recordDifferences(

@@ -1,62 +1,67 @@
 import { sql } from 'kysely';
 import type { Db } from '../index.ts';
 
-/** What is remembered of an order from its last push. */
+/**
+ * Whether requests about an order may carry the customer's e-mail address and phone number; null: no push has begun
+ * yet.
+ */
+export type ContactDecision = 'allowed' | 'withheld' | null;
+
+/** What is remembered of an order. */
 export type OrderLink = {
   orderCode: string;
   /** The service's id; null: no response was recorded yet, but a request may have been sent. */
   orderId: number | null;
-  /** Hash of what was last pushed; null: push again. */
+  /** Hash of what was last pushed; null: push again, also because a push has begun and was not recorded. */
   fingerprint: string | null;
-  /** Dead letters of the last push. */
-  failures: number;
-  /** Pushes that have failed one after the other since the shop last changed the order. */
-  failedPushes: number;
-  /** The time has come to push the order again although the shop did not change it. */
-  isRetryDue: boolean;
-  /** The contents of the line links may be older than what the service holds: a push did not record what it changed. */
-  areLinesUnsure: boolean;
-  /** Sub-orders that are to be removed, or 1 where the shop has deleted the order; and whether that is held back. */
-  removalsWanted: number;
-  removalsHeld: boolean;
-  /** Hash of the contact that the shop had at the last push, and whether it was sent. */
-  contactHash: string | null;
-  contactSent: boolean;
-  sentFields: readonly string[] | null;
+  /** Decided when a push of the order first began, by the run that it belonged to. */
+  contact: ContactDecision;
+  /** Optional fields that the service was last sent a value of. */
+  sentFields: readonly string[];
   /** The shop's member grade at the last push, whether or not the service had it. */
   userGradeCode: string | null;
-  /** Creations whose sub-orders the service has not shown, and may show yet. Their lines may have other sub-orders by now, or none. */
-  unseen: readonly LineLinkRow[];
+  /** Pushes or readings that have failed one after the other. */
+  failedPushes: number;
+  /** When the order is to be pushed again although the shop did not change it; null: never. */
+  dueAt: Date | null;
+  /** That time has come. */
+  isDue: boolean;
+  /** Since when the shop does not show the order any more. */
+  absentSince: Date | null;
   pushedAt: Date | null;
-  firstPushedAt: Date;
 };
 
 /** What is remembered of an order line: its sub-order, or that one is about to be created (`subOrderId` null). */
 export type LineLinkRow<Content = unknown> = Readonly<{
   lineCode: string;
   subOrderId: number | null;
-  /** As last pushed, or as being created. */
+  /** As last sent. */
   content: Content;
-  /** The order's sub-orders just before ours was created; null: we did not create it (an unmanaged sub-order). */
+  /** Whether we created the sub-order. Only such a one is ever deleted. */
+  isOurs: boolean;
+  /**
+   * The order's sub-orders just before the creation was first sent; null: it is certain what became of the creation. A
+   * link with both ids and `subOrderId` was created by one of several requests, or the response was lost: another copy
+   * may still appear.
+   */
   idsBefore: readonly number[] | null;
+  /** When the creation was written down. */
+  linkedAt?: Date;
 }>;
+
+/** The columns of an OrderLink, of `sync.order_links l`. */
+export const orderLinkColumns = `
+  l.order_code as "orderCode", l.order_id as "orderId", l.contact, l.sent_fields as "sentFields",
+  l.user_grade_code as "userGradeCode", l.failed_pushes as "failedPushes", l.due_at as "dueAt",
+  coalesce(l.due_at <= clock_timestamp(), false) as "isDue", l.absent_since as "absentSince", l.pushed_at as "pushedAt"`;
 
 /** What is remembered of these orders, by code. */
 export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<string, OrderLink>> {
   if (codes.length === 0) return new Map();
-  const links = await db
-    .selectFrom('sync.order_links')
-    .where('order_code', 'in', codes)
-    .select(['order_code as orderCode', 'order_id as orderId', 'failures'])
-    .select(['contact_hash as contactHash', 'contact_sent as contactSent', 'sent_fields as sentFields'])
-    .select(['pushed_at as pushedAt', 'first_pushed_at as firstPushedAt'])
-    .select(['failed_pushes as failedPushes', 'removals_held as removalsHeld', 'removals_wanted as removalsWanted'])
-    .select(['lines_unsure as areLinesUnsure', 'user_grade_code as userGradeCode', 'unseen_creations as unseen'])
-    // While a push is under way, or after one that died, the order may differ from what was last recorded.
-    .select(sql<string | null>`case when lease_owner is null then fingerprint end`.as('fingerprint'))
-    .select(sql<boolean>`coalesce(retry_at <= clock_timestamp(), false)`.as('isRetryDue'))
-    .execute();
-  return new Map(links.map((link) => [link.orderCode, link]));
+  const { rows } = await sql<OrderLink>`
+    select ${sql.raw(orderLinkColumns)}, case when l.lease_owner is null then l.fingerprint end as fingerprint
+    from sync.order_links l where l.order_code = any(${codes})`.execute(db);
+  return new Map(rows.map((link) => [link.orderCode, link]));
 }
 
 /** What is remembered of the lines of these orders, by order code. */
@@ -66,7 +71,7 @@ export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<
     .selectFrom('sync.sub_order_links')
     .where('order_code', 'in', codes)
     .select(['order_code as orderCode', 'line_code as lineCode', 'sub_order_id as subOrderId', 'content'])
-    .select('ids_before as idsBefore')
+    .select(['is_ours as isOurs', 'ids_before as idsBefore', 'linked_at as linkedAt'])
     .orderBy('order_code')
     .orderBy('line_code')
     .execute();
@@ -93,22 +98,13 @@ export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map
   );
 }
 
-/** Forgets the fingerprints of these orders, so that the next run pushes them although they have not changed. */
-export async function forgetFingerprints(db: Db, orderCodes: readonly string[]): Promise<void> {
-  if (orderCodes.length === 0) return;
-  await db
-    .updateTable('sync.order_links')
-    .set({ fingerprint: null, retry_at: null })
-    .where('order_code', 'in', orderCodes)
-    .execute();
-}
-
-/** Marks what is remembered of these orders as unsure: the next push of each compares it with what the service shows. */
-export async function markOrdersUnsure(db: Db, codes: readonly string[]): Promise<void> {
-  if (codes.length === 0) return;
-  await db
-    .updateTable('sync.order_links')
-    .set({ fingerprint: null, lines_unsure: true })
-    .where('order_code', 'in', codes)
-    .execute();
+/**
+ * Makes orders due: the next run pushes them although the shop did not change them. Orders that were never pushed get a
+ * row.
+ */
+export async function makeDue(db: Db, codes: readonly string[]): Promise<void> {
+  await sql`
+    insert into sync.order_links as known (order_code, due_at)
+    select distinct unnest(${codes}::text[]), clock_timestamp()
+    on conflict (order_code) do update set due_at = excluded.due_at`.execute(db);
 }

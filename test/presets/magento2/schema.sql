@@ -1,4 +1,5 @@
--- The tables of Magento 2.4 that the preset reads, declared again from the facts in its README: columns, keys and indexes.
+-- The tables of Magento 2.4 that the preset reads, declared again from the facts in its README: columns, keys and
+-- indexes.
 create table sales_order (
   entity_id int unsigned not null auto_increment primary key,
   state varchar(32),

@@ -1,4 +1,5 @@
--- The tables and columns of Medusa 2.11 that the preset reads, declared from facts: types, nullability and indexes that matter.
+-- The tables and columns of Medusa 2.11 that the preset reads, declared from facts: types, nullability and indexes that
+-- matter.
 create table order_address (id text primary key, first_name text, last_name text, phone text);
 create table "order" (
   id text primary key, display_id serial, version integer not null default 1, status text not null default 'pending',

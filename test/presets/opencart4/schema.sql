@@ -1,4 +1,5 @@
--- The tables of OpenCart 4.1 that the preset reads, declared again from the facts in its README: columns, keys and indexes.
+-- The tables of OpenCart 4.1 that the preset reads, declared again from the facts in its README: columns, keys and
+-- indexes.
 create table oc_order (
   order_id int not null auto_increment primary key,
   customer_id int not null default 0,

@@ -1,4 +1,5 @@
--- The tables of PrestaShop 8 that the preset reads, declared again from the facts in its README: columns, keys and indexes.
+-- The tables of PrestaShop 8 that the preset reads, declared again from the facts in its README: columns, keys and
+-- indexes.
 create table ps_orders (
   id_order int unsigned not null auto_increment primary key,
   reference varchar(9),

@@ -1,4 +1,5 @@
--- The tables and columns of Saleor 3.24 that the preset reads, declared from facts: types, nullability and indexes that matter.
+-- The tables and columns of Saleor 3.24 that the preset reads, declared from facts: types, nullability and indexes that
+-- matter.
 create table account_address (id serial primary key, first_name text not null, last_name text not null, phone text not null);
 create table order_order (
   id uuid primary key, number integer not null unique, status text not null, charge_status text not null,

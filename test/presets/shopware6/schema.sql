@@ -1,4 +1,5 @@
--- The tables of Shopware 6.6 that the preset reads, declared again from the facts in its README: columns, keys and indexes.
+-- The tables of Shopware 6.6 that the preset reads, declared again from the facts in its README: columns, keys and
+-- indexes.
 create table `order` (
   id binary(16) not null,
   version_id binary(16) not null,

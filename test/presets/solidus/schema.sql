@@ -1,4 +1,5 @@
--- The tables and columns of Solidus 4.8 that the preset reads, declared from facts: types, nullability and indexes that matter.
+-- The tables and columns of Solidus 4.8 that the preset reads, declared from facts: types, nullability and indexes that
+-- matter.
 create table spree_addresses (id integer primary key, name text, phone text);
 create table spree_orders (
   id serial primary key, number varchar(32), state text, total numeric(10, 2) not null default 0, payment_total numeric(10, 2) default 0,

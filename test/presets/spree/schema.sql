@@ -1,4 +1,5 @@
--- The tables and columns of Spree 5.6 that the preset reads, declared from facts: types, nullability and indexes that matter.
+-- The tables and columns of Spree 5.6 that the preset reads, declared from facts: types, nullability and indexes that
+-- matter.
 create table spree_addresses (id bigint primary key, firstname text, lastname text, phone text, updated_at timestamp(6));
 create table spree_orders (
   id bigint primary key, number varchar(32), state text, total numeric(10, 2) not null default 0, payment_total numeric(10, 2) default 0,

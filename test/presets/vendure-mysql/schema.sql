@@ -1,4 +1,5 @@
--- The tables and columns of Vendure 3 on MySQL and MariaDB that the preset reads, declared from facts: types, nullability and indexes that matter.
+-- The tables and columns of Vendure 3 on MySQL and MariaDB that the preset reads, declared from facts: types,
+-- nullability and indexes that matter.
 create table customer (
   id int auto_increment primary key, `updatedAt` datetime(6) not null, `deletedAt` datetime(6), `firstName` varchar(255) not null, `lastName` varchar(255) not null,
   `phoneNumber` varchar(255), `emailAddress` varchar(255) not null, `userId` integer

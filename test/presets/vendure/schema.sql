@@ -1,4 +1,5 @@
--- The tables and columns of Vendure 3 that the preset reads, declared from facts: types, nullability and indexes that matter.
+-- The tables and columns of Vendure 3 that the preset reads, declared from facts: types, nullability and indexes that
+-- matter.
 create table customer (
   id serial primary key, "updatedAt" timestamp(6) not null, "deletedAt" timestamp, "firstName" varchar not null, "lastName" varchar not null,
   "phoneNumber" varchar, "emailAddress" varchar not null, "userId" integer

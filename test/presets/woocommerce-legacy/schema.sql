@@ -1,4 +1,5 @@
--- The tables of WooCommerce without HPOS that the preset reads, declared again from the facts in its README: columns, keys and indexes.
+-- The tables of WooCommerce without HPOS that the preset reads, declared again from the facts in its README: columns,
+-- keys and indexes.
 create table wp_options (
   option_id bigint unsigned not null auto_increment primary key,
   option_name varchar(191) not null default '',

@@ -1,4 +1,5 @@
--- The tables of Youngcart 5 that the preset reads, declared again from the facts in its README: columns, keys, engine, zero dates.
+-- The tables of Youngcart 5 that the preset reads, declared again from the facts in its README: columns, keys, engine,
+-- zero dates.
 set sql_mode = '';
 create table g5_shop_order (
   od_id bigint unsigned not null primary key,

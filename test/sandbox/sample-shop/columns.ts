@@ -54,8 +54,8 @@ export const contract = {
 export type ShopQuery = keyof typeof contract;
 
 /**
- * Runs the query as review-sync does, in brackets; gives its columns with their types, and its rows. `since`: an instant,
- * for changed_orders.sql.
+ * Runs the query as review-sync does, in brackets; gives its columns with their types, and its rows. `since`: an
+ * instant, for changed_orders.sql.
  */
 export async function runShopQuery<Row extends pg.QueryResultRow>(
   client: pg.Client,

@@ -13,8 +13,8 @@ export type Goods = {
 };
 
 /**
- * Fills the shop through its admin API: one region with 20 % tax, a place to send from, shirts in two sizes, a mug, a sticker for nothing,
- * categories and two customer groups. Prices are without tax.
+ * Fills the shop through its admin API: one region with 20 % tax, a place to send from, shirts in two sizes, a mug, a
+ * sticker for nothing, categories and two customer groups. Prices are without tax.
  */
 export async function stockMedusa(admin: Api): Promise<Goods> {
   const { sales_channels: channels } = await admin.get('/admin/sales-channels');

@@ -3,7 +3,10 @@ import type { Goods } from './goods.ts';
 import type { Medusa } from './shop.ts';
 import { openVerbs } from './verbs.ts';
 
-/** A life of orders in Medusa, placed and changed through its store and admin API. The first step places the first order. */
+/**
+ * A life of orders in Medusa, placed and changed through its store and admin API. The first step places the first
+ * order.
+ */
 export function lifeInMedusa({ url, admin }: Medusa, goods: Goods): Step[] {
   const verbs = openVerbs(url, admin, goods);
   /** Ids of orders, parcels and returns by the name that the steps give them. */

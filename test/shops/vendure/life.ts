@@ -3,7 +3,10 @@ import type { Goods } from './goods.ts';
 import type { Vendure } from './shop.ts';
 import { openVerbs } from './verbs.ts';
 
-/** A life of orders in Vendure, placed and changed through its shop and admin API. The first step places the first order. */
+/**
+ * A life of orders in Vendure, placed and changed through its shop and admin API. The first step places the first
+ * order.
+ */
 export function lifeInVendure(vendure: Vendure, goods: Goods): Step[] {
   const verbs = openVerbs(vendure, goods);
   const { order, ship, move, modify, cancel, refund } = verbs;

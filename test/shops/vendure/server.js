@@ -1,6 +1,6 @@
 /**
- * The real Vendure, with one country, two tax rates, two shipping methods and two payment methods. Started by shop.ts in a process of
- * its own, whose zone is that of TZ. Speaks on PORT of 127.0.0.1; keeps its data at DATABASE_URL.
+ * The real Vendure, with one country, two tax rates, two shipping methods and two payment methods. Started by shop.ts
+ * in a process of its own, whose zone is that of TZ. Speaks on PORT of 127.0.0.1; keeps its data at DATABASE_URL.
  */
 import { bootstrap, DefaultLogger, dummyPaymentHandler, LogLevel, manualFulfillmentHandler } from '@vendure/core';
 import { populate } from '@vendure/core/cli/index.js';

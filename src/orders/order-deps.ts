@@ -1,0 +1,30 @@
+import type { LimitFunction } from 'p-limit';
+import type { Logger } from '../base/log.ts';
+import type { ReviewApi, Wait } from '../review-api/index.ts';
+import type { Shop } from '../shop/index.ts';
+import type { Db } from '../warehouse/index.ts';
+import type { OrderStore } from '../warehouse/orders/order-store.ts';
+import type { Patience } from './requests.ts';
+
+/** What reading, comparing and pushing orders works with. */
+export type OrderDeps = {
+  api: Pick<ReviewApi, 'orders' | 'subOrders'>;
+  shop: Shop;
+  db: Db;
+  store: OrderStore;
+  log: Logger;
+  signal: AbortSignal;
+  /** This machine's clock. */
+  now: () => Date;
+  /** Slots for the orders that this process pushes or compares at the same time. */
+  slots: LimitFunction;
+  /** ORDER_CONTACT_MAX_AGE_DAYS. */
+  contactMaxAgeDays: number;
+  /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
+  deletes: 'off' | 'send';
+  patience: Patience;
+  /** Takes removals from the allowance of 24 hours, all or none. */
+  takeRemovals(removals: number): Promise<boolean>;
+  /** Called when orders wait for another process. */
+  onWait?: ((wait: Wait) => void) | undefined;
+};

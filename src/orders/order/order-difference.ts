@@ -1,0 +1,207 @@
+import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
+import type { OrderLink } from '../../warehouse/orders/order-links.ts';
+import { contactFields } from './contact-rule.ts';
+import { type DesiredOrder, requestBody } from './desired-order.ts';
+import type { OptionalField } from './order-body.ts';
+import { centsText, isSameCode, isSamePrice, isSameSecond } from './same-value.ts';
+import {
+  type FieldDifference,
+  fieldDifference,
+  type LineLink,
+  type SubOrderDifference,
+  subOrderDifference,
+} from './sub-orders.ts';
+
+/** What is remembered of an order and its lines. */
+export type Remembered = { link: OrderLink | undefined; lines: readonly LineLink[] };
+
+/** What a push of one order would send, and why. */
+export type OrderDifference = {
+  /** The service's id; undefined: the service does not have the order. */
+  orderId: number | undefined;
+  /** The order is to be deleted at the service; nothing else is sent. */
+  isDeletion: boolean;
+  /** The body of `POST /v1/orders`. */
+  body: OrderBody;
+  /** Fields that only the response to a first POST shows: they were never sent, and a second POST clears them. */
+  clearedLast: OptionalField[];
+  /** Fields of the order in which both ends differ, but for contact that the rule withholds. */
+  fields: FieldDifference[];
+  /** Lines of which nothing is sent, and why. */
+  linesNotSent: { lineCode: string; reason: string }[];
+  /** Fields of the order that are left as they are at the service, and why. */
+  fieldsNotSent: { field: OptionalField; reason: string }[];
+  subOrders: SubOrderDifference;
+};
+
+/**
+ * @param withContact whether a request about the order may carry contact, see mayCarryContact. @param deletes
+ * ORDER_DELETES.
+ */
+export type DifferenceRules = { withContact: boolean; deletes: 'off' | 'send' };
+
+/**
+ * The one comparison of an order in the shop with the order as the service shows it. A push sends what it asks for;
+ * `preview`, `explain`, `verify` and the dry runs show it. Pure.
+ *
+ * @param shown the response to the order's POST, or its detail; undefined: the service does not have the order.
+ * @param untouched codes of further lines that are left as they are.
+ */
+export function orderDifference(
+  desired: DesiredOrder,
+  shown: OrderDetail | undefined,
+  remembered: Remembered,
+  { withContact, deletes }: DifferenceRules,
+  untouched: Iterable<string> = [],
+): OrderDifference {
+  const { waiting, faulty, lines } = desired;
+  const notPushed = new Set([...[...waiting, ...faulty].map(({ lineCode }) => lineCode), ...untouched]);
+  const pushed = lines.filter(({ lineCode }) => !notPushed.has(lineCode));
+  const links = linksOf(remembered, shown);
+  const subOrders = subOrderDifference(shown?.sub_orders ?? [], pushed, links, notPushed);
+  // Sub-orders of an order that the service has made again under another id are gone.
+  const gone = remembered.lines.filter((line) => !links.includes(line) && !subOrders.links.some(isOf(line)));
+  subOrders.dropLinks.push(...gone.map(({ lineCode }) => lineCode));
+  const isDeleted = desired.order.deletedAt !== undefined && deletes === 'send' && shown !== undefined;
+  const sentBefore = remembered.link?.sentFields ?? [];
+  const clearedLast = (shown ? shownWithoutShop(desired, shown) : []).filter((field) => !sentBefore.includes(field));
+  return {
+    orderId: shown?.id,
+    // A number of reviews that the service does not show may be any.
+    isDeletion: isDeleted && shown.sub_orders.every(({ reviews_count }) => reviews_count === 0),
+    body: requestBody(desired, [...sentBefore, ...clearedLast], withContact),
+    clearedLast,
+    fields: shown ? fieldDifferences(desired, shown, withContact) : [],
+    linesNotSent: [
+      ...waiting.map(({ lineCode, productCode }) => {
+        return { lineCode, reason: `it waits until the service is known to have product ${productCode}` };
+      }),
+      ...faulty.map(({ lineCode, reason }) => ({ lineCode, reason: `it would be a dead letter: ${reason}` })),
+    ],
+    fieldsNotSent: gradeNotSent(desired),
+    subOrders,
+  };
+}
+
+const gradeNotSent = ({ unlinkedGrade: grade }: DesiredOrder): OrderDifference['fieldsNotSent'] => {
+  const reason = `the grade ${grade} is not at the service yet; the order keeps the grade that was sent before, if any`;
+  return grade === undefined ? [] : [{ field: 'user_grade_id', reason }];
+};
+
+const isOf = (line: LineLink) => (other: LineLink) => other.lineCode === line.lineCode;
+
+/**
+ * Of an order that the service has lost, or has under another id by now, only creations are left: a push may have died
+ * while it made the order again.
+ */
+function linksOf({ link, lines }: Remembered, shown: OrderDetail | undefined): readonly LineLink[] {
+  const isSameOrder = shown !== undefined && (link?.orderId == null || link.orderId === shown.id);
+  return isSameOrder ? lines : lines.filter(({ subOrderId }) => subOrderId === null);
+}
+
+/** Whether a push would change something that the service shows. */
+export function isDifferent({ orderId, isDeletion, fields, subOrders }: Omit<OrderDifference, 'body'>): boolean {
+  const { matched, create, remove } = subOrders;
+  const isShownDifferent = (all: readonly FieldDifference[]) => all.some(({ isShown }) => isShown);
+  if (orderId === undefined || isDeletion || create.length + remove.length > 0 || isShownDifferent(fields)) return true;
+  return matched.some((line) => line.isHidden || isShownDifferent(line.fields));
+}
+
+/** A request as a push sends it. */
+export type OrderRequest = { method: 'POST' | 'PUT' | 'DELETE'; path: string; body: object | undefined };
+
+/** The requests of a push that may remove as many sub-orders as it has to, in their order. */
+export function requestsOf(difference: OrderDifference): OrderRequest[] {
+  const { orderId, isDeletion, body, clearedLast, linesNotSent, subOrders } = difference;
+  if (isDeletion) return [{ method: 'DELETE', path: `/v1/orders/${orderId}`, body: undefined }];
+  const path = `/v1/orders/${orderId ?? ':order_id'}/sub_orders`;
+  const { matched, create } = subOrders;
+  const changed = matched.filter(({ patch }) => Object.keys(patch).length > 0);
+  // An order that loses all its lines at once loses none.
+  const isEmptied = matched.length + create.length + linesNotSent.length === 0;
+  const remove = isEmptied ? [] : subOrders.remove;
+  const sent: OrderBody = { ...body, total_price: sentAmount(body.total_price, 'total_price') };
+  const upsert = (sentBody: object): OrderRequest => ({ method: 'POST', path: '/v1/orders', body: sentBody });
+  const isLastOnly = ([field]: [string, unknown]) => clearedLast.some((one) => one === field);
+  const first = upsert(Object.fromEntries(Object.entries(sent).filter((entry) => !isLastOnly(entry))));
+  // Only reading a sub-order shows whether an empty value cleared its field.
+  const isReadAgain = changed.some(({ isHidden, patch }) => !isHidden && Object.values(patch).includes(null));
+  return [
+    first,
+    ...(clearedLast.length > 0 ? [upsert(sent)] : []),
+    ...changed.map((one) => ({
+      method: 'PUT' as const,
+      path: `${path}/${one.subOrderId}`,
+      body: withSentPrice(one.patch),
+    })),
+    ...remove.map((one) => ({ method: 'DELETE' as const, path: `${path}/${one.subOrderId}`, body: undefined })),
+    ...create.map((one) => ({ method: 'POST' as const, path, body: withSentPrice(one.content) })),
+    ...(isReadAgain ? [first] : []),
+  ];
+}
+
+/** The client shortens amounts when it sends them. */
+const withSentPrice = <Body extends SubOrderPatch>(body: Body): Body =>
+  body.price === undefined ? body : { ...body, price: sentAmount(body.price, 'price') };
+
+/** Fields of `POST /v1/orders` that the detail of an order does not show at most services. */
+const rarelyShown = ['user_grade_id', 'store_name', 'order_device', 'mileage'] as const;
+
+function fieldDifferences(
+  { body, unlinkedGrade }: DesiredOrder,
+  shown: OrderDetail,
+  withContact: boolean,
+): FieldDifference[] {
+  const beyond = shown as OrderDetail & Record<string, unknown>;
+  // What the rule withholds is not expected at the service; what the service shows in its place stays there.
+  const contact = (field: 'user_email' | 'user_phone', theirs: string | null | undefined) =>
+    withContact || body[field] === undefined ? fieldDifference(field, body[field], theirs) : undefined;
+  const total = shown.total_price;
+  const all: (FieldDifference | undefined)[] = [
+    fieldDifference('code', body.code, shown.code, (theirs, ours) => isSameCode(theirs ?? '', ours ?? '')),
+    fieldDifference('created_at', body.created_at, shown.created_at ?? undefined, isSameSecond),
+    fieldDifference('total_price', body.total_price, total === null ? undefined : centsText(total), () =>
+      isSamePrice(total, body.total_price),
+    ),
+    fieldDifference('user_code', body.user_code, shown.user_code),
+    fieldDifference('user_name', body.user_name, nameOf(body, shown)),
+    contact('user_email', shown.user_email),
+    contact('user_phone', shown.phone),
+    ...rarelyShown.map((field) => {
+      // A grade that is not linked yet keeps what was sent before.
+      if (field === 'user_grade_id' && unlinkedGrade !== undefined) return undefined;
+      const theirs = beyond[field];
+      return fieldDifference(field, textOf(body[field]), theirs === undefined ? undefined : textOf(theirs));
+    }),
+  ];
+  return all.filter((one) => one !== undefined);
+}
+
+/** Some services show the account where there is no name. */
+const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) =>
+  user_name === undefined && username !== undefined && username === user_code ? null : username;
+
+const textOf = (value: unknown): string | null =>
+  value === undefined || value === null || value === '' ? null : String(value);
+
+/** Fields that the service shows with a value although the shop has none. */
+export function shownWithoutShop({ body }: DesiredOrder, shown: OrderDetail): OptionalField[] {
+  const fields = [
+    ['user_code', shown.user_code],
+    ['user_name', nameOf(body, shown)],
+    ['user_phone', shown.phone],
+    ['user_email', shown.user_email],
+  ] as const;
+  return fields.flatMap(([field, value]) => (value && body[field] === undefined ? [field] : []));
+}
+
+/** The difference without values of the customer's name, e-mail address and phone number: only whether there is one. */
+export function withoutPersonalData(difference: OrderDifference): Omit<OrderDifference, 'body'> {
+  const { body: _, ...rest } = difference;
+  const hidden = (value: string | null) => (value === null ? null : 'a value');
+  const isPersonal = (field: string) => field === 'user_name' || contactFields.some((contact) => contact === field);
+  const fields = rest.fields.map((one) =>
+    isPersonal(one.field) ? { ...one, shop: hidden(one.shop), service: hidden(one.service) } : one,
+  );
+  return { ...rest, fields };
+}

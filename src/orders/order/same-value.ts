@@ -1,0 +1,77 @@
+import type { MoneyAmount, SubOrder } from '../../review-api/index.ts';
+import type { SubOrderContent } from './order-body.ts';
+
+/** Whether product, options and price of a sub-order are those of a line. */
+export const isExactly = (theirs: SubOrder, ours: SubOrderContent): boolean =>
+  theirs.product_id === ours.product_id &&
+  areSameOptions(theirs.product_options ?? {}, ours.product_options) &&
+  isSamePrice(theirs.price, ours.price);
+
+export function isSamePrice(theirs: MoneyAmount | null, ours: string): boolean {
+  const shown = centsOf(theirs);
+  return shown !== undefined && centsReadAs(ours).includes(shown);
+}
+
+/** The amount that the service shows, in its own unit. */
+export const centsOf = (amount: MoneyAmount | null): bigint | undefined =>
+  amount === null ? undefined : BigInt(amount.cents);
+
+/**
+ * The `cents` by which the service may show a price. Its money may be in hundredths or in whole units of the currency
+ * (docs/service-facts.md).
+ *
+ * @param ours decimal text. Compared as whole numbers: a float would lose a cent.
+ */
+export function centsReadAs(ours: string): bigint[] {
+  const hundredths = toHundredths(ours);
+  const whole = hundredths % 100n === 0n ? [hundredths / 100n] : [];
+  return [...new Set([hundredths, ...whole, roundedToWhole(hundredths)])];
+}
+
+/** An amount of the service, for people. */
+export const centsText = ({ cents, currency_iso }: MoneyAmount) => `${cents} cents of ${currency_iso}`;
+
+/** Options for people: `colour:red, size:S`. Null: none. */
+export function optionsText(options: Readonly<Record<string, string>>): string | null {
+  const pairs = Object.entries(options).map(([name, value]) => `${name}:${value}`);
+  return pairs.length === 0 ? null : pairs.sort().join(', ');
+}
+
+/** Options may come back reordered or trimmed. */
+export function areSameOptions(
+  theirs: Readonly<Record<string, string>>,
+  ours: Readonly<Record<string, string>>,
+): boolean {
+  return optionsKey(theirs) === optionsKey(ours);
+}
+
+/** A service may trim codes or write them in another case. */
+export function isSameCode(theirs: string, ours: string): boolean {
+  return theirs.trim().toLowerCase() === ours.trim().toLowerCase();
+}
+
+/** Dates of the service are exact to the second (docs/interface.md, "Conventions"). */
+export function isSameSecond(theirs: string | null | undefined, ours: string | null | undefined): boolean {
+  return secondOf(theirs) === secondOf(ours);
+}
+
+function secondOf(iso: string | null | undefined): number | undefined {
+  const milliseconds = Date.parse(iso ?? '');
+  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
+}
+
+function toHundredths(decimal: string): bigint {
+  const [whole = '0', fraction = ''] = decimal.replace('-', '').split('.');
+  const digits = `${fraction}000`.slice(0, 3);
+  const thousandths = BigInt(whole) * 1000n + BigInt(digits);
+  const hundredths = (thousandths + 5n) / 10n;
+  return decimal.startsWith('-') ? -hundredths : hundredths;
+}
+
+const roundedToWhole = (hundredths: bigint) => (hundredths + 50n) / 100n;
+
+/** The same text for options that are the same. */
+export function optionsKey(options: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(options).map(([key, value]) => `${key.trim()}:${value.trim()}`);
+  return JSON.stringify(pairs.sort());
+}

@@ -1,0 +1,294 @@
+import type { SubOrder, SubOrderPatch } from '../../review-api/index.ts';
+import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
+import type { SubOrderContent } from './order-body.ts';
+import {
+  areSameOptions,
+  centsReadAs,
+  centsText,
+  isExactly,
+  isSamePrice,
+  isSameSecond,
+  optionsKey,
+  optionsText,
+} from './same-value.ts';
+
+/** A line of the shop's order, as its sub-order should be. */
+export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
+export type LineLink = LineLinkRow<SubOrderContent>;
+
+/**
+ * A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody
+ * knows.
+ */
+export type FieldDifference = { field: string; shop: string | null; service: string | null; isShown: boolean };
+
+/** The sub-order of a line, and what a request would change of it. */
+export type LineChange = {
+  lineCode: string;
+  subOrderId: number;
+  content: SubOrderContent;
+  /** Fields to send; null clears one. Empty: nothing is sent. */
+  patch: SubOrderPatch;
+  fields: FieldDifference[];
+  /** The service does not show the sub-order: all fields are sent, and a 404 tells that it is gone. */
+  isHidden: boolean;
+};
+
+export type KeptBecause = 'it has, or may have, reviews' | 'review-sync did not create it';
+
+/** What to send so that the service's sub-orders of one order are the shop's lines, each once. */
+export type SubOrderDifference = {
+  /** The lines that have a sub-order. */
+  matched: LineChange[];
+  /** Lines without one. `isSentAgain`: a creation was sent before, and what became of it is not known. */
+  create: (Line & { isSentAgain: boolean })[];
+  /** Sub-orders of lines that the shop does not have any more, and copies that a repeated creation made. */
+  remove: { lineCode: string; subOrderId: number }[];
+  /** Sub-orders that no line has and that stay. */
+  keep: { lineCode: string | null; subOrderId: number; why: KeptBecause }[];
+  /** Links to write before anything is sent: found sub-orders, sub-orders taken over, and those about to be created. */
+  links: LineLink[];
+  /** Line codes of links to delete in the same statement. */
+  dropLinks: string[];
+};
+
+/**
+ * Compares the shop's lines with what the service shows of the order. Pure; it knows nothing of what was sent before
+ * but for creations without a response. The sub-order of a line is, in this order:
+ *
+ * 1. the one of its link;
+ * 2. where the response of its creation was lost: one that was not there before and is as it was sent;
+ * 3. one of a line that the shop has removed (shops give lines new codes), then one that somebody else created. First
+ *    those that are exactly as the line, then those that are similar; never by product alone.
+ *
+ * @param shown the sub-orders in the response to `POST /v1/orders` or in the order's detail.
+ * @param lines the shop's lines that can be pushed.
+ * @param links what is remembered of the order's lines.
+ * @param untouched codes of lines that the shop has but that are not pushed now: their sub-orders are not changed.
+ */
+export function subOrderDifference(
+  shown: readonly SubOrder[],
+  lines: readonly Line[],
+  links: readonly LineLink[],
+  untouched: ReadonlySet<string> = new Set(),
+): SubOrderDifference {
+  const difference: SubOrderDifference = { matched: [], create: [], remove: [], keep: [], links: [], dropLinks: [] };
+  const linkOf = new Map(links.map((link) => [link.lineCode, link]));
+  const idsBefore = shown.map(({ id }) => id);
+  const { ofLines, ofRemoved, free } = match(shown, lines, links, untouched);
+
+  for (const line of lines) {
+    const { lineCode, content } = line;
+    const link = linkOf.get(lineCode);
+    const found = ofLines.get(lineCode);
+    if (found) {
+      const { subOrder, isOurs, idsBefore: watched } = found;
+      const subOrderId = subOrder.id;
+      const fields = fieldDifferences(content, subOrder);
+      difference.matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
+      if (link?.subOrderId !== subOrderId) {
+        difference.links.push({ ...line, subOrderId, isOurs, idsBefore: watched });
+      }
+    } else if (link?.subOrderId != null) {
+      const patch = { ...content, product_options: optionsPatch(content) };
+      difference.matched.push({ ...line, subOrderId: link.subOrderId, fields: [], patch, isHidden: true });
+    } else {
+      difference.create.push({ ...line, isSentAgain: link !== undefined });
+      difference.links.push({ ...line, subOrderId: null, isOurs: true, idsBefore: link?.idsBefore ?? idsBefore });
+    }
+  }
+  const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
+  for (const link of links) {
+    const { lineCode, subOrderId, isOurs } = link;
+    if (codes.has(lineCode)) continue;
+    const subOrder = ofRemoved.get(lineCode);
+    if (!subOrder) {
+      difference.dropLinks.push(lineCode);
+      continue;
+    }
+    if (subOrderId === null) difference.links.push({ ...link, subOrderId: subOrder.id });
+    retire(difference, lineCode, subOrder, isOurs);
+  }
+  for (const link of links) {
+    if (link.idsBefore === null) continue;
+    const nextCopy = () => free.find(link.content, 'exact', (one) => isCopy(one, link));
+    for (let copy = nextCopy(); copy !== undefined; copy = nextCopy()) retire(difference, link.lineCode, copy, true);
+  }
+  for (const { id } of free.left()) {
+    difference.keep.push({ lineCode: null, subOrderId: id, why: 'review-sync did not create it' });
+  }
+  return difference;
+}
+
+/** Sub-orders with reviews are never deleted (promise 6), nor those that somebody else created. */
+function retire({ remove, keep }: SubOrderDifference, lineCode: string, subOrder: SubOrder, isOurs: boolean): void {
+  const subOrderId = subOrder.id;
+  // The service may not show the count: that does not mean that there are no reviews.
+  if (subOrder.reviews_count !== 0) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
+  else if (!isOurs) keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
+  else remove.push({ lineCode, subOrderId });
+}
+
+/** Whether one of the requests for the creation of a line's sub-order made this one, which the line does not have. */
+const isCopy = (subOrder: SubOrder, { idsBefore, content }: LineLink): boolean =>
+  idsBefore !== null && !idsBefore.includes(subOrder.id) && isExactly(subOrder, content);
+
+type Match = { subOrder: SubOrder; isOurs: boolean; idsBefore: readonly number[] | null };
+type Matches = { ofLines: Map<string, Match>; ofRemoved: Map<string, SubOrder>; free: Pool };
+
+function match(
+  shown: readonly SubOrder[],
+  lines: readonly Line[],
+  links: readonly LineLink[],
+  untouched: ReadonlySet<string>,
+): Matches {
+  const wanted = new Set(lines.map(({ lineCode }) => lineCode));
+  const free = openPool(shown);
+  const ofLinks = new Map<string, Match>();
+
+  // 1. By id.
+  for (const { lineCode, subOrderId, isOurs, idsBefore } of links) {
+    const subOrder = subOrderId === null ? undefined : free.take(subOrderId);
+    if (subOrder) ofLinks.set(lineCode, { subOrder, isOurs, idsBefore });
+  }
+  // 2. Creations without a response. What is found for a removed line is removed: it must be exactly what was sent. The
+  //    creation may
+  // have been sent more than once: further copies of it may still appear.
+  for (const like of ['exact', 'similar'] as const) {
+    for (const { lineCode, subOrderId, content, idsBefore } of links) {
+      if (subOrderId !== null || ofLinks.has(lineCode) || (like === 'similar' && !wanted.has(lineCode))) continue;
+      const subOrder = free.find(content, like, ({ id }) => !idsBefore?.includes(id));
+      // It stays watched: the creation may have been sent twice, and both responses lost.
+      if (subOrder) ofLinks.set(lineCode, { subOrder, isOurs: true, idsBefore });
+    }
+  }
+  // 3. Lines without a sub-order.
+  const ofLines = new Map([...ofLinks].filter(([lineCode]) => wanted.has(lineCode)));
+  const removed = links.filter(
+    ({ lineCode }) => !wanted.has(lineCode) && !untouched.has(lineCode) && ofLinks.has(lineCode),
+  );
+  const spare = openPool(removed.map(({ lineCode }) => (ofLinks.get(lineCode) as Match).subOrder));
+  const ofSpare = new Map([...ofLinks.values()].map((one) => [one.subOrder.id, one]));
+  // A linked sub-order that the service does not show is the line's own all the same.
+  const hidden = new Set(links.flatMap(({ lineCode, subOrderId }) => (subOrderId === null ? [] : lineCode)));
+  const isWithout = ({ lineCode }: Line) => !ofLines.has(lineCode) && !hidden.has(lineCode);
+  for (const like of ['exact', 'similar'] as const) {
+    for (const line of lines.filter(isWithout)) {
+      const subOrder = spare.find(line.content, like);
+      if (subOrder) ofLines.set(line.lineCode, ofSpare.get(subOrder.id) as Match);
+    }
+    for (const line of lines.filter(isWithout)) {
+      const subOrder = free.find(line.content, like);
+      const isOurs = subOrder !== undefined && links.some((link) => isCopy(subOrder, link));
+      if (subOrder) ofLines.set(line.lineCode, { subOrder, isOurs, idsBefore: null });
+    }
+  }
+  const left = new Set(spare.left().map(({ id }) => id));
+  const ofRemoved = new Map(
+    removed.flatMap(({ lineCode }) => {
+      const { subOrder } = ofLinks.get(lineCode) as Match;
+      return left.has(subOrder.id) ? [[lineCode, subOrder] as const] : [];
+    }),
+  );
+  return { ofLines, ofRemoved, free };
+}
+
+/**
+ * Sub-orders that no line has yet. `exact`: product, options and price agree. `similar`: the product and one of the
+ * other two, as where the service, or another integration, reads prices or options in its own way. The product alone is
+ * never enough: sizes S and M of one product would be taken for each other.
+ */
+type Pool = {
+  take(id: number): SubOrder | undefined;
+  /** Takes the first that is so like the content; of similar ones first those with its options. */
+  find(
+    content: SubOrderContent,
+    like: 'exact' | 'similar',
+    isAllowed?: (one: SubOrder) => boolean,
+  ): SubOrder | undefined;
+  left(): SubOrder[];
+};
+
+function openPool(all: readonly SubOrder[]): Pool {
+  const free = new Map(all.map((one) => [one.id, one]));
+  const take = (id: number) => {
+    const one = free.get(id);
+    free.delete(id);
+    return one;
+  };
+  // An order of 10,000 lines of one product takes one to two seconds.
+  const alike = new Map<string, SubOrder[]>();
+  for (const one of all) {
+    const { product_id, product_options, price } = one;
+    const [options, prices] = [optionsKey(product_options ?? {}), price === null ? [] : [BigInt(price.cents)]];
+    for (const like of ['exact', 'similar'] as const) {
+      for (const key of keysLike(like, product_id, options, prices)) {
+        const others = alike.get(key);
+        if (others) others.push(one);
+        else alike.set(key, [one]);
+      }
+    }
+  }
+  return {
+    take,
+    find({ product_id, product_options, price }, like, isAllowed = () => true) {
+      for (const key of keysLike(like, product_id, optionsKey(product_options), centsReadAs(price))) {
+        const found = alike.get(key)?.find((one) => free.has(one.id) && isAllowed(one));
+        if (found) return take(found.id);
+      }
+      return undefined;
+    },
+    left: () => [...free.values()],
+  };
+}
+
+/** What those have in common that are so like each other. One key for each amount that the price may be shown as. */
+const keysLike = (like: 'exact' | 'similar', product: number, options: string, prices: readonly bigint[]): string[] =>
+  like === 'exact'
+    ? prices.map((price) => `${product} ${price} ${options}`)
+    : [`${product} ${options}`, ...prices.map((price) => `${product} ${price}`)];
+
+/** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
+function fieldDifferences(ours: SubOrderContent, theirs: SubOrder): FieldDifference[] {
+  const options = theirs.product_options;
+  const all: (FieldDifference | undefined)[] = [
+    fieldDifference('product_id', String(ours.product_id), String(theirs.product_id)),
+    fieldDifference('price', ours.price, theirs.price === null ? undefined : centsText(theirs.price), () =>
+      isSamePrice(theirs.price, ours.price),
+    ),
+    // Where the shop has no status, the service shows one of its own.
+    ours.status ? fieldDifference('status', ours.status, theirs.status) : undefined,
+    fieldDifference('delivery_started_at', ours.delivery_started_at, theirs.delivery_started_at, isSameSecond),
+    fieldDifference('delivered_at', ours.delivered_at, theirs.delivered_at, isSameSecond),
+    fieldDifference('invoice', ours.invoice, theirs.invoice),
+    fieldDifference('delivery_service', ours.delivery_service, theirs.delivery_service),
+    fieldDifference('product_options', optionsText(ours.product_options), options && optionsText(options), () =>
+      areSameOptions(options ?? {}, ours.product_options),
+    ),
+  ];
+  return all.filter((one) => one !== undefined);
+}
+
+/**
+ * Undefined where both ends say the same, or where the shop has no value and the service shows none.
+ *
+ * @param theirs undefined: the response lacks the field.
+ */
+export function fieldDifference(
+  field: string,
+  ours: string | null | undefined,
+  theirs: string | null | undefined,
+  isSame: (theirs: string | null, ours: string | null) => boolean = (a, b) => a === b,
+): FieldDifference | undefined {
+  const [shop, service] = [ours || null, theirs || null];
+  if (theirs === undefined) return shop === null ? undefined : { field, shop, service, isShown: false };
+  return isSame(service, shop) ? undefined : { field, shop, service, isShown: true };
+}
+
+function patchOf(content: SubOrderContent, fields: readonly FieldDifference[]): SubOrderPatch {
+  const wanted: SubOrderPatch = { ...content, product_options: optionsPatch(content) };
+  return Object.fromEntries(fields.map(({ field }) => [field, wanted[field as keyof SubOrderPatch] ?? null]));
+}
+
+const optionsPatch = ({ product_options: options }: SubOrderContent) =>
+  Object.keys(options).length === 0 ? null : options;

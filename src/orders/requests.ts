@@ -1,0 +1,122 @@
+import { describeError } from '../base/errors.ts';
+import {
+  type CallOptions,
+  MalformedResponseError,
+  NotFoundError,
+  RefusedError,
+  UnavailableError,
+  UnknownOutcomeError,
+} from '../review-api/index.ts';
+import type { FailureKind } from './backoff.ts';
+
+/**
+ * How long the requests of one record may keep failing, and how long to wait before looking what became of a lost one;
+ * milliseconds.
+ */
+export type Patience = {
+  giveUpAfterMs: number;
+  /** For a record that failed before. */
+  afterFailureMs: number;
+  settleMs: number;
+};
+
+/** A record that always fails costs a run 15 s, and from the second run on 5 s. */
+export const defaultPatience: Patience = { giveUpAfterMs: 15_000, afterFailureMs: 5000, settleMs: 1000 };
+
+/** How a request about one record ended. `unknown`: nobody knows whether it was carried out. `absent`: 404. */
+export type Sent<T> =
+  | { kind: 'done'; value: T }
+  | { kind: 'absent' }
+  | { kind: 'unknown'; reason: string }
+  | { kind: 'failed'; reason: string; failure: FailureKind };
+
+/** Statuses that say something about the record that was sent. */
+const statusesOfRecords: readonly (number | undefined)[] = [400, 409, 413, 422];
+
+/** Sends one request about a record. */
+export type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise<Sent<T>>;
+
+/**
+ * Sends the requests of one record, one after the other. After one that kept failing each further one is sent once
+ * only.
+ *
+ * @param beforeWrite called right before each attempt of a write: the check of the lease.
+ * @returns `write` and `read`, which throw the client's errors that are not about this record: credentials, 429 without
+ *   end, an abort.
+ */
+export function openRequests(
+  { patience, signal }: { patience: Patience; signal: AbortSignal },
+  { hasFailedBefore, beforeWrite }: { hasFailedBefore: boolean; beforeWrite?: () => void },
+): { write: Send; read: Send } {
+  let giveUpAfterMs = hasFailedBefore ? patience.afterFailureMs : patience.giveUpAfterMs;
+  const send =
+    (beforeSend: (() => void) | undefined): Send =>
+    async (request) => {
+      signal.throwIfAborted();
+      try {
+        return { kind: 'done', value: await request({ giveUpAfterMs, beforeSend }) };
+      } catch (error) {
+        if (error instanceof NotFoundError) return { kind: 'absent' };
+        if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message };
+        if (error instanceof RefusedError) {
+          // 403, 301 and others are about access, an address that moved or a proxy: the same request may soon succeed.
+          const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
+          return { kind: 'failed', reason: error.message, failure };
+        }
+        // A number that is too large does not get smaller by waiting.
+        const isPermanent = error instanceof MalformedResponseError && !error.retryable;
+        if (isPermanent) return { kind: 'failed', reason: describeError(error), failure: 'permanent' };
+        const mayPass =
+          error instanceof MalformedResponseError || (error instanceof UnavailableError && error.retryable);
+        if (!mayPass) throw error;
+        giveUpAfterMs = 0;
+        return { kind: 'failed', reason: describeError(error), failure: 'transient' };
+      }
+    };
+  return { write: send(beforeWrite), read: send(undefined) };
+}
+
+/** As many records in a row that fail without one success in between are a failure of the service. */
+const failuresInARow = 5;
+
+/**
+ * Tells a failure of one record from a failure of the service: after five records in a row that failed for a reason
+ * that may pass, nothing more is sent. In a row: no record that was begun later succeeded. One that fails is sent again
+ * for some seconds, so those that fail end last, however few they are.
+ */
+export type Breaker = {
+  /** Why nothing more is sent; undefined: go on. */
+  readonly opened: string | undefined;
+  /** Called before a record is sent. @returns its number. */
+  begin(): number;
+  succeeded(record: number): void;
+  failed(record: number, reason: string): void;
+};
+
+/** Five records in a row failed: the service is down. */
+export class ServiceDownError extends Error {
+  override readonly name = 'ServiceDownError';
+}
+
+export function openBreaker(): Breaker {
+  let begun = 0;
+  let lastSuccess = 0;
+  const failures: number[] = [];
+  let opened: string | undefined;
+  return {
+    get opened() {
+      return opened;
+    },
+    begin() {
+      begun += 1;
+      return begun;
+    },
+    succeeded(record) {
+      lastSuccess = Math.max(lastSuccess, record);
+    },
+    failed(record, reason) {
+      failures.push(record);
+      if (failures.filter((one) => one > lastSuccess).length >= failuresInARow) opened ??= reason;
+    },
+  };
+}

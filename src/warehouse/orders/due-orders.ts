@@ -1,0 +1,161 @@
+import { sql } from 'kysely';
+import { asStorableJson, maskedReason, type NewDeadLetter } from '../dead-letters.ts';
+import type { Db } from '../index.ts';
+
+/**
+ * Orders to push although the shop did not change them, as `due (code)`:
+ *
+ * - a push has begun and was not recorded: its process has died, or is still at it;
+ * - their time has come (`due_at`): the last push failed, or is to be looked at once more;
+ * - one of their lines waited for a product that the service is known to have by now;
+ * - their member grade has another id at the service than was last sent, or none was known then.
+ */
+const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
+  select order_code as code from sync.order_links where lease_owner is not null
+  union
+  select order_code from sync.order_links where due_at is not null and (${isAnyTime} or due_at <= ${before}::timestamptz)
+  union
+  select w.order_code from sync.waiting_lines w join sync.product_links p using (product_code)
+  union
+  select l.order_code from sync.order_links l join sync.user_grade_links g using (user_grade_code)
+  where l.user_grade_id is distinct from g.user_grade_id`;
+
+/**
+ * One page of the codes of orders that are due, by code.
+ *
+ * @param page.before instant by the warehouse's clock: what becomes due later is left to the next run, so that a walk
+ *   ends.
+ * @param page.isAnyTime also those whose time has not come yet.
+ */
+export async function dueOrders(
+  db: Db,
+  page: { before: string; isAnyTime: boolean; after: string; limit: number },
+): Promise<string[]> {
+  const { rows } = await sql<{ code: string }>`
+    select code from (${dueOrdersOf(page.before, page.isAnyTime)}) due
+    where code > ${page.after} order by code limit ${page.limit}`.execute(db);
+  return rows.map((row) => row.code);
+}
+
+/**
+ * Records orders that cannot be read, each as a dead letter that is read again after `delaysMs[failures so far]`, the
+ * last of them for all further failures. What was pushed before stays remembered.
+ */
+export async function recordUnreadable(
+  db: Db,
+  deadLetters: readonly NewDeadLetter[],
+  delaysMs: readonly number[],
+): Promise<void> {
+  if (deadLetters.length === 0) return;
+  const rows = deadLetters.map(({ partOf: _, ...one }) => ({ ...one, reason: maskedReason(one) }));
+  await sql`
+    with given as (
+      select * from jsonb_to_recordset(${asStorableJson(rows)}::jsonb)
+        as g (kind text, key text, order_code text, reason text, payload jsonb)
+    ),
+    due as (
+      insert into sync.order_links as l (order_code, failed_pushes, due_at)
+      select distinct order_code, 1, clock_timestamp() + ${delaysMs[0] ?? 0} * interval '1 millisecond'
+      from given where order_code is not null
+      on conflict (order_code) do update set fingerprint = null, failed_pushes = l.failed_pushes + 1,
+        lease_owner = case when l.lease_expires_at >= clock_timestamp() then l.lease_owner end,
+        due_at = clock_timestamp() + (${delaysMs}::bigint[])[least(l.failed_pushes + 1, ${delaysMs.length})] * interval '1 millisecond'
+    )
+    insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
+    select kind, key, order_code, reason, payload from given
+    on conflict (kind, key) where resolved_at is null do update
+    set reason = excluded.reason, payload = excluded.payload, order_code = excluded.order_code,
+      attempts = kept.attempts + 1, last_failed_at = now(), checked_at = now()`.execute(db);
+}
+
+/**
+ * Nothing is left to do for these orders, because the shop does not have them any more, or has deleted them before they
+ * were ever pushed. An order that comes back is pushed again.
+ */
+export async function settleGone(db: Db, codes: readonly string[]): Promise<void> {
+  if (codes.length === 0) return;
+  await sql`
+    with settled as (
+      update sync.order_links set fingerprint = null, user_grade_code = null, user_grade_id = null, due_at = null,
+        lease_owner = null, lease_expires_at = null
+      where order_code = any(${codes}) and (lease_owner is null or lease_expires_at < clock_timestamp())
+    ),
+    arrived as (delete from sync.waiting_lines where order_code = any(${codes}))
+    update sync.dead_letters set resolved_at = now() where resolved_at is null and order_code = any(${codes})`.execute(
+    db,
+  );
+}
+
+/**
+ * Closes the dead letters of orders that were pushed as they are in the shop. They stay where the last push failed in
+ * part, also when another process records such a push at this moment.
+ */
+export async function settleUnchanged(
+  db: Db,
+  orders: readonly { order_code: string; fingerprint: string }[],
+): Promise<void> {
+  if (orders.length === 0) return;
+  await sql`
+    update sync.dead_letters d set resolved_at = now()
+    from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (order_code text, fingerprint text)
+    join sync.order_links l on l.order_code = g.order_code and l.fingerprint = g.fingerprint and l.failed_pushes = 0
+      and l.lease_owner is null
+    where d.order_code = l.order_code and d.resolved_at is null`.execute(db);
+}
+
+export type WaitingLines = {
+  lines: number;
+  orders: number;
+  products: number;
+  /** The line that has waited longest; undefined where no line waits. */
+  oldest: { orderCode: string; lineCode: string; productCode: string; since: Date } | undefined;
+};
+
+/** Order lines that wait until the service is known to have their product. */
+export async function waitingLines(db: Db): Promise<WaitingLines> {
+  const counted = await db
+    .selectFrom('sync.waiting_lines')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('lines'),
+      sql<number>`count(distinct order_code)`.as('orders'),
+      sql<number>`count(distinct product_code)`.as('products'),
+    ])
+    .executeTakeFirstOrThrow();
+  const oldest = await db
+    .selectFrom('sync.waiting_lines')
+    .select(['order_code as orderCode', 'line_code as lineCode', 'product_code as productCode'])
+    .select('waiting_since as since')
+    .orderBy('waiting_since')
+    .orderBy('order_code')
+    .limit(1)
+    .executeTakeFirst();
+  return { ...counted, oldest };
+}
+
+export type WaitingForGrades = {
+  /** Orders, at most 100,000: a shop may name a grade in each of its orders and have no user_grades.sql. */
+  orders: number;
+  isCut: boolean;
+  /** How many grades they wait for. Their codes are the shop's own texts, which may name a customer. */
+  grades: number;
+};
+
+const mostWaitingForGrades = 100_000;
+
+/** Orders whose member grade in the shop the service is not known to have. They keep the grade that was sent before. */
+export async function waitingForGrades(db: Db): Promise<WaitingForGrades> {
+  const { rows } = await sql<{ orders: number; grades: number }>`
+    select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades from (
+      select user_grade_code from sync.order_links
+      where user_grade_code is not null and user_grade_id is null limit ${mostWaitingForGrades + 1}
+    ) as waiting`.execute(db);
+  const { orders, grades } = rows[0] ?? { orders: 0, grades: 0 };
+  return { orders: Math.min(orders, mostWaitingForGrades), isCut: orders > mostWaitingForGrades, grades };
+}
+
+/** What waits at the end of a run, as counts of it. */
+export async function waitingCounts(db: Db): Promise<Record<string, number>> {
+  const { lines } = await waitingLines(db);
+  const { orders } = await waitingForGrades(db);
+  return { lines_waiting: lines, ...(orders > 0 && { orders_waiting_for_grade: orders }) };
+}

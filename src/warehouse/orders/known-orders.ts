@@ -1,0 +1,107 @@
+import { sql } from 'kysely';
+import type { Db } from '../index.ts';
+
+/** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
+export type KnownRange = { from?: string; to?: string; afterCode?: string; lastCode?: string };
+
+/** Orders read in one statement. */
+const pageSize = 1000;
+
+/** Codes of pushed orders in the range, a page at a time, by code. */
+export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<string[], void, undefined> {
+  let after = range.afterCode ?? '';
+  for (;;) {
+    const { rows } = await sql<{ code: string }>`
+      select order_code as code from sync.order_links
+      where contact is not null and order_code > ${after}
+        and (${range.lastCode ?? null}::text is null or order_code <= ${range.lastCode ?? null})
+        and ordered_at >= ${range.from ?? '-infinity'}::timestamptz
+        and ordered_at < ${range.to ?? 'infinity'}::timestamptz
+      order by order_code limit ${pageSize}`.execute(db);
+    if (rows.length > 0) yield rows.map(({ code }) => code);
+    after = rows.at(-1)?.code ?? after;
+    if (rows.length < pageSize) return;
+  }
+}
+
+/** The shop does not show these orders any more. */
+export async function markAbsent(db: Db, codes: readonly string[]): Promise<void> {
+  if (codes.length === 0) return;
+  await sql`
+    update sync.order_links set absent_since = clock_timestamp()
+    where order_code = any(${codes}) and absent_since is null`.execute(db);
+}
+
+/** The shop shows these orders again. */
+export async function unmarkAbsent(db: Db, codes: readonly string[]): Promise<void> {
+  if (codes.length === 0) return;
+  await sql`
+    update sync.order_links set absent_since = null
+    where order_code = any(${codes}) and absent_since is not null`.execute(db);
+}
+
+export type AbsentOrder = { code: string; hasWaited: boolean };
+
+/**
+ * Absent orders created since a week before the moment. Of older ones the absence is forgotten: a shop may archive its
+ * orders.
+ *
+ * @param waitHours after which `hasWaited` is true.
+ */
+export async function absentOrders(db: Db, since: string, waitHours: number): Promise<AbsentOrder[]> {
+  await sql`
+    update sync.order_links set absent_since = null
+    where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'`.execute(db);
+  const { rows } = await sql<AbsentOrder>`
+    select order_code as code, absent_since <= clock_timestamp() - ${waitHours} * interval '1 hour' as "hasWaited"
+    from sync.order_links where absent_since is not null order by order_code`.execute(db);
+  return rows;
+}
+
+/** Whether some pushed order created since the moment is still in the shop. */
+export async function isAnyPresent(db: Db, since: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from sync.order_links where ordered_at >= ${since}::timestamptz and absent_since is null limit 1`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+export type AbsenceSummary = {
+  orders: number;
+  /** Codes of the newest few. */
+  examples: string[];
+  firstMissedAt: Date | null;
+};
+
+/** How many pushed orders the shop no longer shows. */
+export async function absenceSummary(db: Db): Promise<AbsenceSummary> {
+  const { rows } = await sql<AbsenceSummary>`
+    select count(*)::integer as orders, min(absent_since) as "firstMissedAt",
+      coalesce((array_agg(order_code order by ordered_at desc, order_code))[1:5], '{}') as examples
+    from sync.order_links where absent_since is not null`.execute(db);
+  return rows[0] ?? { orders: 0, examples: [], firstMissedAt: null };
+}
+
+export type MissedChanges = {
+  /** The first rescan of the period. Null: there was none. */
+  since: Date | null;
+  /** Orders that rescans pushed. */
+  missed: number;
+  /** Those, and the orders that incremental runs pushed. */
+  changes: number;
+};
+
+/** How many orders the nightly rescans pushed since the moment, beside those of the incremental runs. */
+export async function missedChanges(db: Db, since: Date): Promise<MissedChanges> {
+  const { rows } = await sql<MissedChanges>`
+    with pushed as (
+      select job, started_at, coalesce((counts ->> 'orders_pushed')::integer, 0) as orders from sync.runs
+      where job in ('rescan-orders', 'sync-orders') and started_at >= ${since}
+    ),
+    period as (select min(started_at) as since from pushed where job = 'rescan-orders')
+    select since, coalesce(sum(orders) filter (where job = 'rescan-orders'), 0)::integer as missed,
+      coalesce(sum(orders), 0)::integer as changes
+    from period left join pushed on started_at >= since group by since`.execute(db);
+  return rows[0] ?? { since: null, missed: 0, changes: 0 };
+}

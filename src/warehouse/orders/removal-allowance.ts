@@ -1,0 +1,36 @@
+import { sql } from 'kysely';
+import type { Db } from '../index.ts';
+
+/** Orders and sub-orders that may be removed at the service in 24 hours. */
+export const removalsPerDay = 50;
+/** The same as a share of the orders pushed in these 24 hours, where that is more. */
+const shareOfPushed = 0.05;
+
+/**
+ * Takes removals from the allowance of the last 24 hours, all of them or none (promise 6). One statement, and the row
+ * is locked: two processes never take the same.
+ *
+ * @returns whether they may be made.
+ */
+export async function takeRemovals(db: Db, removals: number): Promise<boolean> {
+  if (removals === 0) return true;
+  const recent = sql`array(select at from unnest(taken_at) as at where at > clock_timestamp() - interval '1 day')`;
+  const after = sql`cardinality(${recent}) + ${removals}::integer`;
+  const { numAffectedRows = 0n } = await sql`
+    update sync.removal_allowance
+    set taken_at = ${recent} || array_fill(clock_timestamp(), array[${removals}::integer])
+    where ${after} <= ${removalsPerDay} or ${after} <= ${shareOfPushed}::numeric * (
+      select count(*) from sync.order_links where pushed_at > clock_timestamp() - interval '1 day'
+    )`.execute(db);
+  return numAffectedRows > 0n;
+}
+
+/**
+ * How many orders and sub-orders are to be removed at the service and stay there, because the allowance does not reach.
+ */
+export async function heldRemovals(db: Db): Promise<number> {
+  const { rows } = await sql<{ removals: number }>`
+    select coalesce(sum((payload ->> 'removals_held')::integer), 0)::integer as removals from sync.dead_letters
+    where kind = 'order' and resolved_at is null and payload ? 'removals_held'`.execute(db);
+  return rows[0]?.removals ?? 0;
+}

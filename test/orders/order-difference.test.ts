@@ -1,0 +1,317 @@
+import { describe, expect, test } from 'vitest';
+import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-order.ts';
+import {
+  type DifferenceRules,
+  isDifferent,
+  orderDifference,
+  requestsOf,
+  withoutPersonalData,
+} from '../../src/orders/order/order-difference.ts';
+import type { LineLink } from '../../src/orders/order/sub-orders.ts';
+import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
+import type { RawRow } from '../../src/shop/rows.ts';
+import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
+
+const orderRow = {
+  code: 'A',
+  created_at: '2026-11-01T10:00:00.500000Z',
+  total_price: '12.50',
+  user_code: 'kim',
+  user_email: 'kim@example.com',
+};
+const lineRow = {
+  order_code: 'A',
+  line_code: '1',
+  product_id: '7',
+  price: '12.50',
+  status: 'paid',
+  product_options: '{"size":"S"}',
+};
+const nobody = { user_code: null, user_name: null, user_email: null, user_phone: null };
+
+/** An order of the shop with one line. */
+const ofShop = (order: RawRow = {}, lines: readonly RawRow[] = [{}]): DesiredOrder =>
+  desiredOrder(
+    { order: { ...orderRow, ...order }, lines: lines.map((line) => ({ ...lineRow, ...line })) },
+    { products: new Map(), grades: new Map(), deletes: 'off' },
+  ) as DesiredOrder;
+
+const subOrder = (more: Partial<SubOrder> = {}): SubOrder => ({
+  id: 11,
+  product_id: 7,
+  product_options: { size: 'S' },
+  price: { cents: 1250, currency_iso: 'EUR' },
+  status: 'paid',
+  delivery_started_at: null,
+  delivered_at: null,
+  invoice: null,
+  delivery_service: '',
+  reviews_count: 0,
+  ...more,
+});
+
+/** The same order as the service shows it. */
+const atService = (more: Partial<OrderDetail> & Record<string, unknown> = {}): OrderDetail => ({
+  id: 1,
+  code: 'A',
+  user_code: 'kim',
+  user_email: 'kim@example.com',
+  username: null,
+  phone: null,
+  total_price: { cents: 1250, currency_iso: 'EUR' },
+  sub_orders: [subOrder()],
+  created_at: '2026-11-01T19:00:00.000+09:00',
+  ...more,
+});
+
+const link = (lineCode: string, subOrderId: number | null, more: Partial<LineLink> = {}): LineLink => ({
+  lineCode,
+  subOrderId,
+  content: { product_id: 7, price: '12.50', status: 'paid', product_options: { size: 'S' } },
+  isOurs: true,
+  idsBefore: null,
+  ...more,
+});
+
+const orderLink = (more: Partial<OrderLink> = {}): OrderLink => ({
+  orderCode: 'A',
+  orderId: 1,
+  fingerprint: null,
+  contact: 'allowed',
+  sentFields: [],
+  userGradeCode: null,
+  failedPushes: 0,
+  dueAt: null,
+  isDue: false,
+  absentSince: null,
+  pushedAt: null,
+  ...more,
+});
+
+type Given = Partial<DifferenceRules> & {
+  shop?: DesiredOrder;
+  shown?: OrderDetail | undefined;
+  link?: OrderLink;
+  lines?: LineLink[];
+};
+
+/** The difference of the order that is the same at both ends, but for what is given. */
+function difference(given: Given = {}) {
+  const { shop = ofShop(), link: known, lines = [link('1', 11)], withContact = true, deletes = 'off' } = given;
+  const shown = 'shown' in given ? given.shown : atService();
+  return orderDifference(shop, shown, { link: known, lines }, { withContact, deletes });
+}
+const fieldsOf = (given: Given) => difference(given).fields.map(({ field }) => field);
+
+describe('the fields of an order', () => {
+  test('what both ends say alike is no difference', () => {
+    expect(difference().fields).toEqual([]);
+    expect(isDifferent(difference())).toBe(false);
+  });
+
+  test.each<[string, Partial<OrderDetail>]>([
+    ['total_price', { total_price: { cents: 1251, currency_iso: 'EUR' } }],
+    ['created_at', { created_at: '2026-11-01T10:00:01Z' }],
+    ['user_code', { user_code: null }],
+    ['user_name', { username: 'Kim' }],
+    ['user_email', { user_email: 'lee@example.com' }],
+    ['user_phone', { phone: '010-1234-5678' }],
+    ['code', { code: 'B' }],
+  ])('%s that differs is a difference', (field, more) => {
+    expect(fieldsOf({ shown: atService(more) })).toEqual([field]);
+    expect(isDifferent(difference({ shown: atService(more) }))).toBe(true);
+  });
+
+  test.each([
+    ['user_code', 'user_code'],
+    ['user_name', 'username'],
+    ['user_email', 'user_email'],
+    ['user_phone', 'phone'],
+    ['created_at', 'created_at'],
+  ])('%s that the response lacks is not shown, and no difference', (field, name) => {
+    const { [name as 'phone']: _, ...shown } = atService();
+    const shop = ofShop({ user_name: 'Kim', user_phone: '010-1234-5678' });
+    const known = atService({ username: 'Kim', phone: '010-1234-5678' });
+    const { [name as 'phone']: __, ...lacking } = known;
+    const found = difference({ shop, shown: lacking });
+    expect(found.fields).toMatchObject([{ field, service: null, isShown: false }]);
+    expect(isDifferent(found)).toBe(false);
+    const none = ofShop(nobody);
+    expect(fieldsOf({ shop: none, shown: { ...shown, user_code: null, user_email: null } })).toEqual(
+      field === 'created_at' ? ['created_at'] : [],
+    );
+  });
+
+  test('an amount that the service does not show is not shown, never equal', () => {
+    const found = difference({ shown: atService({ total_price: null }) });
+    expect(found.fields).toMatchObject([{ field: 'total_price', shop: '12.50', isShown: false }]);
+    expect(isDifferent(found)).toBe(false);
+  });
+
+  test('store, device and mileage are compared where a service shows them', () => {
+    const shop = ofShop({ mileage: '5', store_name: 'Seoul' });
+    const of = (more: Record<string, unknown>) =>
+      difference({ shop, shown: atService(more) }).fields.map(({ field, isShown }) => [field, isShown]);
+    expect(of({})).toEqual([
+      ['store_name', false],
+      ['mileage', false],
+    ]);
+    expect(of({ mileage: 5, store_name: '' })).toEqual([['store_name', true]]);
+  });
+
+  test('the account that a service shows in place of a name is no difference', () => {
+    expect(fieldsOf({ shown: atService({ username: 'kim' }) })).toEqual([]);
+  });
+
+  test('a grade that is not linked yet is no difference, and keeps what was sent before', () => {
+    const shop = ofShop({ user_grade_code: 'gold' });
+    const given = { shop, shown: atService({ user_grade_id: 3 }), link: orderLink({ sentFields: ['user_grade_id'] }) };
+    expect(fieldsOf(given)).toEqual([]);
+    expect(difference(given).body).not.toHaveProperty('user_grade_id');
+  });
+
+  test('values of the customer are masked for people', () => {
+    const shown = atService({ user_email: 'lee@example.com', username: 'Lee' });
+    const text = JSON.stringify(withoutPersonalData(difference({ shown })));
+    expect(text).not.toMatch(/@example|Lee/);
+    expect(text).toContain('a value');
+  });
+});
+
+describe('contact', () => {
+  test('that the rule withholds is neither sent nor a difference, also where the service shows another one', () => {
+    for (const user_email of [null, 'old@example.com']) {
+      const found = difference({ shown: atService({ user_email }), withContact: false });
+      expect(found.fields).toEqual([]);
+      expect(found.body).not.toHaveProperty('user_email');
+    }
+    expect(difference().body).toMatchObject({ user_email: 'kim@example.com' });
+  });
+
+  test('that the shop has cleared is cleared, whatever the rule says', () => {
+    const found = difference({ shop: ofShop({ user_email: null }), withContact: false });
+    expect(found.fields).toMatchObject([{ field: 'user_email', shop: null, isShown: true }]);
+    expect(found.body).toMatchObject({ user_email: null });
+  });
+
+  test('of an order that the shop has deleted is cleared', () => {
+    const shop = ofShop({ deleted_at: '2026-11-02T00:00:00.000000Z', user_phone: '010-1234-5678' });
+    const found = difference({ shop, link: orderLink({ sentFields: ['user_phone'] }) });
+    expect(found.body).toMatchObject({ user_email: null, user_phone: null });
+    expect(found.isDeletion).toBe(false);
+    expect(difference({ shop, shown: undefined }).body).not.toHaveProperty('user_email');
+  });
+});
+
+describe('the body', () => {
+  test('has null for what the service was sent, or shows, and the shop does not have', () => {
+    const sent = orderLink({ sentFields: ['store_name'] });
+    const { body } = difference({ shop: ofShop(nobody), shown: atService({ username: 'Kim' }), link: sent });
+    expect(body).toMatchObject({ user_code: null, user_name: null, user_email: null, store_name: null });
+    expect(body).not.toHaveProperty('user_phone');
+    expect(body).not.toHaveProperty('mileage');
+  });
+});
+
+describe('the lines of an order', () => {
+  const subOrdersOf = (given: Given) => difference(given).subOrders;
+
+  test('that wait for a product, or break the contract, are left as they are', () => {
+    const shop = ofShop({}, [
+      { product_id: null, product_code: 'P' },
+      { line_code: '2', price: 'dear' },
+    ]);
+    const shown = atService({ sub_orders: [subOrder(), subOrder({ id: 12, price: null })] });
+    const found = difference({ shop, shown, lines: [link('1', 11), link('2', 12)] });
+    expect(found.subOrders).toMatchObject({ matched: [], create: [], remove: [], keep: [], dropLinks: [] });
+    expect(isDifferent(found)).toBe(false);
+  });
+
+  test('lose their links where the service made the order again under another id, but for creations that are open', () => {
+    const shop = ofShop({}, [{}, { line_code: '2' }, { line_code: '3', product_id: null, product_code: 'P' }]);
+    const lines = [link('1', 11), link('2', null, { idsBefore: [] }), link('3', 13), link('gone', 14)];
+    const shown = atService({ id: 2, sub_orders: [subOrder({ id: 21 })] });
+    const again = subOrdersOf({ shop, shown, lines, link: orderLink({ orderId: 1 }) });
+    expect(again).toMatchObject({
+      matched: [{ lineCode: '2', subOrderId: 21 }],
+      create: [{ lineCode: '1' }],
+      remove: [],
+    });
+    expect(again.dropLinks.sort()).toEqual(['3', 'gone']);
+    expect(again.links.map(({ lineCode }) => lineCode).sort()).toEqual(['1', '2']);
+  });
+
+  test('keep their links where the id of the order is the same, or was never recorded', () => {
+    for (const orderId of [1, null]) {
+      expect(subOrdersOf({ link: orderLink({ orderId }) })).toMatchObject({
+        matched: [{ subOrderId: 11, patch: {} }],
+        links: [],
+        dropLinks: [],
+      });
+    }
+  });
+
+  test('are different where a push would change, create or remove a sub-order, and not for one that stays', () => {
+    const differs = (given: Given) => isDifferent(difference(given));
+    expect(differs({ shown: atService({ sub_orders: [subOrder(), subOrder({ id: 14, product_id: 10 })] }) })).toBe(
+      false,
+    );
+    expect(differs({ shop: ofShop({}, []) })).toBe(true);
+    expect(differs({ shown: atService({ sub_orders: [] }), lines: [] })).toBe(true);
+    expect(differs({ shown: atService({ sub_orders: [] }) })).toBe(true);
+    expect(differs({ shown: atService({ sub_orders: [subOrder({ status: 'x' })] }) })).toBe(true);
+    const { status: _, ...lacking } = subOrder();
+    expect(differs({ shown: atService({ sub_orders: [lacking] }) })).toBe(false);
+    expect(differs({ shown: undefined })).toBe(true);
+  });
+});
+
+describe('an order that the shop has deleted', () => {
+  const shop = ofShop({ deleted_at: '2026-11-02T00:00:00.000000Z' });
+  const isDeletion = (given: Given) => difference({ shop, deletes: 'send', ...given }).isDeletion;
+
+  test('is deleted at the service with ORDER_DELETES=send, unless it has, or may have, reviews', () => {
+    expect(isDeletion({})).toBe(true);
+    expect(isDeletion({ deletes: 'off' })).toBe(false);
+    expect(isDeletion({ shop: ofShop() })).toBe(false);
+    for (const reviews_count of [1, null]) {
+      const shown = atService({ sub_orders: [subOrder(), subOrder({ id: 12, reviews_count })] });
+      expect(isDeletion({ shown })).toBe(false);
+    }
+    expect(isDeletion({ shown: undefined })).toBe(false);
+  });
+
+  test('is a difference, and needs one request', () => {
+    const found = difference({ shop, deletes: 'send' });
+    expect(isDifferent(found)).toBe(true);
+    expect(requestsOf(found)).toEqual([{ method: 'DELETE', path: '/v1/orders/1', body: undefined }]);
+  });
+});
+
+describe('the requests of a push', () => {
+  test('are the order, then changes, removals and creations, with amounts as they are sent', () => {
+    const shop = ofShop({ total_price: '12.5000000000' }, [{ price: '13.00000' }, { line_code: '3', product_id: '8' }]);
+    const shown = atService({ sub_orders: [subOrder(), subOrder({ id: 12, product_id: 9 })] });
+    const requests = requestsOf(difference({ shop, shown, lines: [link('1', 11), link('2', 12)] }));
+    expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /v1/orders',
+      'PUT /v1/orders/1/sub_orders/11',
+      'DELETE /v1/orders/1/sub_orders/12',
+      'POST /v1/orders/1/sub_orders',
+    ]);
+    expect(requests[0]?.body).toMatchObject({ code: 'A', total_price: '12.50' });
+    expect(requests[1]?.body).toEqual({ price: '13.00' });
+    expect(requests[3]?.body).toMatchObject({ product_id: 8, price: '12.50' });
+  });
+
+  test('of an order that the service does not have name its id in their place', () => {
+    expect(requestsOf(difference({ shown: undefined, lines: [] })).map(({ path }) => path)).toEqual([
+      '/v1/orders',
+      '/v1/orders/:order_id/sub_orders',
+    ]);
+  });
+
+  test('without a difference of lines are the order alone', () => {
+    expect(requestsOf(difference())).toHaveLength(1);
+  });
+});

@@ -1,0 +1,53 @@
+import { expect } from 'vitest';
+import { type WalkState, walkOrders } from '../../src/orders/which/orders-by-day.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import { order } from '../harness/shop-orders.ts';
+
+const hourMs = 3_600_000;
+const hoursAgo = (hours: number) => new Date(Date.now() - hours * hourMs);
+/** From three days ago on. */
+const range = { start: Math.floor(hoursAgo(72).getTime() / 1000), end: undefined };
+const absent = 'select order_code as code from sync.order_links where absent_since is not null order by 1';
+
+test('a walk reads the orders created in its range once, a batch at a time, and marks the pushed ones that are gone', async ({
+  world,
+}) => {
+  const created = { OLD: 100, A: 70, B: 70, C: 40, D: 30, E: 20, F: 1 };
+  const placed = Object.entries(created).map(([code, hours]) => order(code, { created_at: hoursAgo(hours) }));
+  await world.place(...placed);
+  await world.sync();
+  // Two of one moment, the last of all, and one that is older than the range.
+  await world.shop(`update o set created_at = (select created_at from o where code = 'A') where code = 'B';
+    delete from o where code in ('B', 'D', 'F', 'OLD')`);
+  const { shop, warehouse } = await world.openApp();
+  const walk = async () => {
+    const read: string[][] = [];
+    let state: WalkState = {};
+    do {
+      const batch = await walkOrders({ shop, db: warehouse.db }, range, 2, state);
+      read.push(batch.steps.flat());
+      state = batch.state;
+    } while (state.next !== undefined);
+    return read;
+  };
+  expect((await walk()).flat()).toEqual(['A', 'C', 'E']);
+  expect(await world.warehouse(absent)).toEqual([{ code: 'B' }, { code: 'D' }, { code: 'F' }]);
+
+  // One that is shown again is absent no more, and one that was dated anew is looked up before it is called absent.
+  await world.shop(`update o set created_at = created_at - interval '1 year' where code = 'C'`);
+  await world.place(order('D', { created_at: hoursAgo(30) }));
+  expect((await walk()).flat()).toEqual(['A', 'D', 'E']);
+  expect(await world.warehouse(absent)).toEqual([{ code: 'B' }, { code: 'F' }]);
+});
+
+test('a walk over all orders goes by code, and marks those that are gone in between', async ({ world }) => {
+  await world.place(...['A', 'B', 'C', 'D', 'E'].map((code) => order(code)));
+  await world.sync();
+  await world.shop(`delete from o where code in ('A', 'C', 'E')`);
+  const { shop, warehouse } = await world.openApp();
+  const all = { start: undefined, end: undefined };
+  let state: WalkState = {};
+  do ({ state } = await walkOrders({ shop, db: warehouse.db }, all, 1, state));
+  while (state.next !== undefined);
+  expect(await world.warehouse(absent)).toEqual([{ code: 'A' }, { code: 'C' }, { code: 'E' }]);
+});

@@ -1,0 +1,70 @@
+import { expect } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { orderTest } from '../harness/order-test.ts';
+import { line, order } from '../harness/shop-orders.ts';
+
+/**
+ * Orders that are due although the shop did not change them: one run pushes all of them, however many batches they
+ * fill.
+ */
+
+const test = orderTest.extend('worldOptions', {
+  environment: { ORDER_BATCH_SIZE: '50', ORDER_OVERLAP_MINUTES: '10' },
+});
+
+const aYearAgo = new Date(Date.now() - 365 * 86_400_000);
+const codes = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+
+test('orders that wait for a product or a grade are all pushed by the first run after both are known, which says done', async ({
+  world,
+}) => {
+  const [products, grades] = [codes('P', 130), codes('G', 130)];
+  await world.place(
+    ...products.map((code) => order(code, { updated_at: aYearAgo }, line('1', 'rare'))),
+    ...grades.map((code) => order(code, { updated_at: aYearAgo })),
+    order('NEWEST', { updated_at: new Date(Date.now() - 60_000) }),
+  );
+  await world.shop(`alter table o add column user_grade_code text;
+    update o set user_grade_code = 'gold' where code like 'G%'`);
+  const sync = async () => {
+    const end = await runCli(['sync', 'orders', '--json'], world.environment);
+    expect(end).toMatchObject({ status: 0 });
+    return JSON.parse(end.stdout);
+  };
+  expect((await sync()).counts).toMatchObject({ lines_waiting: 130, orders_waiting_for_grade: 130 });
+
+  const [grade] = await world.atService<{ id: number }>(
+    `insert into reference_service.user_grades (name, created_at, updated_at) values ('Gold', now(), now()) returning id::integer`,
+  );
+  await world.warehouse(
+    `insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('gold', $1, '')`,
+    [grade?.id],
+  );
+  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('rare', 9)`);
+  const { outcome, counts } = await sync();
+  expect({ outcome, ...counts }).toMatchObject({ outcome: 'done', orders_pushed: 260, lines_waiting: 0 });
+  expect(counts).not.toHaveProperty('orders_waiting_for_grade');
+  expect(
+    await world.atService(`select count(*) filter (where user_grade_id = ${grade?.id})::integer as grades,
+      (select count(*)::integer from reference_service.sub_orders where product_id = 9) as lines
+      from reference_service.orders`),
+  ).toEqual([{ grades: 130, lines: 130 }]);
+  const status = await runCli(['status'], world.environment);
+  expect(status.stdout).not.toMatch(/order lines of|member grade/);
+  expect((await sync()).counts.orders_pushed ?? 0).toBe(0);
+});
+
+test('dead-letters retry retries every order, however many batches they fill', async ({ world }) => {
+  const refused = codes('R', 130);
+  await world.place(...refused.map((code) => order(code, { updated_at: aYearAgo }, line('1', 7))));
+  await world.place(order('NEWEST', { updated_at: new Date(Date.now() - 60_000) }));
+  world.serviceRule(({ form }) => (refused.includes(form.get('code') ?? '') ? { status: 422 } : 'pass'));
+  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
+  expect(await world.openDeadLetters()).toHaveLength(130);
+  world.serviceRule(() => 'pass');
+  const retried = await runCli(['dead-letters', 'retry'], world.environment);
+  expect(retried).toMatchObject({ status: 0, stdout: expect.stringContaining('130 of 130 were synced. 0 are open.') });
+  expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([
+    { n: 130 },
+  ]);
+});

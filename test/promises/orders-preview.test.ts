@@ -1,0 +1,150 @@
+import { expect } from 'vitest';
+import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
+import { runCli } from '../harness/cli.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { line, order } from '../harness/shop-orders.ts';
+
+const products = 'insert into reference_service.products (id) values (9), (13) on conflict do nothing';
+
+type Request = { method: string; path: string; body?: Record<string, unknown> };
+
+/** What `preview order` says that the next run sends. @param orderId in place of the id that only the run learns. */
+async function previewed(world: OrderWorld, code: string, orderId = ':order_id'): Promise<string[]> {
+  const end = await runCli(['preview', 'order', code, '--json'], world.environment);
+  const { requests, nothingToSend } = JSON.parse(end.stdout);
+  if (nothingToSend !== undefined) return [];
+  return requests.map(({ method, path, body = {} }: Request) => {
+    const { product_options: options, ...fields } = body as { product_options?: Record<string, string> | null };
+    const params = {
+      ...fields,
+      ...('product_options' in body && { product_options: options && optionPairs(options) }),
+    };
+    return textOf(method, path.replace(':order_id', orderId), new URLSearchParams(encodeParams(params)));
+  });
+}
+
+function textOf(method: string, path: string, form: URLSearchParams): string {
+  const fields = [...form].filter(([name]) => name !== 'access_token').map((pair) => pair.join('='));
+  return [`${method} ${path}`, ...fields.sort()].join(' ');
+}
+
+/** What the next `sync orders` really sends, but for GET. */
+async function sent(world: OrderWorld): Promise<string[]> {
+  world.serviceRule(() => 'pass');
+  await runCli(['sync', 'orders'], world.environment);
+  const writes = world.requests().filter(({ method }) => method !== 'GET');
+  return writes.map(({ method, path, form }) => textOf(method, path, form));
+}
+
+const customer = { user_code: 'kim', user_email: 'kim@example.com', user_phone: '010-1111-2222' };
+const deleted = 'update o set deleted_at = now(), user_email = null, user_phone = null, updated_at = now()';
+const send = { ORDER_DELETES: 'send' };
+
+/** `orderId`: the id that the run learns. */
+type Change = { shop?: string; service?: string; environment?: Record<string, string>; orderId?: string };
+
+/** Each changes order A after it was pushed once with two lines, by the shop or by somebody at the service. */
+const kinds: [what: string, change: Change][] = [
+  ['did not change', {}],
+  ['changed in its fields', { shop: `update o set total_price = '12.5000', order_device = 'pc', updated_at = now()` }],
+  ['lost its contact', { shop: 'update o set user_email = null, user_phone = null, updated_at = now()' }],
+  ['became old', { shop: `update o set created_at = now() - interval '90 days', total_price = 7, updated_at = now()` }],
+  [
+    'has a changed line',
+    {
+      shop: `update l set status = 'delivered', product_options = '{"size": "M"}' where line_code = '2'`,
+    },
+  ],
+  ['has a line that lost a value', { shop: `update l set invoice = null where line_code = '1'` }],
+  ['lost a line', { shop: `delete from l where line_code = '1'` }],
+  ['got another line', { shop: `insert into l (order_code, line_code, product_id) values ('A', '3', 7)` }],
+  ['has a line with a new code', { shop: `update l set line_code = '9' where line_code = '1'` }],
+  ['lost a line and got another', { shop: `update l set product_id = 12, line_code = '8' where line_code = '1'` }],
+  ['lost all its lines', { shop: 'delete from l' }],
+  ['waits for a product', { shop: `insert into l (order_code, line_code, product_code) values ('A', '3', 'P404')` }],
+  ['has a line that cannot be read', { shop: `update l set product_options = '[]' where line_code = '1'` }],
+  ['was deleted in the shop', { shop: deleted }],
+  ['was deleted in the shop, with ORDER_DELETES=send', { shop: deleted, environment: send }],
+  [
+    'was deleted in the shop and has reviews, with ORDER_DELETES=send',
+    {
+      shop: deleted,
+      service: `insert into reference_service.reviews (sub_order_id, created_at, updated_at)
+        select min(id), now(), now() from reference_service.sub_orders`,
+      environment: send,
+    },
+  ],
+  [
+    'changed while the service lost it',
+    {
+      shop: 'update o set total_price = 7, updated_at = now()',
+      service: 'delete from reference_service.orders',
+      orderId: '2',
+    },
+  ],
+  [
+    'has sub-orders of somebody else at the service',
+    {
+      shop: `insert into l (order_code, line_code, product_id) values ('A', '3', 9)`,
+      service: `${products}; insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
+        values (1, 9, 10, now(), now()), (1, 13, 10, now(), now())`,
+    },
+  ],
+  [
+    'got a contact at the service that the shop does not have',
+    {
+      shop: 'update o set user_phone = null, total_price = 7, updated_at = now()',
+      service: `update reference_service.orders set user_name = 'Kim', user_phone = '010-9'`,
+    },
+  ],
+];
+
+test.for(kinds)(
+  'preview shows exactly the requests of the next run, where the order %s',
+  async ([, change], { openWorld }) => {
+    const world = await openWorld({ environment: change.environment ?? {} });
+    await world.place(order('A', customer, line('1', 7, { invoice: 'X1' }), line('2', 8)));
+    expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    if (change.shop) await world.shop(`${change.shop}; update o set updated_at = now()`);
+    if (change.service) await world.atService(change.service);
+    const shown = await previewed(world, 'A', change.orderId);
+    if (Object.keys(change).length > 0) expect(shown).not.toEqual([]);
+    expect(await sent(world)).toEqual(shown);
+  },
+);
+
+test.for<[string, { created_at?: Date }]>([
+  ['young', {}],
+  ['old', { created_at: new Date(Date.now() - 90 * 86_400_000) }],
+])('preview shows exactly the requests of the next run, where a %s order is new', async ([, dates], { world }) => {
+  const lines = [line('1', 7, { product_options: { size: 'M' } }), line('2', 7), line('3', 'P404')];
+  await world.place(order('NEW', { ...customer, ...dates }, ...lines));
+  const shown = await previewed(world, 'NEW', '1');
+  expect(shown).toHaveLength(3);
+  expect(await sent(world)).toEqual(shown);
+});
+
+test('preview shows exactly the requests of the next run, where another integration made the order before', async ({
+  world,
+}) => {
+  await world.atService(`${products}; insert into reference_service.orders (code, user_email, user_phone, total_price, created_at, updated_at)
+    values ('X', 'left@example.com', '010', 1, now(), now());
+    insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
+    values (1, 9, 10, now(), now()), (1, 13, 3, now(), now())`);
+  await world.place(order('X', { user_code: 'kim' }, line('1', 9, { status: 'delivered' }), line('2', 7)));
+  const shown = await previewed(world, 'X');
+  // The second POST clears what only the response to the first one shows.
+  expect(shown.map((text) => text.split(' ')[0])).toEqual(['POST', 'POST', 'PUT', 'POST']);
+  expect(await sent(world)).toEqual(shown);
+});
+
+test('preview shows what a backfill withheld as left out, and the next run leaves it out', async ({ world }) => {
+  await world.place(order('A', customer, line('1', 7)));
+  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  await world.shop(`update o set user_email = 'new@example.com', updated_at = now()`);
+  const shown = await previewed(world, 'A');
+  expect(shown).toHaveLength(1);
+  expect(shown[0]).not.toContain('example.com');
+  expect(await sent(world)).toEqual(shown);
+});

@@ -1,0 +1,75 @@
+import { expect } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { line, order } from '../harness/shop-orders.ts';
+
+const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
+const old = new Date(Date.now() - 90 * 86_400_000);
+const state = `select o.code, o.user_email, (select array_agg(s.product_id::integer order by s.product_id)
+    from reference_service.sub_orders s where s.order_id = o.id) as products
+  from reference_service.orders o order by o.code`;
+
+/**
+ * The service has lost all orders but the first, as after the restoration of a backup, and gives their ids to nobody.
+ */
+const restoreBackup = (world: OrderWorld) => world.atService(`delete from reference_service.orders where code <> 'A'`);
+
+test('after a service was restored from a backup, the next run that meets a lost order says so, and the command that it names brings all back', async ({
+  world,
+}) => {
+  const contact = (code: string) => ({ user_email: `${code.toLowerCase()}@example.com` });
+  await world.place(
+    order('A', contact('A'), line('1', 7)),
+    order('CHANGED', contact('CHANGED'), line('1', 7), line('2', 8)),
+    order('OLD', contact('OLD'), line('1', 7)),
+    order('YOUNG', contact('YOUNG'), line('1', 9)),
+  );
+  await world.place(order('WITHHELD', contact('WITHHELD'), line('1', 7)));
+  await world.shop(`update o set created_at = created_at - interval '20 days' where code = 'OLD'`);
+  await world.shop(
+    `create table later as select * from o where code = 'WITHHELD'; delete from o where code = 'WITHHELD'`,
+  );
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  await world.shop('insert into o select * from later');
+  expect(await cli(world, 'backfill', 'orders')).toMatchObject({ status: 0 });
+  // Four weeks later.
+  await world.shop('update o set created_at = $1 where code = $2', [old, 'OLD']);
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+
+  await restoreBackup(world);
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  await world.shop(`update o set total_price = 7, updated_at = now() where code = 'CHANGED'`);
+  const met = await cli(world, 'sync', 'orders');
+  expect(met.status).toBe(1);
+  expect(met.stdout + met.stderr).toContain('The service did not have 1 orders any more that were pushed before');
+  expect(met.stdout + met.stderr).toContain('npx review-sync verify orders --repair');
+
+  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 1 });
+  expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 0 });
+  expect(await world.atService('select code from reference_service.orders')).toHaveLength(5);
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.atService(state)).toEqual([
+    { code: 'A', user_email: 'a@example.com', products: [7] },
+    { code: 'CHANGED', user_email: 'changed@example.com', products: [7, 8] },
+    { code: 'OLD', user_email: null, products: [7] },
+    { code: 'WITHHELD', user_email: null, products: [7] },
+    { code: 'YOUNG', user_email: 'young@example.com', products: [9] },
+  ]);
+  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
+  // All is done: nothing is sent and nothing is said any more.
+  world.serviceRule(() => 'pass');
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(world.requests()).toEqual([]);
+});
+
+test('an order that lost a sub-order at the service gets it again, once, by the run that changes the line', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7), line('2', 8)));
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  await world.atService('delete from reference_service.sub_orders where product_id = 8');
+  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 1 });
+  expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 0 });
+  expect(await world.atService(state)).toMatchObject([{ products: [7, 8] }]);
+});

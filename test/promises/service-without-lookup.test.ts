@@ -1,0 +1,38 @@
+import { expect } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import { line, order } from '../harness/shop-orders.ts';
+
+test.for([
+  ['400', { status: 400 }],
+  ['405', { status: 405 }],
+  ['a plain list', { status: 200, body: '[]' }],
+  ['a list of other orders', { status: 200, body: '[{"id": 7, "code": "other"}]' }],
+] as const)(
+  'a dry run on a service that responds with %s to "get order by code" says what it could not ask, and ends well',
+  async ([, response], { world }) => {
+    await world.place(order('A', line('1', 7)), order('B', { user_email: 'b@example.com' }, line('1', 7)));
+    world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? response : 'pass'));
+    const forecast = await runCli(['backfill', 'orders', '--dry-run'], world.environment);
+    expect(forecast).toMatchObject({ status: 0 });
+    expect(forecast.stdout).toContain('2 to send');
+    expect(forecast.stdout).toContain(
+      'Which orders the service has already is not known: the service does not look orders up by code',
+    );
+    // Asked about one order: the answer about the others would be the same.
+    expect(new Set(world.requests().map(({ form }) => form.get('code') ?? ''))).toEqual(new Set(['', 'A']));
+
+    const diff = await runCli(['backfill', 'orders', '--dry-run', '--diff'], world.environment);
+    expect(diff).toMatchObject({ status: 0 });
+    for (const code of ['A', 'B']) {
+      expect(diff.stdout).toContain(
+        `order ${code}: could not be compared: the service does not look orders up by code`,
+      );
+    }
+    for (const text of [forecast.stdout, forecast.stderr, diff.stdout, diff.stderr]) {
+      expect(text).not.toContain('REVIEW_API_BASE_URL');
+      expect(text).not.toContain('b@example.com');
+    }
+    expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
+  },
+);

@@ -1,0 +1,34 @@
+import { expect } from 'vitest';
+import { dueOrders } from '../../src/warehouse/orders/due-orders.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+
+test('all orders that are due are read, page by page, and none whose time has not come', async ({ world }) => {
+  await world.warehouse(`
+    insert into sync.order_links (order_code, failed_pushes, due_at)
+      select 'F' || n, 5, now() - n * interval '1 minute' from generate_series(1, 2500) n;
+    insert into sync.order_links (order_code, due_at) values ('later', now() + interval '1 minute'), ('never', null);
+    insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
+      ('dead', 'a', now() - interval '1 day'), ('leased', 'b', now() + interval '1 day');
+    insert into sync.product_links (product_code, product_id) values ('known', 7);
+    insert into sync.waiting_lines (order_code, line_code, product_code) values
+      ('product known', '1', 'known'), ('product known', '2', 'known'), ('product unknown', '1', 'unknown');
+    insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('gold', 1, '');
+    insert into sync.order_links (order_code, user_grade_code, user_grade_id) values
+      ('grade known', 'gold', null), ('grade sent', 'gold', 1), ('grade unknown', 'silver', null)`);
+  const { db } = (await world.openApp()).warehouse;
+  const read = async (isAnyTime: boolean) => {
+    const codes: string[] = [];
+    for (;;) {
+      const before = new Date().toISOString();
+      const page = await dueOrders(db, { before, isAnyTime, after: codes.at(-1) ?? '', limit: 1000 });
+      if (page.length === 0) return codes;
+      codes.push(...page);
+    }
+  };
+  const due = await read(false);
+  expect(new Set(due).size).toBe(due.length);
+  const failed = Array.from({ length: 2500 }, (_, index) => `F${index + 1}`);
+  const others = ['dead', 'leased', 'product known', 'grade known'];
+  expect(due.toSorted()).toEqual([...failed, ...others].toSorted());
+  expect((await read(true)).toSorted()).toEqual([...failed, ...others, 'later'].toSorted());
+});
