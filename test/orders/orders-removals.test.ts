@@ -160,6 +160,9 @@ test('fifty removals are allowed in 24 hours, or one for twenty orders pushed in
   expect(await takeRemovals(db, 11)).toBe(false);
   expect(await takeRemovals(db, 10)).toBe(true);
   expect(await takeRemovals(db, 1)).toBe(false);
+  await world.warehouse(`update sync.removal_allowance
+    set taken_at = array(select at - interval '23 hours' from unnest(taken_at) as at)`);
+  expect(await takeRemovals(db, 1)).toBe(false);
   await allowanceReturns(world);
   expect(await takeRemovals(db, 61)).toBe(false);
   expect(await takeRemovals(db, 60)).toBe(true);

@@ -126,6 +126,11 @@ describe('lines and sub-orders', () => {
     ]);
   });
 
+  test('a foreign sub-order that a line takes over stays foreign: it is not removed with the line', () => {
+    const { links } = subOrderDifference([shownAs(2, line('1'))], [line('1')], []);
+    expect(links).toMatchObject([{ lineCode: '1', subOrderId: 2, isOurs: false }]);
+  });
+
   test('a price that the service shows in whole units, or in hundredths, is the same price', () => {
     const one = line('1', { price: '23500' });
     for (const cents of [23_500, 2_350_000]) {

@@ -97,6 +97,24 @@ test('a creation that is carried out after the next run has sent it again leaves
   expect(world.requests()).toEqual([]);
 });
 
+test('the hour in which copies are looked for begins when a creation was last sent', async ({ world }) => {
+  await world.place(order('A', small));
+  const late = Promise.withResolvers<void>();
+  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
+  expect(await world.sync()).toMatchObject({ lines_failed: 1 });
+  const copies = world.requests().filter(isCreate).length;
+  world.serviceRule(() => 'pass');
+  await world.timePasses('59 minutes');
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
+  await world.timePasses('2 minutes');
+  await world.shop('update o set total_price = 7, updated_at = now()');
+  expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
+  late.resolve();
+  await expect.poll(async () => (await world.atService(subOrders)).length, { timeout: 20_000 }).toBe(copies + 1);
+  await world.timePasses('1 hour');
+  expect(await world.sync()).toMatchObject({ sub_orders_removed: copies });
+});
+
 test('a creation that was sent twice, and of which the second was found, leaves no copy by the first for longer than an hour', async ({
   world,
 }) => {

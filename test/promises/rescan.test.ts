@@ -6,6 +6,7 @@ import { serviceState } from '../harness/order-shop.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
+import type { Fate } from '../harness/rule-proxy.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
@@ -155,6 +156,20 @@ test('an order that returned in between is not deleted: its absence starts again
   expect(await codesAtService(world)).toEqual(expect.arrayContaining(['O1', 'O2']));
   await dayPasses(world);
   expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 2 } });
+});
+
+test('an order that is back in the shop when its turn comes is not deleted', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushOrders(world, 5);
+  await world.shop(`create table back as select * from o where code = 'O2'; delete from o where code in ('O1', 'O2')`);
+  await rescan(world);
+  await dayPasses(world);
+  world.serviceRule(async ({ method }): Promise<Fate> => {
+    if (method === 'DELETE') await world.shop('insert into o select * from back; delete from back');
+    return 'pass';
+  });
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2, orders_deleted: 1 } });
+  expect(await codesAtService(world)).toEqual(['NEWEST', 'O2', 'O3', 'O4', 'O5']);
 });
 
 test('a truncated table deletes nothing, says so, and does when somebody says that it is right', async ({
