@@ -382,8 +382,9 @@ async function endDay(now: Now): Promise<void> {
   await compare(now, { flows });
   let reconcile = await quietly(() => run('sync', 'reconcile'));
   // Its two runs are independent: a review that came late may name the product of a line that the other had read
-  // before.
-  if (await areProductsKnown(stage)) orders = await quietly(() => run('sync', 'orders'));
+  // before. It may also have closed a dead letter that made the run of orders incomplete.
+  const mayBeDone = orders.status !== 0 && reconcile.status === 0;
+  if (mayBeDone || (await areProductsKnown(stage))) orders = await quietly(() => run('sync', 'orders'));
   const said = `${orders.stderr}${orders.stdout}${reconcile.stderr}${reconcile.stdout}`;
   // Somebody reads what the runs say, and does it: then the second run must be complete.
   if (said.includes('sync orders --allow-removals')) {
