@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command as Commander, CommanderError } from 'commander';
-import { describeError, exitStatus, ReviewSyncError } from '../base/errors.ts';
+import { describeError, exitStatus, hintOf, ReviewSyncError } from '../base/errors.ts';
 import { explainError } from '../base/hints.ts';
 import { packagePath } from '../base/package-path.ts';
 import { commands } from './commands/index.ts';
@@ -59,11 +59,22 @@ export async function runProgram(around: Surroundings): Promise<number> {
     }
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      writeFailure({ code: 'usage', message: error.message.replace(/^error: /, ''), hint: null });
+      return 2;
+    }
     writeError(describeFailure(error));
+    const code = error instanceof ReviewSyncError ? error.code : null;
+    writeFailure({ code, message: describeError(error), hint: hintOf(error) ?? null });
     return exitStatus(error);
   }
   return status;
+
+  /** With `--json`, standard output has one document, of a command that failed too. */
+  function writeFailure(error: { code: string | null; message: string; hint: string | null }): void {
+    if (args.includes('--json')) writeOut(`${JSON.stringify({ error }, null, 2)}\n`);
+  }
 }
 
 /** Says what failed and what to do next; with a stack only where the program itself is at fault. */

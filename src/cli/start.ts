@@ -16,6 +16,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+/** A reader that has seen enough, such as `head`, closes its end of the pipe: the rest of the output has no reader. */
+const ignoreClosedPipe = () => {};
+for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
+
 const status = await runProgram({
   args: process.argv.slice(2),
   environment: { ...(existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}), ...process.env },
@@ -24,5 +28,11 @@ const status = await runProgram({
   writeError: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,
 });
+// A pipe takes 64 KiB at a time, and exit drops what it has not taken yet.
+await Promise.all([process.stdout, process.stderr].map(untilWritten));
 // What is left open after a failure must not keep the process from ending.
 process.exit(status);
+
+function untilWritten(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => void stream.write('', () => resolve()));
+}

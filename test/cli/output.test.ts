@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { runCli } from '../harness/cli.ts';
+import { openWorld } from '../harness/world.ts';
+
+const letters = 2000;
+
+/** `dead-letters --json` in a process of its own, with more to say than a pipe of 64 KiB holds. */
+async function listDeadLetters(world: Awaited<ReturnType<typeof openWorld>>) {
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
+    select 'review', n::text, 'field ' || n, '{}' from generate_series(1, ${letters}) n`);
+  const child = spawn(process.execPath, [packagePath('src', 'cli', 'main.ts'), 'dead-letters', 'list', '--json'], {
+    env: world.environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return { child, ended: once(child, 'close') };
+}
+
+test('a pipe whose reader is slow gets the whole output', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { child, ended } = await listDeadLetters(world);
+  // The pipe is full before anything is read.
+  await once(child.stdout, 'readable');
+  const stdout = await text(child.stdout);
+  expect(stdout.length).toBeGreaterThan(3 * 65_536);
+  expect(JSON.parse(stdout)).toHaveLength(letters);
+  expect((await ended)[0]).toBe(0);
+});
+
+test('a command whose reader goes away before the end ends without an error', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { child, ended } = await listDeadLetters(world);
+  child.stdout.once('data', () => child.stdout.destroy());
+  expect(await text(child.stderr)).toBe('');
+  expect((await ended)[0]).toBe(0);
+});
+
+test('with --json a command that fails prints one document with the error', async () => {
+  const environment = { QUEUE_URL: 'no address' };
+  for (const args of [['status'], ['sync', 'everything'], ['verify', 'reviews', '--no-such-option']]) {
+    const { status, stdout, stderr } = await runCli([...args, '--json'], environment);
+    const { error } = JSON.parse(stdout);
+    expect(status).toBe(2);
+    expect(error.code).toBe('usage');
+    expect(stderr).toContain(error.message);
+  }
+});
