@@ -1,31 +1,44 @@
 import { UsageError } from '../../base/errors.ts';
-import { countTraces, maskTraces, type User, type UserTraces } from '../../warehouse/forget-user.ts';
+import { findTraces, maskTraces, type Traces, type Whose } from '../../warehouse/forget.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
 
-type Options = { order: string[]; apply?: true };
+type Options = { order?: string[]; apply?: true };
 
 export const forgetCommand: Command = {
   define(commander, run) {
     commander
       .command('user <code>')
       .description('the customer with this user_code; shows what would be masked, unless --apply is given')
-      .option('--order <code>', 'an order of the customer (repeatable): its lines and dead letters, too', add, [])
+      .option('--order <code>', 'an order of the customer (repeatable): its reviews, lines and dead letters, too', add)
       .option('--apply', 'mask it')
-      .action((code: string, options: Options) => run((context) => forgetUser(context, code, options)));
+      .action((userCode: string, { order: orders = [], apply }: Options) =>
+        run((context) => forget(context, { userCode, orders }, apply === true)),
+      );
+    commander
+      .command('order <code>')
+      .description('the customer of one order, such as a guest; shows what would be masked, unless --apply is given')
+      .option('--apply', 'mask it')
+      .action((code: string, { apply }: Options) =>
+        run((context) => forget(context, { orders: [code] }, apply === true)),
+      );
   },
 };
 
-const add = (order: string, before: string[]) => [...before, order];
+const add = (order: string, before: string[] = []) => [...before, order];
 
-async function forgetUser(context: Context, code: string, { order: orders, apply }: Options): Promise<Report> {
-  if (code.trim() === '') throw new UsageError('The user_code is empty, expected the login of one customer');
+async function forget(context: Context, whose: Whose, isApplied: boolean): Promise<Report> {
+  const { userCode, orders } = whose;
+  if (userCode?.trim() === '') throw new UsageError('The user_code is empty, expected the login of one customer');
+  if (orders.some((code) => code.trim() === '')) throw new UsageError('The order code is empty, expected one order');
   const warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
   try {
-    const user: User = { code, orders };
-    const traces = await (apply ? maskTraces : countTraces)(warehouse.db, user);
-    return { text: draw(traces, apply === true), json: { applied: apply === true, ...traces, notReached } };
+    const records = await (isApplied ? maskTraces : findTraces)(warehouse.db, whose);
+    return {
+      text: draw(records, isApplied),
+      json: { applied: isApplied, ...countsOf(records), records, notReached },
+    };
   } finally {
     await warehouse.close();
   }
@@ -33,24 +46,36 @@ async function forgetUser(context: Context, code: string, { order: orders, apply
 
 const notReached = [
   'the shop: while orders.sql shows the customer, orders are sent to the review service as before',
-  'the review service: while it holds the reviews, the next reading brings them back; ' +
+  'the review service: while it holds the reviews and comments, the next reading brings them back; ' +
     'have them deleted there first, then run this again',
   'orders that no review and no dead letter names: the links hold no customer; name them with --order',
+  'reviews and comments without user_code, as those of guests: name their order with forget order; ' +
+    'comments on a review that is a dead letter go when it closes',
   'Parquet files: they show no member, only order_key and the length of the text; ' +
     'the next export parquet into the same folder rewrites the months of these reviews, ' +
     'copies of the files elsewhere stay',
-  'backups of the warehouse, copies that BI tools made, and logs of other systems',
+  'earlier versions of rows in the files of the database: vacuum and new writes overwrite them',
+  'backups of the warehouse, its log of writes, copies that BI tools made, and logs of other systems',
 ];
 
-function draw(traces: UserTraces, isApplied: boolean): string {
-  const rows: [string, number, string][] = [
-    ['warehouse.reviews', traces.reviews, 'author, text, media, options and order; score, dates and product stay'],
-    ['sync.dead_letters', traces.deadLetters, 'the record and the reason; the dead letter is closed'],
-    ['sync.webhook_inbox', traces.webhooks, 'the body; it is not applied'],
-    ['sync.sub_order_links', traces.orderLines, 'chosen options and parcel number; the links stay'],
+const countsOf = (records: Traces) => ({
+  reviews: records.reviews.length,
+  comments: records.comments.length,
+  deadLetters: records.deadLetters.length,
+  orderLines: records.orderLines.reduce((sum, { lines }) => sum + lines, 0),
+  contacts: records.contacts.length,
+});
+
+function draw(records: Traces, isApplied: boolean): string {
+  const counts = countsOf(records);
+  const places: [string, number, string][] = [
+    ['warehouse.reviews', counts.reviews, 'author, text, media, options and order; score, dates and product stay'],
+    ['warehouse.reviews', counts.comments, 'the comments of the customer on reviews of others'],
+    ['sync.dead_letters', counts.deadLetters, 'the record and the reason; the dead letter stays as open as it was'],
+    ['sync.sub_order_links', counts.orderLines, 'chosen options and parcel number; the links stay'],
     [
       'sync.order_links',
-      traces.contacts,
+      counts.contacts,
       'hash of the order as last sent; contact is withheld from now on; the links stay',
     ],
   ];
@@ -58,8 +83,23 @@ function draw(traces: UserTraces, isApplied: boolean): string {
     isApplied ? 'Masked:' : 'Would be masked (nothing was changed; add --apply):',
     table(
       ['table', 'rows', 'what'],
-      rows.map(([place, count, what]) => [place, String(count), what]),
+      places.map(([place, count, what]) => [place, String(count), what]),
     ),
+    ...drawRecords(records),
     `Not reached:\n${notReached.map((line) => `- ${line}`).join('\n')}`,
   ].join('\n\n');
+}
+
+/** Whose records these are: a person checks that before --apply. */
+function drawRecords({ reviews, comments, deadLetters, orderLines, contacts }: Traces): string[] {
+  const orders = new Set([...orderLines.map(({ orderCode }) => orderCode), ...contacts]);
+  const lines = [
+    ...reviews.map(
+      ({ id, userCode, orderCode }) => `review ${id} of ${userCode ?? 'a guest'}, order ${orderCode ?? 'unknown'}`,
+    ),
+    ...comments.map((id) => `comment on review ${id}`),
+    ...[...orders].sort().map((code) => `order ${code}`),
+    ...deadLetters.map(({ id, kind, key }) => `dead letter ${id}: ${kind} ${key}`),
+  ];
+  return lines.length === 0 ? [] : [`Records:\n${lines.map((line) => `- ${line}`).join('\n')}`];
 }

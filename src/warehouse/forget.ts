@@ -1,0 +1,162 @@
+import { sql } from 'kysely';
+import { foldChanges } from './bi/aggregates.ts';
+import { type Db, inTransaction } from './index.ts';
+
+/** Whose data is meant: a customer, the customer of some orders, or both. */
+export type Whose = {
+  /** The customer's login at the shop, `user_code`. Undefined: a guest, or unknown. */
+  userCode?: string | undefined;
+  /** Orders of the customer, beside those that the customer's reviews and dead letters name. */
+  orders: readonly string[];
+};
+
+/** The records with data of one customer. */
+export type Traces = {
+  /** The customer's reviews. */
+  reviews: { id: number; userCode: string | null; orderCode: string | null }[];
+  /** Reviews of others that the customer commented on. */
+  comments: number[];
+  deadLetters: { id: number; kind: string; key: string }[];
+  /** Orders with chosen options or a parcel number in `lines` lines. */
+  orderLines: { orderCode: string; lines: number }[];
+  /** Orders whose contact may be sent, or of which a fingerprint is stored. */
+  contacts: string[];
+};
+
+/** The reason of a dead letter whose record was masked. */
+const forgotten = 'the record was masked by forget; the next attempt reads it again';
+
+/**
+ * Finds the records of a customer by their customer field (`user_code`) and by their order, never by another value.
+ * Changes nothing.
+ */
+export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
+  const { rows: reviews } = await sql<Traces['reviews'][number]>`
+    select id, user_code as "userCode", order_code as "orderCode" from warehouse.reviews
+    where ${isCode('user_code', whose.userCode)} or order_code = any(${whose.orders})
+    order by id`.execute(db);
+  const { rows: comments } = await sql<{ id: number }>`
+    select id from warehouse.reviews
+    where jsonb_typeof(extra -> 'comments') = 'array' and exists (
+      select from jsonb_array_elements(extra -> 'comments') as item
+      where ${isCode("item ->> 'user_code'", whose.userCode)}
+    )
+    order by id`.execute(db);
+  const open = await deadLettersWithOwner(db, whose);
+  const own = new Set(whose.orders);
+  const ofUser = open.filter((one) => one.isOwn);
+  for (const { orderCode } of [...reviews, ...ofUser]) if (orderCode !== null) own.add(orderCode);
+  const orders = [...own];
+  const { rows: orderLines } = await sql<Traces['orderLines'][number]>`
+    select order_code as "orderCode", count(*)::integer as lines from sync.sub_order_links
+    where order_code = any(${orders}) and (content -> 'product_options' <> '{}' or content ->> 'invoice' is not null)
+    group by order_code order by order_code`.execute(db);
+  const { rows: contacts } = await sql<{ code: string }>`
+    select order_code as code from sync.order_links
+    where order_code = any(${orders}) and (fingerprint is not null or contact = 'allowed')
+    order by order_code`.execute(db);
+  return {
+    reviews,
+    comments: comments.map(({ id }) => id),
+    deadLetters: open
+      .filter((one) => one.isOwn || (one.orderCode !== null && own.has(one.orderCode)))
+      .map(({ id, kind, key }) => ({ id, kind, key })),
+    orderLines,
+    contacts: contacts.map(({ code }) => code),
+  };
+}
+
+/**
+ * Masks the records of a customer, in one transaction: reviews lose author, text, media and order; comments their
+ * fields; dead letters record and reason; order lines chosen options and parcel number; orders the fingerprint, which
+ * covers 16 bits of e-mail address and phone number, and they are sent without both from then on. Ratings, dates,
+ * products and links stay: without the links orders would be pushed a second time. A dead letter stays open, because
+ * its record is not synced.
+ *
+ * @returns the records that were masked.
+ */
+export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
+  const traces = await inTransaction(db, async (trx) => {
+    const found = await findTraces(trx, whose);
+    await sql`
+      update warehouse.reviews
+      set extra = jsonb_set(extra, '{comments}', (
+        select jsonb_agg(
+          case when ${isCode("item ->> 'user_code'", whose.userCode)} then '{"forgotten": true}' else item end order by place
+        )
+        from jsonb_array_elements(extra -> 'comments') with ordinality as list (item, place)
+      ))
+      where id = any(${found.comments})`.execute(trx);
+    await sql`
+      update warehouse.reviews
+      set user_id = null, user_code = null, user_name = null, message = null, code = null, order_code = null,
+        sub_order_code = null, product_options = null, images = null, videos = null, options = null, extra = '{}'
+      where id = any(${found.reviews.map(({ id }) => id)})`.execute(trx);
+    await sql`
+      update sync.dead_letters set reason = ${forgotten}, payload = 'null'
+      where id = any(${found.deadLetters.map(({ id }) => id)})`.execute(trx);
+    await sql`
+      update sync.sub_order_links set content = content || '{"product_options": {}, "invoice": null}'
+      where order_code = any(${found.orderLines.map(({ orderCode }) => orderCode)})`.execute(trx);
+    await sql`
+      update sync.order_links set fingerprint = null, contact = 'withheld'
+      where order_code = any(${found.contacts})`.execute(trx);
+    return found;
+  });
+  // Until then the log of changes has the order of each masked review.
+  await foldChanges(db);
+  // The planner's statistics keep frequent values.
+  await sql`
+    analyze warehouse.reviews, sync.dead_letters, sync.sub_order_links, sync.order_links, sync.review_changes,
+      sync.order_changes`.execute(db);
+  return traces;
+}
+
+const spaces = sql`E' \\t\\r\\n'`;
+
+/** Whether an SQL expression is the code. Shops pad codes. */
+const isCode = (expression: string, code: string | undefined) =>
+  code === undefined ? sql`false` : sql`btrim(${sql.raw(expression)}, ${spaces}) = btrim(${code}, ${spaces})`;
+
+type OwnedDeadLetter = { id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean };
+
+/** Dead letters that hold a record, or belong to an order; `isOwn`: the record's customer field is the customer's. */
+async function deadLettersWithOwner(db: Db, whose: Whose): Promise<OwnedDeadLetter[]> {
+  const all: OwnedDeadLetter[] = [];
+  for (let after = 0; ; ) {
+    const { rows } = await sql<Omit<OwnedDeadLetter, 'isOwn'> & { payload: unknown }>`
+      select id, kind, key, order_code as "orderCode", payload from sync.dead_letters
+      where id > ${after} and kind in ('order', 'order_line', 'review') and reason <> ${forgotten}
+      order by id limit 1000`.execute(db);
+    for (const { payload, ...row } of rows) all.push({ ...row, isOwn: isOwnRecord(payload, whose) });
+    const last = rows.at(-1);
+    if (!last) return all;
+    after = last.id;
+  }
+}
+
+/**
+ * Whether a dead letter's record belongs to the customer: the record of an order or a review itself, in a field `order`
+ * or `review`, or as text where Postgres cannot hold it as JSON.
+ */
+function isOwnRecord(payload: unknown, whose: Whose): boolean {
+  const record = typeof payload === 'string' ? parsed(payload) : payload;
+  if (typeof record !== 'object' || record === null) return false;
+  const { user_code: userCode, order_code: orderCode, order, review } = record as Record<string, unknown>;
+  return (
+    (whose.userCode !== undefined && textOf(userCode) === whose.userCode.trim()) ||
+    whose.orders.includes(textOf(orderCode) ?? '') ||
+    isOwnRecord(order, whose) ||
+    isOwnRecord(review, whose)
+  );
+}
+
+const textOf = (value: unknown) => (value === undefined || value === null ? undefined : String(value).trim());
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
