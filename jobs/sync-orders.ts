@@ -3,6 +3,7 @@ import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import {
   type ChangedOptions,
   type ChangedState,
+  changedOrders,
   concludeChangedOrders,
   continueChangedOrders,
   planChangedOrders,
@@ -42,6 +43,9 @@ export const syncOrders = defineRun({
 });
 
 const depsOf = (app: App) => ({ shop: app.shop, db: app.warehouse.db });
+
+/** The orders that a run would look at now. Writes nothing. */
+export const ordersToSync = (app: App) => changedOrders(depsOf(app), optionsOf(app, { allowRemovals: false }));
 
 const policyOf = ({ allowRemovals }: SyncOrders): PushPolicy => ({ contact: 'young', allowRemovals });
 

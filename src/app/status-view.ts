@@ -16,6 +16,9 @@ export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', 
 
 export const formatCount = (n: number) => n.toLocaleString('en');
 
+/** A number with its noun: `1 order`, `1,200 orders`. */
+export const counted = (n: number, one: string, many = `${one}s`) => `${formatCount(n)} ${n === 1 ? one : many}`;
+
 /** A cursor of an early version may hold a date that is none, such as `infinity`. */
 const watermarkText = (at: string) => (Number.isNaN(Date.parse(at)) ? at : utc(new Date(at)));
 

@@ -119,8 +119,12 @@ export function runCli(args: readonly string[], environment: Record<string, stri
  * Starts a command that goes on, `serve` or `worker`, in the process of the test, see `runCli`. SIGTERM and SIGINT end
  * it as they end a process: they abort its signal. It is ended when the test ends.
  */
-export function startHere(args: readonly string[], environment: Record<string, string>): RunningCli {
-  const running = begin(args, environment);
+export function startHere(
+  args: readonly string[],
+  environment: Record<string, string>,
+  isTerminal = false,
+): RunningCli {
+  const running = begin(args, environment, isTerminal);
   showWhenFailed(args.join(' '), running.saidSoFar);
   try {
     onTestFinished(async () => {
@@ -133,7 +137,7 @@ export function startHere(args: readonly string[], environment: Record<string, s
   return running;
 }
 
-function begin(args: readonly string[], environment: Record<string, string>): RunningCli {
+function begin(args: readonly string[], environment: Record<string, string>, isTerminal = false): RunningCli {
   const stop = new AbortController();
   let [stdout, stderr] = ['', ''];
   const writeError = (text: string) => {
@@ -147,7 +151,7 @@ function begin(args: readonly string[], environment: Record<string, string>): Ru
       stdout += text;
     },
     writeError,
-    isTerminal: false,
+    isTerminal,
     writeLog: writeError,
   }).then((status): CliEnd => ({ status, signal: null, stdout, stderr }));
   return {

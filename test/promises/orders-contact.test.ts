@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
+import { runCli, startHere } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
@@ -329,4 +329,55 @@ test('a repair that breaks off makes no later run send the contact of orders tha
   expect(await world.atService('select user_email from reference_service.orders where user_email is not null')).toEqual(
     [],
   );
+});
+
+test('sync orders --dry-run says to how many customers the next run sends contact, and sends nothing', async ({
+  world,
+}) => {
+  await world.place(
+    order('A', { user_email: 'a@example.com' }, line('1', 7)),
+    order('B', { user_email: 'a@example.com' }),
+    order('C', { user_phone: '010-3' }),
+    order('OLD', { user_email: 'old@example.com', created_at: new Date(Date.now() - 40 * 86_400_000) }),
+  );
+  const dry = async () =>
+    JSON.parse((await runCli(['sync', 'orders', '--dry-run', '--json'], world.environment)).stdout);
+  expect(await dry()).toMatchObject({ orders: 4, toSend: 4, requests: 5, reachable: 3, withContact: 2 });
+  const { stdout } = await runCli(['sync', 'orders', '--dry-run'], world.environment);
+  expect(stdout).toContain('Those of 2 customers GO TO THE SERVICE, with orders younger than 30 days');
+  expect(await world.atService(contacts)).toEqual([]);
+
+  // A backfill says that it mails nobody, and that the sync is another matter.
+  const backfill = await runCli(['backfill', 'orders', '--dry-run'], world.environment);
+  expect(backfill.stdout).toContain('it mails nobody');
+  expect(backfill.stdout).toContain('npx review-sync sync orders --dry-run');
+  await world.sync();
+  expect(await dry()).toMatchObject({ toSend: 0, withContact: 0 });
+  await world.shop(`update o set total_price = 7, updated_at = now() where code in ('A', 'OLD')`);
+  expect(await dry()).toMatchObject({ toSend: 2, reachable: 2, withContact: 1 });
+  // What a backfill has pushed first goes without for good.
+  await world.place(order('D', { user_email: 'd@example.com' }));
+  await runCli(['backfill', 'orders'], world.environment);
+  await world.shop(touchAll);
+  expect(await dry()).toMatchObject({ toSend: 5, reachable: 4, withContact: 2 });
+});
+
+test('on a terminal the first sync of orders says who can be mailed before it sends, and can be stopped', async ({
+  world,
+}) => {
+  await world.place(order('A', { user_email: 'a@example.com' }));
+  const first = startHere(['sync', 'orders'], world.environment, true);
+  await first.says('The first run begins in 10 seconds; Ctrl-C stops it.');
+  first.kill('SIGINT');
+  const { status, stderr } = await first.ended;
+  expect(status).toBe(1);
+  expect(stderr).toContain('Those of 1 customer GO TO THE SERVICE, with orders younger than 30 days');
+  expect(stderr).toContain('Stopped before anything was sent.');
+  expect(await world.atService(contacts)).toEqual([]);
+
+  await world.sync();
+  const second = startHere(['sync', 'orders'], world.environment, true);
+  const end = await second.ended;
+  expect(end).toMatchObject({ status: 0 });
+  expect(end.stderr).not.toContain('begins in');
 });

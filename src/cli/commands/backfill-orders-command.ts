@@ -9,10 +9,11 @@ import { orderDeps } from '../../app/deps.ts';
 import { formatCount } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
-import { type BackfillForecast, diffBackfill, forecastBackfill } from '../../orders/compare/forecast-backfill.ts';
-import type { CreationRange } from '../../orders/which/orders-by-day.ts';
+import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
+import { type CreationRange, ordersByCreation } from '../../orders/which/orders-by-day.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff } from '../ui/backfill-diff.ts';
+import { drawForecast } from '../ui/orders-forecast.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, enqueueOnly, runToEnd } from '../ui/run-to-end.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
@@ -113,66 +114,11 @@ async function diffRun(
 }
 
 async function dryRun(context: Context, app: App, range: CreationRange, options: BackfillOrders): Promise<Report> {
-  const forecast = await forecastBackfill(orderDeps(app, context.signal), range, backfillPolicy(options));
-  const seconds = Math.ceil(forecast.requests / (await requestsPerSecond(app)));
-  return { text: draw(forecast, seconds), json: { ...forecast, seconds } };
-}
-
-/** From how long the service takes for one small request, all in flight taken into account, and the ceiling set. */
-async function requestsPerSecond(app: App): Promise<number> {
-  const { concurrency, requestsPerSecond: ceiling = Number.POSITIVE_INFINITY } = app.config.api;
-  await app.api.reviews.overview();
-  const startedMs = performance.now();
-  await app.api.reviews.overview();
-  return Math.min(ceiling, (concurrency * 1000) / Math.max(1, performance.now() - startedMs));
-}
-
-function draw(forecast: BackfillForecast, seconds: number): string {
-  return [
-    `${formatCount(forecast.orders)} orders in the range: ` +
-      `${formatCount(forecast.toSend)} to send, ${formatCount(forecast.unchanged)} need nothing.`,
-    `About ${formatCount(forecast.requests)} requests, roughly ${formatCount(seconds)} s.`,
-    ...faultLines(forecast),
-    ...takeoverLines(forecast),
-    ...(forecast.waitingLines > 0
-      ? [`${formatCount(forecast.waitingLines)} lines wait until the service is known to have their product.`]
-      : []),
-    'Of the orders to send, the shop has an e-mail address or a phone number of ' +
-      `${formatCount(forecast.reachable)} different customers.`,
-    forecast.withContact
-      ? `With --with-email THEY ARE SENT: the service could mail all ${formatCount(forecast.reachable)} of them.`
-      : 'None is sent that the service does not have already: nobody is mailed. (--with-email would send them.)',
-    'Nothing was sent or written.',
-  ].join('\n');
-}
-
-const shownReasons = 5;
-
-function faultLines({ faults }: BackfillForecast): string[] {
-  if (faults.length === 0) return [];
-  const all = faults.reduce((sum, fault) => sum + fault.count, 0);
-  const more = faults.length - shownReasons;
-  return [
-    `${formatCount(all)} orders or lines cannot be sent and would become dead letters:`,
-    ...faults.slice(0, shownReasons).map((fault) => `  ${fault.count} × ${fault.reason} (${fault.example})`),
-    ...(more > 0 ? [`  and ${more} more reasons`] : []),
-  ];
-}
-
-function takeoverLines({ takeover }: BackfillForecast): string[] {
-  const { asked, found, subOrders, matched, created, fault } = takeover;
-  const unknown = fault === undefined ? [] : [`Which orders the service has already is not known: ${fault}.`];
-  if (found === 0) return unknown;
-  return [
-    ...unknown,
-    `Of ${asked} of these orders that review-sync never pushed, the service has ${found} already, ` +
-      `with ${subOrders} sub-orders: somebody else sent them.`,
-    `  ${matched} of their lines would take over a sub-order, ${created} would get a new one beside it.`,
-    ...(created > 0 && subOrders > matched
-      ? [
-          '  Look at one with: npx review-sync explain order <code>. ' +
-            'A sub-order is taken over when its product and its options or price agree.',
-        ]
-      : []),
-  ];
+  const pages = ordersByCreation(app.shop, range);
+  const forecast = await forecastOrders(orderDeps(app, context.signal), pages, backfillPolicy(options));
+  const contact = options.withEmail
+    ? `With --with-email THEY ARE SENT: the service could mail all ${formatCount(forecast.withContact)} of them.`
+    : 'A backfill sends none that the service does not have already: it mails nobody (--with-email would). ' +
+      'The regular sync sends those of young orders: npx review-sync sync orders --dry-run';
+  return { text: drawForecast(forecast, contact), json: forecast };
 }

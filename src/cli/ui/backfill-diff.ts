@@ -1,7 +1,6 @@
-import type { BackfillDiff, BackfilledOrder } from '../../orders/compare/forecast-backfill.ts';
+import { counted } from '../../app/status-view.ts';
+import type { BackfillDiff, BackfilledOrder } from '../../orders/compare/forecast-orders.ts';
 import { differenceLines } from './order-difference.ts';
-
-const n = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 
 /** What a backfill would change, an order after the other. */
 export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillDiff, limit: number): string {
@@ -15,9 +14,9 @@ export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillD
   ];
   return [
     ...orders.map(orderText),
-    `${n(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ` +
-      `${n(orders.length, 'order')} looked at, with ${n(requests, 'request')}: ${summary.join(', ')}.`,
-    ...(isCut ? [`Only the first ${n(limit, 'order')} were looked at: there may be more (--limit).`] : []),
+    `${counted(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ` +
+      `${counted(orders.length, 'order')} looked at, with ${counted(requests, 'request')}: ${summary.join(', ')}.`,
+    ...(isCut ? [`Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`] : []),
     'Nothing was sent or written.',
   ].join('\n');
 }
@@ -26,7 +25,7 @@ function orderText({ code, kind, reason, difference }: BackfilledOrder): string 
   const details = (difference ? differenceLines(difference) : []).map((line) => `\n  ${line}`).join('');
   switch (kind) {
     case 'create':
-      return `order ${code}: would be created, with ${n(difference?.subOrders.create.length ?? 0, 'sub-order')}`;
+      return `order ${code}: would be created, with ${counted(difference?.subOrders.create.length ?? 0, 'sub-order')}`;
     case 'change':
       return `order ${code}: would change${details}`;
     case 'same':

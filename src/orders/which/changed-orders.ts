@@ -1,5 +1,5 @@
 import { ReviewSyncError } from '../../base/errors.ts';
-import type { OrderKey, OrderPage, OrderPosition } from '../../shop/orders.ts';
+import type { OrderKey, OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import { dueOrders } from '../../warehouse/orders/due-orders.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
@@ -50,14 +50,38 @@ type Begun = Pick<ChangedState, 'shopNow' | 'startedAt' | 'isCursorHeld'>;
  * A run from the beginning also names the orders that no run reads, see noteKeylessOrders.
  */
 export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptions): Promise<Batch<ChangedState>> {
+  if ((await readCursor(deps.db, 'orders')) === undefined) await noteKeyless(deps);
+  return firstBatch(deps, options);
+}
+
+async function firstBatch(deps: ChangedDeps, options: ChangedOptions): Promise<Batch<ChangedState>> {
   const { shop, db } = deps;
   const startedAt = (await warehouseNow(db)).toISOString();
   const begun: Begun = { shopNow: await shop.now(), startedAt, isCursorHeld: false };
   const cursor = await readCursor(db, 'orders');
   if (cursor !== undefined) return readChanges(deps, begun, since(cursor.at, begun, options), options);
-  await noteKeyless(deps);
   const start = { at: '-infinity', code: '' };
   return (await shop.hasFeed()) ? readAll(deps, begun, start, options) : readChanges(deps, begun, start, options);
+}
+
+/** The orders that an incremental run would look at now, each once. Writes nothing. */
+export async function* changedOrders(
+  deps: ChangedDeps,
+  options: ChangedOptions,
+): AsyncGenerator<RawOrder[], void, undefined> {
+  const shown = new Set<string>();
+  for (
+    let { steps, state } = await firstBatch(deps, options);
+    ;
+    { steps, state } = await planNext(deps, state, options)
+  ) {
+    for (const step of steps) {
+      const codes = step.filter((code) => !shown.has(code));
+      for (const code of codes) shown.add(code);
+      yield await deps.shop.orders(codes);
+    }
+    if (state.reading === 'due orders' && steps.length === 0) return;
+  }
 }
 
 /**

@@ -1,10 +1,13 @@
+import type { RawOrder } from '../../shop/orders.ts';
+import { warehouseNow } from '../../warehouse/clock.ts';
+import { ageClock, ageOf, mayCarryContact } from '../order/contact-rule.ts';
 import { isNotForService, isUnchanged, type PushPolicy } from '../order/desired-order.ts';
 import { isDifferent, withoutPersonalData } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type CreationRange, ordersByCreation } from '../which/orders-by-day.ts';
 import { type LookDeps, type OrderLook, openLookup, type ShopOrder, shopOrders } from './look-at-order.ts';
 
-export type BackfillForecast = {
+export type OrdersForecast = {
   orders: number;
   /** As they stand at the service already, or deleted in the shop before they were pushed: they cost no request. */
   unchanged: number;
@@ -18,8 +21,8 @@ export type BackfillForecast = {
   waitingLines: number;
   /** Different customers among the orders to send whose e-mail or phone the shop has. */
   reachable: number;
-  /** Whether those would be sent along. */
-  withContact: boolean;
+  /** How many of them would go to the service with it (promise 7): the service may mail these. */
+  withContact: number;
   /** What the service has already of the first orders that review-sync never pushed. */
   takeover: Takeover;
 };
@@ -42,13 +45,18 @@ const lookedUpAtMost = 20;
 
 export type ForecastDeps = LookDeps & Pick<OrderDeps, 'shop' | 'slots'>;
 
-/** What a backfill would send. Reads everything, and 20 orders of the service; writes nothing. */
-export async function forecastBackfill(
+/**
+ * What a push of these orders would send. Looks 20 of them up at the service; writes nothing.
+ *
+ * @param pages the orders as the shop shows them, each once.
+ */
+export async function forecastOrders(
   deps: ForecastDeps,
-  range: CreationRange,
+  pages: AsyncIterable<RawOrder[]>,
   policy: PushPolicy,
-): Promise<BackfillForecast> {
-  const customers = new Set<string>();
+): Promise<OrdersForecast> {
+  const now = ageClock(deps.now, await warehouseNow(deps.db))();
+  const [customers, withContact] = [new Set<string>(), new Set<string>()];
   const faults = new Map<string, { reason: string; count: number; example: string }>();
   const fault = (reason: string, example: string) => {
     const known = faults.get(reason) ?? { reason, count: 0, example };
@@ -56,7 +64,7 @@ export async function forecastBackfill(
   };
   const sums = { orders: 0, unchanged: 0, toSend: 0, requests: 0, waitingLines: 0 };
   const neverPushed: ShopOrder[] = [];
-  for await (const raws of ordersByCreation(deps.shop, range)) {
+  for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
     for (const one of await shopOrders(deps, raws)) {
@@ -71,7 +79,10 @@ export async function forecastBackfill(
       sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
       if (!isKnown && neverPushed.length < lookedUpAtMost) neverPushed.push(one);
       const customer = desired.order.userEmail ?? desired.order.userPhone;
-      if (customer !== undefined) customers.add(customer);
+      if (customer === undefined) continue;
+      customers.add(customer);
+      const age = ageOf(desired.order.createdAt, now, deps.contactMaxAgeDays);
+      if (mayCarryContact(remembered.link?.contact ?? null, age, policy.contact)) withContact.add(customer);
     }
   }
   return {
@@ -79,7 +90,7 @@ export async function forecastBackfill(
     faulty: [...faults.values()].reduce((sum, one) => sum + one.count, 0),
     faults: [...faults.values()].sort((a, b) => b.count - a.count),
     reachable: customers.size,
-    withContact: policy.contact === 'always',
+    withContact: withContact.size,
     takeover: await lookUp(deps, neverPushed, policy),
   };
 }
