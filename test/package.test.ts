@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../src/base/package-path.ts';
-import { openWorld } from './harness/world.ts';
+import { openWorld, until } from './harness/world.ts';
 
 const run = promisify(execFile);
 let app: string;
@@ -57,6 +57,36 @@ test('npx review-sync runs from the packed package: version, presets, sync, stat
   expect((await installed(['sync', 'reviews'], environment)).stdout).toMatch(/^sync reviews: done\. .*200 inserted/);
   expect(JSON.parse((await installed(['status', '--json'], environment)).stdout).flows).toHaveLength(2);
 });
+
+test('a worker and a server that npx started end with it', async () => {
+  await using world = await openWorld({ environment: { LOG_LEVEL: 'info', PORT: '0' } });
+  const environment = { ...process.env, ...world.environment, SHOP_SQL_DIR: packagePath('sql', 'shop') };
+  for (const command of ['worker', 'serve']) {
+    const child = spawn('npx', ['--no-install', 'review-sync', command], {
+      cwd: app,
+      env: environment,
+      detached: true,
+    });
+    let log = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
+    await until(async () => /worker ready|"listening"/.test(log));
+    onTestFinished(() => endGroup(child.pid));
+    child.kill('SIGTERM');
+    // Standard error closes when the last process that writes to it has ended.
+    await once(child, 'close');
+    expect(log).toContain('stopping');
+  }
+});
+
+function endGroup(pid = 0): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of them have ended.
+  }
+}
 
 test('the client is there with its types, and no TypeScript source is', async () => {
   await writeFile(

@@ -20,6 +20,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const ignoreClosedPipe = () => {};
 for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
 
+// npx and npm run start a shell that starts us. A SIGTERM to npm ends both, and neither passes it on.
+if (process.env.npm_command !== undefined) {
+  const npm = process.ppid;
+  const look = () => process.ppid === npm || stop.abort(new Error('stopped with the npm process that started it'));
+  setInterval(look, 1000).unref();
+}
+
 const status = await runProgram({
   args: process.argv.slice(2),
   environment: { ...(existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}), ...process.env },

@@ -37,6 +37,15 @@ test('the Kubernetes example runs this version, with variables that it knows and
   expect(new Set(probed)).toEqual(new Set(['/healthz', '/readyz']));
 });
 
+test('the systemd unit starts the program itself, and waits for it to finish its jobs', async () => {
+  const unit = await readFile(packagePath('examples', 'systemd', 'review-sync@.service'), 'utf8');
+  const { bin } = JSON.parse(await readFile(packagePath('package.json'), 'utf8'));
+  const started = [...unit.matchAll(/^ExecStart(?:Pre)?=(.*)$/gm)].map(([, line]) => line);
+  const program = `/opt/review-sync/node_modules/.bin/${Object.keys(bin)[0]}`;
+  expect(started).toEqual([`${program} migrate`, `${program} %i`]);
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(10);
+});
+
 /** What a manifest or a compose file may name of another one, found at any depth. */
 function* valuesOf(key: string, at: unknown): Generator<unknown> {
   for (const [name, value] of typeof at === 'object' && at !== null ? Object.entries(at) : []) {
