@@ -1,11 +1,16 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { readShopConfig } from '../../app/config.ts';
+import { counted } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
+import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
 import { startEmbeddedDatabase } from '../../sandbox/embedded-postgres/index.ts';
 import { faultOfUrl } from '../../sandbox/reference-service/events/receivers.ts';
 import { startReferenceService } from '../../sandbox/reference-service/index.ts';
+import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';
+import { openShop } from '../../shop/index.ts';
 import type { Command, Context } from '../command.ts';
 
 type Options = {
@@ -20,6 +25,7 @@ type Options = {
   tokenTtl?: number;
   webhook: string[];
   brandId: number;
+  productsFromShop?: true;
 };
 
 export const referenceServiceCommand: Command = {
@@ -28,6 +34,7 @@ export const referenceServiceCommand: Command = {
     commander
       .option('--port <port>', 'port on 127.0.0.1', numberFrom(0, 65_535), 4010)
       .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
+      .option('--products-from-shop', 'begin with a made-up review of each product that the shop queries show')
       .option('--client-id <id>', 'accepted client id', 'demo')
       .option('--client-secret <secret>', 'accepted client secret', 'demo')
       .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', 'Asia/Seoul')
@@ -48,8 +55,12 @@ async function serve(context: Context, options: Options): Promise<undefined> {
     );
   }
   await using opened = new AsyncDisposableStack();
+  const codes = options.productsFromShop ? await productsOfShop(context) : [];
+  const own = options.databaseUrl === undefined ? await embedded(options, opened) : undefined;
+  const databaseUrl = options.databaseUrl ?? own?.service ?? '';
+  await seedReviewOfEach(databaseUrl, codes, new Date());
   const service = await startReferenceService({
-    databaseUrl: options.databaseUrl ?? (await embedded(context, opened)),
+    databaseUrl,
     port: options.port,
     clientId: options.clientId,
     clientSecret: options.clientSecret,
@@ -62,15 +73,38 @@ async function serve(context: Context, options: Options): Promise<undefined> {
     ...(options.tokenTtl !== undefined && { tokenTtlSeconds: options.tokenTtl }),
   });
   opened.defer(() => service.close());
-  context.terminal.say(`The reference service listens on ${service.url}. Ctrl-C ends it.`);
+  const { say } = context.terminal;
+  if (options.productsFromShop) say(`It knows ${counted(codes.length, 'product')} of the shop.`);
+  if (own) {
+    say('For a trial, put these lines into .env:');
+    say(`  WAREHOUSE_DATABASE_URL=${own.warehouse}\n  REVIEW_API_BASE_URL=${service.url}`);
+    say(`  REVIEW_API_CLIENT_ID=${options.clientId}\n  REVIEW_API_CLIENT_SECRET=${options.clientSecret}`);
+    say(`  REVIEW_API_TIME_ZONE=${options.timeZone}`);
+  }
+  say(`The reference service listens on ${service.url}. Ctrl-C ends it.`);
   if (!context.signal.aborted) await once(context.signal, 'abort');
 }
 
-async function embedded(context: Context, opened: AsyncDisposableStack): Promise<string> {
-  const database = await startEmbeddedDatabase({ keepIn: resolve('.review-sync', 'postgres') });
+/** With a warehouse beside the service's own database, so that a trial needs no other Postgres. */
+async function embedded({ port }: Options, opened: AsyncDisposableStack) {
+  const keepIn = resolve('.review-sync', 'postgres');
+  const database = await startEmbeddedDatabase({ keepIn, ...(port > 0 && { port: port + 1 }) });
   opened.defer(() => database.close());
-  context.terminal.say(`Its data is kept in ${database.directory}.`);
-  return database.createDatabase('reference_service');
+  const [service, warehouse] = ['reference_service', 'warehouse'].map((name) => database.createDatabase(name));
+  return { service: await service, warehouse: await warehouse };
+}
+
+/** The codes of the products in all order lines. @throws UsageError for a query that does not keep to the contract. */
+async function productsOfShop({ environment, signal }: Context): Promise<string[]> {
+  const shop = openShop({ ...readShopConfig(environment), connections: 1, signal });
+  try {
+    const codes = new Set<string>();
+    for await (const orders of ordersByCreation(shop, { start: undefined, end: undefined }))
+      for (const line of orders.flatMap(({ lines }) => lines)) if (line.product_code) codes.add(line.product_code);
+    return [...codes];
+  } finally {
+    await shop.close();
+  }
 }
 
 function addReceiver(url: string, before: string[]): string[] {

@@ -35,15 +35,40 @@ const rowsAtOnce = 5000;
 
 /** Puts reviews straight into the service's tables: for demos and tests that need many with dates of their own. */
 export async function seedReviews(databaseUrl: string, reviews: readonly SeedReview[]): Promise<void> {
+  await withStore(databaseUrl, (store) => insertReviews(store, reviews));
+}
+
+async function insertReviews(store: Store, reviews: readonly SeedReview[]): Promise<void> {
+  for (let at = 0; at < reviews.length; at += rowsAtOnce) {
+    const rows = JSON.stringify(reviews.slice(at, at + rowsAtOnce));
+    await store.rows(newProductsSql, [rows]);
+    await store.rows(reviewsSql, [rows]);
+  }
+  await store.rows('analyze reference_service.reviews, reference_service.products');
+}
+
+/**
+ * Makes a review of each of these products that has none, a minute apart: from reviews a reader learns the service's
+ * ids of products.
+ */
+export async function seedReviewOfEach(databaseUrl: string, productCodes: readonly string[], now: Date): Promise<void> {
+  if (productCodes.length === 0) return;
   await withStore(databaseUrl, async (store) => {
-    for (let at = 0; at < reviews.length; at += rowsAtOnce) {
-      const rows = JSON.stringify(reviews.slice(at, at + rowsAtOnce));
-      await store.rows(newProductsSql, [rows]);
-      await store.rows(reviewsSql, [rows]);
-    }
-    await store.rows('analyze reference_service.reviews, reference_service.products');
+    const unreviewed = await store.rows<{ code: string }>(unreviewedSql, [productCodes]);
+    const reviews = unreviewed.map(({ code }, index): SeedReview => {
+      const at = new Date(now.getTime() - (index + 1) * 60_000);
+      return { product_code: code, message: `A made-up review of ${code}.`, score: 5, created_at: at, updated_at: at };
+    });
+    await insertReviews(store, reviews);
   });
 }
+
+const unreviewedSql = `
+  select given.code from unnest($1::text[]) as given (code)
+  where not exists (
+    select from reference_service.reviews r
+    join reference_service.products p on p.id = r.product_id where p.code = given.code
+  )`;
 
 /** Makes products, or puts known ones (by code) into a category. */
 export async function seedProducts(databaseUrl: string, products: readonly SeedProduct[]): Promise<void> {

@@ -1,0 +1,39 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { expect, onTestFinished } from 'vitest';
+import { runCli, startCli } from '../harness/cli.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import { line, order } from '../harness/shop-orders.ts';
+
+test('a trial of an own shop sends every order line and brings reviews, with the lines that the reference service prints', async ({
+  world,
+}) => {
+  await world.place(
+    order('A', { user_email: 'a@example.com' }, line('1', 'P1'), line('2', 'P2')),
+    order('B', line('1', 'P2')),
+  );
+  const { SHOP_DATABASE_URL = '', SHOP_SQL_DIR = '' } = world.environment;
+  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
+  await writeFile(join(cwd, '.env'), `SHOP_DATABASE_URL=${SHOP_DATABASE_URL}\nSHOP_SQL_DIR=${SHOP_SQL_DIR}\n`);
+  const service = startCli(['reference-service', '--port', '0', '--products-from-shop'], { HOME: cwd }, cwd);
+  onTestFinished(() => service.kill('SIGTERM'));
+  await service.says('listens on');
+  expect(service.saidSoFar()).toContain('It knows 2 products of the shop.');
+  const lines =
+    service
+      .saidSoFar()
+      .match(/^ {2}\w+=.*$/gm)
+      ?.join('\n') ?? '';
+  const environment = { ...(parseEnv(lines) as Record<string, string>), SHOP_DATABASE_URL, SHOP_SQL_DIR };
+
+  expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0 });
+  const reviews = await runCli(['sync', 'reviews'], environment);
+  expect(reviews).toMatchObject({ status: 0 });
+  expect(reviews.stdout).toContain('2 inserted');
+  const orders = await runCli(['sync', 'orders', '--json'], environment);
+  expect(JSON.parse(orders.stdout)).toMatchObject({ outcome: 'done', counts: { orders: 2, sub_orders_added: 3 } });
+  service.kill('SIGTERM');
+  expect(await service.ended).toMatchObject({ status: 0 });
+});
