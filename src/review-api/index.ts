@@ -1,10 +1,13 @@
 import { setMaxListeners } from 'node:events';
-import type { Pool } from 'undici';
-import { type ClientLog, openAttempt, type RequestFacts, silentLog } from './http/attempt.ts';
-import { openGate, type Wait } from './http/gate.ts';
+import {
+  type ClientLog,
+  openHttpClient,
+  type RequestFacts,
+  type ReviewApiStats,
+  type Timeouts,
+  type Wait,
+} from './http/http-client.ts';
 import { defaultRetryLimits, type RetryLimits } from './http/retry-policy.ts';
-import { defaultMaxBodyBytes, defaultTimeouts, type Timeouts } from './http/send-request.ts';
-import { openTransport } from './http/transport.ts';
 import { type Categories, categoriesApi } from './resources/categories-api.ts';
 import { requireId } from './resources/check.ts';
 import { type Orders, ordersApi } from './resources/orders-api.ts';
@@ -12,12 +15,11 @@ import { type Reviews, reviewsApi } from './resources/reviews-api.ts';
 import { type SubOrders, subOrdersApi } from './resources/sub-orders-api.ts';
 import { type UserGrades, userGradesApi } from './resources/user-grades-api.ts';
 
-export type { ClientLog, RequestFacts } from './http/attempt.ts';
 export type { CallOptions } from './http/call.ts';
-export type { Wait } from './http/gate.ts';
+export type { ClientLog, RequestFacts, ReviewApiStats, Timeouts, Wait } from './http/http-client.ts';
 export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type { RetryLimits } from './http/retry-policy.ts';
-export type { Timeouts } from './http/send-request.ts';
+export type { MoneyAmount } from './http/shape.ts';
 export type {
   Category,
   CategoryBody,
@@ -26,19 +28,12 @@ export type {
   CategoryPatch,
 } from './resources/categories-api.ts';
 export { sentAmount } from './resources/check.ts';
-export type { MoneyAmount, OrderDetail, OrderListItem, SubOrder } from './resources/order-shapes.ts';
+export type { OrderDetail, OrderListItem, SubOrder } from './resources/order-shapes.ts';
 export type { OrderBody, OrderListAllParams, OrderListParams, OrderPatch } from './resources/orders-api.ts';
-export type { Page } from './resources/pages.ts';
+export type { Page } from './resources/resource.ts';
 export type { ReviewFilters, ReviewListAllParams, ReviewListParams, ReviewPeriod } from './resources/review-list.ts';
 export type { ReviewBody, ReviewOptionInput, ReviewPatch, ReviewPatchByCode } from './resources/review-params.ts';
-export type {
-  Review,
-  ReviewImage,
-  ReviewOption,
-  ReviewOptionDefault,
-  ReviewOptionV2,
-  ReviewVideo,
-} from './resources/review-shapes.ts';
+export type { Review, ReviewImage, ReviewOption, ReviewVideo } from './resources/review-shapes.ts';
 export type { RawReview, RawReviewPage, ReviewOverview } from './resources/reviews-api.ts';
 export type { SubOrderBody, SubOrderPatch } from './resources/sub-orders-api.ts';
 export type {
@@ -89,9 +84,6 @@ export type ReviewApiOptions = {
   now?: (() => number) | undefined;
 };
 
-/** Counts since the client was opened. `waitedMs` is a sum over all requests, so it may exceed the time that passed. */
-export type ReviewApiStats = { requests: number; retries: number; waits: number; waitedMs: number };
-
 /**
  * Every operation of the service. Besides the errors that its description names, any operation may throw a `TypeError`
  * before anything is sent (a parameter that the service would misread), another `ReviewApiError`, or the reason why the
@@ -124,98 +116,53 @@ export type ReviewApi = AsyncDisposable & {
  * const { first_review_created_at } = await api.reviews.overview();
  */
 export function openReviewApi(options: ReviewApiOptions): ReviewApi {
-  const base = baseOf(options.baseUrl);
-  const { log = silentLog, concurrency = 8 } = options;
-  for (const name of ['clientId', 'clientSecret'] as const) requireGiven(options[name], name);
+  const { origin, pathPrefix } = baseOf(options.baseUrl);
+  const { clientId, clientSecret, concurrency = 8, now = Date.now } = options;
+  requireGiven(clientId, 'clientId');
+  requireGiven(clientSecret, 'clientSecret');
   requireId(concurrency, 'concurrency');
-  const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  const now = options.now ?? Date.now;
   const closing = new AbortController();
   const aborted = options.signal ?? new AbortController().signal;
   const stopped = AbortSignal.any([aborted, closing.signal]);
   setMaxListeners(0, aborted, stopped);
-  const stats: ReviewApiStats = { requests: 0, retries: 0, waits: 0, waitedMs: 0 };
-  let opened: Promise<Pool> | undefined;
-  const pool = () => {
-    opened ??= openPool(base.origin, concurrency, timeouts, options.maxBodyBytes ?? defaultMaxBodyBytes);
-    return opened;
-  };
-
-  const reportWait = (wait: Wait) => {
-    stats.waits += 1;
-    options.onWait?.(wait);
-  };
-  const gate = openGate({
-    now,
-    onPause(wait) {
-      log.warn({ until: new Date(wait.untilMs) }, wait.reason);
-      reportWait(wait);
-    },
-  });
-  const attempt = openAttempt({
-    pool,
-    pathPrefix: base.pathname,
-    gate,
-    acquire: options.acquire ?? (async () => {}),
-    timeouts,
-    log,
+  const client = openHttpClient({
+    origin,
+    pathPrefix,
+    clientId,
+    clientSecret,
+    concurrency,
+    acquire: options.acquire,
+    timeouts: { ...defaultTimeouts, ...options.timeouts },
+    maxBodyBytes: options.maxBodyBytes ?? defaultMaxBodyBytes,
+    limits: { ...defaultRetryLimits, ...options.retry },
+    log: options.log,
     now,
     stopped,
     aborted,
-    onRequestStart: () => {
-      stats.requests += 1;
-    },
+    onWait: options.onWait,
     onRequestEnd: options.onRequestEnd,
   });
-  const { send, tokens } = openTransport({
-    attempt,
-    gate,
-    concurrency,
-    clientId: options.clientId,
-    clientSecret: options.clientSecret,
-    limits: { ...defaultRetryLimits, ...options.retry },
-    now,
-    stopped,
-    onRetry(wait, delayMs) {
-      stats.retries += 1;
-      stats.waitedMs += delayMs;
-      log.info({ until: new Date(wait.untilMs) }, `waiting to retry ${wait.reason}`);
-      reportWait(wait);
-    },
-  });
-
-  let closed: Promise<void> | undefined;
   const close = () => {
     closing.abort(new Error('the client of the review service was closed'));
-    closed ??= opened?.then((pool) => pool.close()) ?? Promise.resolve();
-    return closed;
+    return client.close();
   };
   return {
-    orders: ordersApi(send),
-    subOrders: subOrdersApi(send),
-    categories: categoriesApi(send),
-    userGrades: userGradesApi(send),
-    reviews: reviewsApi(send, now),
-    async authenticate() {
-      await tokens.take();
-    },
-    stats: () => ({ ...stats }),
+    orders: ordersApi(client.send),
+    subOrders: subOrdersApi(client.send),
+    categories: categoriesApi(client.send),
+    userGrades: userGradesApi(client.send),
+    reviews: reviewsApi(client.send, now),
+    authenticate: client.authenticate,
+    stats: client.stats,
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-/** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
-async function openPool(origin: string, connections: number, timeouts: Timeouts, maxBodyBytes: number): Promise<Pool> {
-  const { Pool } = await import('undici');
-  return new Pool(origin, {
-    connections,
-    connect: { timeout: timeouts.connectMs },
-    pipelining: 1,
-    maxResponseSize: maxBodyBytes,
-    allowH2: false,
-  });
-}
+const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 };
+
+/** The largest body that is read, in bytes. A page of 100 reviews has about 140 kB. */
+const defaultMaxBodyBytes = 64 * 1024 * 1024;
 
 /** The message does not quote the value: it may be a secret. */
 function requireGiven(value: string, name: string): void {
@@ -223,12 +170,12 @@ function requireGiven(value: string, name: string): void {
 }
 
 /** Origin and path prefix of the base address, the prefix without a trailing slash. */
-function baseOf(baseUrl: string): { origin: string; pathname: string } {
+function baseOf(baseUrl: string): { origin: string; pathPrefix: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
     throw new TypeError(
       'expected the base address as http(s)://host[:port][/prefix], without user, query and fragment',
     );
   }
-  return { origin: url.origin, pathname: url.pathname.replace(/\/+$/, '') };
+  return { origin: url.origin, pathPrefix: url.pathname.replace(/\/+$/, '') };
 }

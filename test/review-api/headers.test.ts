@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { lastPage } from '../../src/review-api/http/link-header.ts';
-import { retryAfterMs } from '../../src/review-api/http/retry-after.ts';
+import { retryAfterMs } from '../../src/review-api/http/retry-policy.ts';
 
 test('the last page is read from a header with raw commas and a target without its question mark', () => {
   const header =

@@ -40,7 +40,7 @@ test.each([
 
 test('an overview that is an error in the clothes of a 200 is not a service without reviews', async () => {
   const service = await tinyService(() => json({ error: 'try again later' }));
-  await expect(client(service.url).reviews.overview()).rejects.toThrow(/expected first_review_created_at/);
+  await expect(client(service.url).reviews.overview()).rejects.toThrow(/as first_review_created_at, got nothing/);
 });
 
 test('amounts go as the text they are, options as repeated pairs, nothing that is undefined', async () => {

@@ -1,29 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { HttpResponse } from './call.ts';
-
-/**
- * A response with a success status whose body is not what the request returns. Internal: the transport turns it into a
- * retry or a `MalformedResponseError`. The message names the kind of value only, since the value may be a customer's
- * data.
- */
-export class ShapeError extends Error {
-  override readonly name: string = 'ShapeError';
-}
-
-/**
- * A number that loses digits in JSON: a property of the record, so that every later response shows it too. Internal, as
- * `ShapeError`.
- */
-export class TooLargeError extends ShapeError {
-  override readonly name = 'TooLargeError';
-}
+import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
 /** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */
 export class NotConfirmedError extends Error {
   override readonly name = 'NotConfirmedError';
 }
-
-export type JsonObject = Record<string, unknown>;
 
 /** A body without a byte order mark, which `JSON.parse` refuses. */
 export const withoutByteOrderMark = (bytes: Buffer): Buffer =>
@@ -44,14 +26,20 @@ export function parseJson(response: HttpResponse): unknown {
 
 /** As `parseJson`, with U+FFFD for bytes that are not UTF-8: for callers that keep the bytes and check each record. */
 export function parseAnyJson(response: HttpResponse): unknown {
-  const text = textOf(response.bytes);
+  const body = textOf(response.bytes);
   try {
-    return JSON.parse(text);
+    return JSON.parse(body);
   } catch {
-    const found = text.trim() === '' ? 'an empty body' : text.trimStart().startsWith('<') ? 'HTML' : 'text';
+    const found = body.trim() === '' ? 'an empty body' : body.trimStart().startsWith('<') ? 'HTML' : 'text';
     throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
   }
 }
+
+/** Reads the body in a shape. @param what the record, for an error. */
+export const reading =
+  <T>(shape: Shape<T>, what: string) =>
+  (response: HttpResponse): T =>
+    readShape(shape, parseJson(response), what);
 
 /** Statuses by which the service says that it carried an update or a deletion out (docs/interface.md, "Errors"). */
 const doneStatuses: readonly number[] = [200, 201, 204];
@@ -75,11 +63,14 @@ export function ignoreBody({ status, bytes }: HttpResponse): void {
   if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
 }
 
-/** Checks that a record requested or written by code has that code. A service may trim codes and ignore their case. */
-export function requireSameCode(theirs: unknown, ours: string): void {
-  if (asText(theirs, 'code').trim().toLowerCase() !== ours.trim().toLowerCase()) {
-    throw new ShapeError('expected the record with this code, got another one');
-  }
+/**
+ * The record, which was requested or written by its code. A service may trim codes and ignore their case.
+ *
+ * @throws ShapeError for another record.
+ */
+export function withSameCode<Item extends { code: string | null }>(item: Item, ours: string): Item {
+  if (item.code?.trim().toLowerCase() === ours.trim().toLowerCase()) return item;
+  throw new ShapeError('expected the record with this code, got another one');
 }
 
 /**
@@ -91,71 +82,22 @@ export function withSameId<Item extends { id: number }>(item: Item, ours: number
   return item;
 }
 
-export function asObject(value: unknown, what: string): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw expected('an object', what, value);
-  return value as JsonObject;
+export type Token = { readonly value: string; readonly renewAtMs: number; accepted: boolean };
+
+/**
+ * The spec gives tokens no lifetime. Where the response has `expires_in` (seconds), the token is renewed at 90 % of it.
+ */
+export function readToken(response: HttpResponse): Token {
+  const body = parseJson(response);
+  const { access_token: value } = readShape(record({ access_token: text }), body, 'the token response');
+  if (value === '') throw new ShapeError('expected text as access_token, got none');
+  const seconds = lifetimeOf(body);
+  return { value, renewAtMs: response.requestedAt.getTime() + seconds * 900, accepted: false };
 }
 
-export function asArray(value: unknown, what: string): unknown[] {
-  if (!Array.isArray(value)) throw expected('an array', what, value);
-  return value;
-}
-
-/** An integer, or an integer as text: services send ids both ways. @throws TooLargeError for one beyond 2^53 - 1. */
-export function asInteger(value: unknown, what: string): number {
-  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
-  if (isTooLarge(number)) {
-    throw new TooLargeError(`expected an integer up to ${Number.MAX_SAFE_INTEGER} as ${what}, got a larger one`);
-  }
-  if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw expected('an integer', what, value);
-  return number;
-}
-
-/** Digits are lost from 2^53 on; what is beyond the largest double is Infinity. */
-const isTooLarge = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
-
-export function asIntegerOrNull(value: unknown, what: string): number | null {
-  return value === null || value === undefined ? null : asInteger(value, what);
-}
-
-/** Text, or a number as text: services send codes both ways. */
-export function asText(value: unknown, what: string): string {
-  if (typeof value === 'number') return String(value);
-  if (typeof value !== 'string') throw expected('text', what, value);
-  return value;
-}
-
-/** Text, or null where the field is null or absent. */
-export function asTextOrNull(value: unknown, what: string): string | null {
-  return value === null || value === undefined ? null : asText(value, what);
-}
-
-/** True or false, also as 1 or 0; null where the field is null or absent. */
-export function asBooleanOrNull(value: unknown, what: string): boolean | null {
-  if (value === null || value === undefined) return null;
-  if (value === true || value === 1) return true;
-  if (value === false || value === 0) return false;
-  throw expected('true or false', what, value);
-}
-
-/** The named fields as text or null. */
-export function textsOf<Name extends string>(object: JsonObject, names: readonly Name[]): Record<Name, string | null> {
-  const entries = names.map((name) => [name, asTextOrNull(object[name], name)] as const);
-  return Object.fromEntries(entries) as Record<Name, string | null>;
-}
-
-/** The named fields as integer or null. */
-export function integersOf<Name extends string>(
-  object: JsonObject,
-  names: readonly Name[],
-): Record<Name, number | null> {
-  const entries = names.map((name) => [name, asIntegerOrNull(object[name], name)] as const);
-  return Object.fromEntries(entries) as Record<Name, number | null>;
-}
-
-function expected(kind: string, what: string, value: unknown): ShapeError {
-  const isFraction = typeof value === 'number' && !Number.isInteger(value);
-  const type = isFraction ? 'a number with a fraction' : typeof value;
-  const found = value === null ? 'null' : Array.isArray(value) ? 'an array' : value === undefined ? 'nothing' : type;
-  return new ShapeError(`expected ${kind} as ${what}, got ${found}`);
+/** Seconds; no limit where the field is absent or unreadable. */
+function lifetimeOf(body: unknown): number {
+  const { expires_in } = body as { expires_in?: unknown };
+  const seconds = typeof expires_in === 'string' ? Number(expires_in) : expires_in;
+  return typeof seconds === 'number' && seconds > 0 ? seconds : Number.POSITIVE_INFINITY;
 }

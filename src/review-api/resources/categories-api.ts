@@ -1,37 +1,31 @@
-import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
-import {
-  asInteger,
-  asIntegerOrNull,
-  asObject,
-  asText,
-  ignoreBody,
-  parseJson,
-  requireSameCode,
-  textsOf,
-  withSameId,
-} from '../http/response-body.ts';
-import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
-import { allPages, type Page, readPage } from './pages.ts';
+import type { InferOutput } from 'valibot';
+import type { CallOptions, Send } from '../http/call.ts';
+import { reading, withSameCode } from '../http/response-body.ts';
+import { integer, integerOrNull, record, text, textOrNull } from '../http/shape.ts';
+import { requireCode, requireLimit, requirePage } from './check.ts';
+import { allPages, operationsByCode, operationsById, type Page, readPage } from './resource.ts';
 
 const path = '/v1/categories';
+
+const category = record({
+  id: integer,
+  /** The shop's. */
+  code: text,
+  name: textOrNull,
+  /** Top level is 1. */
+  depth: integerOrNull,
+  /** Null at the top level. */
+  parent_category_id: integerOrNull,
+  /** `visible` or `hidden`. */
+  status: textOrNull,
+  created_at: textOrNull,
+  updated_at: textOrNull,
+});
 
 /**
  * A category (docs/interface.md, "Category"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged.
  */
-export type Category = {
-  id: number;
-  /** The shop's. */
-  code: string;
-  name: string | null;
-  /** Top level is 1. */
-  depth: number | null;
-  /** Null at the top level. */
-  parent_category_id: number | null;
-  /** `visible` or `hidden`. */
-  status: string | null;
-  created_at: string | null;
-  updated_at: string | null;
-};
+export type Category = InferOutput<typeof category>;
 
 /** Body of `POST /v1/categories`. The parent is given by id, as text, or by code. */
 export type CategoryBody = {
@@ -60,12 +54,17 @@ export type Categories = ReturnType<typeof categoriesApi>;
 
 /** Product categories (docs/interface.md, "Categories"). */
 export function categoriesApi(send: Send) {
+  const resource = { path, what: 'a category', shape: category, params: checked };
+  const read = reading(category, resource.what);
   const api = {
+    ...operationsById(send, resource),
+    ...operationsByCode(send, resource),
+
     /** One page of the categories. */
     async list({ limit = 100, page = 1 }: CategoryListParams = {}): Promise<Page<Category>> {
       // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
       const params = { limit: requireLimit(limit), page: requirePage(page) === 1 ? undefined : page };
-      return send({ method: 'GET', path, params }, readPage(asCategory));
+      return send({ method: 'GET', path, params }, readPage(category));
     },
 
     /**
@@ -73,53 +72,22 @@ export function categoriesApi(send: Send) {
      *
      * @throws MalformedResponseError where the service ignores the page parameter and has more categories than one page
      *   holds.
+     * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
      */
     listAll({ limit = 100 }: CategoryListAllParams = {}): AsyncGenerator<Page<Category>, void, undefined> {
       return allPages(path, limit, (page) => api.list({ limit, page }));
     },
 
-    /** A category by the service's id. @throws NotFoundError */
-    async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<Category> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
-        withSameId(readCategory(response), id),
-      );
-    },
-
-    /** A category by the shop's code. @throws NotFoundError */
-    async getByCode(code: string): Promise<Category> {
-      return send({ method: 'GET', path, params: { code: requireCode(code) } }, (response) => withCode(response, code));
-    },
-
-    /** Creates the category, or updates the category with this code. Safe to repeat. */
-    async upsert(body: CategoryBody, { giveUpAfterMs }: CallOptions = {}): Promise<Category> {
+    /**
+     * Creates the category, or updates the category with this code. Safe to repeat.
+     *
+     * @example await api.categories.upsert({ code: 'shoes', name: 'Shoes', parent_category_code: 'clothes' });
+     */
+    async upsert(body: CategoryBody, options: CallOptions = {}): Promise<Category> {
       requireCode(body.code);
-      return send({ method: 'POST', path, params: body, giveUpAfterMs }, (response) => withCode(response, body.code));
-    },
-
-    /** Changes these fields, the code included. @throws NotFoundError */
-    async update(id: number, patch: CategoryPatch, { giveUpAfterMs }: CallOptions = {}): Promise<void> {
-      const params = checked(patch);
-      return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params, giveUpAfterMs }, ignoreBody);
-    },
-
-    /** Changes these fields of the category with this code. @throws NotFoundError */
-    async updateByCode(code: string, patch: Omit<CategoryPatch, 'code'>): Promise<void> {
-      return send({ method: 'PATCH', path, params: { ...patch, code: requireCode(code) } }, ignoreBody);
-    },
-
-    /** As `update`, by PUT. The fields are part of the address. */
-    async put(id: number, patch: CategoryPatch): Promise<void> {
-      return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: checked(patch) }, ignoreBody);
-    },
-
-    /** Deletes a category. One that does not exist is a success. */
-    async remove(id: number): Promise<void> {
-      return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, notFoundIsSuccess: true }, ignoreBody);
-    },
-
-    /** As `remove`. */
-    async removeByCode(code: string): Promise<void> {
-      return send({ method: 'DELETE', path, params: { code: requireCode(code) }, notFoundIsSuccess: true }, ignoreBody);
+      return send({ method: 'POST', path, params: body, ...options }, (response) =>
+        withSameCode(read(response), body.code),
+      );
     },
   };
   return api;
@@ -128,25 +96,4 @@ export function categoriesApi(send: Send) {
 function checked(patch: CategoryPatch): CategoryPatch {
   if (patch.code !== undefined) requireCode(patch.code);
   return patch;
-}
-
-const readCategory = (response: HttpResponse) => asCategory(parseJson(response));
-
-/** The category, which was requested or written by its code. */
-function withCode(response: HttpResponse, code: string): Category {
-  const category = readCategory(response);
-  requireSameCode(category.code, code);
-  return category;
-}
-
-function asCategory(value: unknown): Category {
-  const category = asObject(value, 'a category');
-  return {
-    ...category,
-    id: asInteger(category.id, 'id'),
-    code: asText(category.code, 'code'),
-    depth: asIntegerOrNull(category.depth, 'depth'),
-    parent_category_id: asIntegerOrNull(category.parent_category_id, 'parent_category_id'),
-    ...textsOf(category, ['name', 'status', 'created_at', 'updated_at']),
-  };
 }

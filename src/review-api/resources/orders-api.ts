@@ -1,8 +1,9 @@
 import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
-import { asObject, ignoreBody, parseJson, requireSameCode, ShapeError, withSameId } from '../http/response-body.ts';
+import { parseJson, withSameCode } from '../http/response-body.ts';
+import { list, readShape, ShapeError } from '../http/shape.ts';
 import { requireCode, requireDay, requireId, requireLimit, requirePage, sentAmount } from './check.ts';
-import { asOrderDetail, asOrderListItem, type OrderDetail, type OrderListItem } from './order-shapes.ts';
-import { allPages, type Page, readPage } from './pages.ts';
+import { type OrderDetail, type OrderListItem, orderDetail, orderListItem } from './order-shapes.ts';
+import { allPages, operationsByCode, operationsById, type Page, readPage } from './resource.ts';
 
 const path = '/v1/orders';
 
@@ -51,22 +52,24 @@ export type Orders = ReturnType<typeof ordersApi>;
 
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
 export function ordersApi(send: Send) {
+  const resource = { path, what: 'an order', shape: orderDetail, params: (patch: OrderPatch) => checked(patch) };
   const api = {
-    /** One page of the orders. @throws TypeError for an empty or malformed filter. */
+    ...operationsById(send, resource),
+    ...operationsByCode(send, resource),
+
+    /**
+     * One page of the orders.
+     *
+     * @throws TypeError for an empty or malformed filter, before anything is sent.
+     * @example const { items, lastPage } = await api.orders.list({ paid_on: '2026-01-31', page: 2 });
+     */
     async list(params: OrderListParams = {}): Promise<Page<OrderListItem>> {
-      return send({ method: 'GET', path, params: listQuery(params) }, readPage(asOrderListItem));
+      return send({ method: 'GET', path, params: listQuery(params) }, readPage(orderListItem));
     },
 
     /** All pages of the orders, one request each. @throws as `list` does. */
     listAll(params: OrderListAllParams = {}): AsyncGenerator<Page<OrderListItem>, void, undefined> {
       return allPages(path, params.limit ?? 100, (page) => api.list({ ...params, page }));
-    },
-
-    /** An order by the service's id. @throws NotFoundError */
-    async get(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<OrderDetail> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
-        withSameId(asOrderDetail(parseJson(response)), id),
-      );
     },
 
     /**
@@ -75,10 +78,10 @@ export function ordersApi(send: Send) {
      * @throws NotFoundError
      * @throws MalformedResponseError where the service responds with a list that lacks this order.
      */
-    async getByCode(code: string, { giveUpAfterMs }: CallOptions = {}): Promise<OrderDetail> {
-      const params = { code: requireCode(code) };
-      const found = await send({ method: 'GET', path, params, giveUpAfterMs }, (response) => byCode(response, code));
-      return typeof found === 'number' ? api.get(found, { giveUpAfterMs }) : found;
+    async getByCode(code: string, options: CallOptions = {}): Promise<OrderDetail> {
+      const call = { method: 'GET', path, params: { code: requireCode(code) }, ...options } as const;
+      const found = await send(call, (response) => byCode(response, code));
+      return typeof found === 'number' ? api.get(found, options) : found;
     },
 
     /**
@@ -93,48 +96,6 @@ export function ordersApi(send: Send) {
       return send({ method: 'POST', path, params: checked(body), ...options }, (response) =>
         withCode(parseJson(response), body.code),
       );
-    },
-
-    /** Changes these fields, the code included. @throws NotFoundError */
-    async update(id: number, patch: OrderPatch, { giveUpAfterMs }: CallOptions = {}): Promise<void> {
-      return send(
-        { method: 'PATCH', path: `${path}/${requireId(id)}`, params: checked(patch), giveUpAfterMs },
-        ignoreBody,
-      );
-    },
-
-    /** Changes these fields of the order with this code. @throws NotFoundError */
-    async updateByCode(
-      code: string,
-      patch: Omit<OrderPatch, 'code'>,
-      { giveUpAfterMs }: CallOptions = {},
-    ): Promise<void> {
-      const params = { ...checked(patch), code: requireCode(code) };
-      return send({ method: 'PATCH', path, params, giveUpAfterMs }, ignoreBody);
-    },
-
-    /**
-     * As `update`, by PUT. The fields are part of the address, which proxies may log: send no customer's data this way.
-     */
-    async put(id: number, patch: OrderPatch): Promise<void> {
-      return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: checked(patch) }, ignoreBody);
-    },
-
-    /**
-     * Deletes the order for good, with its sub-orders, reviews and send records. An order that does not exist is a
-     * success.
-     */
-    async remove(id: number, options: CallOptions = {}): Promise<void> {
-      return send(
-        { method: 'DELETE', path: `${path}/${requireId(id)}`, notFoundIsSuccess: true, ...options },
-        ignoreBody,
-      );
-    },
-
-    /** As `remove`. */
-    async removeByCode(code: string, { giveUpAfterMs }: CallOptions = {}): Promise<void> {
-      const params = { code: requireCode(code) };
-      return send({ method: 'DELETE', path, params, notFoundIsSuccess: true, giveUpAfterMs }, ignoreBody);
     },
   };
   return api;
@@ -160,16 +121,12 @@ function checked<Body extends OrderPatch>(body: Body): Body {
 /** The order, or its id where the service responds with a list. */
 function byCode(response: HttpResponse, code: string): OrderDetail | number {
   const body = parseJson(response);
-  if (Array.isArray(body)) {
-    const item = body.map(asOrderListItem).find((order) => order.code === code);
-    if (item) return item.id;
-    throw new ShapeError('expected the order with this code, got a list without it');
-  }
-  return withCode(body, code);
+  if (!Array.isArray(body)) return withCode(body, code);
+  const item = readShape(list(orderListItem), body, 'a list').find((order) => order.code === code);
+  if (item) return item.id;
+  throw new ShapeError('expected the order with this code, got a list without it');
 }
 
 /** The order, which was requested or written by its code. */
-function withCode(body: unknown, code: string): OrderDetail {
-  requireSameCode(asObject(body, 'an order').code, code);
-  return asOrderDetail(body);
-}
+const withCode = (body: unknown, code: string): OrderDetail =>
+  withSameCode(readShape(orderDetail, body, 'an order'), code);

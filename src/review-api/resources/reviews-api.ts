@@ -1,31 +1,20 @@
-import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
+import { nullable } from 'valibot';
+import type { CallOptions, HttpResponse, Params, Send } from '../http/call.ts';
 import { lastPage } from '../http/link-header.ts';
-import {
-  asArray,
-  asInteger,
-  asObject,
-  asTextOrNull,
-  ignoreBody,
-  type JsonObject,
-  parseAnyJson,
-  parseJson,
-  requireSameCode,
-  ShapeError,
-  withoutByteOrderMark,
-  withSameId,
-} from '../http/response-body.ts';
-import { allReviews } from './all-reviews.ts';
+import { parseAnyJson, parseJson, reading, withoutByteOrderMark, withSameId } from '../http/response-body.ts';
+import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
+import { PageLimitError } from '../review-api-errors.ts';
 import { requireCode, requireId } from './check.ts';
-import { type Page, readPage } from './pages.ts';
-import { listQuery, type ReviewListAllParams, type ReviewListParams, requirePeriod } from './review-list.ts';
+import { allPages, operationsByCode, operationsById, type Page, readPage } from './resource.ts';
 import {
-  type ReviewBody,
-  type ReviewPatch,
-  type ReviewPatchByCode,
-  reviewParams,
-  reviewPatchParams,
-} from './review-params.ts';
-import { asReview, type Review } from './review-shapes.ts';
+  listQuery,
+  type ReviewListAllParams,
+  type ReviewListParams,
+  requirePeriod,
+  reviewListLimits,
+} from './review-list.ts';
+import { type ReviewBody, type ReviewPatchByCode, reviewParams, reviewPatchParams } from './review-params.ts';
+import { type Review, review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
 
@@ -57,32 +46,48 @@ export type Reviews = ReturnType<typeof reviewsApi>;
 
 /** Reviews (docs/interface.md, "Reviews"). `now`: the wall clock, in milliseconds since 1970. */
 export function reviewsApi(send: Send, now: () => number) {
+  const resource = { path, what: 'a review', shape: review, params: reviewPatchParams };
   const api = {
+    ...operationsById(send, resource),
+    ...operationsByCode(send, { ...resource, params: patchByCodeParams }),
+
     /**
      * One page of the reviews of a period.
      *
      * @throws TypeError before anything is sent: a period over 45 days or of two kinds, a page over 30, an empty
      *   filter.
      * @throws MalformedResponseError for a review without id, or with a field of another type than the spec's.
+     * @example const { items } = await api.reviews.list({ start_date: '2026-01-01', end_date: '2026-01-31', score: 5 });
      */
     async list(params: ReviewListParams = {}): Promise<Page<Review>> {
       requirePeriod(params, now());
-      return send({ method: 'GET', path, params: listQuery(params, params.page ?? 1) }, readPage(asReview));
+      return send({ method: 'GET', path, params: listQuery(params, params.page ?? 1) }, readPage(review));
     },
 
     /**
-     * All pages of the reviews of a period, one request each, in the order of their date. A review that is added or
-     * deleted meanwhile shifts others between pages: the same `id` may come twice.
+     * All pages of the reviews of a period, one request each, in the order of their date, up to page 30. A review that is
+     * added or deleted meanwhile shifts others between pages: the same `id` may come twice.
      *
      * @throws TypeError and MalformedResponseError as `list` does.
-     * @throws PageLimitError after page 30, where more reviews may follow: narrow the period.
-     * @example for await (const { items } of api.reviews.listAll({ start_date: '2026-01-01', end_date: '2026-01-31' }))
-     * {
+     * @throws PageLimitError after page 30, unless the list certainly ends there: that page is empty, or it is short and
+     *   has no `Link` header. A `Link` header proves nothing: services name page 30 as the last of any longer list
+     *   (docs/service-facts.md). Narrow the period.
+     * @example
+     * for await (const { items } of api.reviews.listAll({ start_date: '2026-01-01', end_date: '2026-01-31' })) {
      *   for (const review of items) console.log(review.id, review.score);
      * }
      */
-    listAll(params: ReviewListAllParams = {}): AsyncGenerator<Page<Review>, void, undefined> {
-      return allReviews(path, params, api.list);
+    async *listAll(params: ReviewListAllParams = {}): AsyncGenerator<Page<Review>, void, undefined> {
+      const { limit = 100 } = params;
+      let pages = 0;
+      let last: Page<Review> | undefined;
+      for await (last of allPages(path, limit, (page) => api.list({ ...params, page }), reviewListLimits.page)) {
+        pages += 1;
+        yield last;
+      }
+      if (pages < reviewListLimits.page || last === undefined || last.items.length === 0) return;
+      if (last.lastPage === undefined && last.items.length < limit) return;
+      throw new PageLimitError({ method: 'GET', path });
     },
 
     /**
@@ -92,41 +97,18 @@ export function reviewsApi(send: Send, now: () => number) {
      * @throws TypeError as `list` does, but for the length of the period.
      * @throws MalformedResponseError where the body is not a list.
      */
-    async page(params: ReviewListAllParams, page: number, { giveUpAfterMs }: CallOptions = {}): Promise<RawReviewPage> {
-      return send({ method: 'GET', path, params: listQuery(params, page), giveUpAfterMs }, (response) => ({
+    async page(params: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
+      return send({ method: 'GET', path, params: listQuery(params, page), ...options }, (response) => ({
         rawBody: response.bytes,
-        items: asArray(parseAnyJson(response), 'a list'),
+        items: readShape(anyList, parseAnyJson(response), 'a list'),
         lastPage: lastPage(response.headers.link),
         requestedAt: response.requestedAt,
       }));
     },
 
-    /**
-     * A review by the service's id.
-     *
-     * @throws NotFoundError
-     * @throws MalformedResponseError for another review, or a field of another type than the spec's.
-     */
-    async get(id: number): Promise<Review> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}` }, (response) => {
-        readRaw(response, id);
-        return readReview(response);
-      });
-    },
-
     /** As `get`, but only the id is checked, and the response body is returned unchanged. @throws NotFoundError */
-    async getRaw(id: number, { giveUpAfterMs }: CallOptions = {}): Promise<RawReview> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}`, giveUpAfterMs }, (response) =>
-        readRaw(response, id),
-      );
-    },
-
-    /** A review by the shop's code. @throws as `get` does. */
-    async getByCode(code: string): Promise<Review> {
-      return send({ method: 'GET', path, params: { code: requireCode(code) } }, (response) => {
-        requireSameCode(asObject(parseJson(response), 'a review').code, code);
-        return readReview(response);
-      });
+    async getRaw(id: number, options: CallOptions = {}): Promise<RawReview> {
+      return send({ method: 'GET', path: `${path}/${requireId(id)}`, ...options }, (response) => readRaw(response, id));
     },
 
     /**
@@ -134,48 +116,16 @@ export function reviewsApi(send: Send, now: () => number) {
      * request adds a review, so the client never repeats it after a lost response.
      *
      * @throws UnknownOutcomeError when the response is lost; without a code only.
+     * @example await api.reviews.upsert({ code: 'R-1', product_code: 'P-7', score: 5, message: 'Fits well.' });
      */
-    async upsert(body: ReviewBody): Promise<Review> {
+    async upsert(body: ReviewBody, options: CallOptions = {}): Promise<Review> {
       if (body.code !== undefined) requireCode(body.code);
-      return send(
-        { method: 'POST', path, params: reviewParams(body), repeatable: body.code !== undefined },
-        readReview,
-      );
+      const repeatable = body.code !== undefined;
+      const call = { method: 'POST', path, params: reviewParams(body), repeatable, ...options } as const;
+      return send(call, reading(review, resource.what));
     },
 
-    /** Changes these fields. @throws NotFoundError */
-    async update(id: number, patch: ReviewPatch): Promise<void> {
-      return send({ method: 'PATCH', path: `${path}/${requireId(id)}`, params: reviewPatchParams(patch) }, ignoreBody);
-    },
-
-    /** Changes these fields of the review with this code. @throws NotFoundError */
-    async updateByCode(code: string, patch: ReviewPatchByCode): Promise<void> {
-      const fields = reviewPatchParams(patch);
-      if (fields.score === null)
-        throw new TypeError('expected a score from 1 to 5: only an update by id can remove it');
-      return send({ method: 'PATCH', path, params: { ...fields, code: requireCode(code) } }, ignoreBody);
-    },
-
-    /** As `update`, by PUT. The fields are part of the address, so they must be short. */
-    async put(id: number, patch: ReviewPatch): Promise<void> {
-      return send({ method: 'PUT', path: `${path}/${requireId(id)}`, params: reviewPatchParams(patch) }, ignoreBody);
-    },
-
-    /**
-     * Deletes the review for good. A review that does not exist is a success.
-     *
-     * @throws RefusedError where a partner's API user did not create it itself.
-     */
-    async remove(id: number): Promise<void> {
-      return send({ method: 'DELETE', path: `${path}/${requireId(id)}`, notFoundIsSuccess: true }, ignoreBody);
-    },
-
-    /** As `remove`. */
-    async removeByCode(code: string): Promise<void> {
-      return send({ method: 'DELETE', path, params: { code: requireCode(code) }, notFoundIsSuccess: true }, ignoreBody);
-    },
-
-    /** The dates of the first and the last review. */
+    /** The dates of the first and the last review, and the service's clock. */
     async overview(): Promise<ReviewOverview> {
       return send({ method: 'GET', path: `${path}/overview` }, readOverview);
     },
@@ -183,25 +133,26 @@ export function reviewsApi(send: Send, now: () => number) {
   return api;
 }
 
-const readReview = (response: HttpResponse) => asReview(parseJson(response));
-
-function readRaw(response: HttpResponse, id: number): RawReview {
-  const item = asObject(parseAnyJson(response), 'a review');
-  const checked = withSameId({ ...item, id: asInteger(item.id, 'id') }, id);
-  return { rawBody: withoutByteOrderMark(response.bytes), item: checked, requestedAt: response.requestedAt };
+/** @throws TypeError for a rating of null: only an update by id can remove it. */
+function patchByCodeParams(patch: ReviewPatchByCode): Params {
+  const fields = reviewPatchParams(patch);
+  if (fields.score !== null) return fields;
+  throw new TypeError('expected a score from 1 to 5: only an update by id can remove it');
 }
 
+const rawReview = record({ id: integer }) as Shape<JsonObject & { id: number }>;
+
+function readRaw(response: HttpResponse, id: number): RawReview {
+  const item = withSameId(readShape(rawReview, parseAnyJson(response), 'a review'), id);
+  return { rawBody: withoutByteOrderMark(response.bytes), item, requestedAt: response.requestedAt };
+}
+
+/** An error with status 200 must not be read as a service without reviews: both fields are there, null or not. */
+const overview = record({ first_review_created_at: nullable(text), last_review_created_at: nullable(text) });
+
 function readOverview(response: HttpResponse): ReviewOverview {
-  const bounds = asObject(parseJson(response), 'the overview');
-  const bound = (name: 'first_review_created_at' | 'last_review_created_at') => {
-    // An error with status 200 must not be read as a service without reviews.
-    if (!(name in bounds)) throw new ShapeError(`expected ${name} in the overview, found none`);
-    return asTextOrNull(bounds[name], name);
-  };
+  const { first_review_created_at, last_review_created_at } = readShape(overview, parseJson(response), 'the overview');
   const serviceMs = Date.parse(response.headers.date ?? '');
-  return {
-    first_review_created_at: bound('first_review_created_at'),
-    last_review_created_at: bound('last_review_created_at'),
-    serviceNow: Number.isNaN(serviceMs) ? undefined : new Date(serviceMs),
-  };
+  const serviceNow = Number.isNaN(serviceMs) ? undefined : new Date(serviceMs);
+  return { first_review_created_at, last_review_created_at, serviceNow };
 }

@@ -1,6 +1,7 @@
 import type { Call, CallOptions, Send } from '../http/call.ts';
 import { optionPairs } from '../http/encode.ts';
-import { asInteger, asObject, ignoreBody, parseJson } from '../http/response-body.ts';
+import { ignoreBody, reading } from '../http/response-body.ts';
+import { integer, record } from '../http/shape.ts';
 import { requireId, sentAmount } from './check.ts';
 
 /** Fields of a new sub-order (docs/interface.md, "Sub-orders"). Dates are ISO 8601. */
@@ -41,6 +42,7 @@ export function subOrdersApi(send: Send) {
      *
      * @throws UnknownOutcomeError when the response is lost: read the order to find out.
      * @throws NotFoundError where there is no such order.
+     * @example const { id } = await api.subOrders.create(12, { product_id: 3, price: '12.50', status: 'paid' });
      */
     async create(orderId: number, body: SubOrderBody, options: CallOptions = {}): Promise<{ id: number }> {
       const call: Call = {
@@ -50,10 +52,7 @@ export function subOrdersApi(send: Send) {
         repeatable: false,
         ...options,
       };
-      return send(call, (response) => {
-        const created = asObject(parseJson(response), 'a sub-order');
-        return { ...created, id: asInteger(created.id, 'id') };
-      });
+      return send(call, reading(record({ id: integer }), 'a sub-order'));
     },
 
     /** Changes these fields, by PUT, the only method that the interface names. @throws NotFoundError */

@@ -1,0 +1,133 @@
+import * as v from 'valibot';
+
+/**
+ * A response with a success status whose body is not what the request returns. Internal: the client turns it into a
+ * retry or a `MalformedResponseError`. The message names the kind of value only, since the value may be a customer's
+ * data.
+ */
+export class ShapeError extends Error {
+  override readonly name: string = 'ShapeError';
+}
+
+/**
+ * A number that loses digits in JSON: a property of the record, so that every later response shows it too. Internal, as
+ * `ShapeError`.
+ */
+export class TooLargeError extends ShapeError {
+  override readonly name = 'TooLargeError';
+}
+
+export type JsonObject = Record<string, unknown>;
+
+/** What a record of the service looks like, and the type it is read as. */
+export type Shape<T> = v.GenericSchema<unknown, T>;
+
+/** A value that `read` understands; `kind` says in an error what was expected. */
+const scalar = <T>(kind: string, read: (value: unknown) => T | undefined) =>
+  v.pipe(
+    v.unknown(),
+    v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
+      const value = read(dataset.value);
+      if (value !== undefined) return value;
+      addIssue({ message: kind });
+      return NEVER;
+    }),
+  );
+
+/** Text, or a number as text: services send codes both ways. */
+export const text = scalar('text', (value) =>
+  typeof value === 'number' ? String(value) : typeof value === 'string' ? value : undefined,
+);
+
+/** An integer, or an integer as text: services send ids both ways. */
+export const integer = scalar<number>('an integer', (value) => {
+  const number = numberOf(value);
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
+});
+
+/** True or false, also as 1 or 0. */
+const flag = scalar('true or false', (value) => {
+  if (value === true || value === 1) return true;
+  return value === false || value === 0 ? false : undefined;
+});
+
+export const textOrNull = v.nullish(text, null);
+export const integerOrNull = v.nullish(integer, null);
+export const flagOrNull = v.nullish(flag, null);
+
+/** A text that the service may leave out: then nobody knows what it has. */
+export const shownText = v.exactOptional(v.nullable(text));
+
+const anObject = v.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'an object',
+);
+
+/** An object with these fields; others are kept unchanged and stay out of the type. */
+export function record<const Entries extends v.ObjectEntries>(
+  entries: Entries,
+): v.GenericSchema<unknown, v.InferOutput<v.ObjectSchema<Entries, undefined>>> {
+  return v.pipe(v.unknown(), anObject, v.looseObject(entries, 'a value')) as never;
+}
+
+/** An object whose fields are not looked at. */
+export const anyRecord: Shape<JsonObject> = v.pipe(v.unknown(), anObject);
+
+export const list = <T>(item: Shape<T>) => v.array(item, 'an array');
+
+/** A list whose items are not looked at. */
+export const anyList: Shape<unknown[]> = v.pipe(v.unknown(), v.custom<unknown[]>(Array.isArray, 'an array'));
+
+/** A list that may be null or absent: then it is empty. */
+export const listOrNone = <T>(item: Shape<T>) => v.nullish(list(item), () => []);
+
+/** Option name to option value; empty where there are none. Services send `[]` there. */
+export const options = v.nullish(
+  v.pipe(
+    v.unknown(),
+    v.transform((value) => (isEmptyList(value) ? {} : value)),
+    anObject,
+    v.record(v.string(), v.nullish(text, '')),
+  ),
+  () => ({}),
+);
+
+/** An amount. Whether `cents` are hundredths or whole units depends on the currency (docs/service-facts.md). */
+export type MoneyAmount = { cents: number; currency_iso: string };
+
+export const moneyOrNull: Shape<MoneyAmount | null> = v.nullish(record({ cents: integer, currency_iso: text }), null);
+
+/**
+ * The value in its shape.
+ *
+ * @param what the whole value, for an error.
+ * @throws ShapeError that names the first field that is wrong, or TooLargeError.
+ */
+export function readShape<T>(shape: Shape<T>, value: unknown, what: string): T {
+  const result = v.safeParse(shape, value, { abortEarly: true });
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const keys = (issue.path ?? []).map(({ key }) => key);
+  const item = typeof keys[0] === 'number' ? `item ${keys[0] + 1} of the list: ` : '';
+  const field = keys.filter((key) => typeof key === 'string').join('.');
+  const where = field === '' ? (item === '' ? what : 'an item') : field;
+  const number = numberOf(issue.input);
+  if (typeof number === 'number' && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
+    throw new TooLargeError(
+      `${item}expected an integer up to ${Number.MAX_SAFE_INTEGER} as ${where}, got a larger one`,
+    );
+  }
+  throw new ShapeError(`${item}expected ${issue.message} as ${where}, got ${kindOf(issue.input)}`);
+}
+
+const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
+
+/** A number that came as text, as a number. Digits are lost beyond 2^53 - 1; beyond the largest double is Infinity. */
+const numberOf = (value: unknown) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value);
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'number' && !Number.isInteger(value) ? 'a number with a fraction' : typeof value;
+}

@@ -1,0 +1,142 @@
+import type { CallOptions, HttpResponse, Params, Send } from '../http/call.ts';
+import { lastPage } from '../http/link-header.ts';
+import { ignoreBody, parseJson, reading, withSameCode, withSameId } from '../http/response-body.ts';
+import { list, readShape, type Shape } from '../http/shape.ts';
+import { MalformedResponseError } from '../review-api-errors.ts';
+import { requireCode, requireId } from './check.ts';
+
+/** One page of a list. `lastPage` is undefined where the response has no `Link` header. */
+export type Page<Item> = { items: Item[]; lastPage: number | undefined };
+
+/** A kind of record at the service. */
+export type Resource<Item, Patch> = {
+  /** Of the collection. */
+  path: string;
+  /** The record in an error: `an order`. */
+  what: string;
+  shape: Shape<Item>;
+  /** The fields of an update as parameters. @throws TypeError for a value that the service would misread. */
+  params: (patch: Patch) => Params;
+};
+
+/** The operations on one record by the service's id. */
+export function operationsById<Item extends { id: number }, Patch>(
+  send: Send,
+  { path, what, shape, params }: Resource<Item, Patch>,
+) {
+  const pathOf = (id: number) => `${path}/${requireId(id)}`;
+  const read = reading(shape, what);
+  return {
+    /**
+     * The record with this id of the service (docs/interface.md, "Read one").
+     *
+     * @throws NotFoundError where the service has no such record.
+     * @throws MalformedResponseError for another record, or a field of another type than the spec's.
+     * @example const order = await api.orders.get(12);
+     */
+    async get(id: number, options: CallOptions = {}): Promise<Item> {
+      return send({ method: 'GET', path: pathOf(id), ...options }, (response) => withSameId(read(response), id));
+    },
+
+    /**
+     * Changes these fields, the code included; a field that is left out stays unchanged. By PATCH, with the fields in the
+     * body. Safe to repeat.
+     *
+     * @throws NotFoundError where the service has no such record.
+     * @throws UnknownOutcomeError where the service does not say that it carried the update out, such as with 202.
+     * @example await api.categories.update(7, { name: 'Shoes' });
+     */
+    async update(id: number, patch: Patch, options: CallOptions = {}): Promise<void> {
+      return send({ method: 'PATCH', path: pathOf(id), params: params(patch), ...options }, ignoreBody);
+    },
+
+    /**
+     * As `update`, by PUT (docs/interface.md, "Update by PUT"). The fields are part of the address: they must be short,
+     * and proxies may log them, so send no customer's data this way.
+     */
+    async put(id: number, patch: Patch, options: CallOptions = {}): Promise<void> {
+      return send({ method: 'PUT', path: pathOf(id), params: params(patch), ...options }, ignoreBody);
+    },
+
+    /**
+     * Deletes the record for good, an order with its sub-orders, reviews and send records. A record that does not exist
+     * is a success.
+     *
+     * @throws RefusedError where this API user may not delete it: a review that another partner created.
+     * @example await api.reviews.remove(99);
+     */
+    async remove(id: number, options: CallOptions = {}): Promise<void> {
+      return send({ method: 'DELETE', path: pathOf(id), notFoundIsSuccess: true, ...options }, ignoreBody);
+    },
+  };
+}
+
+/** The operations on one record by the shop's code, on the path of the collection. */
+export function operationsByCode<Item extends { code: string | null }, Patch>(
+  send: Send,
+  { path, what, shape, params }: Resource<Item, Patch>,
+) {
+  const read = reading(shape, what);
+  return {
+    /**
+     * The record with this code of the shop. Codes are compared without spaces around them and without case, as services
+     * do.
+     *
+     * @throws NotFoundError where the service has no such record.
+     * @throws MalformedResponseError for another record, or a field of another type than the spec's.
+     * @example const category = await api.categories.getByCode('shoes');
+     */
+    async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
+      const call = { method: 'GET', path, params: { code: requireCode(code) }, ...options } as const;
+      return send(call, (response) => withSameCode(read(response), code));
+    },
+
+    /** Changes these fields of the record with this code. @throws NotFoundError where the service has no such record. */
+    async updateByCode(code: string, patch: Omit<Patch, 'code'>, options: CallOptions = {}): Promise<void> {
+      const fields = { ...params(patch as Patch), code: requireCode(code) };
+      return send({ method: 'PATCH', path, params: fields, ...options }, ignoreBody);
+    },
+
+    /** As `remove`, by the shop's code. */
+    async removeByCode(code: string, options: CallOptions = {}): Promise<void> {
+      const fields = { code: requireCode(code) };
+      return send({ method: 'DELETE', path, params: fields, notFoundIsSuccess: true, ...options }, ignoreBody);
+    },
+  };
+}
+
+/** Reads a page whose items have this shape. */
+export function readPage<Item>(shape: Shape<Item>): (response: HttpResponse) => Page<Item> {
+  const items = list(shape);
+  return (response) => ({
+    items: readShape(items, parseJson(response), 'a list'),
+    lastPage: lastPage(response.headers.link),
+  });
+}
+
+/**
+ * All pages of a list: up to the last page of the `Link` header, or, without that header, until a page is short.
+ *
+ * @param most the highest page number that the service serves.
+ * @throws MalformedResponseError for a page that repeats the page before it: the service ignores the page parameter, so
+ *   the rest of the list cannot be read.
+ */
+export async function* allPages<Item extends { id: number }>(
+  path: string,
+  limit: number,
+  fetchPage: (page: number) => Promise<Page<Item>>,
+  most = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Page<Item>, void, undefined> {
+  let before = '';
+  for (let number = 1; ; number += 1) {
+    const page = await fetchPage(number);
+    const ids = page.items.map((item) => item.id).join();
+    if (ids !== '' && ids === before) {
+      throw new MalformedResponseError({ method: 'GET', path, detail: `page ${number} repeats the page before it` });
+    }
+    yield page;
+    const more = page.lastPage === undefined ? page.items.length >= limit : number < page.lastPage;
+    if (!more || page.items.length === 0 || number >= most) return;
+    before = ids;
+  }
+}
