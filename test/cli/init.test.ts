@@ -115,12 +115,20 @@ test('a shop of which the user may not read every table gets the name of the nea
   expect(end.stdout).toContain('The user of SHOP_DATABASE_URL does not see spree_line_items');
 });
 
+test('init exits 1 and writes nothing where the user sees no table', async () => {
+  const { world, cwd, init } = await initWorld('select 1');
+  const end = await init(ofShop(world));
+  expect(end).toMatchObject({ status: 1, stdout: '' });
+  expect(end.stderr).toMatch(/^review-sync: The user of SHOP_DATABASE_URL sees no table; nothing was written\.\nGrant/);
+  expect(await readdir(cwd)).toEqual([]);
+});
+
 test('init says what is missing or wrong before it does anything, and lists the presets', async () => {
   const none = await runCli(['init'], {});
   expect(none).toMatchObject({ status: 2, stdout: '' });
   expect(none.stderr).toContain('SHOP_DATABASE_URL is missing');
 
-  const { world } = await initWorld('select 1');
+  const { world } = await initWorld('create table something (id integer)');
   const unknown = await runCli(['init', '--preset', 'shopify'], ofShop(world));
   expect(unknown).toMatchObject({ status: 2, stdout: '' });
   expect(unknown.stderr).toMatch(/no preset shopify\n.*\bsaleor,.*\bsolidus\b/);

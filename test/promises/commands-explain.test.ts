@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli } from '../harness/cli.ts';
+import { runCli, startHere } from '../harness/cli.ts';
 import { startRuleProxy } from '../harness/rule-proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
@@ -35,6 +35,17 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   expect(await world.warehouse(open)).toEqual([{ id: 1 }]);
   expect(await cli(world, 'dead-letters', 'discard', '1')).toMatchObject({ status: 0 });
   expect(await world.warehouse(open)).toEqual([]);
+});
+
+test('explain of a review that nobody has exits 1', async ({ world }) => {
+  expect(await cli(world, 'explain', 'review', '987654')).toMatchObject({ status: 1 });
+});
+
+test('a worker without its shop queries says so at its start, and runs all the same', async ({ world }) => {
+  const environment = { ...world.environment, SHOP_SQL_DIR: '/nowhere', LOG_LEVEL: 'info' };
+  const worker = startHere(['worker'], environment);
+  await worker.says('orders and catalog cannot be synced: The shop query /nowhere/orders.sql is missing');
+  await worker.says('worker ready');
 });
 
 test('explain review shows what the warehouse holds while the service is down, and says what it waits for', async ({

@@ -34,6 +34,32 @@ const everything = async (world: World) =>
     ),
   );
 
+test('forget of a code that no record names exits 1 and says so first', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await fill(world);
+  for (const args of [
+    ['user', 'minji'],
+    ['order', 'ORDER-0', '--apply'],
+  ]) {
+    const end = await runCli(['forget', ...args], world.environment);
+    expect(end.status).toBe(1);
+    expect(end.stdout).toMatch(/^No record names this code; is it mistyped\?\n/);
+  }
+});
+
+test('verify does not recommend to bring back a customer whose reviews forget has masked', async () => {
+  await using world = await openWorld();
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  const [{ user_code: code = '' } = {}] = await world.warehouse<{ user_code: string }>(
+    'select user_code from warehouse.reviews where user_code is not null order by id limit 1',
+  );
+  expect(await runCli(['forget', 'user', code, '--apply'], world.environment)).toMatchObject({ status: 0 });
+  const masked = await runCli(['verify', 'reviews'], world.environment);
+  expect(masked.status).toBe(1);
+  expect(masked.stdout).toContain('Have these deleted at the service first');
+  expect(masked.stdout).not.toContain('To correct it');
+});
+
 test('forget user first shows what it would mask, then masks it everywhere, and changes no other customer', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await fill(world);

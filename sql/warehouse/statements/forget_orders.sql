@@ -1,5 +1,5 @@
--- Forgets orders that were deleted at the service: their links, lines that wait, open dead letters. Only for orders
--- whose lease is still ours.
+-- Forgets orders that were deleted at the service: their links, lines that wait, open dead letters. A closed dead letter
+-- keeps the deletion for `explain`, as long as closed ones are kept. Only for orders whose lease is still ours.
 -- $1: [{order_code, token}]
 with leased as (
   delete from sync.order_links l
@@ -15,5 +15,10 @@ waiting as (
 ),
 closed as (
   update sync.dead_letters d set resolved_at = now() from leased o where d.order_code = o.order_code and d.resolved_at is null
+),
+deletion as (
+  insert into sync.dead_letters (kind, key, order_code, reason, payload, resolved_at)
+  select 'order', order_code, order_code, 'no failure: the shop does not have the order any more, nor has the service', 'null', now()
+  from leased
 )
 select order_code as "orderCode" from leased

@@ -1,4 +1,4 @@
-import { UsageError } from '../../base/errors.ts';
+import { ReviewSyncError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
@@ -49,12 +49,18 @@ export type InitReport = {
  * 3. Add to .env what it lacks.
  * 4. Run the doctor's checks of the shop.
  *
- * @throws UsageError for a preset that is not known; ReviewSyncError where the shop database cannot be used.
+ * @throws UsageError for a preset that is not known; ReviewSyncError where the shop database cannot be used or shows no
+ *   table.
  */
 export async function initShop(input: InitInput): Promise<InitReport> {
   const { url, dir } = input;
   return withClosing(openShop({ url, sqlDir: dir, connections: 1, timeZone: 'UTC' }), async (looking) => {
     const tables = await looking.tables();
+    if (tables.tables.length === 0) {
+      throw new ReviewSyncError('no-tables', 'The user of SHOP_DATABASE_URL sees no table; nothing was written.', {
+        hint: 'Grant select on the tables of the shop, or correct the name of the database; then run init again.',
+      });
+    }
     const { found, others } = await chosen(input, tables, looking);
     const timeZone = input.timeZone ?? (found && (await zoneOf(found, looking)));
     const queries = await writeQueries(dir, found, input);

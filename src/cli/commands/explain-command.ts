@@ -6,7 +6,7 @@ import { isDifferent } from '../../orders/order/order-difference.ts';
 import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
 import { oneReviewMs } from '../../reviews/refresh-reviews.ts';
 import type { Command } from '../command.ts';
-import { differenceLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
+import { comparisonLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
@@ -37,8 +37,10 @@ export const explainCommand: Command = {
             const explanation = await explainReview({ reviews: api.reviews, warehouse }, id, {
               giveUpAfterMs: oneReviewMs,
             });
-            const { serviceFault } = explanation;
-            return { text: drawReview(explanation), json: explanation, incomplete: serviceFault !== undefined };
+            const { service, serviceFault, warehouse: kept, deadLetters } = explanation;
+            const isUnknown = !service && !kept && deadLetters.length === 0;
+            const incomplete = serviceFault !== undefined || isUnknown;
+            return { text: drawReview(explanation), json: explanation, incomplete };
           });
         }),
       );
@@ -125,7 +127,7 @@ function drawShop({ code, shop }: OrderExplanation): string {
 }
 
 function drawPushed({ link, lines }: OrderExplanation): string {
-  if (!link) return 'Never pushed.';
+  if (!link) return 'No push of it is remembered.';
   const pushed = link.pushedAt ? `last recorded at ${link.pushedAt.toISOString()}` : 'never recorded';
   const contact = contactFields.some((field) => link.sentFields.includes(field)) ? 'with' : 'without';
   const rows = lines.map((line) => [
@@ -171,5 +173,5 @@ function drawComparison({ difference }: OrderExplanation): string {
     return 'Nothing was compared: the shop or the service does not have the order, or it cannot be read.';
   }
   const differs = isDifferent(difference) ? 'Shop and service differ' : 'No difference in what could be compared';
-  return [differs, ...differenceLines(difference).map((line) => `  ${line}`)].join('\n');
+  return [differs, ...comparisonLines(difference).map((line) => `  ${line}`)].join('\n');
 }

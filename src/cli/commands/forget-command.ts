@@ -35,9 +35,13 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
   const warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
   try {
     const records = await (isApplied ? maskTraces : findTraces)(warehouse.db, whose);
+    const counts = countsOf(records);
+    const isUnknown = Object.values(counts).every((count) => count === 0);
+    const drawn = draw(records, isApplied);
     return {
-      text: draw(records, isApplied),
-      json: { applied: isApplied, ...countsOf(records), records, notReached },
+      text: isUnknown ? `No record names this code; is it mistyped?\n\n${drawn}` : drawn,
+      json: { applied: isApplied, ...counts, records, notReached },
+      incomplete: isUnknown,
     };
   } finally {
     await warehouse.close();

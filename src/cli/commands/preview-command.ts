@@ -3,7 +3,7 @@ import { type OrderPreview, previewOrder } from '../../orders/compare/preview-or
 import type { OrderAge } from '../../orders/order/contact-rule.ts';
 import { isDifferent, type OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';
-import { differenceLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
+import { comparisonLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
 import { withApp } from '../ui/with-app.ts';
 
 export const previewCommand: Command = {
@@ -77,5 +77,5 @@ function drawComparison({ atService, lookupFault, difference, shop }: OrderPrevi
   if (atService === 'absent') return 'The service has no such order.';
   if (!difference) return shop ? 'Nothing could be compared.' : 'The service has the order.';
   const head = isDifferent(difference) ? 'Shop and service differ now' : 'No difference now in what could be compared';
-  return [head, ...differenceLines(difference).map((line) => `  ${line}`)].join('\n');
+  return [head, ...comparisonLines(difference).map((line) => `  ${line}`)].join('\n');
 }

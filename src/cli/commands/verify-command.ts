@@ -131,5 +131,14 @@ function conclusion(report: Verification, repair: boolean): string {
   if (repair && unrepairable > 0) {
     return `${summary}; ${formatCount(unrepairable)} of them could not be repaired. An older version never replaces a newer one: where the service is right, delete the row from warehouse.reviews and run this again. For those that cannot be held, see: npx review-sync dead-letters`;
   }
-  return `${summary}. To correct it: npx review-sync verify reviews --repair`;
+  const masked = report.differences.filter(mayBeMasked).length;
+  if (masked === 0) return `${summary}. To correct it: npx review-sync verify reviews --repair`;
+  return (
+    `${summary}; ${formatCount(masked)} of them in their author, at one updated_at, as forget leaves them. ` +
+    'Have these deleted at the service first: verify reviews --repair would bring the persons back.'
+  );
 }
+
+/** Whether the review differs as one that forget has masked. A change at the service moves its updated_at. */
+const mayBeMasked = ({ kind, fields }: Found): boolean =>
+  kind === 'stale' && fields.some((field) => field.startsWith('user_')) && !fields.includes('updated_at');

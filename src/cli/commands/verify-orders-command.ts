@@ -1,9 +1,9 @@
 import { orderDeps } from '../../app/deps.ts';
-import { formatCount } from '../../app/status-view.ts';
+import { counted, formatCount } from '../../app/status-view.ts';
 import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { differenceLines } from '../ui/order-difference.ts';
+import { differenceLines, notShownLines } from '../ui/order-difference.ts';
 import { openProgress } from '../ui/progress.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
@@ -21,7 +21,7 @@ export const verifyOrdersCommand: Command['define'] = (commander, run) => {
       'after',
       `
 One request per order. Exit status 1 when anything differs and was not repaired, or could not be compared.
-Orders that left the shop are only named: sync reconcile deletes them with ORDER_DELETES=send.
+Orders that left the shop are only named, and are a difference with ORDER_DELETES=send: sync reconcile deletes them.
 Orders of the service that review-sync never pushed, and that are not in the shop, are not looked for.`,
     )
     .action((options: Options) => run((context) => runVerifyOrders(context, options)));
@@ -37,28 +37,33 @@ async function runVerifyOrders(context: Context, { from, to, repair = false }: O
     const deps = orderDeps(app, context.signal);
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
     const report = await verifyOrders({ ...deps, onProgress }, range, { repair });
-    return { text: draw(report), json: report, incomplete: !isFine(report) };
+    const { orderDeletes: deletes } = config;
+    return { text: draw(report, deletes), json: report, incomplete: !isFine(report, deletes) };
   }).finally(() => progress.stop());
 }
 
-function isFine({ differing, notCompared, repair }: OrderVerification): boolean {
-  return notCompared === 0 && (differing === 0 || repair?.left === 0);
+/** ORDER_DELETES: with `off`, orders that left the shop stay at the service. */
+type Deletes = 'off' | 'send';
+
+function isFine({ differing, extra, notCompared, repair }: OrderVerification, deletes: Deletes): boolean {
+  return notCompared === 0 && (differing === 0 || repair?.left === 0) && (extra === 0 || deletes === 'off');
 }
 
-function draw(report: OrderVerification): string {
+function draw(report: OrderVerification, deletes: Deletes): string {
   const { orders, equal, differing, notCompared, deleted, requests } = report;
-  const counted = [
+  const sums = [
     `${formatCount(equal)} the same`,
     `${formatCount(differing)} different`,
     `${formatCount(notCompared)} not compared`,
     ...(deleted > 0 ? [`${formatCount(deleted)} deleted in the shop, not compared`] : []),
   ];
   return [
-    `${formatCount(orders)} orders of the shop, ${formatCount(requests)} requests: ${counted.join(', ')}.`,
+    `${counted(orders, 'order')} of the shop, ${counted(requests, 'request')}: ${sums.join(', ')}.`,
     ...differences(report),
+    ...drawExtra(report, deletes),
     ...drawNotCompared(report),
     ...unmatched(report),
-    ...fieldsNotCompared(report),
+    ...notShownLines(report.fieldsNotCompared),
     conclusion(report),
   ].join('\n\n');
 }
@@ -73,8 +78,6 @@ function differenceText({ code, kind, difference }: DifferingOrder): string {
   switch (kind) {
     case 'missing':
       return `order ${code}: the service does not have it`;
-    case 'extra':
-      return `order ${code}: the shop does not show it any more`;
     case 'differs':
       return [`order ${code}`, ...(difference ? differenceLines(difference) : []).map((line) => `  ${line}`)].join(
         '\n',
@@ -82,6 +85,16 @@ function differenceText({ code, kind, difference }: DifferingOrder): string {
     default:
       return kind satisfies never;
   }
+}
+
+function drawExtra({ extra, extraCodes }: OrderVerification, deletes: Deletes): string[] {
+  if (extra === 0) return [];
+  const codes = `${extraCodes.join(', ')}${extra > extraCodes.length ? ' …' : ''}`;
+  const why =
+    deletes === 'off'
+      ? 'Nothing is deleted at the service with ORDER_DELETES=off.'
+      : 'To delete what left the shop a day ago: npx review-sync sync reconcile';
+  return [`${counted(extra, 'pushed order')} left the shop: ${codes}. ${why}`];
 }
 
 function drawNotCompared({ notCompared, unknown: listed }: OrderVerification): string[] {
@@ -94,30 +107,18 @@ function unmatched({ unmatched: { subOrders, orders, codes } }: OrderVerificatio
   if (subOrders === 0) return [];
   const named = `${codes.join(', ')}${orders > codes.length ? ' …' : ''}`;
   return [
-    `${formatCount(subOrders)} sub-orders match no line of the shop and stay at the service, ` +
-      `in ${formatCount(orders)} orders: ${named}. See why with: npx review-sync explain order <code>`,
+    `${counted(subOrders, 'sub-order')} at the service without a line in the shop, kept, ` +
+      `in ${counted(orders, 'order')}: ${named}. See why with: npx review-sync explain order <code>`,
   ];
 }
 
-function fieldsNotCompared({ fieldsNotCompared: counts }: OrderVerification): string[] {
-  const fields = Object.entries(counts);
-  if (fields.length === 0) return [];
-  const named = fields.map(([field, orders]) => `${field} (${formatCount(orders)} orders)`);
-  return [
-    'Could not be compared, since the service does not show them, or they wait, or their rows cannot be read: ' +
-      `${named.join(', ')}.`,
-  ];
-}
-
-function conclusion({ differing, extra, notCompared, repair }: OrderVerification): string {
+function conclusion({ differing, notCompared, repair }: OrderVerification): string {
   if (differing === 0 && notCompared === 0) return 'Shop and service agree in all that could be compared.';
   if (differing === 0) return `No order is known to differ; ${formatCount(notCompared)} could not be compared.`;
-  if (!repair && differing === extra)
-    return 'To delete at the service what left the shop: npx review-sync sync reconcile, with ORDER_DELETES=send';
   if (!repair) return 'To push again what is missing or differs: npx review-sync verify orders --repair';
   const { repaired, left, leftCodes } = repair;
-  const all = `${formatCount(repaired)} orders were repaired`;
+  const all = `${counted(repaired, 'order')} repaired`;
   if (left === 0) return `${all}; none differs any more.`;
   const named = left > leftCodes.length ? `${leftCodes.join(', ')} …` : leftCodes.join(', ');
-  return `${all}; ${formatCount(left)} still differ: ${named}. See why with: npx review-sync explain order <code>`;
+  return `${all}; ${counted(left, 'still differs', 'still differ')}: ${named}. See why with: npx review-sync explain order <code>`;
 }

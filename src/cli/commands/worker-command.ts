@@ -5,11 +5,13 @@ import type { App } from '../../app/app.ts';
 import type { Metrics } from '../../app/metrics.ts';
 import { startWebhookApplier } from '../../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../../background/watch-alerts.ts';
+import { describeWithHint } from '../../base/errors.ts';
 import { applySchedules, plannedRuns, schedulesOf, watchSchedules } from '../../queue/schedules.ts';
 import { startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
 import { workerOf } from '../ui/run-to-end.ts';
 import { metricsOf, openMeasuredApp } from '../ui/serving.ts';
+import { requireShopQueries } from '../ui/with-app.ts';
 
 export const workerCommand: Command = {
   isSilent: true,
@@ -32,6 +34,10 @@ async function work(context: Context): Promise<undefined> {
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
   const { app, metrics } = await openMeasuredApp(config, log, opened);
+  // Reviews are synced without the shop, so a worker runs all the same, and does not wait for a shop that is down.
+  void requireShopQueries(app.shop).catch((error: unknown) => {
+    log.error(`orders and catalog cannot be synced: ${describeWithHint(error)}`);
+  });
   const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
   await applySchedules(app.queues, schedules);
   const watching = watchSchedules(app, schedules);

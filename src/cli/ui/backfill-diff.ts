@@ -1,10 +1,14 @@
 import { counted } from '../../app/status-view.ts';
 import type { BackfillDiff, BackfilledOrder } from '../../orders/compare/forecast-orders.ts';
-import { differenceLines } from './order-difference.ts';
+import { fieldsNotShown } from '../../orders/order/order-difference.ts';
+import { differenceLines, notShownLines } from './order-difference.ts';
 
 /** What a backfill would change, an order after the other. */
 export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillDiff, limit: number): string {
   const count = (kind: BackfilledOrder['kind']) => orders.filter((order) => order.kind === kind).length;
+  const notShown: Record<string, number> = {};
+  for (const field of orders.flatMap(({ difference }) => (difference ? fieldsNotShown(difference) : [])))
+    notShown[field] = (notShown[field] ?? 0) + 1;
   const summary = [
     `${count('create')} would be created`,
     `${count('change')} would change`,
@@ -14,6 +18,7 @@ export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillD
   ];
   return [
     ...orders.map(orderText),
+    ...notShownLines(notShown),
     `${counted(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ` +
       `${counted(orders.length, 'order')} looked at, with ${counted(requests, 'request')}: ${summary.join(', ')}.`,
     ...(isCut ? [`Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`] : []),

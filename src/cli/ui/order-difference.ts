@@ -1,14 +1,19 @@
+import { counted } from '../../app/status-view.ts';
 import type { OrderDifference } from '../../orders/order/order-difference.ts';
 import type { FieldDifference } from '../../orders/order/sub-orders.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { table } from './table.ts';
 
-/**
- * The differences of one order, a line each; then what could not be compared. Empty: no difference, and all was
- * compared.
- */
-export function differenceLines(difference: Omit<OrderDifference, 'body'>): string[] {
-  const { isDeletion, fields, fieldsNotSent, linesNotSent, subOrders } = difference;
+/** The differences of one order, a line each; then what could not be compared. */
+export const comparisonLines = (difference: Shown): string[] => [
+  ...differenceLines(difference),
+  ...notCompared(difference),
+];
+
+type Shown = Omit<OrderDifference, 'body'>;
+
+/** The differences of one order, a line each. */
+export function differenceLines({ isDeletion, fields, subOrders }: Shown): string[] {
   if (isDeletion) return ['the shop has deleted the order; a push deletes it at the service'];
   const { matched, create, remove, keep } = subOrders;
   return [
@@ -26,14 +31,6 @@ export function differenceLines(difference: Omit<OrderDifference, 'body'>): stri
       const which = lineCode === null ? 'no line matches it' : `its line ${lineCode} is gone from the shop`;
       return `sub-order ${subOrderId}: ${which}; the sub-order stays: ${why}`;
     }),
-    ...notCompared([
-      ...fields.filter(({ isShown }) => !isShown).map(notShownText),
-      ...fieldsNotSent.map(({ field, reason }) => `${field}: ${reason}`),
-      ...linesNotSent.map(({ lineCode, reason }) => `line ${lineCode} (${reason})`),
-      ...matched.flatMap(({ lineCode, fields: ofLine }) =>
-        ofLine.filter(({ isShown }) => !isShown).map((field) => `line ${lineCode}: ${notShownText(field)}`),
-      ),
-    ]),
   ];
 }
 
@@ -43,8 +40,26 @@ const fieldText = ({ field, shop, service }: FieldDifference) =>
 const notShownText = ({ field, shop }: FieldDifference) =>
   `${field} (the shop has ${shop}): the service does not show this field`;
 
-const notCompared = (texts: readonly string[]): string[] =>
-  texts.length === 0 ? [] : [`could not be compared: ${texts.join('; ')}`];
+function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrders }: Shown): string[] {
+  if (isDeletion) return [];
+  const texts = [
+    ...fields.filter(({ isShown }) => !isShown).map(notShownText),
+    ...fieldsNotSent.map(({ field, reason }) => `${field}: ${reason}`),
+    ...linesNotSent.map(({ lineCode, reason }) => `line ${lineCode} (${reason})`),
+    ...subOrders.matched.flatMap(({ lineCode, fields: ofLine }) =>
+      ofLine.filter(({ isShown }) => !isShown).map((field) => `line ${lineCode}: ${notShownText(field)}`),
+    ),
+  ];
+  return texts.length === 0 ? [] : [`could not be compared: ${texts.join('; ')}`];
+}
+
+/** Said once for many orders. @param orders by field that the service does not show, the number of orders. */
+export function notShownLines(orders: Readonly<Record<string, number>>): string[] {
+  const fields = Object.entries(orders).map(([field, count]) => `${field} (${counted(count, 'order')})`);
+  return fields.length === 0
+    ? []
+    : [`Could not be compared, since the service does not show it: ${fields.join(', ')}.`];
+}
 
 /** The shop's rows of one order: its fields, then its lines with every column that has a value. */
 export function shopRows({ order, lines }: RawOrder): string {

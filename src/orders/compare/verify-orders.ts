@@ -3,7 +3,7 @@ import { isoOf } from '../../base/time/span.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
-import { isDifferent, type OrderDifference, withoutPersonalData } from '../order/order-difference.ts';
+import { fieldsNotShown, isDifferent, type OrderDifference, withoutPersonalData } from '../order/order-difference.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { pushOrders } from '../push/push-slice.ts';
@@ -15,11 +15,10 @@ import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
  *
  * - `missing`: the service does not have it.
  * - `differs`: the difference shows in what.
- * - `extra`: the shop does not show it any more.
  */
 export type DifferingOrder = {
   code: string;
-  kind: 'missing' | 'differs' | 'extra';
+  kind: 'missing' | 'differs';
   /** Without the customer's name, e-mail address and phone number. */
   difference: ReturnType<typeof withoutPersonalData> | undefined;
 };
@@ -29,10 +28,11 @@ export type OrderVerification = {
   orders: number;
   /** How many of them are the same in every field that the service shows. */
   equal: number;
-  /** Not the same at both ends, `extra` ones included. */
+  /** How many of them are not. */
   differing: number;
-  /** How many of the differing orders are `extra`. */
+  /** Pushed orders that the shop does not show any more, and the first of their codes. */
   extra: number;
+  extraCodes: string[];
   /**
    * Nobody knows: the service could not be asked about them, or the row of the order or of one of its lines cannot be
    * read.
@@ -107,11 +107,6 @@ export async function verifyOrders(
     }
     deps.onProgress(report.orders, `${report.differing} differ`);
   }
-  const leave = (code: string) => {
-    if (!repair) return;
-    repair.left += 1;
-    if (repair.leftCodes.length < listedAtMost) repair.leftCodes.push(code);
-  };
   if (repair && toRepair.length > 0) {
     // Not those that were never pushed: where the repair breaks off, no other run is to push them with contact (promise
     // 7).
@@ -121,9 +116,10 @@ export async function verifyOrders(
       const codes = toRepair.slice(at, at + comparedAgainAtOnce);
       const again = await looks(await shop.orders(codes));
       const repaired = new Set(again.filter((look) => isFine(judge(look))).map((look) => look.shop.code));
-      for (const code of codes)
-        if (repaired.has(code)) repair.repaired += 1;
-        else leave(code);
+      const left = codes.filter((code) => !repaired.has(code));
+      repair.repaired += codes.length - left.length;
+      repair.left += left.length;
+      repair.leftCodes.push(...left.slice(0, listedAtMost - repair.leftCodes.length));
     }
   }
   const { start, end } = range;
@@ -132,8 +128,7 @@ export async function verifyOrders(
     signal.throwIfAborted();
     for (const code of await missingInShop(shop, known)) {
       report.extra += 1;
-      differ(report, { code, kind: 'extra', difference: undefined });
-      leave(code);
+      if (report.extraCodes.length < listedAtMost) report.extraCodes.push(code);
     }
   }
   return { ...report, requests: lookup.requests, repair };
@@ -163,6 +158,7 @@ const emptyReport = (): Omit<OrderVerification, 'requests' | 'repair'> => ({
   equal: 0,
   differing: 0,
   extra: 0,
+  extraCodes: [],
   notCompared: 0,
   deleted: 0,
   differences: [],
@@ -192,14 +188,9 @@ function differ(report: Report, one: DifferingOrder): void {
 }
 
 /** Counts what could not be compared, and sub-orders that no line has. */
-function count({ fieldsNotCompared, unmatched }: Report, code: string, { fields, subOrders }: OrderDifference): void {
-  const notShown = [
-    ...fields.filter(({ isShown }) => !isShown).map(({ field }) => field),
-    ...subOrders.matched.flatMap((line) =>
-      line.fields.filter(({ isShown }) => !isShown).map(({ field }) => `lines: ${field}`),
-    ),
-  ];
-  for (const name of new Set(notShown)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
+function count({ fieldsNotCompared, unmatched }: Report, code: string, difference: OrderDifference): void {
+  const { subOrders } = difference;
+  for (const name of fieldsNotShown(difference)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
   if (subOrders.keep.length === 0) return;
   unmatched.subOrders += subOrders.keep.length;
   unmatched.orders += 1;

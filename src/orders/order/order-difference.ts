@@ -107,6 +107,13 @@ export function isDifferent({ orderId, isDeletion, fields, subOrders }: Omit<Ord
   return matched.some((line) => line.isHidden || isShownDifferent(line.fields));
 }
 
+/** The fields of the shop that the service does not show, so that nobody can compare them: `mileage`, `lines: status`. */
+export function fieldsNotShown({ fields, subOrders }: Pick<OrderDifference, 'fields' | 'subOrders'>): string[] {
+  const ofLines = subOrders.matched.flatMap((line) => line.fields.filter(({ isShown }) => !isShown));
+  const ofOrder = fields.filter(({ isShown }) => !isShown);
+  return [...new Set([...ofOrder.map(({ field }) => field), ...ofLines.map(({ field }) => `lines: ${field}`)])];
+}
+
 /** A request as a push sends it. */
 export type OrderRequest = { method: 'POST' | 'PUT' | 'DELETE'; path: string; body: object | undefined };
 

@@ -85,7 +85,7 @@ function shopOrder(shop: OrderExplanation['shop']): Html {
 }
 
 function pushed(link: OrderExplanation['link'], lines: OrderExplanation['lines']): Html {
-  if (!link) return html`<p>Never pushed.</p>`;
+  if (!link) return html`<p>No push of it is remembered.</p>`;
   const rows = lines.map((line) => [
     mask(line.lineCode),
     line.subOrderId === null ? 'being added' : String(line.subOrderId),
