@@ -9,13 +9,13 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { openApp } from '../src/app/app.ts';
-import { webhookDeps } from '../src/background/apply-webhooks.ts';
+import { readChanged } from '../src/background/apply-webhooks.ts';
 import { openLog } from '../src/base/log.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
+import { takeChangedReview } from '../src/warehouse/changed-reviews.ts';
 import { compactMonthChanges, deleteOutdated, pruneHistory } from '../src/warehouse/runs/retention.ts';
 import { acceptWebhook } from '../src/webhooks/accept-webhook.ts';
-import { takeInbox } from '../src/webhooks/apply-inbox.ts';
 import { runCli, runProcess } from '../test/harness/cli.ts';
 
 const { values: given } = parseArgs({
@@ -47,7 +47,6 @@ const tables = [
   { name: 'sync.export_windows', ids: ['run_id'], fixed: [] },
   { name: 'sync.late_reviews', ids: ['run_id'], fixed: [] },
   { name: 'sync.dead_letters', ids: ['key'], fixed: [] },
-  { name: 'sync.webhook_inbox', ids: [], fixed: [] },
   { name: 'sync.month_changes', ids: [], fixed: [] },
   { name: 'warehouse.review_overview', ids: [], fixed: ['first_review_created_at'] },
 ] as const;
@@ -96,13 +95,14 @@ await once('sync reconcile', async () => {
     insert into reference_service.reviews overriding system value select * from late`);
   await run('sync', 'reconcile');
 });
+const webhookRules = { brandIds: [], receivedAt: new Date() };
 await once('a webhook', async () => {
-  await acceptWebhook(db, '[{"brand_id":1,"reviews":[{"id":1,"updated_at":"2020-01-01T00:00:00Z"}]}]');
-  await (await takeInbox(webhookDeps(app)))?.apply();
+  await acceptWebhook(db, webhookRules, '[{"brand_id":1,"reviews":[{"id":1}]}]');
+  const taken = await takeChangedReview(db, 300);
+  if (taken) await readChanged(app, taken);
 });
 await once('a dead letter that is discarded', async () => {
-  await acceptWebhook(db, '[{"brand_id":1,"reviews":[{"id":"x"}]}]');
-  await (await takeInbox(webhookDeps(app)))?.apply();
+  await acceptWebhook(db, webhookRules, '[{"brand_id":1,"reviews":[{"id":"x"}]}]');
   const { rows } = await client.query('select id::text from sync.dead_letters where resolved_at is null');
   await run('dead-letters', 'discard', ...rows.map(({ id }) => id));
 });

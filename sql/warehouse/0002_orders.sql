@@ -95,7 +95,7 @@ create table sync.waiting_lines (
   primary key (order_code, line_code)
 );
 create index waiting_lines_by_product on sync.waiting_lines (product_code);
-comment on table sync.waiting_lines is 'Order lines whose product the service is not known to have yet. A line goes by itself as soon as a review, an order list or a webhook names the product''s id.';
+comment on table sync.waiting_lines is 'Order lines whose product the service is not known to have yet. A line goes by itself as soon as a review or an order list names the product''s id.';
 comment on column sync.waiting_lines.order_code is 'The shop''s order code.';
 comment on column sync.waiting_lines.line_code is 'The shop''s line code.';
 comment on column sync.waiting_lines.product_code is 'The shop''s product code, for which sync.product_links has no row.';

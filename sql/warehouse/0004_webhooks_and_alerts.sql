@@ -1,32 +1,32 @@
--- Webhooks of the service are stored before they are answered, and applied afterwards. Alerts are posted once,
--- whichever process noticed the issue.
-create table sync.webhook_inbox (
-  id          bigint generated always as identity primary key,
+-- Webhooks of the service say which reviews to read again. That is stored before they are answered. Alerts are posted
+-- once, whichever process noticed the issue.
+create table sync.changed_reviews (
+  review_id   bigint primary key,
+  updated_at  timestamptz,
+  events      integer not null default 1,
   received_at timestamptz not null default now(),
-  body        text,
-  size        integer not null,
-  brand_ids   bigint[] not null default '{}',
   attempts    integer not null default 0,
   due_at      timestamptz not null default now(),
-  last_error  text,
-  applied_at  timestamptz
+  last_error  text
 );
-create index webhook_inbox_by_due on sync.webhook_inbox (due_at) where applied_at is null;
-create index webhook_inbox_by_application on sync.webhook_inbox (applied_at) where applied_at is not null;
-create index webhook_inbox_by_receipt on sync.webhook_inbox (received_at);
-comment on table sync.webhook_inbox is 'Webhooks of the service, one row per request. The row is written before the response is sent, and deleted seven days after it was applied.';
-comment on column sync.webhook_inbox.id is 'Order of arrival.';
-comment on column sync.webhook_inbox.received_at is 'When it came.';
-comment on column sync.webhook_inbox.body is 'The body of the request; null once it is applied.';
-comment on column sync.webhook_inbox.size is 'Length of the body in bytes.';
-comment on column sync.webhook_inbox.brand_ids is 'The brands that the body names.';
-comment on column sync.webhook_inbox.attempts is 'How often a process began to apply it.';
-comment on column sync.webhook_inbox.due_at is 'When to apply it next; in the future while a process is applying it.';
-comment on column sync.webhook_inbox.last_error is 'Why the last attempt failed.';
-comment on column sync.webhook_inbox.applied_at is 'When it was applied; null while it waits.';
-comment on index sync.webhook_inbox_by_due is 'What is to be applied next.';
-comment on index sync.webhook_inbox_by_application is 'What can go.';
-comment on index sync.webhook_inbox_by_receipt is 'The newest webhook.';
+create index changed_reviews_by_due on sync.changed_reviews (due_at);
+comment on table sync.changed_reviews is 'Reviews that a webhook said to have changed, until they are read by their id. At most 50,000.';
+comment on column sync.changed_reviews.review_id is 'The service''s id of the review.';
+comment on column sync.changed_reviews.updated_at is 'The newest version that an event named: one that the warehouse holds already costs no request. Null: an event had no date.';
+comment on column sync.changed_reviews.events is 'How many events named it. An event that comes while the review is being read makes it due again.';
+comment on column sync.changed_reviews.received_at is 'When the first event came.';
+comment on column sync.changed_reviews.attempts is 'How often a process began to read it.';
+comment on column sync.changed_reviews.due_at is 'When to read it next; in the future while a process is reading it.';
+comment on column sync.changed_reviews.last_error is 'Why the last attempt failed.';
+comment on index sync.changed_reviews_by_due is 'What is to be read next.';
+
+create table sync.webhook_brands (
+  brand_id         bigint primary key,
+  last_received_at timestamptz not null default now()
+);
+comment on table sync.webhook_brands is 'The brands that webhooks of the last seven days name, at most 100. Where there are several and WEBHOOK_BRAND_IDS does not say which are ours, no rating is believed.';
+comment on column sync.webhook_brands.brand_id is 'The service''s id of the brand.';
+comment on column sync.webhook_brands.last_received_at is 'When the newest webhook that names it came.';
 
 create table sync.alerts (
   key        text primary key,

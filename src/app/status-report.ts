@@ -2,6 +2,7 @@ import { describeError } from '../base/errors.ts';
 import { isRedis } from '../queue/connection.ts';
 import type { Queues } from '../queue/index.ts';
 import { type PlannedRun, plannedRuns } from '../queue/schedules.ts';
+import { type InboxState, inboxState } from '../warehouse/changed-reviews.ts';
 import { type DeadLetterGroup, groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { type CatalogDifference, catalogDifferences } from '../warehouse/orders/catalog-links.ts';
 import {
@@ -24,7 +25,6 @@ import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts
 import { type DailyCounts, dailyCounts } from '../warehouse/runs/daily-counts.ts';
 import { lastRuns, newestEnded, type Run } from '../warehouse/runs/runs.ts';
 import { type ChangedQuery, changedShopQueries } from '../warehouse/shop-queries.ts';
-import { type InboxState, inboxState } from '../warehouse/webhook-inbox.ts';
 import type { App } from './app.ts';
 
 type FlowStatus = { flow: Flow; watermark: string | null; lagSeconds: number | null };

@@ -1,67 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
 import { openAlarm } from '../base/alarm.ts';
 import { describeError } from '../base/errors.ts';
-import { refreshProducts, refreshReviews } from '../reviews/refresh-reviews.ts';
-import { type ApplyDeps, type Batch, takeInbox } from '../webhooks/apply-inbox.ts';
+import { refreshReview } from '../reviews/refresh-review.ts';
+import {
+  finishChangedReview,
+  postponeChangedReview,
+  type TakenReview,
+  takeChangedReview,
+} from '../warehouse/changed-reviews.ts';
+import { putDeadLetter } from '../warehouse/dead-letters.ts';
 
 export type WebhookApplier = {
-  /** Looks at the inbox now, because a webhook was stored. */
+  /** Looks for changed reviews now, because a webhook was stored. */
   wake(): void;
-  /** Finishes the current webhooks. */
+  /** Finishes the reviews that are being read. */
   close(): Promise<void>;
 };
 
-/** How often to look for webhooks that another process stored or left, in milliseconds. */
+/** How often to look for changed reviews that another process stored or left, in milliseconds. */
 const lookEveryMs = 5000;
-/**
- * Webhooks that take longer than this to apply do not delay the next ones, in milliseconds: a request may wait a minute
- * for its response.
- */
-const besideMs = 3000;
-/** How often webhooks are taken while earlier ones are still being applied. */
-const batchesAtATime = 8;
+/** Requests a second at the most, so that whoever sends webhooks cannot take the service from the scheduled runs. */
+const mostPerSecond = 20;
+/** Longer than the client tries one request. */
+const leaseSeconds = 300;
+/** Attempts before a review becomes a dead letter: within a day, because the distances grow from 4 s to 18 hours. */
+const mostAttempts = 9;
+/** After so many failures in a row the service counts as down, and nothing is read for a minute. */
+const failuresInARow = 5;
+const pauseMs = 60_000;
 
 /**
- * Applies webhooks as long as the process lives. Any number of processes may do so. It uses no queue, because the inbox
- * is one: a webhook is stored there before the response, and a second copy elsewhere could be lost.
+ * Reads the reviews that webhooks named by their ids, as long as the process lives. Any number of processes may do so.
+ * They take a quarter of REVIEW_API_CONCURRENCY, at least two requests, and of REVIEW_API_REQUESTS_PER_SECOND.
  */
 export function startWebhookApplier(app: App): WebhookApplier {
-  const deps = webhookDeps(app);
+  const { warehouse, log, config } = app;
+  const atATime = Math.max(2, Math.floor(config.api.concurrency / 4));
+  const spacingMs = 1000 / Math.min(mostPerSecond, (config.api.requestsPerSecond ?? Number.POSITIVE_INFINITY) / 4);
   const alarm = openAlarm();
-  const batchEnd = openAlarm();
   const running = new Set<Promise<void>>();
-  let isClosing = false;
+  const closing = new AbortController();
+  let failures = 0;
 
-  /** Applies a batch, whose webhooks are taken again after their lease if that fails. */
-  const apply = async (batch: Batch) => {
-    try {
-      deps.log.info(await batch.apply(), 'webhooks applied');
-    } catch (error) {
-      deps.log.warn({ error: describeError(error) }, 'webhooks could not be applied; trying again');
-    }
-  };
-  const begin = (batch: Batch) => {
-    const applying = apply(batch).finally(() => {
-      running.delete(applying);
-      batchEnd.ring();
-    });
-    running.add(applying);
+  const begin = (taken: TakenReview) => {
+    const reading = readChanged(app, taken)
+      .then((isRead) => {
+        failures = isRead ? 0 : failures + 1;
+      })
+      .catch((error: unknown) => {
+        // Its lease runs out.
+        log.warn({ review: String(taken.id), error: describeError(error) }, 'a changed review could not be read; trying again');
+      })
+      .finally(() => running.delete(reading));
+    running.add(reading);
   };
   const loop = async () => {
-    while (!isClosing) {
+    while (!closing.signal.aborted) {
+      let waitMs = lookEveryMs;
       try {
-        const batch = await takeInbox(deps);
-        if (batch) {
-          begin(batch);
-          await batchEnd.wait(besideMs);
-          if (running.size >= batchesAtATime) await Promise.race(running);
-          continue;
+        const taken = await takeChangedReview(warehouse.db, leaseSeconds);
+        if (taken?.isHeld) await finishChangedReview(warehouse.db, taken);
+        else if (taken) {
+          begin(taken);
+          await Promise.all([delay(spacingMs), running.size >= atATime && Promise.race(running)]);
         }
+        if (taken) waitMs = 0;
       } catch (error) {
-        deps.log.warn({ error: describeError(error) }, 'the webhook inbox cannot be read; trying again');
+        log.warn({ error: describeError(error) }, 'the reviews that webhooks named cannot be read; trying again');
       }
-      await alarm.wait(lookEveryMs);
+      if (failures >= failuresInARow) {
+        failures = 0;
+        log.warn({ seconds: pauseMs / 1000 }, 'the service fails on the reviews that webhooks named; waiting');
+        await delay(pauseMs, undefined, { signal: closing.signal }).catch(() => {});
+      } else if (waitMs > 0) await alarm.wait(waitMs);
     }
     await Promise.all(running);
   };
@@ -69,23 +82,28 @@ export function startWebhookApplier(app: App): WebhookApplier {
   return {
     wake: alarm.ring,
     async close() {
-      isClosing = true;
+      closing.abort();
       alarm.ring();
       await ended;
     },
   };
 }
 
-/** Dependencies for applying webhooks. */
-export function webhookDeps(app: App): ApplyDeps {
-  const { warehouse, log } = app;
+/** Reads one review that a webhook named. @returns false where the service failed. */
+export async function readChanged(app: App, taken: TakenReview): Promise<boolean> {
+  const { db } = app.warehouse;
+  const { id, attempts } = taken;
   // Made for each call: a process lives for weeks, and the plausible dates end tomorrow.
-  const deps = () => reviewDeps(app, app.abort.signal);
-  return {
-    warehouse,
-    log,
-    brandIds: app.config.webhooks.brandIds,
-    refreshReviews: (events) => refreshReviews(deps(), events),
-    refreshProducts: (ids) => refreshProducts(deps(), ids),
-  };
+  const outcome = await refreshReview(reviewDeps(app, app.abort.signal), id);
+  if (outcome.kind !== 'failed') {
+    await finishChangedReview(db, taken);
+    app.log.info({ review: String(id), outcome: outcome.kind }, 'a changed review was read');
+    return true;
+  }
+  if (attempts >= mostAttempts) {
+    await putDeadLetter(db, { kind: 'review', key: String(id), reason: outcome.reason, payload: { id } });
+    await finishChangedReview(db, taken);
+  } else await postponeChangedReview(db, taken, outcome.reason);
+  app.log.warn({ review: String(id), attempts, error: outcome.reason }, 'a changed review could not be read');
+  return false;
 }

@@ -1,18 +1,14 @@
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
-import { describeError } from '../base/errors.ts';
-import { NotFoundError, ReviewApiError } from '../review-api/index.ts';
-import { oneReviewMs } from '../reviews/refresh-reviews.ts';
+import { refreshReview } from '../reviews/refresh-review.ts';
 import { type DeadLetter, orderCodesOf, putDeadLetter, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { usableId } from '../warehouse/reviews/check-page.ts';
-import { landOne } from '../warehouse/reviews/land-reviews.ts';
-import { applyBodies } from '../webhooks/apply-inbox.ts';
-import { webhookDeps } from './apply-webhooks.ts';
+import { storeEvents } from '../webhooks/accept-webhook.ts';
 
 /**
- * Retries open dead letters. Orders and the catalog are read from the shop again by the given runs. Reviews, and the
- * records that webhooks name, are read from the service at once.
+ * Retries open dead letters. Orders and the catalog are read from the shop again by the given runs. Reviews
+ * are read from the service at once. What a webhook names is stored again: serve or a worker reads it.
  */
 export async function retryDeadLetters(
   app: App,
@@ -36,24 +32,19 @@ async function retryReview(app: App, deadLetter: DeadLetter): Promise<void> {
   // A review without a valid id cannot be requested. It lands when a list contains it corrected.
   const id = usableId({ id: deadLetter.key });
   if (id === undefined) return;
-  try {
-    const { rawBody } = await app.api.reviews.getRaw(id, { giveUpAfterMs: oneReviewMs });
-    const landed = await landOne(app.warehouse, rawBody, reviewDeps(app, app.abort.signal).plausible);
-    if (landed.refused === 0) await resolveDeadLetters(db, 'review', [deadLetter.key]);
-  } catch (error) {
-    if (!(error instanceof ReviewApiError)) throw error;
-    const isGone = error instanceof NotFoundError;
-    const reason = isGone ? 'the review is no longer at the service' : describeError(error);
-    await putDeadLetter(db, { ...deadLetter, reason });
+  const outcome = await refreshReview(reviewDeps(app, app.abort.signal), id);
+  if (outcome.kind === 'landed') {
+    if (outcome.landed.refused === 0) await resolveDeadLetters(db, 'review', [deadLetter.key]);
+    return;
   }
+  const reason = outcome.kind === 'gone' ? 'the review is no longer at the service' : outcome.reason;
+  await putDeadLetter(db, { ...deadLetter, reason });
 }
 
 async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
+  const { db } = app.warehouse;
   const body = Array.isArray(deadLetter.payload) ? deadLetter.payload : [deadLetter.payload];
-  const { faults, postponed } = await applyBodies(webhookDeps(app), [{ receivedAt: deadLetter.firstFailedAt, body }]);
-  const [fault] = faults;
-  const [failed] = postponed;
-  const reason = fault?.reason ?? (failed && describeError(failed.error));
-  if (reason !== undefined) await putDeadLetter(app.warehouse.db, { ...deadLetter, reason });
-  else await resolveDeadLetters(app.warehouse.db, 'webhook', [deadLetter.key]);
+  const rules = { brandIds: app.config.webhooks.brandIds, receivedAt: deadLetter.firstFailedAt };
+  const stored = await storeEvents(db, rules, body);
+  if (stored.kind === 'stored' && stored.faults.length === 0) await resolveDeadLetters(db, 'webhook', [deadLetter.key]);
 }

@@ -41,7 +41,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   healthRoutes(app, warehouse);
   const throttle = openTokenThrottle(log);
   if (metrics) metricsRoute(app, metrics, throttle);
-  if (webhooks) webhookRoute(app, webhooks);
+  if (webhooks) webhookRoute(app, webhooks, throttle);
   if (status) statusRoutes(app, status, throttle);
   try {
     const url = await app.listen({ host: options.host, port: options.port });

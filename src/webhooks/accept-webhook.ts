@@ -1,27 +1,34 @@
-import type { Db } from '../warehouse/index.ts';
-import { putWebhook } from '../warehouse/webhook-inbox.ts';
-import { brandsOf } from './event.ts';
-import { shapeOf } from './json-shape.ts';
+import { type ChangedReview, isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
+import { countOpenDeadLetters, keyOf, putDeadLetter } from '../warehouse/dead-letters.ts';
+import { type Db, inTransaction } from '../warehouse/index.ts';
+import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
+import { brandsOf, countEvents, type EventFault, readEvents, type SummaryEvent } from './event.ts';
+import { depthOf } from './json-depth.ts';
 
-/** Deeper than any event, and safe for the recursive functions that read and write events. */
+/** Deeper than any event, and safe for the recursive functions that write events. */
 const mostLevels = 50;
-/** Values in one body. 10,000 events have about 40,000 values. */
-const mostValues = 200_000;
+/** Events in one body. The scheduled runs find what a larger webhook named. */
+const mostEvents = 1000;
+/** Open dead letters of webhooks. What is wrong beyond these is not kept. */
+const mostDeadLetters = 200;
 
-/** 200: stored durably. 400: not JSON. 422: not an array, or nested too deeply. */
-export type AcceptOutcome = { status: 200; id: number } | { status: 400 | 422; reason: string };
+export type AcceptRules = {
+  /** Our brands. Empty: every brand, as long as there is only one. */
+  brandIds: readonly number[];
+  receivedAt: Date;
+};
+
+/** 200: stored durably. 400: not JSON. 422: not an array, too deep or too many events. 503: too much waits already. */
+export type AcceptOutcome = { status: 200 } | { status: 400 | 422 | 503; reason: string };
 
 /**
- * Stores a webhook before the response. Only a body that can never be read is refused; events are checked when they are
- * applied.
+ * Stores what a webhook says before the response: which reviews to read again, and ratings of products. Nothing else
+ * of it is kept or learned.
  *
  * @throws the errors of the database; nothing is stored then.
  */
-export async function acceptWebhook(db: Db, text: string): Promise<AcceptOutcome> {
-  // Checked before parsing: a small body may have a large tree.
-  const { depth, values } = shapeOf(text);
-  if (depth > mostLevels) return { status: 422, reason: `expected JSON of at most ${mostLevels} levels` };
-  if (values > mostValues) return { status: 422, reason: `expected JSON of at most ${mostValues} values` };
+export async function acceptWebhook(db: Db, rules: AcceptRules, text: string): Promise<AcceptOutcome> {
+  if (depthOf(text) > mostLevels) return { status: 422, reason: `expected JSON of at most ${mostLevels} levels` };
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -29,6 +36,51 @@ export async function acceptWebhook(db: Db, text: string): Promise<AcceptOutcome
     return { status: 400, reason: 'the body is not JSON' };
   }
   if (!Array.isArray(body)) return { status: 422, reason: 'expected a JSON array with one object per brand' };
-  if (body.length === 0) return { status: 200, id: 0 };
-  return { status: 200, id: await putWebhook(db, text, brandsOf(body)) };
+  if (countEvents(body) > mostEvents) return { status: 422, reason: `expected at most ${mostEvents} events` };
+  const stored = await storeEvents(db, rules, body);
+  return stored.kind === 'full' ? { status: 503, reason: 'too many changed reviews wait' } : { status: 200 };
+}
+
+/**
+ * Stores the events of a body in one transaction. A part that is wrong becomes a dead letter and does not affect the
+ * others. Safe to repeat.
+ *
+ * @returns the faults, or `full`: too many changed reviews wait, and nothing was stored.
+ */
+export function storeEvents(
+  db: Db,
+  { brandIds, receivedAt }: AcceptRules,
+  body: readonly unknown[],
+): Promise<{ kind: 'stored'; faults: EventFault[] } | { kind: 'full' }> {
+  const read = readEvents(body);
+  const events = read.events.filter(({ brandId }) => brandIds.length === 0 || brandIds.includes(brandId));
+  const reviews: ChangedReview[] = events.flatMap((event) => (event.kind === 'review' ? [event] : []));
+  const products = events.flatMap((event) => (event.kind === 'product' ? [event.id] : []));
+  const summaries = events.flatMap((event) => (event.kind === 'summary' ? [event] : []));
+  return inTransaction(db, async (trx) => {
+    if (await isInboxFull(trx)) return { kind: 'full' };
+    const seen = await noteBrands(trx, brandsOf(body));
+    // The same product id is another product of another brand (docs/service-facts.md). Reviews need no such check: they
+    // are read with our own credentials.
+    const isUncertain = brandIds.length === 0 && seen.length > 1;
+    const faults = [...read.faults, ...(isUncertain ? summaries.map((one) => faultOf(one, seen)) : [])];
+    const newest = new Map(isUncertain ? [] : summaries.map((one) => [one.id, { ...one, receivedAt }]));
+    await putProductRatings(trx, [...newest.values()]);
+    await noteChanged(trx, reviews, products);
+    let room = faults.length === 0 ? 0 : mostDeadLetters - (await countOpenDeadLetters(trx, ['webhook']));
+    for (const { reason, payload } of faults) {
+      if (room-- <= 0) break;
+      await putDeadLetter(trx, { kind: 'webhook', key: keyOf(payload), reason, payload });
+    }
+    return { kind: 'stored', faults };
+  });
+}
+
+function faultOf({ brandId, id, code, ...one }: SummaryEvent, brands: readonly number[]): EventFault {
+  const reason =
+    `webhooks of several brands come here (${brands.slice(0, 10).join(', ')}): ` +
+    'set WEBHOOK_BRAND_IDS to those that are yours, then retry';
+  const product = { id, code, reviews_count: one.reviewsCount, score: one.score };
+  const meta = { meta_reviews_count: one.metaReviewsCount, meta_score: one.metaScore };
+  return { reason, payload: [{ brand_id: brandId, products: [{ ...product, ...meta }] }] };
 }

@@ -2,15 +2,10 @@ import { isStorable } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
 /**
- * A review was created or updated (docs/interface.md, "Events") and must be read. `precise`: the date has milliseconds.
+ * A review was created or updated (docs/interface.md, "Events") and must be read. `updatedAt`: its version, or the end
+ * of the second where the date has no milliseconds; undefined where it has no valid date.
  */
-export type ReviewEvent = {
-  kind: 'review';
-  brandId: number;
-  id: number;
-  updatedAt: Date | undefined;
-  precise: boolean;
-};
+export type ReviewEvent = { kind: 'review'; brandId: number; id: number; updatedAt: Date | undefined };
 
 /** The data of a product changed; its code may have changed too. */
 export type ProductEvent = { kind: 'product'; brandId: number; id: number };
@@ -84,10 +79,11 @@ function readReviewEvent(item: Item, brandId: number): ReviewEvent | string {
   const id = idOf(item);
   if (id === undefined) return `expected an integer id of a review, from 1, found ${shownValue(item.id)}`;
   const text = typeof item.updated_at === 'string' ? item.updated_at : '';
-  const updatedAt = new Date(text);
-  const isDate = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(updatedAt.getTime());
+  const at = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  const isPrecise = /\.\d{3}/.test(text);
   // An event without a valid date is used too: the review is read by its id.
-  return { kind: 'review', brandId, id, updatedAt: isDate ? updatedAt : undefined, precise: /\.\d{3}/.test(text) };
+  const updatedAt = Number.isNaN(at) ? undefined : new Date(isPrecise ? at : at + 1000);
+  return { kind: 'review', brandId, id, updatedAt };
 }
 
 function readProduct(item: Item, brandId: number): ProductEvent | SummaryEvent | string {
@@ -103,6 +99,15 @@ function readProduct(item: Item, brandId: number): ProductEvent | SummaryEvent |
   const code = ['string', 'number'].includes(typeof item.code) && item.code !== '' ? String(item.code) : null;
   if (code !== null && !isStorable(code)) return `expected a code that Postgres can hold, found ${shownValue(code)}`;
   return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };
+}
+
+/** Events and other parts that a body has. */
+export function countEvents(body: readonly unknown[]): number {
+  const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0);
+  return body.reduce(
+    (sum: number, brand) => sum + 1 + (isItem(brand) ? lengthOf(brand.reviews) + lengthOf(brand.products) : 0),
+    0,
+  );
 }
 
 /** The brands of a body; invalid `brand_id`s are left out. */

@@ -270,7 +270,7 @@ test('a dead letter that is resolved or discarded holds its record no longer', a
   ]);
 });
 
-test('reasons go after ninety days and applied webhooks after seven; what is open or recent stays', async () => {
+test('reasons go after ninety days and brands of webhooks after seven; what is open or recent stays', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`
     insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
@@ -280,8 +280,7 @@ test('reasons go after ninety days and applied webhooks after seven; what is ope
     insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
     select n::text, 'sync-orders', 'command', now() - n * interval '1 day', now() - n * interval '1 day', 'failed', 'why'
     from unnest(array[91, 89]) n;
-    insert into sync.webhook_inbox (size, applied_at) values (1, now() - interval '8 days'), (1, now() - interval '6 days');
-    insert into sync.webhook_inbox (size, body, received_at) values (1, '[]', now() - interval '1 year')`);
+    insert into sync.webhook_brands values (8, now() - interval '8 days'), (6, now() - interval '6 days')`);
   const warehouse = await openWarehouse({ url: world.warehouseUrl, connections: 1 });
   await deleteOutdated(warehouse.db, new Date());
   await warehouse.close();
@@ -293,12 +292,12 @@ test('reasons go after ninety days and applied webhooks after seven; what is ope
     { error: null },
     { error: 'why' },
   ]);
-  expect(await world.warehouse('select count(*)::integer as n from sync.webhook_inbox')).toEqual([{ n: 2 }]);
+  expect(await world.warehouse('select brand_id::integer as id from sync.webhook_brands')).toEqual([{ id: 6 }]);
 });
 
 test('the daily reconcile deletes what is outdated', async () => {
   await using world = await openWorld({ shop: 'empty' });
-  await world.warehouse(`insert into sync.webhook_inbox (size, applied_at) values (1, now() - interval '8 days')`);
+  await world.warehouse(`insert into sync.webhook_brands values (8, now() - interval '8 days')`);
   expect(await runCli(['sync', 'reconcile'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.warehouse('select from sync.webhook_inbox')).toEqual([]);
+  expect(await world.warehouse('select from sync.webhook_brands')).toEqual([]);
 });

@@ -1,11 +1,12 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { cached } from '../../src/server/cached.ts';
 import { openTokenThrottle } from '../../src/server/token-throttle.ts';
-import { shapeOf } from '../../src/webhooks/json-shape.ts';
+import { depthOf } from '../../src/webhooks/json-depth.ts';
 import { runProcess, startHere } from '../harness/cli.ts';
 import { refusalOf } from '../harness/refusal.ts';
 import { openServe } from '../harness/serve.ts';
@@ -71,26 +72,87 @@ test('a webhook comes in by a long secret; no prefix of it suffices, and a path 
     expect(status).toBe(404);
     if (wrong.length > 1) expect(text).not.toContain(wrong);
   }
-  expect((await post(secret, `${'['.repeat(500_000)}`)).status).toBe(422);
-  expect((await post(secret, `[${'1,'.repeat(300_000)}1]`)).status).toBe(422);
-  expect((await post(secret, JSON.stringify(['x'.repeat(1024 * 1024)]))).status).toBe(413);
+  expect((await post(secret, `${'['.repeat(100_000)}`)).status).toBe(422);
+  expect((await post(secret, `[${'1,'.repeat(1000)}1]`)).status).toBe(422);
+  expect((await post(secret, JSON.stringify(['x'.repeat(256 * 1024)]))).status).toBe(422);
   expect((await post(secret, JSON.stringify([{ brand_id: 1, reviews: [{ id: 'x' }] }]))).status).toBe(200);
 });
 
-test('sixty thousand bad ids in one webhook are one dead letter', async () => {
-  await using serving = await openServe({ WEBHOOK_SECRET: secret });
-  const reviews = Array.from({ length: 60_000 }, () => ({ id: 'x' }));
-  const response = await fetch(`${serving.url}/webhooks/${secret}`, {
+const sendTo = (serving: { url: string }, body: unknown) =>
+  fetch(`${serving.url}/webhooks/${secret}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify([{ brand_id: 1, reviews }]),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-  expect(response.status).toBe(200);
-  const deadLetters = await until(async () => {
-    const rows = await serving.world.warehouse<{ reason: string }>('select reason from sync.dead_letters');
-    return rows.length > 0 && rows;
+
+test('a thousand bad ids in one webhook are one dead letter, and no sender makes more than two hundred', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const reviews = Array.from({ length: 999 }, () => ({ id: 'x' }));
+  expect((await sendTo(serving, [{ brand_id: 1, reviews }])).status).toBe(200);
+  const deadLetters = () => serving.world.warehouse<{ reason: string }>('select reason from sync.dead_letters');
+  expect(await deadLetters()).toEqual([{ reason: expect.stringMatching(/^999 records of one webhook are wrong/) }]);
+  for (let n = 0; n < 25; n += 1) {
+    const ids = Array.from({ length: 10 }, (_, id) => ({ id: `${n}-${id}` }));
+    expect((await sendTo(serving, [{ brand_id: 1, reviews: ids }])).status).toBe(200);
+  }
+  expect(await deadLetters()).toHaveLength(200);
+});
+
+test('fifteen webhooks of a megabyte with 70,000 ids each are refused, and cost neither memory nor a request', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const reviews = Array.from({ length: 70_000 }, (_, n) => ({ id: n + 1 }));
+  const body = JSON.stringify([{ brand_id: 1, reviews }]);
+  for (let n = 0; n < 15; n += 1) {
+    const status = await sendTo(serving, body).then(
+      (response) => response.status,
+      // The connection is closed before the whole body is sent.
+      () => 422,
+    );
+    expect([422, 503]).toContain(status);
+  }
+  const tooMany = await sendTo(serving, [{ brand_id: 1, reviews: reviews.slice(0, 1000) }]);
+  expect([tooMany.status, await tooMany.json()]).toEqual([422, { error: 'expected at most 1000 events' }]);
+  expect(await serving.world.warehouse('select from sync.changed_reviews')).toEqual([]);
+  expect((await sendTo(serving, [])).status).toBe(200);
+});
+
+test('while fifty thousand changed reviews wait a webhook is 503 with Retry-After, and nothing of it is stored', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  await serving.world.warehouse(`insert into sync.changed_reviews (review_id, due_at)
+    select n, now() + interval '1 hour' from generate_series(1, 50000) n`);
+  const rating = { id: 7, reviews_count: 3, score: 4.5 };
+  const full = await sendTo(serving, [{ brand_id: 1, reviews: [{ id: 60_000 }], products: [rating] }]);
+  expect([full.status, full.headers.get('retry-after')]).toEqual([503, '60']);
+  expect(await serving.world.warehouse('select from warehouse.product_ratings')).toEqual([]);
+  await serving.world.warehouse('delete from sync.changed_reviews where review_id > 49999');
+  expect((await sendTo(serving, [{ brand_id: 1, products: [rating] }])).status).toBe(200);
+});
+
+test('two megabytes of webhooks may be under way at the same time, what comes beside them is to come later', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const { port } = new URL(serving.url);
+  const slow = Array.from({ length: 8 }, () => {
+    const socket = connect(Number(port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.write(
+      `POST /webhooks/${secret} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 262144\r\n\r\n[`,
+    );
+    return socket;
   });
-  expect(deadLetters).toEqual([{ reason: expect.stringMatching(/^60000 records of one webhook are wrong/) }]);
+  await until(async () => (await sendTo(serving, [])).status === 503);
+  for (const socket of slow) socket.destroy();
+  await until(async () => (await sendTo(serving, [])).status === 200);
+});
+
+test('wrong secrets are slowed as wrong tokens are: behind fifty that wait, the next is refused at once', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const aborted = new AbortController();
+  const wrong = () => fetch(`${serving.url}/webhooks/wrong`, { method: 'POST', signal: aborted.signal });
+  const many = Array.from({ length: 60 }, () => wrong().then(({ status }) => status));
+  expect(await Promise.race(many)).toBe(429);
+  expect((await sendTo(serving, [])).status).toBe(200);
+  aborted.abort();
+  await Promise.allSettled(many);
 });
 
 test('without a token only direct requests on a loopback address get metrics; elsewhere they need the token', async () => {
@@ -136,9 +198,9 @@ test('one report serves all who ask within its time, a failure nobody, and a for
   expect(await report.get()).toBe(5);
 });
 
-test('the shape of JSON is counted without parsing it', () => {
-  expect(shapeOf('[{"a": "[[[,,,\\"]"}, 1, []]')).toEqual({ depth: 2, values: 3 });
-  expect(shapeOf('"an open text \\')).toEqual({ depth: 0, values: 1 });
+test('the levels of JSON are counted without parsing it', () => {
+  expect(depthOf('[{"a": "[[[,,,\\"]"}, 1, []]')).toBe(2);
+  expect(depthOf('"an open text \\')).toBe(0);
 });
 
 const right = {

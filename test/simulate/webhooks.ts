@@ -78,7 +78,7 @@ export async function areApplied({ warehouse }: Stage, running: Promise<End>): P
   });
   for (;;) {
     const [inbox] = await warehouse(`select count(*)::integer as waiting, count(last_error)::integer as postponed
-      from sync.webhook_inbox where applied_at is null`);
+      from sync.changed_reviews`);
     if (hasEnded || inbox?.waiting === inbox?.postponed) return inbox?.waiting === 0;
     await delay(20);
   }

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { coalesceEvents } from '../../src/webhooks/coalesce-events.ts';
 import { brandsOf, readEvents } from '../../src/webhooks/event.ts';
 
 test('the three events of the spec are told apart by their fields', () => {
@@ -13,7 +12,7 @@ test('the three events of the spec are told apart by their fields', () => {
   ]);
   expect(faults).toEqual([]);
   expect(events).toEqual([
-    { kind: 'review', brandId: 1, id: 5, updatedAt: new Date('2024-05-01T01:00:00.250Z'), precise: true },
+    { kind: 'review', brandId: 1, id: 5, updatedAt: new Date('2024-05-01T01:00:00.250Z') },
     { kind: 'product', brandId: 2, id: 7 },
     {
       kind: 'summary',
@@ -32,7 +31,7 @@ test('what is wrong stays alone, and can be tried again by itself', () => {
   const bad = [null, 7, { brand_id: 'x', reviews: [] }, { brand_id: 1 }, { brand_id: 1, reviews: 'no' }];
   const mixed = { brand_id: 1, reviews: [{ id: 'abc' }, { id: '9' }, null], products: [{ score: 3 }] };
   const { events, faults } = readEvents([...bad, mixed]);
-  expect(events).toEqual([{ kind: 'review', brandId: 1, id: 9, updatedAt: undefined, precise: false }]);
+  expect(events).toEqual([{ kind: 'review', brandId: 1, id: 9, updatedAt: undefined }]);
   expect(faults.map((fault) => fault.payload)).toEqual([
     ...bad.map((one) => [one]),
     [{ brand_id: 1, reviews: [{ id: 'abc' }] }],
@@ -71,23 +70,9 @@ test('only what may be a brand counts as one', () => {
   expect(brandsOf([null, 5, ...ids.map((brand_id) => ({ brand_id }))])).toEqual([7, 8]);
 });
 
-test('of duplicates in any order the newest is left, and those of other brands are not', () => {
-  const at = (id: number, second: number, brandId = 1) => ({
-    ...({ kind: 'review', brandId, id, updatedAt: new Date(second * 1000), precise: true } as const),
-  });
-  const summary = (reviewsCount: number) => ({
-    ...({ kind: 'summary', brandId: 1, id: 7, code: 'P', reviewsCount, score: 1 } as const),
-    metaReviewsCount: null,
-    metaScore: null,
-  });
-  const events = [at(5, 20), at(5, 30), at(5, 10), at(5, 99, 2), summary(2), summary(1)];
-  expect(coalesceEvents(events, [1])).toEqual({
-    reviews: [at(5, 30)],
-    summaries: [summary(1)],
-    products: [],
-    otherBrands: 1,
-  });
-  expect(coalesceEvents([at(5, 99, 2)], []).otherBrands).toBe(0);
+test('a date without milliseconds stands for its whole second', () => {
+  const { events } = readEvents([{ brand_id: 1, reviews: [{ id: 5, updated_at: '2024-05-01T10:00:00+09:00' }] }]);
+  expect(events).toMatchObject([{ updatedAt: new Date('2024-05-01T01:00:01.000Z') }]);
 });
 
 test('sixty thousand wrong records of one webhook are one fault with their number, which can be tried again', () => {

@@ -4,7 +4,7 @@ import { explainOrder, type OrderExplanation } from '../../orders/compare/explai
 import { contactFields } from '../../orders/order/contact-rule.ts';
 import { isDifferent } from '../../orders/order/order-difference.ts';
 import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
-import { oneReviewMs } from '../../reviews/refresh-reviews.ts';
+import { oneReviewMs } from '../../reviews/refresh-review.ts';
 import type { Command } from '../command.ts';
 import { comparisonLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
 import { table } from '../ui/table.ts';

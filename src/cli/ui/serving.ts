@@ -52,7 +52,8 @@ export async function startServing(
   const { secret } = config.webhooks;
   const { statusToken: token } = config;
   const accepting = {
-    accept: (body: string) => acceptWebhook(warehouse.db, body),
+    accept: (body: string) =>
+      acceptWebhook(warehouse.db, { brandIds: config.webhooks.brandIds, receivedAt: app.now() }, body),
     onAccepted: applier.wake,
     onRefused: (status: number) => log.warn({ status }, 'a webhook was refused'),
   };
@@ -114,7 +115,7 @@ function statusOf(app: App, token: string, reports: Reports): StatusOptions {
 
 const graceMs = 10_000;
 
-/** Unfinished webhooks stay in the inbox. */
+/** Reviews that were not read stay in sync.changed_reviews. */
 async function closeWithin(applier: WebhookApplier, abort: AbortController): Promise<void> {
   const timer = setTimeout(() => abort.abort(), graceMs);
   await applier.close();

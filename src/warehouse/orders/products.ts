@@ -32,10 +32,3 @@ export async function awaitedProducts(db: Db): Promise<Set<string>> {
   `.execute(db);
   return new Set(rows.map((row) => row.code));
 }
-
-/** Those of the product ids that a review or an order has named. */
-export async function knownProductIds(db: Db, ids: readonly number[]): Promise<number[]> {
-  const { rows } = await sql<{ product_id: number }>`
-    select distinct product_id from sync.product_links where product_id = any(${ids}::bigint[]) order by 1`.execute(db);
-  return rows.map((row) => row.product_id);
-}

@@ -44,9 +44,6 @@ export async function marksOf(db: Db, id: number): Promise<Mark[]> {
   return rows;
 }
 
-/** A review that is said to have changed. `precise`: the date has milliseconds. */
-export type Change = { id: number; updatedAt: Date | undefined; precise: boolean };
-
 /**
  * The version (`updated_at`) in which the warehouse holds each of the reviews, without those that it lacks or that are
  * marked deleted.
@@ -56,17 +53,4 @@ export async function storedVersions(db: Db, ids: readonly number[]): Promise<Ma
     select id, updated_at as at from warehouse.reviews
     where id = any(${ids}::bigint[]) and deleted_at is null`.execute(db);
   return new Map(rows.map(({ id, at }) => [id, at]));
-}
-
-/** Those of the changes of which the warehouse does not hold this version or a newer one. */
-export async function notHeld<T extends Change>(db: Db, changes: readonly T[]): Promise<T[]> {
-  const held = await storedVersions(
-    db,
-    changes.map((change) => change.id),
-  );
-  return changes.filter(({ id, updatedAt, precise }) => {
-    const at = held.get(id)?.getTime();
-    // A date to the second may stand for any moment of it.
-    return at === undefined || !updatedAt || at < updatedAt.getTime() + (precise ? 0 : 1000);
-  });
 }

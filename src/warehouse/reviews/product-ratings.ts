@@ -11,7 +11,13 @@ export type ProductRating = {
   receivedAt: Date;
 };
 
-/** Stores the newest summary of each product. Summaries have no date, so the last one received counts. */
+/** Products with a rating. Whoever sends webhooks must not fill the disk. */
+const mostRatings = 1_000_000;
+
+/**
+ * Stores the newest summary of each product, of a new product only while there are fewer than `mostRatings`. Summaries
+ * have no date, so the last one received counts.
+ */
 export async function putProductRatings(db: Db, ratings: readonly ProductRating[]): Promise<void> {
   if (ratings.length === 0) return;
   await sql`
@@ -22,6 +28,8 @@ export async function putProductRatings(db: Db, ratings: readonly ProductRating[
       id bigint, code text, "reviewsCount" integer, score numeric, "metaReviewsCount" integer, "metaScore" numeric,
       "receivedAt" timestamptz
     )
+    where id in (select product_id from warehouse.product_ratings)
+      or (select count(*) from (select from warehouse.product_ratings limit ${mostRatings}) kept) < ${mostRatings}
     order by id
     on conflict (product_id) do update set
       product_code = coalesce(excluded.product_code, kept.product_code), reviews_count = excluded.reviews_count,

@@ -63,10 +63,10 @@ export async function compactMonthChanges(db: Db): Promise<void> {
 
 /** Days that resolved dead letters and the errors of runs are kept. docs/privacy.md names them. */
 export const reasonDays = 90;
-/** Days that the row of an applied webhook is kept. Its body is deleted when it is applied. */
-const webhookDays = 7;
+/** Days that a brand is remembered which no webhook names any more. */
+const brandDays = 7;
 
-/** Deletes outdated rows: reasons after `reasonDays`, applied webhooks after `webhookDays`. */
+/** Deletes outdated rows: reasons after `reasonDays`, brands of webhooks after `brandDays`. */
 export async function deleteOutdated(db: Db, now: Date): Promise<void> {
   const before = daysBefore(now);
   await sql`
@@ -75,7 +75,7 @@ export async function deleteOutdated(db: Db, now: Date): Promise<void> {
   await sql`
     update sync.runs set error = null
     where error is not null and finished_at < ${before(reasonDays)}`.execute(db);
-  await sql`delete from sync.webhook_inbox where applied_at < ${before(webhookDays)}`.execute(db);
+  await sql`delete from sync.webhook_brands where last_received_at < ${before(brandDays)}`.execute(db);
 }
 
 const daysBefore = (now: Date) => (days: number) => new Date(now.getTime() - days * 86_400_000);

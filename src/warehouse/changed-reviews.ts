@@ -1,0 +1,113 @@
+import { sql } from 'kysely';
+import type { Db } from './index.ts';
+
+/** A review that an event says to have changed. `updatedAt`: the version that it has now; undefined: unknown. */
+export type ChangedReview = { id: number; updatedAt: Date | undefined };
+
+/** Reviews that may wait. At the most requests that webhooks may send, these take less than an hour. */
+const mostWaiting = 50_000;
+
+/** Whether as many changed reviews wait as may wait. */
+export async function isInboxFull(db: Db): Promise<boolean> {
+  const { rows } = await sql`select from sync.changed_reviews offset ${mostWaiting - 1} limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+/**
+ * Stores which reviews to read again. Of a product that changed this is its newest review, which shows its code; a
+ * product of which nothing is known costs nothing.
+ */
+export async function noteChanged(
+  db: Db,
+  reviews: readonly ChangedReview[],
+  productIds: readonly number[],
+): Promise<void> {
+  if (reviews.length + productIds.length === 0) return;
+  await sql`
+    insert into sync.changed_reviews as kept (review_id, updated_at)
+    select id, case when bool_and("updatedAt" is not null) then max("updatedAt") end
+    from (
+      select id, "updatedAt" from jsonb_to_recordset(${JSON.stringify(reviews)}::jsonb) as r (id bigint, "updatedAt" timestamptz)
+      union all
+      select newest.id, null
+      from sync.product_links l
+      cross join lateral (
+        select id from warehouse.reviews r
+        where r.product_code = l.product_code and r.product_id = l.product_id and r.deleted_at is null
+        order by created_at desc limit 1
+      ) newest
+      where l.product_id = any(${productIds}::bigint[])
+    ) event
+    group by id
+    order by id
+    on conflict (review_id) do update set events = kept.events + 1,
+      updated_at = case when excluded.updated_at is not null and kept.updated_at is not null
+        then greatest(excluded.updated_at, kept.updated_at) end`.execute(db);
+}
+
+/** `isHeld`: the warehouse holds this version or a newer one. `attempts`: this one included. */
+export type TakenReview = { id: number; events: number; attempts: number; isHeld: boolean };
+
+/** Takes the review that is due longest, under a lease. */
+export async function takeChangedReview(db: Db, leaseSeconds: number): Promise<TakenReview | undefined> {
+  const { rows } = await sql<TakenReview>`
+    update sync.changed_reviews c
+    set attempts = attempts + 1, due_at = now() + ${leaseSeconds} * interval '1 second'
+    where review_id = (
+      select review_id from sync.changed_reviews where due_at <= now()
+      order by due_at limit 1 for update skip locked
+    )
+    returning review_id as id, events, attempts, exists (
+      select from warehouse.reviews r
+      where r.id = c.review_id and r.deleted_at is null and r.updated_at >= c.updated_at
+    ) as "isHeld"`.execute(db);
+  return rows[0];
+}
+
+/** The review was read, or is a dead letter. An event that came meanwhile makes it due again. */
+export async function finishChangedReview(db: Db, { id, events }: TakenReview): Promise<void> {
+  await sql`
+    with finished as (delete from sync.changed_reviews where review_id = ${id} and events = ${events})
+    update sync.changed_reviews set due_at = now(), attempts = 0, last_error = null
+    where review_id = ${id} and events <> ${events}`.execute(db);
+}
+
+/** The review could not be read and is tried again: after 4 s, then after four times as long each time, up to a day. */
+export async function postponeChangedReview(db: Db, { id, attempts }: TakenReview, error: string): Promise<void> {
+  const seconds = Math.min(86_400, 4 ** attempts);
+  await sql`
+    update sync.changed_reviews
+    set due_at = now() + ${seconds} * interval '1 second', last_error = ${error.slice(0, 1000)}
+    where review_id = ${id}`.execute(db);
+}
+
+/** Takes note of the brands that a webhook names. @returns those of the last week. */
+export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<number[]> {
+  await sql`
+    insert into sync.webhook_brands as kept (brand_id)
+    select brand from unnest(${brandIds}::bigint[]) as brand
+    where (select count(*) from sync.webhook_brands) < 100 or brand in (select brand_id from sync.webhook_brands)
+    order by 1
+    on conflict (brand_id) do update set last_received_at = now()`.execute(db);
+  const { rows } = await sql<{ brand: number }>`select brand_id as brand from sync.webhook_brands order by 1`.execute(
+    db,
+  );
+  return rows.map(({ brand }) => brand);
+}
+
+/** `waiting`: reviews that webhooks named and that are not read yet; `oldestAt`: when the first of them was named. */
+export type InboxState = {
+  waiting: number;
+  oldestAt: Date | null;
+  lastReceivedAt: Date | null;
+  lastError: string | null;
+};
+
+export async function inboxState(db: Db): Promise<InboxState> {
+  const { rows } = await sql<InboxState>`
+    select count(*)::integer as waiting, min(received_at) as "oldestAt",
+      (select max(last_received_at) from sync.webhook_brands) as "lastReceivedAt",
+      (array_agg(last_error order by due_at desc) filter (where last_error is not null))[1] as "lastError"
+    from sync.changed_reviews`.execute(db);
+  return rows[0] ?? { waiting: 0, oldestAt: null, lastReceivedAt: null, lastError: null };
+}
