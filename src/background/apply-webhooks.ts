@@ -51,7 +51,10 @@ export function startWebhookApplier(app: App): WebhookApplier {
       })
       .catch((error: unknown) => {
         // Its lease runs out.
-        log.warn({ review: String(taken.id), error: describeError(error) }, 'a changed review could not be read; trying again');
+        log.warn(
+          { review: String(taken.id), error: describeError(error) },
+          'a changed review could not be read; trying again',
+        );
       })
       .finally(() => running.delete(reading));
     running.add(reading);
