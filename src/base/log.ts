@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import pino from 'pino';
 import { describeError } from './errors.ts';
 import { isPrivateField, mask } from './mask.ts';
+import { visible } from './visible.ts';
 
 export type Logger = pino.Logger;
 
@@ -46,9 +47,9 @@ const ownNames = new Set(['run', 'runId', 'id', 'job', 'queue', 'worker']);
 
 /** The value without customers' data, tokens and passwords (promise 9). */
 function redact(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return mask(value);
+  if (typeof value === 'string') return visible(mask(value));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (value instanceof Error) return describeError(value);
+  if (value instanceof Error) return visible(describeError(value));
   if (depth === deepest) return '[nested]';
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
   const shown = ([name, field]: [string, unknown]) => {

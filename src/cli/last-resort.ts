@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { describeError } from '../base/errors.ts';
+import { visible } from '../base/visible.ts';
 
 /** Exit status of Node where the program waits for something that can no longer come. */
 const nothingLeftToDo = 13;
@@ -23,6 +24,6 @@ export function explainFaults(): void {
 }
 
 function say(what: string, cause: unknown): void {
-  const why = cause === undefined ? '' : `: ${describeError(cause)}`;
+  const why = cause === undefined ? '' : `: ${visible(describeError(cause))}`;
   writeSync(process.stderr.fd, `review-sync: ${what}${why}. This is a fault of review-sync; please report it.\n`);
 }

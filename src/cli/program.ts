@@ -3,6 +3,7 @@ import { Command as Commander, CommanderError } from 'commander';
 import { describeError, exitStatus, hintOf, ReviewSyncError } from '../base/errors.ts';
 import { explainError } from '../base/hints.ts';
 import { packagePath } from '../base/package-path.ts';
+import { visible, visibleJson } from '../base/visible.ts';
 import { commands } from './commands/index.ts';
 
 /** What the command line takes from its process, so that a test can run a command in a process of its own. */
@@ -26,9 +27,14 @@ export type Surroundings = {
  *
  * @returns the exit status: 0 done, 1 failed or incomplete, 2 wrong usage. No error is thrown.
  */
-export async function runProgram(around: Surroundings): Promise<number> {
+export async function runProgram(given: Surroundings): Promise<number> {
   let status = 0;
-  const { args, writeOut, writeError } = around;
+  const { args } = given;
+  // The one place that writes text: names and texts of customers may hold control characters.
+  const writeOut = (text: string) => given.writeOut(visible(text));
+  const writeError = (text: string) => given.writeError(visible(text));
+  const writeJson = (value: unknown) => given.writeOut(`${visibleJson(JSON.stringify(value, null, 2))}\n`);
+  const around = { ...given, writeOut, writeError };
   const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
   const program = new Commander('review-sync')
     .description('Keeps a review service in step with a shop’s orders, and a warehouse in step with its reviews.')
@@ -48,7 +54,7 @@ export async function runProgram(around: Surroundings): Promise<number> {
         const { openContext } = await import('./open-context.ts');
         const report = await work(openContext(around));
         if (!report) return;
-        if (args.includes('--json')) writeOut(`${JSON.stringify(report.json, null, 2)}\n`);
+        if (args.includes('--json')) writeJson(report.json);
         else if (report.text !== '') writeOut(`${report.text}\n`);
         if (report.incomplete) status = 1;
       });
@@ -73,7 +79,7 @@ export async function runProgram(around: Surroundings): Promise<number> {
 
   /** With `--json`, standard output has one document, of a command that failed too. */
   function writeFailure(error: { code: string | null; message: string; hint: string | null }): void {
-    if (args.includes('--json')) writeOut(`${JSON.stringify({ error }, null, 2)}\n`);
+    if (args.includes('--json')) writeJson({ error });
   }
 }
 

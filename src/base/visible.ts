@@ -1,0 +1,16 @@
+/** Control characters other than line feed and tab, and those that turn the direction of text or end a line. */
+const hidden = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/**
+ * A text for a terminal: control and bidi characters are shown as `\u{1b}`, because a customer's name must not move the
+ * cursor, set the title of the window or reverse what is shown.
+ */
+export const visible = (text: string): string => shown(text, (code) => `\\u{${code}}`);
+
+/** The same for JSON, as an escape that stands for the same text. */
+export const visibleJson = (json: string): string => shown(json, (code) => `\\u${code.padStart(4, '0')}`);
+
+const shown = (text: string, form: (code: string) => string) =>
+  text.replaceAll(hidden, (character) =>
+    character === '\n' || character === '\t' ? character : form(character.charCodeAt(0).toString(16)),
+  );
