@@ -19,22 +19,46 @@ const right = {
   REVIEW_API_CLIENT_SECRET: 'geheim',
 };
 
+const example = readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8');
+
 describe('readConfig', () => {
-  test('the defaults are the contract’s', () => {
-    expect(readConfig(right)).toMatchObject({
-      queueUrl: right.WAREHOUSE_DATABASE_URL,
-      shop: { sqlDir: 'sql/shop' },
-      api: { timeZone: 'Asia/Seoul', concurrency: 8, requestsPerSecond: undefined },
-      ...{
-        orderOverlapMinutes: 10,
-        orderBatchSize: 50_000,
-        reviewOverlapMinutes: 60,
-        orderContactMaxAgeDays: 30,
-        orderDeletes: 'off',
-      },
-      schedules: { catalog: '0 * * * *', orders: '*/5 * * * *', reviews: '*/15 * * * *', reconcile: '30 4 * * *' },
-      scheduleTimeZone: 'Asia/Seoul',
+  test('.env.example names every variable, and a line “# NAME=value” has the default of the program', () => {
+    const read = new Set<string>();
+    const recorded = new Proxy<Record<string, string>>(right, {
+      get: (values, name) => read.add(String(name)) && values[String(name)],
     });
+    const usual = readConfig(recorded);
+    const lines = [...example.matchAll(/^(?:# )?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => ({
+      name,
+      value,
+    }));
+    expect(lines.map(({ name }) => name).sort()).toEqual([...read].sort());
+    for (const { name, value } of lines.filter((line) => !(line.name in right))) {
+      // A schedule without a value is off; the default of LOG_LEVEL is that of most commands.
+      expect({ name, config: readConfig({ ...right, [name]: value }) }).toEqual({ name, config: usual });
+    }
+  });
+
+  test.each([
+    ['REVIEW_API_CONCURRENCY', 1, 256],
+    ['ORDER_OVERLAP_MINUTES', 0, 525_600],
+    ['ORDER_BATCH_SIZE', 1, 1_000_000],
+    ['REVIEW_OVERLAP_MINUTES', 0, 525_600],
+    ['REVIEW_YEARS_FROM', 1, 9999],
+    ['RECONCILE_DAYS', 0, 36_500],
+    ['RECONCILE_ALL_DAYS', 1, 36_500],
+    ['ORDER_CONTACT_MAX_AGE_DAYS', 0, 36_500],
+    ['ORDER_RESCAN_DAYS', 0, 36_500],
+    ['ORDER_LEASE_SECONDS', 1, 3600],
+    ['TAKE_OVER_SECONDS', 1, 3600],
+    ['PORT', 0, 65_535],
+    ['METRICS_PORT', 0, 65_535],
+    ['ALERT_LAG_MINUTES', 1, 525_600],
+    ['ALERT_DEAD_LETTERS', 1, 1_000_000_000],
+    ['ALERT_WAITING_DAYS', 1, 36_500],
+  ])('%s may be from %d to %d', (name, least, most) => {
+    for (const value of [least, most]) expect(() => readConfig({ ...right, [name]: String(value) })).not.toThrow();
+    for (const value of [least - 1, most + 1]) expect(refusalOf({ ...right, [name]: String(value) })).toContain(name);
   });
 
   test.each([
@@ -68,8 +92,7 @@ describe('readConfig', () => {
   });
 
   test('.env.example is a right configuration once its values are filled in', () => {
-    const example = parseEnv(readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8'));
-    expect(() => readConfig(example)).not.toThrow();
+    expect(() => readConfig(parseEnv(example))).not.toThrow();
   });
 });
 

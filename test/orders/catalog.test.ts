@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
+import { LeaseLostError } from '../../src/warehouse/leases.ts';
 import { type Change, startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
@@ -115,6 +116,28 @@ test('two runs at once create each grade once, and an order carries the grade of
     await world.atService(`select g.name from reference_service.orders o
       join reference_service.user_grades g on g.id = o.user_grade_id`),
   ).toEqual([{ name: 'Grade 5' }]);
+});
+
+test('the lease of the grades is renewed before each creation, and a run that lost it creates none any more', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
+  await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 4) n`);
+  const { api, shop, warehouse } = await world.openApp();
+  const patience = { giveUpAfterMs: 50, afterFailureMs: 20, settleMs: 1 };
+  const deps = { shop, db: warehouse.db, signal: new AbortController().signal, patience };
+  const expiries = new Set<number>();
+  const create: typeof api.userGrades.create = async (...grade) => {
+    const [lease] = await world.warehouse<{ at: Date }>('select expires_at as at from sync.leases');
+    expiries.add(lease?.at.getTime() ?? 0);
+    // While the third one is created, the process is frozen and another one takes the lease.
+    if (expiries.size === 3) await world.warehouse(`update sync.leases set owner = 'other'`);
+    return api.userGrades.create(...grade);
+  };
+  const syncing = syncUserGrades({ ...deps, api: { ...api, userGrades: { ...api.userGrades, create } } });
+  await expect(syncing).rejects.toThrow(LeaseLostError);
+  expect(expiries.size).toBe(3);
+  expect(await world.atService('select id from reference_service.user_grades')).toHaveLength(3);
 });
 
 test('a product that no review names is learned from the service’s order list once a line waits for it', async ({

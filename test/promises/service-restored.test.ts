@@ -73,3 +73,28 @@ test('an order that lost a sub-order at the service gets it again, once, by the 
   expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 0 });
   expect(await world.atService(state)).toMatchObject([{ products: [7, 8] }]);
 });
+
+test('the service gives the id of a lost order to another one: that one is neither compared nor deleted', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7)), order('B', line('1', 7)));
+  await world.sync();
+  // The backup lacked A and B; another system made an order first, and then B came back.
+  await world.atService(`
+    update reference_service.orders set code = 'OTHER' where code = 'A';
+    update reference_service.orders set code = 'MINE' where code = 'B'`);
+  await world.atService(`
+    insert into reference_service.orders overriding system value select (jsonb_populate_record(o, '{"id": 4711, "code": "B"}')).*
+    from reference_service.orders o where code = 'MINE'`);
+  const { differing } = JSON.parse((await cli(world, 'verify', 'orders', '--json')).stdout);
+  expect(differing).toBe(2);
+  const previewed = JSON.parse((await cli(world, 'preview', 'order', 'A', '--json')).stdout);
+  expect(JSON.stringify(previewed)).not.toContain('OTHER');
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  await world.sync({ deletes: 'send' });
+  expect(await world.atService('select code from reference_service.orders order by code')).toEqual([
+    { code: 'MINE' },
+    { code: 'OTHER' },
+  ]);
+  expect(await world.warehouse('select from sync.order_links')).toEqual([]);
+});

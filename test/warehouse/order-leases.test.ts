@@ -1,9 +1,10 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
 import { dueOrders } from '../../src/warehouse/orders/due-orders.ts';
 import { orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { orderTest as test } from '../harness/order-test.ts';
+import { until } from '../harness/patience.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
 
@@ -112,4 +113,42 @@ test('the lease is checked right before every write, and one that was not renewe
   expect(() => store.assertLease(leased)).toThrow(LeaseLostError);
   await store.saveLines(leased, { lines: [], dropLinks: [] });
   expect(() => store.assertLease(leased)).not.toThrow();
+});
+
+test('the lease is renewed as long as its push lasts: every tenth of it, in the warehouse and for the check', async ({
+  world,
+}) => {
+  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  const leased = await store.lease('O1', allowed);
+  if ('leasedBy' in leased) throw new Error('expected the lease');
+  await world.warehouse(`update sync.order_links set lease_expires_at = now() + interval '1 second'`);
+  leased.renewedAtMs = 0;
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  {
+    using _heartbeat = store.keepAlive(leased);
+    vi.advanceTimersByTime(6000);
+    await until(async () => leased.renewedAtMs > 0);
+    const inHalfAMinute = `select from sync.order_links where lease_expires_at > now() + interval '30 seconds'`;
+    expect(await world.warehouse(inHalfAMinute)).toHaveLength(1);
+  }
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('the lease of an order is kept alive during every request about it, and no longer', async ({ world }) => {
+  await world.place(...orders(1, () => 2));
+  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  const alive = new Set<string>();
+  const keepAlive: typeof store.keepAlive = ({ orderCode }) => {
+    alive.add(orderCode);
+    return { [Symbol.dispose]: () => void alive.delete(orderCode) };
+  };
+  const during: string[][] = [];
+  world.serviceRule(() => {
+    during.push([...alive]);
+    return 'pass';
+  });
+  await world.sync({ store: { ...store, keepAlive } });
+  expect(during).toEqual([['O1'], ['O1'], ['O1']]);
+  expect([...alive]).toEqual([]);
 });

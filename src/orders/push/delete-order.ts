@@ -37,7 +37,7 @@ export async function deleteOrder(
   const found = await findOrder(deps, leased, read);
   if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason, failure: 'transient' };
   if (found.kind === 'failed') return found;
-  if (found.kind === 'absent' || !isSameCode(found.value.code, leased.orderCode)) {
+  if (found.kind === 'absent') {
     if (isWanted) await deps.store.forget(leased);
     return { kind: 'absent' };
   }

@@ -1,0 +1,88 @@
+import { expect } from 'vitest';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { runCli } from '../harness/cli.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { line, order } from '../harness/shop-orders.ts';
+
+/**
+ * Every table of the warehouse, which holds the queue too, and of the shop, with its rows. The overview of the service is
+ * a history: each capture of it is kept.
+ */
+async function everyRow({ warehouse, shop }: OrderWorld): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for (const query of [warehouse, shop]) {
+    const tables = await query<{ name: string }>(`
+      select format('%I.%I', schemaname, tablename) as name from pg_tables
+      where schemaname not in ('pg_catalog', 'information_schema') and tablename <> 'review_overview' order by 1`);
+    const all = tables.map(({ name }) => `select '${name}' as in_table, to_jsonb(t) as row from ${name} t`);
+    rows.push(...(await query(`${all.join(' union all ')} order by 1, row::text`)));
+  }
+  return rows;
+}
+
+/**
+ * Orders that are equal, changed, new, refused, waiting, broken off and gone, and reviews that are new, changed, refused
+ * and gone: each command below has something that it would be tempted to write down.
+ */
+async function makeDifferences(world: OrderWorld): Promise<void> {
+  await seedReviews(
+    world.serviceDatabaseUrl,
+    [1, 2, 3, 4].map((days) => {
+      const at = new Date(Date.now() - days * 86_400_000);
+      return { product_code: 'P1', message: 'a review', score: 5, created_at: at, updated_at: at };
+    }),
+  );
+  await world.place(
+    order('EQUAL', line('1', 7)),
+    order('CHANGED', { user_email: 'kim@example.com' }, line('1', 7), line('2', 8)),
+    order('WAITS', line('1', 'unknown')),
+    order('GONE', line('1', 7)),
+    order('DELETED', line('1', 7)),
+    order('BROKEN OFF', line('1', 7)),
+    order('BAD', line('1', 7)),
+  );
+  await world.shop(`update o set order_device = 'television' where code = 'BAD'`);
+  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
+  expect((await runCli(['sync', 'reviews'], world.environment)).status).toBe(0);
+  await world.warehouse(`update sync.order_links set lease_owner = 'dead', lease_expires_at = now() - interval '1 hour'
+    where order_code = 'BROKEN OFF'`);
+  await world.shop(`
+    update o set total_price = 77, user_email = null where code = 'CHANGED';
+    delete from l where order_code = 'CHANGED' and line_code = '2';
+    update o set deleted_at = now() where code = 'DELETED';
+    delete from o where code = 'GONE'`);
+  await world.place(order('NEW', { user_email: 'lee@example.com' }, line('1', 7)));
+  await world.atService(`
+    update reference_service.reviews set message = 'edited', updated_at = now() where id = 1;
+    update reference_service.reviews set created_at = '1999-01-01', updated_at = '1999-01-01' where id = 2;
+    delete from reference_service.reviews where id = 3`);
+}
+
+test('a command that only looks changes no row anywhere and sends nothing but GET', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await makeDifferences(world);
+  const looks = [
+    ['status'],
+    ['doctor'],
+    ['verify', 'reviews'],
+    ['verify', 'orders'],
+    ['sync', 'orders', '--dry-run'],
+    ['backfill', 'orders', '--dry-run', '--diff'],
+    ['dead-letters'],
+    ['dead-letters', 'show', '1'],
+    ...['CHANGED', 'BROKEN OFF', 'NEW'].map((code) => ['preview', 'order', code]),
+    ...['DELETED', 'BAD'].map((code) => ['explain', 'order', code]),
+    ...['1', '3'].map((id) => ['explain', 'review', id]),
+  ];
+  // The queue makes its tables when it is first opened.
+  await runCli(['status'], world.environment);
+  const before = await everyRow(world);
+  world.serviceRule(() => 'pass');
+  for (const look of looks) {
+    const end = await runCli(look, world.environment);
+    expect(end.stderr).not.toMatch(/unknown (command|option)/);
+    expect({ look, rows: await everyRow(world) }).toEqual({ look, rows: before });
+    expect({ look, sent: world.requests().filter(({ method }) => method !== 'GET') }).toEqual({ look, sent: [] });
+  }
+});
