@@ -3,7 +3,7 @@ import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
-import { order, orders } from '../harness/shop-orders.ts';
+import { line, order, orders } from '../harness/shop-orders.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. */
 async function pushOrders(world: OrderWorld, count: number): Promise<void> {
@@ -93,4 +93,25 @@ test('a deleted order whose push brought no response is looked up by its code, a
   expect(writes(world)).toEqual(['DELETE']);
   expect(await world.atService('select code from reference_service.orders')).toEqual([]);
   expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
+});
+
+test('nothing is remembered of an order that was deleted at the service: links, waiting lines, open dead letters', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7), line('2', 'unknown')));
+  await world.shop(`insert into l (order_code, line_code) values ('A', 'without product')`);
+  await world.sync();
+  const remembered = async () =>
+    Promise.all(
+      [
+        'select from sync.order_links',
+        'select from sync.sub_order_links',
+        'select from sync.waiting_lines',
+        'select from sync.dead_letters where resolved_at is null',
+      ].map(async (rows) => (await world.warehouse(rows)).length),
+    );
+  expect(await remembered()).toEqual([1, 1, 1, 1]);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  await world.sync({ deletes: 'send' });
+  expect(await remembered()).toEqual([0, 0, 0, 0]);
 });
