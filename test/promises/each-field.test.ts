@@ -76,6 +76,7 @@ async function sentBy(world: OrderWorld): Promise<{ orders: Record<string, Field
   const codeOf = new Map(codes.map(({ path, code }) => [path, code]));
   const sent = { orders: {} as Record<string, Fields>, lines: {} as Record<string, Fields> };
   for (const { method, path, form } of requests) {
+    form.delete('access_token');
     const fields = Object.fromEntries([...form].map(([key, value]) => [key.replace(/\[.*/, ''), value]));
     if (path === '/v1/orders') sent.orders[form.get('code') ?? ''] = fields;
     else sent.lines[`${method} ${codeOf.get(path) ?? path}`] = fields;

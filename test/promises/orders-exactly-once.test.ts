@@ -63,11 +63,12 @@ test('a changed line costs one upsert of its order and one PUT, all else nothing
   });
 });
 
-test('an order committed behind the cursor is still pushed, within the overlap', async ({ world }) => {
+test('an order committed behind the cursor is still pushed within the overlap, and left to the rescan beyond it', async ({ world }) => {
   await makeShop(world);
   await world.shop(`insert into o (code, updated_at) values ('NEW', now())`);
   await syncOrders(world);
-  await world.shop(`insert into o (code, updated_at) values ('LATE', now() - interval '9 minutes')`);
+  await world.shop(`insert into o (code, updated_at)
+    values ('LATE', now() - interval '9 minutes'), ('TOO LATE', now() - interval '11 minutes')`);
   await syncOrders(world);
   expect(await world.atService('select code from reference_service.orders order by code')).toEqual([
     { code: 'LATE' },
