@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { areDays, checkDays } from '../../src/app/doctor/check-shop-changes.ts';
 import { checkPooler } from '../../src/app/doctor/check-shop-queries.ts';
-import { checkGrades, statuses } from '../../src/app/doctor/check-shop-values.ts';
+import { checkDates, checkGrades, checkUnits, statuses } from '../../src/app/doctor/check-shop-values.ts';
 import { openShop } from '../../src/shop/index.ts';
 import type { ShopFacts } from '../../src/shop/session.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -35,6 +35,38 @@ test('a change dated at the beginning of its day is a warning, one dated at its 
     },
   ]);
   expect(checkDays(column, dates, '2026-03-18T14:00:00Z')).toEqual([]);
+});
+
+/** An order of noon, with one line. */
+const dated = (order: Record<string, string>, row: Record<string, string>) => ({
+  order: { code: 'A', created_at: '2026-03-01T12:00:00Z', ...order },
+  lines: [{ order_code: 'A', line_code: '1', ...row }],
+});
+const now = '2026-03-01T18:00:00Z';
+
+test.each([
+  ['orders.sql', 'created_at', '2026-03-01T18:01:00Z', '2026-03-01T18:01:01Z', 'in the future'],
+  ['orders.sql', 'updated_at', '2026-03-01T18:01:00Z', '2026-03-01T18:01:01Z', 'in the future'],
+  ['order_lines.sql', 'delivered_at', '2026-03-01T18:01:00Z', '2026-03-01T18:01:01Z', 'in the future'],
+  ['orders.sql', 'updated_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', "before the order's created_at"],
+  ['order_lines.sql', 'delivery_started_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', 'before the order'],
+  ['order_lines.sql', 'delivered_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', 'before the order'],
+])('%s: a %s of %s is right, one of %s is %s', (file, name, right, wrong, why) => {
+  const check = (at: string) => {
+    const value = { [name]: at };
+    return checkDates([file === 'orders.sql' ? dated(value, {}) : dated({}, value)], now, 'postgres');
+  };
+  expect(check(right)).toEqual([]);
+  const what = expect.stringMatching(new RegExp(`^${file}: 1 of 1 rows have an? ${name} ${why}`));
+  expect(check(wrong)).toEqual([{ level: 'warning', what, hint: expect.stringContaining(`as ${name}`) }]);
+});
+
+test('lines that cost twenty times their order, or a twentieth of it, are in another unit; of fewer than three orders nothing is said', () => {
+  const priced = (total: number, price: number, count = 3) =>
+    checkUnits(Array.from({ length: count }, () => dated({ total_price: String(total) }, { price: String(price) })))
+      .length;
+  expect([priced(10, 199), priced(10, 200), priced(10, 200, 2)]).toEqual([0, 1, 0]);
+  expect([priced(201, 10.06), priced(200, 10), priced(200, 10, 2)]).toEqual([0, 1, 0]);
 });
 
 test('member grades that user_grades.sql does not have are named', () => {

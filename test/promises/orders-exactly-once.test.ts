@@ -63,7 +63,9 @@ test('a changed line costs one upsert of its order and one PUT, all else nothing
   });
 });
 
-test('an order committed behind the cursor is still pushed within the overlap, and left to the rescan beyond it', async ({ world }) => {
+test('an order committed behind the cursor is still pushed within the overlap, and left to the rescan beyond it', async ({
+  world,
+}) => {
   await makeShop(world);
   await world.shop(`insert into o (code, updated_at) values ('NEW', now())`);
   await syncOrders(world);
