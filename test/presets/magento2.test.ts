@@ -77,7 +77,8 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
   await shop.step({ feed: [] }, `update sales_shipment_track set track_number = '1Z9', updated_at = :now`);
   await shop.step(
     { feed: ['000000001'] },
-    `${ship(2, '(2, 1, 3)')}; update sales_order_item set qty_shipped = 2 where item_id = 3;
+    `${ship(2, '(2, 1, 3)')}; insert into sales_shipment_track values (2, 2, 1, '2Z1', 'DHL', :now, :now);
+     update sales_order_item set qty_shipped = 2 where item_id = 3;
      update sales_order set state = 'complete', updated_at = :now where entity_id = 1`,
   );
   const sent = { status: 'delivery_started', shipped: '+3h', invoice: '1Z9', carrier: 'UPS' };

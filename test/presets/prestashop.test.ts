@@ -7,7 +7,7 @@ test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service 
   await shop.given(`
     insert into ps_configuration (name, value) values ('PS_LANG_DEFAULT', '1');
     insert into ps_order_state values (2, 0, 1, 0), (3, 0, 1, 0), (4, 1, 1, 0), (5, 1, 1, 0), (6, 0, 0, 0), (7, 0, 0, 0), (10, 0, 0, 0);
-    insert into ps_carrier values (2, 'Colissimo');
+    insert into ps_carrier values (2, 'Colissimo'), (3, 'Another');
     insert into ps_customer values (7, 3, 'Ada', 'Lovelace', 'ada@example.com', 0), (8, 2, 'Grace', 'King', 'guest@example.com', 1);
     insert into ps_address values (1, '+33 1', ''), (2, '', '+33 6');
     insert into ps_attribute values (5, 1); insert into ps_product_attribute_combination values (5, 4);
@@ -70,7 +70,7 @@ test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service 
   // The first parcel leaves; its number is written an hour later, and that moves no date.
   await shop.step({ feed: ['1'] }, state(1, 4));
   await shop.step({ feed: [] }, `update ps_order_carrier set tracking_number = '6A1' where id_order_carrier = 1`);
-  await shop.step({ feed: ['1'] }, `insert into ps_order_carrier values (2, 1, 2, '6A2', :now)`);
+  await shop.step({ feed: ['1'] }, `insert into ps_order_carrier values (2, 1, 3, '6A2', :now)`);
   await shop.step({ feed: ['1'] }, state(1, 5));
   const parcel = { shipped: '+4h', delivered: '+7h', invoice: '6A1', carrier: 'Colissimo' };
   const finished = { ...parcel, status: 'delivery_finished' };

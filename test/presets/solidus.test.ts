@@ -40,18 +40,18 @@ test('a life of orders in Solidus arrives at the service as the shop has it', as
     'delivery_preparing',
   ]);
 
-  // One shirt leaves, then the other one with the mug: the first carton's number, the first date.
+  // One shirt leaves, then the other one with the mug, by another carrier: number, carrier and date of the first carton.
   const ship = (carton: number, units: string) => `
-    insert into spree_cartons values (${carton}, '1Z${carton}', :now, 1);
+    insert into spree_cartons values (${carton}, '1Z${carton}', :now, ${carton});
     update spree_inventory_units set state = 'shipped', carton_id = ${carton} where id in (${units});
     update spree_shipments set tracking = '1Z${carton}', updated_at = :now where id = 1;
     update spree_orders set updated_at = :now where id = 1`;
   await shop.step({ feed: ['R1'] }, ship(1, '1'));
   await shop.step({ feed: ['R1'] }, ship(2, '2, 3'));
-  const sent = { status: 'delivery_started', carrier: 'UPS' };
+  const sent = { status: 'delivery_started' };
   expect((await shop.orders()).R1?.lines).toEqual([
-    { ...shirt, ...sent, shipped: '+3h', invoice: '1Z1' },
-    { ...mug, ...sent, shipped: '+4h', invoice: '1Z2' },
+    { ...shirt, ...sent, shipped: '+3h', invoice: '1Z1', carrier: 'UPS' },
+    { ...mug, ...sent, shipped: '+4h', invoice: '1Z2', carrier: 'Express' },
   ]);
 
   // The mug comes back and is refunded.

@@ -62,7 +62,7 @@ async function lifeInVendure(shop: PresetWorld, now: string): Promise<void> {
   // Two parcels: two shirts, then one shirt with the mug. No date of the order moves.
   await shop.step(
     { feed: ['V1'] },
-    `insert into fulfillment values (1, ${now}, 'Pending', 'T1', 'DHL'), (2, ${now}, 'Pending', 'T2', 'DHL');
+    `insert into fulfillment values (1, ${now}, 'Pending', 'T1', 'DHL'), (2, ${now}, 'Pending', 'T2', 'UPS');
      insert into order_line_reference (discriminator, quantity, "orderLineId", "fulfillmentId")
      values ('FulfillmentLine', 2, 1, 1), ('FulfillmentLine', 1, 1, 2), ('FulfillmentLine', 1, 2, 2), ('RefundLine', 1, 2, null)`,
   );
@@ -78,7 +78,7 @@ async function lifeInVendure(shop: PresetWorld, now: string): Promise<void> {
   const arrived = { status: 'delivery_finished', delivered: '+5h' };
   expect((await shop.orders()).V1?.lines).toEqual([
     { ...shirts, ...sent, ...arrived },
-    { ...mug, ...arrived, carrier: 'DHL', shipped: '+5h', invoice: 'T2' },
+    { ...mug, ...arrived, carrier: 'UPS', shipped: '+5h', invoice: 'T2' },
   ]);
 
   // The mug comes back and is cancelled and refunded; then 5.00 are paid back out of goodwill.

@@ -41,5 +41,5 @@ insert into spree_variants values (11, 10, 'SHIRT-M', false), (21, 20, 'MUG', tr
 insert into spree_option_types values (1, 'size', 'Size');
 insert into spree_option_values values (1, 1, 'medium', 'M');
 insert into spree_option_values_variants values (11, 1);
-insert into spree_shipping_methods values (1, 'Standard', 'UPS');
+insert into spree_shipping_methods values (1, 'Standard', 'UPS'), (2, 'Express', null);
 insert into spree_taxons values (1, null, 'Categories'), (2, 1, 'Clothing');

@@ -40,5 +40,5 @@ insert into spree_variants values (11, 10, 'SHIRT-M'), (21, 20, 'MUG');
 insert into spree_option_types values (1, 'size', 'Size');
 insert into spree_option_values values (1, 1, 'medium', 'M');
 insert into spree_option_value_variants values (11, 1);
-insert into spree_shipping_methods values (1, 'Courier'), (2, 'Not chosen');
+insert into spree_shipping_methods values (1, 'Courier'), (2, 'Not chosen'), (3, 'Post');
 insert into spree_taxons values (1, null, 'Categories'), (2, 1, 'Clothing');
