@@ -92,6 +92,12 @@ test.for<[string, (request: ProxiedRequest) => Fate]>([
       join reference_service.orders o on o.id = s.order_id where o.code = any($1)`;
     const lineOrders = `'{${Object.keys(lineFields).join()}}'`;
     expect(await world.atService(prices.replace('$1', lineOrders))).toEqual([{ price: 77 }]);
+    // What the service keeps stays named, whatever else of the order is pushed.
+    await world.shop('update o set total_price = 101, updated_at = now()');
+    await world.sync();
+    expect((await world.openDeadLetters()).map(({ key }) => key.replace(/\/1$/, ''))).toEqual(
+      named.map(([key]) => key),
+    );
   },
 );
 
