@@ -1,19 +1,23 @@
-import { type DayRange, spanOfDays } from '../src/base/time/day-range.ts';
+import * as v from 'valibot';
+import { spanOfDays } from '../src/base/time/day-range.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { recordShopQueries, settleShopQueries } from '../src/warehouse/shop-queries.ts';
 import { concludeOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { object, optionalText } from './payload.ts';
+import { days, flag, parsePayload } from './payload.ts';
 import { pushOrders, stepsUnder } from './push-orders.ts';
 
-export type BackfillOrders = DayRange & {
+const shape = v.object({
+  ...days,
   /** Whether customers' e-mail and phone go along (promise 7: only when asked for). */
-  withEmail: boolean;
+  withEmail: flag,
   /** Remove lines and orders beyond the day's allowance. */
-  allowRemovals: boolean;
-};
+  allowRemovals: flag,
+});
+
+export type BackfillOrders = v.InferOutput<typeof shape>;
 
 /** `lastQueryChange`: the last change of the queries by which the first batch was read. */
 type State = WalkState & { lastQueryChange: string | null };
@@ -28,12 +32,7 @@ export const backfillOrders = defineRun({
   priority: 10,
   deadLetters: ['order', 'order_line'],
   conclusion: concludeOrders,
-  parse(payload): BackfillOrders {
-    const given = object(payload);
-    const withEmail = given.withEmail === true;
-    const allowRemovals = given.allowRemovals === true;
-    return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), withEmail, allowRemovals };
-  },
+  parse: (payload) => parsePayload(shape, payload),
   async plan({ shop, warehouse: { db }, config }, payload) {
     const lastQueryChange = await recordShopQueries(db, await shop.queryHashes());
     const range = spanOfDays(payload, config.api.timeZone);

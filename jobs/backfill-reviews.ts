@@ -1,18 +1,21 @@
+import * as v from 'valibot';
 import { reviewDeps } from '../src/app/deps.ts';
-import type { DayRange } from '../src/base/time/day-range.ts';
 import { backfillReviewsKey } from '../src/reviews/backfill-key.ts';
 import { planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
 import { closeUpdatedGaps } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
 import { countRefused } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { object, optionalText } from './payload.ts';
+import { days, flag, parsePayload } from './payload.ts';
 import { readWindow } from './read-window.ts';
 
-export type BackfillReviews = DayRange & {
+const shape = v.object({
+  ...days,
   /** Leave out all that the coverage ledger holds, not only what this backfill has read. */
-  gaps: boolean;
-};
+  gaps: flag,
+});
+
+export type BackfillReviews = v.InferOutput<typeof shape>;
 
 /** On demand: every review created in a range of days. */
 export const backfillReviews = defineRun({
@@ -21,10 +24,7 @@ export const backfillReviews = defineRun({
   priority: 10,
   deadLetters: ['review'],
   conclusion: countRefused,
-  parse(payload): BackfillReviews {
-    const given = object(payload);
-    return { ...optionalText(given, 'from'), ...optionalText(given, 'to'), gaps: given.gaps === true };
-  },
+  parse: (payload) => parsePayload(shape, payload),
   async plan(app, { gaps, ...range }, run, signal) {
     const key = backfillReviewsKey({ ...range, gaps });
     const since = gaps ? new Date(0) : ((await unfinishedSince(app.warehouse.db, key, app.now())) ?? run.startedAt);

@@ -1,20 +1,23 @@
+import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { pushOrders as push } from '../src/orders/push/push-slice.ts';
 import type { StepJob } from '../src/queue/job.ts';
-import { object, oneOf, texts } from './payload.ts';
+import { flag, parsePayload } from './payload.ts';
 
-export type OrderStep = { codes: string[] } & PushPolicy;
+const shape = v.object({
+  codes: v.array(v.string()),
+  contact: v.picklist(['young', 'never', 'always']),
+  allowRemovals: flag,
+});
+
+export type OrderStep = v.InferOutput<typeof shape>;
 
 /** Step: brings up to 1000 orders at the service in line with the shop. */
 export const pushOrders: StepJob<App, OrderStep> = {
   name: 'push-orders',
-  parse(payload) {
-    const step = object(payload);
-    const contact = oneOf(step, 'contact', ['young', 'never', 'always']);
-    return { codes: texts(step, 'codes'), contact, allowRemovals: step.allowRemovals === true };
-  },
+  parse: (payload) => parsePayload(shape, payload),
   run: (app, { codes, ...policy }, { signal }) => app.sliceSlots(() => push(orderDeps(app, signal), codes, policy)),
 };
 

@@ -1,27 +1,25 @@
+import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import { reviewDeps } from '../src/app/deps.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { exportWindow } from '../src/reviews/export-window.ts';
-import type { Window } from '../src/reviews/read/window.ts';
 import { foldChanges } from '../src/warehouse/bi/aggregates.ts';
-import { number, object, oneOf } from './payload.ts';
+import { parsePayload } from './payload.ts';
 
 /** A window, and what to look for in it beside the reviews. */
-export type ReadWindow = Window & { findLate?: true; findAbsent?: true };
+const shape = v.object({
+  axis: v.picklist(['created', 'updated']),
+  span: v.object({ start: v.number(), end: v.number() }),
+  findLate: v.exactOptional(v.literal(true)),
+  findAbsent: v.exactOptional(v.literal(true)),
+});
+
+export type ReadWindow = v.InferOutput<typeof shape>;
 
 /** Step: brings the reviews of one window into the warehouse. */
 export const readWindow: StepJob<App, ReadWindow> = {
   name: 'read-window',
-  parse(payload) {
-    const window = object(payload);
-    const span = object(window.span);
-    return {
-      axis: oneOf(window, 'axis', ['created', 'updated']),
-      span: { start: number(span, 'start'), end: number(span, 'end') },
-      ...(window.findLate === true && { findLate: true }),
-      ...(window.findAbsent === true && { findAbsent: true }),
-    };
-  },
+  parse: (payload) => parsePayload(shape, payload),
   async run(app, { axis, span, findLate = false, findAbsent = false }, { runId, signal }) {
     const deps = reviewDeps(app, signal);
     const counts = await exportWindow(deps, { runId, window: { axis, span }, findLate, findAbsent });

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import { isoOf } from '../src/base/time/span.ts';
@@ -9,11 +10,12 @@ import { readCursor } from '../src/warehouse/runs/cursors.ts';
 import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
 import { concludeOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { object } from './payload.ts';
+import { flag, parsePayload } from './payload.ts';
 import { pushOrders, stepsUnder } from './push-orders.ts';
 
 /** `allowRemovals`: remove lines and orders beyond the day's allowance. */
-export type RescanOrders = { allowRemovals: boolean };
+const shape = v.object({ allowRemovals: flag });
+export type RescanOrders = v.InferOutput<typeof shape>;
 
 /** `start`: the oldest creation that the rescan reads, in seconds since 1970; undefined: it reads no orders. */
 type State = WalkState & { start?: number };
@@ -33,7 +35,7 @@ export const rescanOrders = defineRun({
   deadLetters: ['order', 'order_line'],
   conclusion: concludeOrders,
   completesAlways: true,
-  parse: (payload): RescanOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
+  parse: (payload) => parsePayload(shape, payload),
   async plan(app, payload) {
     const { shop, warehouse, config } = app;
     if ((await readCursor(warehouse.db, 'orders')) === undefined) return { steps: [], state: {} };

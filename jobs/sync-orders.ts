@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import {
@@ -12,11 +13,12 @@ import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
 import { concludeOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { object } from './payload.ts';
+import { flag, parsePayload } from './payload.ts';
 import { pushOrders, stepsUnder } from './push-orders.ts';
 
 /** `allowRemovals`: remove lines and orders beyond the day's allowance. */
-export type SyncOrders = { allowRemovals: boolean };
+const shape = v.object({ allowRemovals: flag });
+export type SyncOrders = v.InferOutput<typeof shape>;
 
 /** Scheduled: the orders that changed since the last run, and those that are due. */
 export const syncOrders = defineRun({
@@ -26,7 +28,7 @@ export const syncOrders = defineRun({
   priority: 1,
   deadLetters: ['order', 'order_line'],
   conclusion: concludeOrders,
-  parse: (payload): SyncOrders => ({ allowRemovals: object(payload).allowRemovals === true }),
+  parse: (payload) => parsePayload(shape, payload),
   async plan(app, payload) {
     await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
     return stepsUnder(policyOf(payload))(await planChangedOrders(depsOf(app), optionsOf(app, payload)));

@@ -1,145 +1,103 @@
 import { CronExpressionParser } from 'cron-parser';
+import * as v from 'valibot';
 import { isTimeZone } from '../base/time/span.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * One function per kind of value. Each adds its faults to `wrong` and continues, so that one call reports all of them.
- */
-export function reader(environment: Environment, wrong: string[]) {
-  const given = (name: string) => {
-    const value = environment[name]?.trim();
-    return value === '' ? undefined : value;
-  };
-  const fail = (name: string, expected: string): void => {
-    wrong.push(`${name} ${given(name) === undefined ? 'is missing' : 'is malformed'}: expected ${expected}`);
-  };
+/** What a variable holds, read from its text. The message of an issue says what was expected. */
+type Kind<T> = v.GenericSchema<string, T>;
 
-  function text(name: string, fallback?: string): string {
-    const value = given(name) ?? fallback;
-    if (value === undefined) fail(name, 'a text');
-    return value ?? '';
-  }
+/** Shows a wrong value: for kinds that hold no secret. */
+const withValue = (expected: string) => (issue: v.BaseIssue<unknown>) =>
+  `${expected}, found ${JSON.stringify(issue.input)}`;
 
-  function url(name: string, protocols: readonly string[], fallback?: string): string {
-    const value = given(name) ?? fallback ?? '';
-    if (value === fallback) return value;
-    const parsed = URL.canParse(value) ? new URL(value) : undefined;
-    if (!parsed || !protocols.includes(parsed.protocol) || parsed.hostname === '') {
-      fail(name, `an address such as ${exampleUrl(protocols)} (the value is not shown, it may hold a password)`);
-    }
-    return value;
-  }
+const check = (isRight: (value: string) => boolean, message: string | ((issue: v.BaseIssue<unknown>) => string)) =>
+  v.pipe(v.string(), v.check(isRight, message));
 
-  function baseUrl(name: string): string {
-    const value = url(name, ['http:', 'https:']);
-    if (URL.canParse(value) && !isBaseUrl(value)) fail(name, 'an address without user, password, ? and #');
-    return value;
-  }
+const address = (protocols: readonly string[], example: string) =>
+  check((value) => {
+    const url = URL.parse(value);
+    return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
+  }, `an address such as ${example} (the value is not shown, it may hold a password)`);
 
-  /** `fetch` refuses an address with user and password, with a message that quotes them. */
-  function alertUrl(name: string): string | undefined {
-    if (given(name) === undefined) return undefined;
-    const value = url(name, ['http:', 'https:']);
-    const { username = '', password = '' } = URL.canParse(value) ? new URL(value) : {};
-    if (username + password !== '') fail(name, 'an address without user and password (the value is not shown)');
-    return value;
-  }
+/** The address of a database, or of a queue in one. */
+export const databaseUrl = (...protocols: readonly string[]) =>
+  address(protocols, `${protocols[0]}//user:password@host:port/name`);
 
-  /** A token must not be guessable. */
-  function token(name: string): string | undefined {
-    const value = given(name);
-    if (value !== undefined && (value.length < leastSecret || isPlaceholder(value))) {
-      fail(name, `at least ${leastSecret} characters made at random, such as by: openssl rand -hex 24`);
-    }
-    return value;
-  }
+const httpUrl = address(['http:', 'https:'], 'https://reviews.example.com');
 
-  function optionalNumber(name: string, limits: { least: number; most: number; integer?: boolean }) {
-    const value = given(name);
-    if (value === undefined) return undefined;
-    const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
-    const right = number >= limits.least && number <= limits.most && (!limits.integer || Number.isInteger(number));
-    if (!right) {
-      const kind = limits.integer ? 'a whole number' : 'a number';
-      fail(name, `${kind} from ${limits.least} to ${limits.most}, found ${JSON.stringify(value)}`);
-    }
-    return number;
-  }
+/** Paths can be added to it: it has no query, no fragment, and no password, which would show in errors. */
+export const baseUrl = v.pipe(
+  httpUrl,
+  v.check((value) => {
+    const { username, password, search, hash } = new URL(value);
+    return username + password + search + hash === '';
+  }, 'an address without user, password, ? and #'),
+);
 
-  function number(name: string, limits: { least: number; most: number; integer?: boolean }, fallback: number): number {
-    return optionalNumber(name, limits) ?? fallback;
-  }
+/** `fetch` refuses an address with user and password, with a message that quotes them. */
+export const alertUrl = v.pipe(
+  httpUrl,
+  v.check((value) => {
+    const { username, password } = new URL(value);
+    return username + password === '';
+  }, 'an address without user and password (the value is not shown)'),
+);
 
-  function oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
-    const value = given(name) ?? fallback;
-    const found = allowed.find((one) => one === value);
-    if (found === undefined) fail(name, `one of ${allowed.join(', ')}, found ${JSON.stringify(value)}`);
-    return found ?? fallback;
-  }
-
-  function timeZone(name: string, fallback: string): string {
-    const value = given(name) ?? fallback;
-    if (!isTimeZone(value)) fail(name, `an IANA time zone such as Asia/Seoul, found ${JSON.stringify(value)}`);
-    return value;
-  }
-
-  const optionalTimeZone = (name: string) => (given(name) === undefined ? undefined : timeZone(name, 'UTC'));
-
-  /** Five or six fields. An empty value turns the schedule off; without a value it has its default. */
-  function cron(name: string, fallback: string): string {
-    const value = environment[name]?.trim() ?? fallback;
-    if (value !== '' && !isCronPattern(value)) {
-      fail(name, `a cron pattern such as "${fallback}" or nothing, found ${JSON.stringify(value)}`);
-    }
-    return value;
-  }
-
-  /** A part of a path. */
-  function pathPart(name: string): string | undefined {
-    const value = given(name);
-    if (value !== undefined && (!/^[\w.~-]{16,200}$/.test(value) || isPlaceholder(value))) {
-      fail(name, `${leastSecret} to 200 letters, digits or . _ ~ - made at random (the value is not shown)`);
-    }
-    return value;
-  }
-
-  function integers(name: string): number[] {
-    const items = (given(name) ?? '').split(',').flatMap((item) => item.trim() || []);
-    const fault = items.find((item) => !/^\d{1,15}$/.test(item));
-    if (fault !== undefined) fail(name, `whole numbers separated by commas, found ${JSON.stringify(fault)}`);
-    return items.map(Number);
-  }
-
-  return {
-    text,
-    url,
-    baseUrl,
-    alertUrl,
-    token,
-    number,
-    optionalNumber,
-    oneOf,
-    timeZone,
-    optionalTimeZone,
-    cron,
-    pathPart,
-    integers,
-  };
-}
+export const text = v.string();
 
 /** Minimum length of a token or secret: 16 random hexadecimal digits have 64 bits. */
 const leastSecret = 16;
 
 /** Whether the value is a placeholder of an example. */
-const isPlaceholder = (text: string) => /change.?me|replace.?me|^(.)\1*$/i.test(text);
+const isPlaceholder = (value: string) => /change.?me|replace.?me|^(.)\1*$/i.test(value);
 
-/** An example address for these protocols. */
-const exampleUrl = (protocols: readonly string[]) =>
-  protocols.includes('http:') ? 'https://reviews.example.com' : `${protocols[0]}//user:password@host:port/name`;
+/** Must not be guessable. */
+export const token = check(
+  (value) => value.length >= leastSecret && !isPlaceholder(value),
+  `at least ${leastSecret} characters made at random, such as by: openssl rand -hex 24`,
+);
 
-/** Checked with the parser that BullMQ uses. */
-function isCronPattern(pattern: string): boolean {
+/** A part of a path that must not be guessable. */
+export const secretPath = check(
+  (value) => /^[\w.~-]{16,200}$/.test(value) && !isPlaceholder(value),
+  `${leastSecret} to 200 letters, digits or . _ ~ - made at random (the value is not shown)`,
+);
+
+export const number = (least: number, most: number) =>
+  v.pipe(
+    check(
+      (value) => /^\d+(\.\d+)?$/.test(value) && Number(value) >= least && Number(value) <= most,
+      withValue(`a number from ${least} to ${most}`),
+    ),
+    v.transform(Number),
+  );
+
+export const wholeNumber = (least: number, most: number) =>
+  v.pipe(
+    check(
+      (value) => /^\d+(\.0+)?$/.test(value) && Number(value) >= least && Number(value) <= most,
+      withValue(`a whole number from ${least} to ${most}`),
+    ),
+    v.transform(Number),
+  );
+
+/** Whole numbers separated by commas. */
+export const wholeNumbers = v.pipe(
+  check(
+    (value) => value.split(',').every((item) => /^\s*\d{0,15}\s*$/.test(item)),
+    withValue('whole numbers separated by commas'),
+  ),
+  v.transform((value) => value.split(',').flatMap((item) => (item.trim() === '' ? [] : Number(item)))),
+);
+
+export const oneOf = <const T extends string>(allowed: readonly T[]) =>
+  v.picklist(allowed, withValue(`one of ${allowed.join(', ')}`));
+
+export const timeZone = check(isTimeZone, withValue('an IANA time zone such as Asia/Seoul'));
+
+/** Five or six fields, checked with the parser that BullMQ uses. */
+const cron = check((pattern) => {
   if (pattern.split(/\s+/).length < 5) return false;
   try {
     CronExpressionParser.parse(pattern);
@@ -147,10 +105,35 @@ function isCronPattern(pattern: string): boolean {
   } catch {
     return false;
   }
-}
+}, withValue('a cron pattern such as "*/5 * * * *" or nothing'));
 
-/** Whether paths can be added to the address: no query, no fragment, and no password, which would show in errors. */
-function isBaseUrl(text: string): boolean {
-  const { username, password, search, hash } = new URL(text);
-  return username + password + search + hash === '';
+const atFirstIssue = { abortEarly: true, abortPipeEarly: true };
+
+/**
+ * Reads variables one by one. What is missing or malformed is added to `wrong`, and reading goes on, so that one
+ * reading names all of it.
+ */
+export function openReader(environment: Environment, wrong: string[]) {
+  function optional<T, F>(name: string, kind: Kind<T>, fallback: F): T | F {
+    const value = environment[name]?.trim() ?? '';
+    if (value === '') return fallback;
+    const result = v.safeParse(kind, value, atFirstIssue);
+    if (result.success) return result.output;
+    wrong.push(`${name} is malformed: expected ${result.issues[0].message}`);
+    return fallback;
+  }
+
+  return {
+    optional,
+    required<T>(name: string, kind: Kind<T>): T {
+      if ((environment[name]?.trim() ?? '') !== '') return optional(name, kind, undefined as T);
+      const result = v.safeParse(kind, '', atFirstIssue);
+      wrong.push(`${name} is missing: expected ${result.success ? 'a text' : result.issues[0].message}`);
+      return undefined as T;
+    },
+    /** Without a value a schedule has its default; an empty value turns it off. */
+    schedule(name: string, fallback: string): string {
+      return environment[name]?.trim() === '' ? '' : optional(name, cron, fallback);
+    },
+  };
 }

@@ -15,21 +15,25 @@ export type QueueName = keyof typeof queueNames;
 
 type BullQueue = InstanceType<QueueClasses['Queue']>;
 
-/** Data of a run's job, kept through its stages. */
-export type RunData = {
-  payload: unknown;
-  key?: string;
-  startedAt?: string;
-  stage?: 'adding' | 'waiting';
+/**
+ * Data of a run's job: a run that is not planned yet, one that adds the steps of a batch, or one that waits for them.
+ */
+export type RunData = { payload: unknown; key?: string } & ({ stage?: undefined } | AddingRun | WaitingRun);
+
+/** `steps`: the payloads of the batch that is being added. */
+export type AddingRun = PlannedRun & { stage: 'adding'; steps: unknown[] };
+export type WaitingRun = PlannedRun & { stage: 'waiting' };
+
+type PlannedRun = {
+  startedAt: string;
+  /** What the job's `plan` or `next` wants to know again. */
   state?: unknown;
-  /** The payloads of the batch that is being added. */
-  steps?: unknown[];
   /** Steps of all batches so far. */
-  planned?: number;
+  planned: number;
   /** Steps of the batches before the last one. */
-  before?: number;
+  before: number;
   /** Steps of the batches before the last one that the queue has lost. */
-  lost?: number;
+  lost: number;
 };
 export type StepData = { runId: string; payload: unknown };
 
@@ -61,6 +65,9 @@ export type Queues = {
   counts(): Promise<Record<QueueName, Record<string, number>>>;
   close(): Promise<void>;
 };
+
+/** Steps of all batches so far; undefined until the run is planned. */
+const plannedOf = (data: RunData) => (data.stage === undefined ? undefined : data.planned);
 
 /** A run that fails because of a broken connection is retried for fifteen seconds: its stages are safe to repeat. */
 export const runAttempts = { attempts: 5, backoff: { type: 'exponential', delay: 1000 } } as const;
@@ -128,20 +135,19 @@ export async function openQueues(url: string): Promise<Queues> {
     async progress(runId) {
       const job = await findRun(runId);
       if (!job) return { state: 'lost', planned: undefined, ended: 0 };
-      const data = job.data as RunData;
       const state = await job.getState();
       if (state === 'completed' || state === 'failed') {
         // The run may have ended after the job was read, so read the result again.
         const ended = (await findRun(runId)) ?? job;
-        const { planned = 0 } = ended.data as RunData;
+        const planned = plannedOf(ended.data as RunData) ?? 0;
         return state === 'completed'
           ? { state: 'ended', planned, ended: planned, report: ended.returnvalue as RunReport }
           : { state: 'failed', planned, ended: 0, error: ended.failedReason ?? '' };
       }
-      if (data.planned === undefined)
-        return { state: state === 'active' ? 'running' : 'waiting', planned: undefined, ended: 0 };
+      const planned = plannedOf(job.data as RunData);
+      if (planned === undefined) return { state: state === 'active' ? 'running' : 'waiting', planned, ended: 0 };
       const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
-      return { state: 'running', planned: data.planned, ended: processed + ignored };
+      return { state: 'running', planned, ended: processed + ignored };
     },
     async counts() {
       const states = ['active', 'waiting', 'prioritized', 'waiting-children', 'delayed', 'failed'] as const;

@@ -2,7 +2,7 @@ import { type Job as BullJob, UnrecoverableError, WaitingChildrenError } from 'b
 import type { Counts } from '../base/counts.ts';
 import { describeWithHint } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
-import { type Queues, queueNames, type RunData, type StepData } from './index.ts';
+import { type AddingRun, type Queues, queueNames, type RunData, type StepData, type WaitingRun } from './index.ts';
 import { type AnyRunJob, named, type RunInfo, type RunReport } from './job.ts';
 
 export type RunOptions<Context> = {
@@ -45,19 +45,18 @@ export async function runRun<Context>(
   const held: Held<Context> = { options, definition, job, token: token ?? '', run };
   try {
     const payload = definition.parse(stored.payload);
-    const isNew = stored.stage === undefined;
-    if (isNew && !(await definition.begin(options.context, run, options.queues.isAlive))) {
+    if (stored.stage === undefined && !(await definition.begin(options.context, run, options.queues.isAlive))) {
       return { outcome: 'done', counts: { skipped: 1 } };
     }
-    let data = isNew ? await planFirst(held, payload, signal) : stored;
+    let data = stored.stage === undefined ? await planFirst(held, payload, signal) : stored;
     let isInterrupted = stored.stage === 'adding';
     for (;;) {
-      data = await addSteps(held, data, isInterrupted);
+      if (data.stage === 'adding') data = await addSteps(held, data, isInterrupted);
       isInterrupted = false;
       if (await job.moveToWaitingChildren(held.token)) throw new WaitingChildrenError();
       const results = await job.getChildrenValues<Counts>();
       const failures = await job.getIgnoredChildrenFailures();
-      const { planned = 0, before = 0, lost = 0 } = data;
+      const { planned, before, lost } = data;
       const isOfBatch = new Set(jobIdsOf(run, before, planned));
       const ofBatch = (all: object) => Object.keys(all).filter((key) => isOfBatch.has(childId(key))).length;
       const [successes, failed] = [ofBatch(results), ofBatch(failures)];
@@ -87,12 +86,15 @@ export async function runRun<Context>(
 }
 
 /** Each stage is written down before the next begins, so that a crash between them repeats at most one. */
-async function planFirst<Context>(held: Held<Context>, payload: unknown, signal: AbortSignal): Promise<RunData> {
+async function planFirst<Context>(
+  held: Held<Context>,
+  payload: unknown,
+  signal: AbortSignal,
+): Promise<RunData & AddingRun> {
   const { options, definition, job, run } = held;
   const { state, steps } = await definition.plan(options.context, payload, run, signal);
-  const startedAt = run.startedAt.toISOString();
-  const planned = steps.length;
-  const data: RunData = { ...(job.data as RunData), startedAt, stage: 'adding', state, steps, planned };
+  const at = { startedAt: run.startedAt.toISOString(), state, planned: steps.length, before: 0, lost: 0 };
+  const data: RunData & AddingRun = { ...(job.data as RunData), ...at, stage: 'adding', steps };
   await writeDown(held, data);
   return data;
 }
@@ -110,11 +112,13 @@ async function writeDown<Context>({ options, job, token }: Held<Context>, data: 
 }
 
 /** Adds the steps of a batch. Those that an interrupted attempt added already are left out. */
-async function addSteps<Context>(held: Held<Context>, data: RunData, isInterrupted: boolean): Promise<RunData> {
-  if (data.stage !== 'adding') return data;
+async function addSteps<Context>(
+  held: Held<Context>,
+  { steps, ...data }: RunData & AddingRun,
+  isInterrupted: boolean,
+): Promise<RunData & WaitingRun> {
   const { options, definition, job, run } = held;
-  const { steps = [], before = 0, ...rest } = data;
-  const ids = jobIdsOf(run, before, before + steps.length);
+  const ids = jobIdsOf(run, data.before, data.planned);
   const known = isInterrupted ? await addedSteps(job) : new Set<string>();
   const missing = steps.flatMap((step, index) => {
     const jobId = ids[index] ?? '';
@@ -126,7 +130,7 @@ async function addSteps<Context>(held: Held<Context>, data: RunData, isInterrupt
   for (let at = 0; at < missing.length; at += 500) {
     await options.queues.bull.steps.addBulk(missing.slice(at, at + 500));
   }
-  const waiting: RunData = { ...rest, before, stage: 'waiting' };
+  const waiting: RunData & WaitingRun = { ...data, stage: 'waiting' };
   await writeDown(held, waiting);
   return waiting;
 }
@@ -157,11 +161,11 @@ const isLastAttempt = (job: BullJob) => job.attemptsMade + 1 >= (job.opts.attemp
 
 /** @param now when the run begins, if it has not yet. */
 export function runInfo(job: BullJob, now: Date): RunInfo {
-  const { startedAt, key } = job.data as RunData;
+  const data = job.data as RunData;
   return {
     id: String(job.id),
-    key,
+    key: data.key,
     trigger: job.queueName === queueNames.scheduled ? 'schedule' : 'command',
-    startedAt: startedAt === undefined ? now : new Date(startedAt),
+    startedAt: data.stage === undefined ? now : new Date(data.startedAt),
   };
 }
