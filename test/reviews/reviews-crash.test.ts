@@ -10,8 +10,6 @@ import { alive, type Calls } from '../harness/deadly-pool.ts';
 import { type ExportProcess, inExportProcess } from '../harness/export-process.ts';
 import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
 import { sampled } from '../harness/sampled.ts';
-import { untraced } from '../harness/trace.ts';
-import { type ReviewTrace, recordReviewTrace } from '../harness/trace-reviews.ts';
 
 /** Zone of the service: periods in requests read as they are. */
 const timeZone = 'UTC';
@@ -64,14 +62,11 @@ async function sync(deps: ExportProcess, run: Run): Promise<void> {
 }
 
 type Flow = typeof sync;
-type World = { service: ReferenceService; trace: ReviewTrace; warehouse: string; reviews: string };
+type World = { service: ReferenceService; warehouse: string; reviews: string };
 
 const open: World[] = [];
 afterAll(async () => {
-  for (const { service, trace } of open) {
-    await trace[Symbol.asyncDispose]();
-    await service.close();
-  }
+  for (const { service } of open) await service.close();
 });
 
 /** Where nothing was read yet. */
@@ -106,8 +101,7 @@ async function openWorld(
      from reference_service.reviews`,
   );
   const service = await startReferenceService({ databaseUrl, timeZone, now: () => new Date(clock) });
-  const trace = await recordReviewTrace({ warehouse, serviceDatabase: databaseUrl, service: service.url });
-  const world = { service, trace, warehouse, reviews: held?.all ?? '' };
+  const world = { service, warehouse, reviews: held?.all ?? '' };
   open.push(world);
   return world;
 }
@@ -119,7 +113,6 @@ const tables = [
 const keptAs = (table: string) => `public.${table.replace('.', '_')}`;
 /** Back to what was there when the world was opened: faster than a new database. */
 const reset = [
-  untraced,
   'truncate warehouse.reviews',
   ...tables.filter((table) => table !== 'warehouse.reviews').map((table) => `delete from ${table}`),
   ...tables.map((table) => `insert into ${table} overriding system value table ${keptAs(table)}`),
@@ -188,19 +181,17 @@ async function strikeAndRecover(
   flow: Flow,
   strike: (struck: Strike) => Promise<void>,
 ): Promise<Recovered> {
-  const { warehouse, trace } = world;
+  const { warehouse, service } = world;
   const run: Run = { id: 'run', since: new Date() };
   const look = async () => (await queryAgain<State>(warehouse, stateSql, [world.reviews, run.id]))[0] as State;
   await queryAgain(warehouse, reset);
-  await trace.begin();
   const work = (deps: ExportProcess) => flow(deps, run);
   await strike((serviceUrl, calls) => inExportProcess({ warehouse, service: serviceUrl, timeZone, calls }, work));
   const death = await look();
-  const between = await startFaultProxy(trace.url);
+  const between = await startFaultProxy(service.url);
   await inExportProcess({ warehouse, service: between.url, timeZone }, work);
   await between.close();
   const { requests: _, ...end } = await look();
-  expect(await trace.judge()).toBeGreaterThan(10);
   const asked = between.asked().filter((path) => path.startsWith('/v1/reviews?'));
   const isSameCursor = JSON.stringify(death.cursor) === JSON.stringify(end.cursor);
   return {
@@ -244,7 +235,7 @@ test.concurrent.each([
   async (_, openIts, flow) => {
     const world = await openIts();
     const counting = alive();
-    const undisturbed = await strikeAndRecover(world, flow, (run) => run(world.trace.url, counting));
+    const undisturbed = await strikeAndRecover(world, flow, (run) => run(world.service.url, counting));
     expectRecovered(undisturbed, undisturbed, {});
     expect(counting.total).toBeGreaterThan(10);
     const deaths = numbers(counting.total).flatMap((at) =>
@@ -252,7 +243,7 @@ test.concurrent.each([
     );
     for (const die of sampled(deaths, 5)) {
       const calls = { ...alive(), die };
-      const struck = await strikeAndRecover(world, flow, (run) => run(world.trace.url, calls));
+      const struck = await strikeAndRecover(world, flow, (run) => run(world.service.url, calls));
       expect(calls.isDead).toBe(true);
       expectRecovered(struck, undisturbed, die);
     }
@@ -277,7 +268,7 @@ test.concurrent.each([
   { timeout: 900_000 },
   async (_, openIts, flow) => {
     const world = await openIts();
-    const between = await startFaultProxy(world.trace.url);
+    const between = await startFaultProxy(world.service.url);
     const undisturbed = await strikeAndRecover(world, flow, (run) => run(between.url, alive()));
     expectRecovered(undisturbed, undisturbed, {});
     const total = between.calls();
