@@ -17,6 +17,7 @@ import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
 import type { Config } from './config.ts';
 import { requireSameService } from './require-same-service.ts';
+import { withZoneCheck } from './service-zone.ts';
 import { requireMigrated } from './status-source.ts';
 
 /** All systems that a process uses, opened from one Config. */
@@ -81,7 +82,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const [warehouse, queues] = await allOpened(opened, [openOwnWarehouse(config), openQueues(config.queueUrl)]);
   const shop = openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal });
   opened.defer(() => shop.close());
-  const api = openReviewApi({
+  const client = openReviewApi({
     baseUrl: config.api.baseUrl,
     clientId: config.api.clientId,
     clientSecret: config.api.clientSecret,
@@ -92,7 +93,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     onRequestEnd: options.onRequestEnd,
     signal: abort.signal,
   });
-  opened.defer(() => api.close());
+  opened.defer(() => client.close());
+  const api = withZoneCheck(client, config.api.timeZone, (problem) =>
+    log.error(`${problem}; set REVIEW_API_TIME_ZONE to the zone of the service`),
+  );
   const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
   const all = opened.move();
   // Two more than requests in flight: while one parses its page, another requests the next.

@@ -1,7 +1,6 @@
-import { durationText } from '../base/time/duration.ts';
 import type { Issue } from './issues.ts';
 import type { StatusReport } from './status-report.ts';
-import { formatCount } from './status-view.ts';
+import { formatCount, waitingText } from './status-view.ts';
 
 /** Pushed orders that the shop no longer shows. */
 export function ordersGone({ absentOrders: { orders, examples }, orderDeletes }: StatusReport): Issue[] {
@@ -31,24 +30,15 @@ export function keylessUnknown({ newest }: StatusReport): Issue[] {
   ];
 }
 
-/** A waiting line is no failure. It is shown at once and urgent after ALERT_WAITING_DAYS. */
-export function waitingForProducts({ waiting, alertWaitingDays, at }: StatusReport): Issue[] {
-  const { lines, orders, oldest } = waiting;
-  if (!oldest) return [];
-  const waitedMs = at.getTime() - oldest.since.getTime();
-  const record = `${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`;
-  return [
-    {
-      key: 'waiting lines',
-      what:
-        `${lines} order lines of ${orders} orders wait until the service is known to have their product; ` +
-        `the oldest (${record}) for ${durationText(waitedMs / 1000)}`,
-      hint:
-        'a line is sent as soon as a review, an order list or a product webhook names its product id; ' +
-        'or give product_id in order_lines.sql',
-      isUrgent: waitedMs >= alertWaitingDays * 86_400_000,
-    },
-  ];
+/** A waiting line is no failure: until ALERT_WAITING_DAYS it is a note of the status, see statusNotes. */
+export function waitingForProducts(report: StatusReport): Issue[] {
+  const what = waitingText(report);
+  const sinceMs = report.waiting.oldest?.since.getTime() ?? Number.NaN;
+  if (what === undefined || report.at.getTime() - sinceMs < report.alertWaitingDays * 86_400_000) return [];
+  const hint =
+    'a line is sent as soon as a review, an order list or a product webhook names its product id; ' +
+    'or give product_id in order_lines.sql';
+  return [{ key: 'waiting lines', what, hint, isUrgent: true }];
 }
 
 /** Orders that wait for a member grade are no failure: they are sent again once the grade is at the service. */

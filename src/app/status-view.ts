@@ -27,7 +27,7 @@ export function statusTables(report: StatusReport): StatusTables {
   return {
     flows: {
       title: 'Flows',
-      head: ['Flow', 'Read up to', 'Lag'],
+      head: ['Flow', 'Newest change read', 'Behind by'],
       rows: report.flows.map(({ flow, watermark, lagSeconds }) => [
         flow,
         watermark === null ? 'nothing yet' : watermarkText(watermark),
@@ -131,9 +131,21 @@ const gapReasons: Readonly<Record<StatusReport['openGaps'][number]['kind'], stri
   'step-failed': 'the step of a run failed before it was read',
 };
 
+/** Undefined where no order line waits for its product. */
+export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusReport): string | undefined {
+  if (!oldest) return undefined;
+  const record = `${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`;
+  return (
+    `${counted(lines, 'order line')} of ${counted(orders, 'order')} wait until the service is known to have the product; ` +
+    `the oldest (${record}) for ${durationText((at.getTime() - oldest.since.getTime()) / 1000)}`
+  );
+}
+
 /** Facts that need no table, a sentence each. */
-export function statusNotes({ suspectedGone, webhooks, missedOrders }: StatusReport): string[] {
-  const notes: string[] = [];
+export function statusNotes(report: StatusReport): string[] {
+  const { suspectedGone, webhooks, missedOrders, alertWaitingDays } = report;
+  const waiting = waitingText(report);
+  const notes = waiting ? [`${waiting}. No failure for ${counted(alertWaitingDays, 'day')} (ALERT_WAITING_DAYS).`] : [];
   const { since, missed, changes } = missedOrders;
   if (since) {
     const all = `${formatCount(changes)} pushes of orders since ${since.toISOString().slice(0, 10)}`;
@@ -144,11 +156,13 @@ export function statusNotes({ suspectedGone, webhooks, missedOrders }: StatusRep
       `${formatCount(suspectedGone)} reviews were not found by a reconcile; the next one asks the service for each.`,
     );
   }
-  const { waiting, oldestAt, lastReceivedAt, lastError } = webhooks;
+  const { waiting: unapplied, oldestAt, lastReceivedAt, lastError } = webhooks;
   if (lastReceivedAt) {
     const error = lastError ? `: ${lastError}` : '';
     const rest =
-      waiting === 0 ? 'all are applied' : `${formatCount(waiting)} wait since ${oldestAt ? utc(oldestAt) : ''}${error}`;
+      unapplied === 0
+        ? 'all are applied'
+        : `${formatCount(unapplied)} wait since ${oldestAt ? utc(oldestAt) : ''}${error}`;
     notes.push(`Webhooks: the last one came ${utc(lastReceivedAt)}, ${rest}.`);
   }
   return notes;
@@ -179,9 +193,17 @@ function runRate(run: Run): string {
   return kind && n > 0 && seconds ? `${formatCount(Math.round(n / seconds))} ${kind}/s` : '';
 }
 
-/** `1,200 reviews, 14 requests`; kinds with 0 are left out. */
+/** `1,200 reviews, 1 request`; kinds with 0 are left out. */
 export const countsText = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .filter(([, n]) => n > 0)
-    .map(([kind, n]) => `${formatCount(n)} ${kind.replaceAll('_', ' ')}`)
+    .map(([kind, n]) => `${formatCount(n)} ${nounOf(kind, n)}`)
     .join(', ');
+
+const plurals = /\b(order|line|categor|user grade|review|window|span|request|removal|record)(s|ies)\b/;
+
+/** `sub_orders_added`: `sub-orders added`, of one: `sub-order added`. */
+function nounOf(kind: string, n: number): string {
+  const noun = kind.replace('sub_orders', 'sub-orders').replaceAll('_', ' ');
+  return n === 1 ? noun.replace(plurals, (_, stem: string, end: string) => stem + (end === 'ies' ? 'y' : '')) : noun;
+}

@@ -40,7 +40,7 @@ export async function runProgram(given: Surroundings): Promise<number> {
     .description('Keeps a review service in step with a shop’s orders, and a warehouse in step with its reviews.')
     .version(version)
     .showHelpAfterError('(add --help for the usage)')
-    .configureOutput({ writeOut, writeErr: writeError })
+    .configureOutput({ writeOut, writeErr: writeError, outputError: sayUsage })
     .exitOverride();
 
   try {
@@ -82,6 +82,9 @@ export async function runProgram(given: Surroundings): Promise<number> {
     if (args.includes('--json')) writeJson({ error });
   }
 }
+
+/** In the words of all other errors. */
+const sayUsage = (text: string, write: (text: string) => void) => write(text.replace(/^error: /, 'review-sync: '));
 
 /** Says what failed and what to do next; with a stack only where the program itself is at fault. */
 function describeFailure(error: unknown): string {

@@ -193,7 +193,7 @@ test.skipIf(!hasRedis)(
     const status = await runCli(['status'], serving.environment);
     expect([status.status, status.stdout]).toEqual([
       1,
-      expect.stringMatching(/the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Read up to/s),
+      expect.stringMatching(/the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read/s),
     ]);
     const [posted] = await until(async () => receiver.received.length > 0 && receiver.received);
     expect(JSON.stringify(posted?.body)).toContain('The queue (QUEUE_URL) did not respond');

@@ -48,3 +48,11 @@ test('with --json a command that fails prints one document with the error', asyn
     expect(stderr).toContain(error.message);
   }
 });
+
+test('wrong usage is said in the same words, whoever finds it', async () => {
+  for (const args of [['status', '--unknown'], ['explain', 'review', 'x'], ['unknown']]) {
+    const end = await runCli(args, {});
+    expect(end).toMatchObject({ status: 2, stdout: '' });
+    expect(end.stderr).toMatch(/^review-sync: /);
+  }
+});

@@ -36,3 +36,19 @@ test('a wait without a known end is said', () => {
   progress.wait('the queue does not respond', undefined);
   expect(lines).toEqual(['waiting: the queue does not respond']);
 });
+
+test('a rate is a whole number, a minute where less than one a second is done', () => {
+  const { lines, clock, progress } = openLines();
+  clock.ms = 10_000;
+  progress.update(1834, 4000);
+  clock.ms = 20_000;
+  progress.update(1836, 4000);
+  const slow = openLines();
+  slow.clock.ms = 60_000;
+  slow.progress.update(22, 40);
+  expect([...lines, ...slow.lines]).toEqual([
+    'sync orders: 1834/4000 orders · 10 s, 183 orders/s',
+    'sync orders: 1836/4000 orders · 20 s, 92 orders/s',
+    'sync orders: 22/40 orders · 60 s, 22 orders/min',
+  ]);
+});

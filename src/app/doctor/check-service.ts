@@ -1,11 +1,12 @@
 import { describeError, hintOf } from '../../base/errors.ts';
-import { localPeriod, offsetOf, parseInstant, type Second } from '../../base/time/span.ts';
+import { localPeriod, parseInstant, type Second } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
   type ReviewApi,
   type ReviewOverview,
   UnavailableError,
 } from '../../review-api/index.ts';
+import { compareZone, zoneProblem } from '../service-zone.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { withTimeoutDiagnosis } from './reachable.ts';
 
@@ -41,18 +42,12 @@ function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
   return warning(what, 'set the clock of this machine by NTP');
 }
 
-function checkZone({ last_review_created_at: text }: ReviewOverview, timeZone: string): Finding {
-  const at = parseOptional(text);
-  const serviceOffset = /([+-]\d\d:\d\d|Z)$/.exec(text ?? '')?.[1]?.replace('Z', '+00:00');
-  if (at === undefined || serviceOffset === undefined)
-    return warning('its timestamps have no offset', 'ask the service’s makers');
-  const expected = offsetOf(at, timeZone);
-  if (serviceOffset === expected) return ok(`its timestamps have the offset of ${timeZone}, ${expected}`);
-  return fault(
-    `its timestamps have the offset ${serviceOffset}, but ${timeZone} has ${expected} then: ` +
-      'days and windows would be read shifted',
-    'set REVIEW_API_TIME_ZONE to the zone of the service',
-  );
+function checkZone({ last_review_created_at: newest }: ReviewOverview, timeZone: string): Finding {
+  const check = compareZone(newest, timeZone);
+  if (typeof check === 'string') return warning('its timestamps have no offset', 'ask the service’s makers');
+  const problem = zoneProblem(newest, timeZone);
+  if (problem === undefined) return ok(`its timestamps have the offset of ${timeZone}, ${check.expected}`);
+  return fault(problem, 'set REVIEW_API_TIME_ZONE to the zone of the service');
 }
 
 /** Lists the second of the newest review in the configured zone: the review must be there, on a page of at most 100. */

@@ -1,10 +1,12 @@
-import { ReviewSyncError, UsageError } from '../../base/errors.ts';
+import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
+import type { Config } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { withClosing } from '../doctor/reachable.ts';
+import { askZone } from '../service-zone.ts';
 import { completeEnvFile, type EnvLine } from './env-file.ts';
 import { type Preset, readPresets } from './presets.ts';
 import { asWritten, nearest, type Recognised, recognise } from './recognise.ts';
@@ -22,6 +24,8 @@ export type InitInput = {
   force: boolean;
   /** SHOP_TIME_ZONE, where it is set. */
   timeZone: string | undefined;
+  /** The service's address and credentials, where they are set. */
+  api?: Pick<Config['api'], 'baseUrl' | 'clientId' | 'clientSecret'> | undefined;
   /** Variables that are set in the environment or in .env already. */
   isSet(name: string): boolean;
   envFile: string;
@@ -46,7 +50,7 @@ export type InitReport = {
  *
  * 1. Read the names of the shop's tables, and recognise the system, its schema and its prefix by them.
  * 2. Write its queries, or the commented template for an unknown system, unless there are queries already.
- * 3. Add to .env what it lacks.
+ * 3. Add to .env what it lacks; the zone of the service by asking the service.
  * 4. Run the doctor's checks of the shop.
  *
  * @throws UsageError for a preset that is not known; ReviewSyncError where the shop database cannot be used or shows no
@@ -64,7 +68,15 @@ export async function initShop(input: InitInput): Promise<InitReport> {
     const { found, others } = await chosen(input, tables, looking);
     const timeZone = input.timeZone ?? (found && (await zoneOf(found, looking)));
     const queries = await writeQueries(dir, found, input);
-    const lines = linesFor(input, found, timeZone);
+    const { api, isSet } = input;
+    const zones = ['Asia/Seoul', ...(timeZone ? [timeZone] : []), 'UTC'];
+    const unasked: string[] = [];
+    const asking = api && !isSet('REVIEW_API_TIME_ZONE') ? askZone(api, zones) : undefined;
+    const serviceZone = await asking?.catch((error: unknown) => {
+      unasked.push(`The service could not be asked for REVIEW_API_TIME_ZONE: ${describeError(error)}`);
+      return undefined;
+    });
+    const lines = linesFor(input, found, timeZone, serviceZone);
     const variables = await completeEnvFile(input.envFile, lines);
     const findings = found ? await check(input, timeZone) : [];
     return {
@@ -74,9 +86,12 @@ export async function initShop(input: InitInput): Promise<InitReport> {
         prefix: found.prefix,
         schema: found.schema,
       },
-      warnings: found
-        ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)]
-        : unknownSystem(await readPresets(), tables),
+      warnings: [
+        ...(found
+          ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)]
+          : unknownSystem(await readPresets(), tables)),
+        ...unasked,
+      ],
       dir,
       queries,
       variables,
@@ -164,7 +179,12 @@ async function zoneOf(found: Recognised, shop: Shop): Promise<string | undefined
   return zone !== undefined && isTimeZone(zone) ? zone : undefined;
 }
 
-function linesFor({ url, dir, isSet }: InitInput, found: Recognised | undefined, timeZone: string | undefined) {
+function linesFor(
+  { url, dir, isSet }: InitInput,
+  found: Recognised | undefined,
+  timeZone: string | undefined,
+  serviceZone: string | undefined,
+) {
   const lines: EnvLine[] = [
     { name: 'SHOP_DATABASE_URL', value: url, comment: 'The shop database; review-sync only reads it.' },
     { name: 'SHOP_SQL_DIR', value: dir, comment: 'Folder of the shop queries.' },
@@ -172,6 +192,10 @@ function linesFor({ url, dir, isSet }: InitInput, found: Recognised | undefined,
   if (found?.preset.timeZone !== undefined) {
     const comment = 'IANA zone of dates without zone in the shop, such as Asia/Seoul.';
     lines.push({ name: 'SHOP_TIME_ZONE', value: timeZone ?? '', comment });
+  }
+  if (serviceZone !== undefined) {
+    const comment = 'IANA zone in which the service reads and shows dates, as its newest review shows it.';
+    lines.push({ name: 'REVIEW_API_TIME_ZONE', value: serviceZone, comment });
   }
   const open: EnvLine[] = [
     {

@@ -1,6 +1,7 @@
 import { readShopConfig } from '../../app/config.ts';
 import { type InitReport, initShop } from '../../app/init/init-shop.ts';
 import { type Preset, readPresets } from '../../app/init/presets.ts';
+import { packagePath } from '../../base/package-path.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { findingLines } from '../ui/findings.ts';
 import { table } from '../ui/table.ts';
@@ -39,9 +40,15 @@ const databases: Readonly<Record<Preset['database'], string>> = { postgres: 'Pos
 async function setUp({ environment }: Context, options: Options): Promise<Report> {
   const isSet = (name: string) => (environment[name] ?? '').trim() !== '';
   const { url, timeZone } = readShopConfig(environment);
+  const api = {
+    baseUrl: environment.REVIEW_API_BASE_URL ?? '',
+    clientId: environment.REVIEW_API_CLIENT_ID ?? '',
+    clientSecret: environment.REVIEW_API_CLIENT_SECRET ?? '',
+  };
   const report = await initShop({
     url,
     timeZone,
+    api: Object.values(api).every((value) => value !== '') ? api : undefined,
     isSet,
     dir: options.dir ?? (isSet('SHOP_SQL_DIR') ? (environment.SHOP_SQL_DIR ?? '').trim() : 'shop-sql'),
     preset: options.preset,
@@ -81,15 +88,17 @@ function variables({ variables: added }: InitReport): string {
 
 function nextCommand({ preset, dir, toFillIn, findings }: InitReport): string {
   const steps: string[] = [];
-  if (!preset) steps.push(`put your own tables into ${dir}/*.sql; docs/connecting.md leads you through it`);
+  if (!preset) steps.push(`put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}`);
   else steps.push(`read ${dir}/README.md: what the queries read, and what they cannot see`);
   if (findings.some(({ level }) => level === 'fault')) steps.push('correct the faults above');
-  if (toFillIn.length > 0) steps.push(`fill in ${toFillIn.join(', ')} in .env`);
+  if (toFillIn.length > 0) {
+    const trial = 'npx review-sync reference-service --products-from-shop';
+    steps.push(`fill in ${toFillIn.join(', ')} in .env.\n     For a trial that mails nobody, ${trial} prints them`);
+  }
   steps.push(
-    'npx review-sync migrate',
-    'npx review-sync doctor',
-    'npx review-sync preview order <code>: what would be sent about one order',
-    'npx review-sync backfill orders --dry-run --diff --limit 20: the same of twenty, against what the service has',
+    'npx review-sync migrate, then npx review-sync doctor',
+    'npx review-sync sync reviews, then sync catalog',
+    'npx review-sync sync orders --dry-run: who could be mailed; then npx review-sync sync orders',
   );
   return ['Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)].join('\n');
 }

@@ -1,4 +1,5 @@
 import { Presets, SingleBar } from 'cli-progress';
+import { formatCount } from '../../app/status-view.ts';
 import type { Terminal } from '../command.ts';
 
 export type Progress = {
@@ -36,7 +37,7 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
 }
 
 function bar(terminal: Terminal, label: string, unit: string, now: () => number): Progress {
-  const format = `${label} {bar} {value}/{total} ${unit} · {rate}/s · {duration_formatted} · left {eta_formatted} {note}`;
+  const format = `${label} {bar} {value}/{total} ${unit} · {rate} · {duration_formatted} · left {eta_formatted} {note}`;
   const single = new SingleBar(
     { format, hideCursor: true, clearOnComplete: false, etaBuffer: 30 },
     Presets.shades_classic,
@@ -46,7 +47,7 @@ function bar(terminal: Terminal, label: string, unit: string, now: () => number)
   return {
     update(done, total, note = '') {
       if (total === undefined || total === 0) return;
-      const rate = rateOf(done, now() - startedMs);
+      const rate = rateOf(done, now() - startedMs, unit);
       if (!isShown) single.start(total, done, { note, rate });
       isShown = true;
       single.update(done, { note, rate });
@@ -69,14 +70,20 @@ function lines(terminal: Terminal, label: string, unit: string, now: () => numbe
       lastMs = now();
       last = line;
       const tookMs = lastMs - startedMs;
-      terminal.say(`${line} · ${Math.round(tookMs / 1000)} s${done > 0 ? `, ${rateOf(done, tookMs)}/s` : ''}`);
+      terminal.say(`${line} · ${Math.round(tookMs / 1000)} s${done > 0 ? `, ${rateOf(done, tookMs, unit)}` : ''}`);
     },
     wait: (reason, untilMs) => terminal.say(waiting(reason, untilMs)),
     stop: () => {},
   };
 }
 
-const rateOf = (done: number, tookMs: number) => ((done * 1000) / Math.max(1, tookMs)).toPrecision(2);
+/** `180 windows/s`, or where that is less than one, `22 windows/min`. */
+function rateOf(done: number, tookMs: number, unit: string): string {
+  const perSecond = (done * 1000) / Math.max(1, tookMs);
+  return perSecond >= 1
+    ? `${formatCount(Math.round(perSecond))} ${unit}/s`
+    : `${Math.round(perSecond * 60)} ${unit}/min`;
+}
 
 const waiting = (reason: string, untilMs: number | undefined) =>
   untilMs === undefined

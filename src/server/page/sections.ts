@@ -51,15 +51,16 @@ export function deadLettersTable({ title, head, rows }: StatusTable, report: Sta
     const { kind = '', reason = '', count: n = 0 } = groups[index] ?? {};
     const which = html`<span class="sr"> the ${formatCount(n)} of kind ${kind}</span>`;
     return [
-      ...row.slice(0, -1),
       html`<span class="text">${reason}</span>`,
+      ...row.slice(0, -1),
       html`<form method="post" action="/dead-letters">
         <input type="hidden" name="kind" value="${kind}"><input type="hidden" name="reason" value="${reason}">
         <button name="do" value="retry">Retry${which}</button>
         <button name="do" value="discard" class="grave">Discard${which}</button></form>`,
     ];
   });
-  return statusTable({ title, head: [...head, 'Do'], rows: withButtons });
+  // The reason first: on a phone the table scrolls.
+  return statusTable({ title, head: [...head.slice(-1), ...head.slice(0, -1), 'Do'], rows: withButtons });
 }
 
 /** @param error why the queue cannot be read. */
