@@ -36,7 +36,7 @@ export function waitingForProducts(report: StatusReport): Issue[] {
   const sinceMs = report.waiting.oldest?.since.getTime() ?? Number.NaN;
   if (what === undefined || report.at.getTime() - sinceMs < report.alertWaitingDays * 86_400_000) return [];
   const hint =
-    'a line is sent as soon as a review, an order list or a product webhook names its product id; ' +
+    'a line is sent as soon as a review or an order list names its product id; ' +
     'or give product_id in order_lines.sql';
   return [{ key: 'waiting lines', what, hint, isUrgent: true }];
 }
