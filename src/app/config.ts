@@ -14,6 +14,7 @@ import {
   wholeNumber,
   wholeNumbers,
 } from './config-reader.ts';
+import { misspeltVariables } from './misspelt-variables.ts';
 
 /** Whether only this machine reaches what listens on the host. */
 export const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
@@ -109,7 +110,10 @@ export const readShopConfig = (environment: Environment): ShopConfig => readAll(
 
 function readAll<T>(environment: Environment, read: (reader: Reader) => T): T {
   const wrong: string[] = [];
-  const config = read(openReader(environment, wrong));
+  const known = new Set<string>();
+  const get = (values: Environment, name: string) => known.add(name) && values[name];
+  const config = read(openReader(new Proxy(environment, { get }), wrong));
+  wrong.push(...misspeltVariables(Object.keys(environment), known));
   if (wrong.length === 0) return Object.freeze(config);
   const count = wrong.length === 1 ? 'One environment variable is' : `${wrong.length} environment variables are`;
   throw new UsageError(`${count} missing or wrong; nothing was done.\n${wrong.map((line) => `  ${line}`).join('\n')}`, {

@@ -22,6 +22,18 @@ const right = {
 const example = readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8');
 
 describe('readConfig', () => {
+  test('a variable whose name is nearly one of ours stops the command, and names the right one', async () => {
+    const typos = { ORDER_DELETE: 'send', ORDER_CONTACT_MAX_AGE_DAY: '0', Order_Rescan_Days: '3' };
+    const end = await runCli(['status'], { ...right, ...typos });
+    expect(end).toMatchObject({ status: 2, stdout: '' });
+    expect(end.stderr).toMatch(
+      /3 environment .*\n {2}ORDER_DELETE is not read: expected ORDER_DELETES\n.*DAY is not read: expected ORDER_CONTACT_MAX_AGE_DAYS\n.*Order_Rescan_Days .* ORDER_RESCAN_DAYS\n/,
+    );
+    // Others have variables of their own; and what is set in its right name is no typo.
+    const others = { PATH: '/bin', HOSTS: 'x', PORTS: '1', ORDER_TABLE: 'o', REVIEW_API: 'x', ORDER_DELETE: 'x' };
+    expect(readConfig({ ...right, ...others, ORDER_DELETES: 'send' })).toMatchObject({ orderDeletes: 'send' });
+  });
+
   test('.env.example names every variable, and a line “# NAME=value” has the default of the program', () => {
     const read = new Set<string>();
     const recorded = new Proxy<Record<string, string>>(right, {
