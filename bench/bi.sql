@@ -1,7 +1,6 @@
 -- @reviews reviews of four years, @products products, and as many delivered sub-orders of three fifths as many orders:
 -- three of five reviews are about one of them. Nothing is counted for bi yet: the part `migrate` does that, and is
--- measured. Without triggers, as a statement of a million rows would keep all of them in memory for these.
-set session_replication_role = replica;
+-- measured.
 insert into sync.order_links (order_code, order_id, ordered_at, pushed_at)
 select 'order-' || n, n, '@first'::timestamptz + n * interval '1 minute' * (2100000.0 / (@reviews * 0.6)), now()
 from generate_series(1, (@reviews * 0.6)::integer) as n;
@@ -45,5 +44,3 @@ insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews,
 select 'run-1', 'created', day, day + interval '1 day', 7, 700, 7, now(), now()
 from warehouse.review_overview
 cross join generate_series(first_review_created_at, last_review_created_at, interval '1 day') as day;
-
-reset session_replication_role;

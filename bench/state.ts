@@ -14,7 +14,7 @@ import { openLog } from '../src/base/log.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
 import { takeChangedReview } from '../src/warehouse/changed-reviews.ts';
-import { compactMonthChanges, deleteOutdated, pruneHistory } from '../src/warehouse/runs/retention.ts';
+import { deleteOutdated, pruneHistory } from '../src/warehouse/runs/retention.ts';
 import { acceptWebhook } from '../src/webhooks/accept-webhook.ts';
 import { runCli, runProcess } from '../test/harness/cli.ts';
 
@@ -47,7 +47,6 @@ const tables = [
   { name: 'sync.export_windows', ids: ['run_id'], fixed: [] },
   { name: 'sync.late_reviews', ids: ['run_id'], fixed: [] },
   { name: 'sync.dead_letters', ids: ['key'], fixed: [] },
-  { name: 'sync.month_changes', ids: [], fixed: [] },
   { name: 'warehouse.review_overview', ids: [], fixed: ['first_review_created_at'] },
 ] as const;
 
@@ -142,8 +141,6 @@ function templateOf(job: string, table: string): string {
 
 /** Keeps the rows that the work leaves, table by table. */
 async function once(job: string, work: () => Promise<void>): Promise<void> {
-  // A reconcile joins the rows of a month: joined before, the rows that it leaves are those of what it changed.
-  await compactMonthChanges(db);
   for (const { name } of tables) {
     await client.query(`create temporary table before_${name.replace('.', '_')} as select * from ${name}`);
   }

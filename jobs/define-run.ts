@@ -3,7 +3,7 @@ import { requireSameService } from '../src/app/require-same-service.ts';
 import { addCounts, type Counts } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
-import { foldChanges } from '../src/warehouse/bi/aggregates.ts';
+import { recount } from '../src/warehouse/bi/recount.ts';
 import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
 import { abandonRun, addWaits, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
@@ -61,7 +61,7 @@ export function defineRun<Payload, State, StepPayload>(
       const counts = addCounts([ofSteps, concluded?.counts ?? {}]);
       const problems = [problem, concluded?.problem].filter((one) => one !== undefined);
       const report = await reportOf(app, { kinds: definition.deadLetters, problems }, counts, end);
-      await foldChanges(app.warehouse.db);
+      await recount(app.warehouse.db);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'warn'](
         { run: run.id, ...report },

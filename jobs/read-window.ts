@@ -3,7 +3,7 @@ import type { App } from '../src/app/app.ts';
 import { reviewDeps } from '../src/app/deps.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { exportWindow } from '../src/reviews/export-window.ts';
-import { foldChanges } from '../src/warehouse/bi/aggregates.ts';
+import { recount } from '../src/warehouse/bi/recount.ts';
 import { parsePayload } from './payload.ts';
 
 /** A window, and what to look for in it beside the reviews. */
@@ -23,8 +23,8 @@ export const readWindow: StepJob<App, ReadWindow> = {
   async run(app, { axis, span, findLate = false, findAbsent = false }, { runId, signal }) {
     const deps = reviewDeps(app, signal);
     const counts = await exportWindow(deps, { runId, window: { axis, span }, findLate, findAbsent });
-    // A backfill takes hours; until its changes are folded, they make the views of bi slower.
-    await foldChanges(app.warehouse.db);
+    // A backfill takes hours: the views of bi follow it.
+    await recount(app.warehouse.db, { atMostEveryMs: 60_000 });
     return counts;
   },
 };

@@ -81,8 +81,7 @@ function drawRelations(relations: readonly Relation[], shown: Set<string>): stri
 }
 
 /** What the views of `bi` are answered from. */
-const countsOfBi =
-  /^(counted_|delivery_|deliveries|changed_orders|order_changes|review_(changes|days?|products?)|month_)/;
+const countsOfBi = /^touches$|_counts$|^month_versions$/;
 
 function drawState(relations: readonly Relation[], shown: Set<string>): string[] {
   const relied = relations.flatMap((relation) => {
@@ -102,7 +101,7 @@ function drawState(relations: readonly Relation[], shown: Set<string>): string[]
     linked.join('\n'),
     '### Other tables and views\n\nThese may change with any version. `\\d+` in psql says more of them.',
     others.map(({ name, comment }) => `- \`${name}\`: ${firstClause(comment ?? '')}.`).join('\n'),
-    `The counts behind \`bi\` and their logs: ${counts.join(', ')}.`,
+    `The counts behind \`bi\` and their log: ${counts.join(', ')}.`,
   ];
 }
 

@@ -71,7 +71,7 @@ create table sync.sub_order_links (
 );
 create index sub_order_links_by_id on sync.sub_order_links (sub_order_id);
 create index sub_order_links_by_delivery on sync.sub_order_links (delivered_at) where delivered_at is not null;
-create index sub_order_links_by_product on sync.sub_order_links (product_id);
+create index sub_order_links_by_product on sync.sub_order_links (product_id, delivered_at);
 comment on table sync.sub_order_links is 'The shop''s order lines and the ids of their sub-orders at the service.';
 comment on column sync.sub_order_links.order_code is 'The shop''s order code.';
 comment on column sync.sub_order_links.line_code is 'The shop''s line code, unique in its order.';
@@ -84,8 +84,8 @@ comment on column sync.sub_order_links.product_id is 'The service''s product id,
 comment on column sync.sub_order_links.status is 'Status of the line, taken from content.';
 comment on column sync.sub_order_links.delivered_at is 'When the line was delivered, taken from content; null: not delivered, or the shop''s query has no such date.';
 comment on index sync.sub_order_links_by_id is 'The line of a sub-order.';
-comment on index sync.sub_order_links_by_delivery is 'bi.sub_orders of a period.';
-comment on index sync.sub_order_links_by_product is 'The sub-orders of a product.';
+comment on index sync.sub_order_links_by_delivery is 'bi.sub_orders of a period, and the deliveries of a day when they are counted again.';
+comment on index sync.sub_order_links_by_product is 'The sub-orders of a product, and its deliveries of a month.';
 
 create table sync.waiting_lines (
   order_code    text not null,

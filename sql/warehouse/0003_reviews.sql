@@ -56,8 +56,8 @@ create index reviews_by_creation on warehouse.reviews (created_at) include (
   deleted_at, display, score, product_id, product_code, review_type, images_count, videos_count, source, order_code
 );
 create index reviews_by_update on warehouse.reviews (updated_at);
--- By both keys of a product, so that its first and its last review are one entry each.
-create index reviews_by_product on warehouse.reviews (product_code, product_id, created_at) where deleted_at is null;
+-- Reviews without a product are found as those of product 0.
+create index reviews_by_product on warehouse.reviews (coalesce(product_id, 0), created_at) where deleted_at is null;
 create index reviews_by_order on warehouse.reviews (order_code) include (product_id, created_at, score)
   where deleted_at is null and order_code is not null;
 comment on table warehouse.reviews is 'One row per review of the service, in its newest version. Filter on deleted_at is null for those that still exist.';
@@ -97,7 +97,7 @@ comment on column warehouse.reviews.first_seen_at is 'When review-sync first wro
 comment on column warehouse.reviews.synced_at is 'When review-sync last wrote this row.';
 comment on index warehouse.reviews_by_creation is 'Windows by creation; and, with the columns that go with it, most of bi without the table.';
 comment on index warehouse.reviews_by_update is 'Windows by update.';
-comment on index warehouse.reviews_by_product is 'The reviews of one product that are not marked deleted, by date.';
+comment on index warehouse.reviews_by_product is 'The reviews of a product and month, when they are counted again.';
 comment on index warehouse.reviews_by_order is 'The reviews of an order, when it is counted again.';
 
 -- The lists of a review as rows.

@@ -9,7 +9,8 @@ select
   (select max(created_at) from warehouse.reviews where deleted_at is null) as newest_review_at,
   (select (position ->> 'readTo')::timestamptz from sync.cursors where flow = 'reviews') as reviews_read_to,
   (select (position ->> 'at')::timestamptz from sync.cursors where flow = 'orders') as orders_pushed_to,
-  (select count(*) from sync.dead_letters where resolved_at is null) as records_not_synced
+  (select count(*) from sync.dead_letters where resolved_at is null) as records_not_synced,
+  (select updated_at from sync.cursors where flow = 'counts') as counted_at
 from sync.settings s;
 comment on view bi.freshness is 'How new the data is, and the time zone of all days and months. One row.';
 comment on column bi.freshness.time_zone is 'IANA zone in which days and months are cut.';
@@ -17,6 +18,7 @@ comment on column bi.freshness.newest_review_at is 'When the newest review here 
 comment on column bi.freshness.reviews_read_to is 'The service''s clock when the last finished run of sync reviews began; null before the first.';
 comment on column bi.freshness.orders_pushed_to is 'The shop''s newest change of an order that was pushed; null before the first run.';
 comment on column bi.freshness.records_not_synced is 'Open dead letters: orders, lines, reviews and other records that could not be synced.';
+comment on column bi.freshness.counted_at is 'The views that count show every change up to then: the end of the last run, or, during a long one, a minute ago. bi.reviews, bi.sub_orders and bi.response_by_order show the rows of now. Null: nothing was counted yet.';
 
 -- Reviews.
 create view bi.reviews as
@@ -89,9 +91,8 @@ with counted as (
     sum(reviews * score) as stars,
     coalesce(sum(reviews) filter (where has_photo), 0) as photo_reviews,
     coalesce(sum(reviews) filter (where has_video), 0) as video_reviews
-  from sync.review_days
+  from sync.review_day_counts
   group by day
-  having sum(reviews) > 0
 )
 select
   day::date as day,
@@ -115,84 +116,25 @@ comment on column bi.reviews_by_day.photo_reviews is 'Those with at least one ph
 comment on column bi.reviews_by_day.video_reviews is 'Those with at least one video.';
 comment on column bi.reviews_by_day.photo_share is 'Share of reviews with a photo, 0 to 1; null on a day without reviews.';
 
--- The first and the last review of a product are one entry of the index each. min() and max() would read all entries of
--- the product: Postgres takes code and id for independent, and expects a single review.
 create view bi.reviews_by_product as
-with counted as (
-  select
-    product_id,
-    product_code,
-    sum(reviews) as reviews,
-    sum(displayed) as displayed,
-    sum(rated) as rated,
-    sum(stars) as stars,
-    sum(displayed_rated) as displayed_rated,
-    sum(displayed_stars) as displayed_stars,
-    sum(score_5) as score_5,
-    sum(score_4) as score_4,
-    sum(score_3) as score_3,
-    sum(score_2) as score_2,
-    sum(score_1) as score_1,
-    sum(with_photo) as with_photo
-  from sync.review_products
-  group by product_id, product_code
-  having sum(reviews) > 0
-)
 select
-  product_id,
+  nullif(product_id, 0) as product_id,
   max(product_code) as product_code,
-  sum(reviews)::bigint as reviews,
-  sum(displayed)::bigint as displayed_reviews,
-  sum(rated)::bigint as rated_reviews,
-  round(sum(stars) / nullif(sum(rated), 0), 2) as average_score,
-  round(sum(displayed_stars) / nullif(sum(displayed_rated), 0), 2) as displayed_average_score,
-  sum(score_5)::bigint as score_5,
-  sum(score_4)::bigint as score_4,
-  sum(score_3)::bigint as score_3,
-  sum(score_2)::bigint as score_2,
-  sum(score_1)::bigint as score_1,
-  round(sum(with_photo) / sum(reviews), 4) as photo_share,
-  min(bounds.first) as first_review_at,
-  max(bounds.last) as last_review_at
-from counted c
--- Null never equals null, so each of the four cases has a condition that the index serves.
-cross join lateral (
-  select min(created_at) as first, max(created_at) as last
-  from (
-    (select created_at from warehouse.reviews
-    where deleted_at is null and product_code = c.product_code and product_id = c.product_id
-    order by created_at limit 1)
-    union all
-    (select created_at from warehouse.reviews
-    where deleted_at is null and product_code = c.product_code and product_id = c.product_id
-    order by created_at desc limit 1)
-    union all
-    (select created_at from warehouse.reviews
-    where deleted_at is null and product_code is null and product_id = c.product_id and c.product_code is null
-    order by created_at limit 1)
-    union all
-    (select created_at from warehouse.reviews
-    where deleted_at is null and product_code is null and product_id = c.product_id and c.product_code is null
-    order by created_at desc limit 1)
-    union all
-    (select created_at from warehouse.reviews
-    where deleted_at is null and product_code = c.product_code and product_id is null and c.product_id is null
-    order by created_at limit 1)
-    union all
-    (select created_at from warehouse.reviews
-    where deleted_at is null and product_code = c.product_code and product_id is null and c.product_id is null
-    order by created_at desc limit 1)
-    union all
-    (select created_at from warehouse.reviews
-    where deleted_at is null and product_code is null and product_id is null and c.product_code is null and c.product_id is null
-    order by created_at limit 1)
-    union all
-    (select created_at from warehouse.reviews
-    where deleted_at is null and product_code is null and product_id is null and c.product_code is null and c.product_id is null
-    order by created_at desc limit 1)
-  ) as found
-) as bounds
-group by product_id, case when product_id is null then product_code end;
+  sum(reviews) as reviews,
+  sum(displayed) as displayed_reviews,
+  sum(rated) as rated_reviews,
+  round(sum(stars)::numeric / nullif(sum(rated), 0), 2) as average_score,
+  round(sum(displayed_stars)::numeric / nullif(sum(displayed_rated), 0), 2) as displayed_average_score,
+  sum(score_5) as score_5,
+  sum(score_4) as score_4,
+  sum(score_3) as score_3,
+  sum(score_2) as score_2,
+  sum(score_1) as score_1,
+  round(sum(with_photo)::numeric / sum(reviews), 4) as photo_share,
+  min(first_review_at) as first_review_at,
+  max(last_review_at) as last_review_at
+from sync.review_product_counts c
+group by c.product_id, case when c.product_id = 0 then product_code end;
 comment on view bi.reviews_by_product is 'Reviews and ratings of each product, over all time.';
 comment on column bi.reviews_by_product.product_id is 'The service''s id of the product; null: reviews without a product.';
 comment on column bi.reviews_by_product.product_code is 'The shop''s code of the product.';
@@ -210,35 +152,17 @@ comment on column bi.reviews_by_product.photo_share is 'Share of reviews with a 
 comment on column bi.reviews_by_product.first_review_at is 'When the first review was written.';
 comment on column bi.reviews_by_product.last_review_at is 'When the newest review was written.';
 
--- A month without logged changes is read from its counts alone: 250,000 rows are grouped once, and integers are summed.
 create view bi.reviews_by_product_month as
-with changed as materialized (
-  select distinct date_trunc('month', created_at at time zone (select time_zone from sync.settings))::date as month
-  from sync.review_changes
-),
-counted as (
-  select product_id, product_code, month, reviews, rated, stars, with_photo
-  from sync.review_product_counts
-  where reviews > 0 and month not in (select month from changed)
-  union all
-  select product_id, product_code, month, sum(reviews)::integer, sum(rated)::integer, sum(stars)::integer,
-    sum(with_photo)::integer
-  from sync.review_products
-  where month = any (array(select month from changed))
-  group by product_id, product_code, month
-  having sum(reviews) > 0
-)
 select
-  product_id,
-  max(product_code) as product_code,
+  nullif(product_id, 0) as product_id,
+  product_code,
   month,
-  sum(reviews) as reviews,
-  sum(rated) as rated_reviews,
-  sum(stars) as stars,
-  round(sum(stars)::numeric / nullif(sum(rated), 0), 2) as average_score,
-  round(sum(with_photo)::numeric / sum(reviews), 4) as photo_share
-from counted
-group by product_id, case when product_id is null then product_code end, month;
+  reviews::bigint as reviews,
+  rated::bigint as rated_reviews,
+  stars::bigint as stars,
+  round(stars::numeric / nullif(rated, 0), 2) as average_score,
+  round(with_photo::numeric / reviews, 4) as photo_share
+from sync.review_product_counts;
 comment on view bi.reviews_by_product_month is 'Reviews and ratings of each product by the month in which they were written. Months without reviews have no row.';
 comment on column bi.reviews_by_product_month.product_id is 'The service''s id of the product; null: reviews without a product.';
 comment on column bi.reviews_by_product_month.product_code is 'The shop''s code of the product.';
@@ -256,9 +180,8 @@ select
   round(sum(reviews) / sum(sum(reviews)) over (), 4) as share,
   round(coalesce(sum(reviews) filter (where has_photo), 0) / sum(reviews), 4) as photo_share,
   coalesce(sum(reviews) filter (where not is_displayed), 0)::bigint as hidden_reviews
-from sync.review_days
-group by score
-having sum(reviews) > 0;
+from sync.review_day_counts
+group by score;
 comment on view bi.reviews_by_score is 'How the reviews rate, over all time.';
 comment on column bi.reviews_by_score.score is 'Rating, 1 to 5; null: no rating was given.';
 comment on column bi.reviews_by_score.reviews is 'Reviews with it, hidden ones too.';
@@ -267,40 +190,15 @@ comment on column bi.reviews_by_score.photo_share is 'Share of them with a photo
 comment on column bi.reviews_by_score.hidden_reviews is 'Those of them that the shop does not show.';
 
 create view bi.reviews_by_source as
-with by_day as (
-  select
-    source,
-    day,
-    sum(reviews) as reviews,
-    coalesce(sum(reviews) filter (where score is not null), 0) as rated,
-    coalesce(sum(reviews * score), 0) as stars,
-    coalesce(sum(reviews) filter (where has_photo), 0) as with_photo
-  from sync.review_days
-  group by source, day
-  having sum(reviews) > 0
-),
-counted as (
-  select source, sum(reviews) as reviews, sum(rated) as rated, sum(stars) as stars, sum(with_photo) as with_photo,
-    max(day)::timestamp as last_day
-  from by_day
-  group by source
-)
 select
   source,
-  reviews::bigint as reviews,
-  round(reviews / sum(reviews) over (), 4) as share,
-  round(stars / nullif(rated, 0), 2) as average_score,
-  round(with_photo / reviews, 4) as photo_share,
-  newest.created_at as last_review_at
-from counted c
-cross join lateral (
-  select max(created_at) as created_at
-  from warehouse.reviews r
-  -- Two hours wider: a midnight may be there twice, or not at all.
-  where r.created_at >= c.last_day at time zone (select time_zone from sync.settings) - interval '2 hours'
-    and r.created_at <= (c.last_day + interval '1 day') at time zone (select time_zone from sync.settings) + interval '2 hours'
-    and r.deleted_at is null and r.source is not distinct from c.source
-) as newest;
+  sum(reviews)::bigint as reviews,
+  round(sum(reviews) / sum(sum(reviews)) over (), 4) as share,
+  round(sum(reviews * score) / nullif(sum(reviews) filter (where score is not null), 0), 2) as average_score,
+  round(coalesce(sum(reviews) filter (where has_photo), 0) / sum(reviews), 4) as photo_share,
+  max(last_review_at) as last_review_at
+from sync.review_day_counts
+group by source;
 comment on view bi.reviews_by_source is 'Where the reviews came from, over all time.';
 comment on column bi.reviews_by_source.source is 'The service''s name of the source, such as brand_pc or sms; null: it names none.';
 comment on column bi.reviews_by_source.reviews is 'Reviews from there, hidden ones too.';
@@ -317,9 +215,8 @@ with monthly as (
     coalesce(sum(reviews) filter (where score is not null), 0)::bigint as rated,
     sum(reviews * score)::bigint as stars,
     coalesce(sum(reviews) filter (where score <= 2), 0)::bigint as low
-  from sync.review_days
+  from sync.review_day_counts
   group by 1
-  having sum(reviews) > 0
 )
 select
   month,
@@ -356,9 +253,8 @@ select
     sum(reviews * score) filter (where not has_photo)
     / nullif(sum(reviews) filter (where not has_photo and score is not null), 0), 2
   ) as average_score_without_photo
-from sync.review_days
-group by 1
-having sum(reviews) > 0;
+from sync.review_day_counts
+group by 1;
 comment on view bi.photo_share is 'How many reviews carry photos or videos, by the month in which they were written.';
 comment on column bi.photo_share.month is 'First day of the month, in the zone of bi.freshness.';
 comment on column bi.photo_share.reviews is 'Reviews written, hidden ones too.';
@@ -465,92 +361,41 @@ comment on column bi.response_by_order.first_review_at is 'When the first of the
 comment on column bi.response_by_order.days_from_order_to_review is 'Days from the order to its first review.';
 comment on column bi.response_by_order.days_from_delivery_to_review is 'Days from the first delivery to the first review; below 0 where it was written before.';
 
--- Changed orders are read once. The median leaves out no order: what changes take away from an hour is subtracted there.
--- `order_code not in (changed orders)` takes minutes as soon as Postgres expects the changed orders to exceed work_mem.
 create view bi.reviews_per_delivered_sub_order as
-with changes as materialized (
-  select sign, month, floor(seconds_to_review / 3600)::bigint as hour, seconds_to_review,
-    sign * delivered_sub_orders as delivered_sub_orders, sign * reviews as reviews,
-    sign * reviewed_sub_orders as reviewed_sub_orders
-  from sync.delivery_changes
-),
-counted as (
-  select month, sum(delivered_sub_orders)::numeric as delivered_sub_orders, sum(reviews)::numeric as reviews,
-    sum(reviewed_sub_orders)::numeric as reviewed_sub_orders
-  from (
-    select month, sum(delivered_sub_orders) as delivered_sub_orders, sum(reviews) as reviews,
-      sum(reviewed_sub_orders) as reviewed_sub_orders
-    from sync.delivery_counts
-    group by month
-    union all
-    select month, delivered_sub_orders, reviews, reviewed_sub_orders from changes
-  ) as found
+with counted as (
+  select month, sum(delivered_sub_orders) as delivered_sub_orders, sum(reviews) as reviews,
+    sum(reviewed_sub_orders) as reviewed_sub_orders
+  from sync.delivery_product_counts
   group by month
-  having sum(delivered_sub_orders) > 0
 ),
--- The hours in which the two middle values lie (one, where their number is odd), and which value of its hour each is.
+-- How many reviewed deliveries of the month had their first review by the end of each hour.
 hours as (
   select
-    month,
-    hour,
-    sum(deliveries) as deliveries,
-    sum(sum(deliveries)) over (partition by month order by hour) as up_to,
-    sum(sum(deliveries)) over (partition by month) as of_month
-  from (
-    select month, hours_to_review as hour, deliveries from sync.delivery_delays
-    union all
-    select month, hour, sign from changes
-  ) as found
-  where hour is not null
-  group by month, hour
-  having sum(deliveries) > 0
+    date_trunc('month', day)::date as month,
+    hours_to_review as hour,
+    sum(sum(deliveries)) over (partition by date_trunc('month', day) order by hours_to_review) as up_to,
+    sum(sum(deliveries)) over (partition by date_trunc('month', day)) as of_month
+  from sync.delivery_delay_counts
+  where hours_to_review is not null
+  group by date_trunc('month', day), hours_to_review
 ),
-middle as (
-  select month, hour, place - (up_to - deliveries) as place
-  from hours
-  cross join lateral (values (div(of_month + 1, 2)), (div(of_month, 2) + 1)) as middle (place)
-  where place > up_to - deliveries and place <= up_to
-),
-middle_hours as (
-  select distinct month, hour from middle
-),
--- The values of these hours, and how many of its hour are not above each. What changes take away is among the counted.
-seconds as (
-  select month, hour, seconds_to_review, sum(sum(deliveries)) over (partition by month, hour order by seconds_to_review) as up_to
-  from (
-    select m.month, m.hour, c.seconds_to_review, c.deliveries
-    from middle_hours m
-    cross join lateral (
-      select seconds_to_review, count(*) as deliveries
-      from sync.counted_deliveries
-      where month = m.month and seconds_to_review >= m.hour * 3600::numeric
-        and seconds_to_review < (m.hour + 1) * 3600::numeric
-      group by seconds_to_review
-    ) as c
-    union all
-    select month, hour, seconds_to_review, sign from changes join middle_hours using (month, hour)
-  ) as found
-  group by month, hour, seconds_to_review
-  having sum(deliveries) > 0
-),
+-- The mean of the two middle values; of an odd number they are the same.
 medians as (
-  select month, round(avg(seconds_to_review) / 86400, 1) as days
-  from (
-    select month, place, min(seconds_to_review) as seconds_to_review
-    from middle
-    join seconds using (month, hour)
-    where seconds.up_to >= middle.place
-    group by month, hour, place
-  ) as found
+  select
+    month,
+    round((
+      min(hour) filter (where up_to >= div(of_month + 1, 2)) + min(hour) filter (where up_to >= div(of_month, 2) + 1)
+    ) / 48.0, 1) as days
+  from hours
   group by month
 )
 select
   month,
-  delivered_sub_orders::bigint as delivered_sub_orders,
-  reviews::bigint as reviews,
-  round(reviews / delivered_sub_orders, 4) as reviews_per_sub_order,
-  reviewed_sub_orders::bigint as reviewed_sub_orders,
-  round(reviewed_sub_orders / delivered_sub_orders, 4) as reviewed_share,
+  delivered_sub_orders,
+  reviews,
+  round(reviews::numeric / delivered_sub_orders, 4) as reviews_per_sub_order,
+  reviewed_sub_orders,
+  round(reviewed_sub_orders::numeric / delivered_sub_orders, 4) as reviewed_share,
   medians.days as median_days_to_review
 from counted
 left join medians using (month);
@@ -561,7 +406,7 @@ comment on column bi.reviews_per_delivered_sub_order.reviews is 'Reviews of them
 comment on column bi.reviews_per_delivered_sub_order.reviews_per_sub_order is 'reviews divided by delivered_sub_orders.';
 comment on column bi.reviews_per_delivered_sub_order.reviewed_sub_orders is 'Delivered sub-orders with a review, each counted once.';
 comment on column bi.reviews_per_delivered_sub_order.reviewed_share is 'Their share, 0 to 1.';
-comment on column bi.reviews_per_delivered_sub_order.median_days_to_review is 'Median of the days from delivery to the first review, over the sub-orders with a review.';
+comment on column bi.reviews_per_delivered_sub_order.median_days_to_review is 'Median of the time from delivery to the first review, over the sub-orders with a review: in whole hours, as days.';
 
 create view bi.reviews_per_delivered_sub_order_by_product as
 select
@@ -575,9 +420,8 @@ select
 from (
   select product_id, sum(delivered_sub_orders)::bigint as delivered_sub_orders, sum(reviews)::bigint as reviews,
     sum(reviewed_sub_orders)::bigint as reviewed_sub_orders
-  from sync.deliveries_by_product
+  from sync.delivery_product_counts
   group by product_id
-  having sum(delivered_sub_orders) > 0
 ) d
 left join (
   select product_id, max(product_code) as product_code from sync.product_links group by product_id
@@ -593,15 +437,14 @@ comment on column bi.reviews_per_delivered_sub_order_by_product.reviewed_share i
 
 create view bi.time_to_review as
 select
-  month,
+  date_trunc('month', day)::date as month,
   floor(hours_to_review / 24.0)::integer as days,
-  sum(deliveries)::bigint as deliveries,
-  sum(rated_reviews)::bigint as rated_reviews,
-  sum(stars)::bigint as stars,
-  round(sum(stars) / nullif(sum(rated_reviews), 0), 2) as average_score
-from sync.deliveries_by_delay
-group by 1, 2
-having sum(deliveries) > 0;
+  sum(deliveries) as deliveries,
+  sum(rated_reviews) as rated_reviews,
+  sum(stars) as stars,
+  round(sum(stars)::numeric / nullif(sum(rated_reviews), 0), 2) as average_score
+from sync.delivery_delay_counts
+group by 1, 2;
 comment on view bi.time_to_review is 'How long after delivery the first review of a product comes, by month of delivery. Several sub-orders of one product in one order count once. The newest months still grow.';
 comment on column bi.time_to_review.month is 'First day of the month of delivery, in the zone of bi.freshness.';
 comment on column bi.time_to_review.days is 'Whole days from the first delivery to the first review, rounded down; below 0: written before; null: no review yet.';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { foldChanges } from './bi/aggregates.ts';
+import { recount } from './bi/recount.ts';
 import { type Db, inTransaction } from './index.ts';
 
 /** Whose data is meant: a customer, the customer of some orders, or both. */
@@ -88,6 +88,13 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
       ))
       where id = any(${found.comments})`.execute(trx);
     await sql`
+      with seen as (
+        select created_at, product_id, order_code from warehouse.reviews
+        where id = any(${[...found.comments, ...found.reviews.map(({ id }) => id)]}) for update
+      )
+      insert into sync.touches (record, dated_at, product_id, order_code)
+      select 'review', created_at, product_id, order_code from seen`.execute(trx);
+    await sql`
       update warehouse.reviews
       set user_id = null, user_code = null, user_name = null, message = null, code = null, order_code = null,
         sub_order_code = null, product_options = null, images = null, videos = null, options = null, extra = '{}'
@@ -103,12 +110,11 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
       where order_code = any(${found.contacts})`.execute(trx);
     return found;
   });
-  // Until then the log of changes has the order of each masked review.
-  await foldChanges(db);
+  // Until then the touches name the order of each masked review.
+  await recount(db);
   // The planner's statistics keep frequent values.
   await sql`
-    analyze warehouse.reviews, sync.dead_letters, sync.sub_order_links, sync.order_links, sync.review_changes,
-      sync.order_changes`.execute(db);
+    analyze warehouse.reviews, sync.dead_letters, sync.sub_order_links, sync.order_links`.execute(db);
   return traces;
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { dbtSources } from '../../docs/warehouse-page/dbt-sources.ts';
 import { packagePath } from '../../src/base/package-path.ts';
+import { countByHand } from '../harness/count-by-hand.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 const model = (file: string) => readFile(packagePath('examples', 'dbt', 'models', file), 'utf8');
@@ -30,6 +31,7 @@ test('the model of the dbt package runs on the views and has the columns that it
     `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
     values ('a', '1', 1, '{}', true, 7, '2026-04-02')`,
   );
+  await countByHand(url);
   const sql = (await model('product_months.sql')).replaceAll(/\{\{ source\('review_sync', '(\w+)'\) \}\}/g, 'bi.$1');
   const rows = await query(url, `select to_jsonb(m) as row from (${sql}) m order by product_id, month`);
   const [described] = parse(await model('product_months.yml')).models;

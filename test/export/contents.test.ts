@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
+import { countByHand } from '../harness/count-by-hand.ts';
 import { addReviews, type ExportWorld, expectSameAsWarehouse, openExportWorld } from './export-world.ts';
 
 /** The export of a synced sample shop. */
@@ -101,6 +102,8 @@ test('odd but legal values come back as they are, and each type is the one that 
       ('c', '1', 3, '{}', true, 9007199254740993, null, '9999-12-31 23:59:59.999999+00'),
       ('d', '1', 4, '{"price": "12345678901234567890123456789.123456789"}', true, 5, 'x', null)`,
   );
+  await countByHand(lake.world.warehouseUrl);
+  await countByHand(lake.world.warehouseUrl);
   await lake.export();
   await expectSameAsWarehouse(lake);
   expect([...(await lake.files()).keys()].filter((path) => path.includes('month='))).toEqual(

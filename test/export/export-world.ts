@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import type { ExportReport } from '../../src/export/export-parquet.ts';
 import type { Manifest } from '../../src/export/manifest.ts';
 import { runCli } from '../harness/cli.ts';
+import { countByHand } from '../harness/count-by-hand.ts';
 import { type Duck, openDuck } from '../harness/duck.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -67,6 +68,7 @@ export async function addReviews({ world }: ExportWorld, reviews: readonly Recor
     from jsonb_populate_recordset(null::warehouse.reviews, $1) as r`,
     [JSON.stringify(rows)],
   );
+  await countByHand(world.warehouseUrl);
 }
 
 /** A column of a view as text that Postgres and DuckDB write in the same way. */

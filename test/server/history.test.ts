@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { worstLag } from '../../src/server/page/charts.ts';
 import { readHistory } from '../../src/server/status-history.ts';
+import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { withStatementTimeout } from '../../src/warehouse/runs/history.ts';
 import { deadLettersBetween, windowsOfRun } from '../../src/warehouse/runs/run-facts.ts';
@@ -31,6 +32,7 @@ test('reviews count for the day of the service’s zone on which they were writt
   await run(`insert into warehouse.reviews (id, created_at, updated_at, deleted_at) values
     (1, '2026-11-21T16:00:00Z', now(), null), (2, '2026-11-20T14:59:59Z', now(), null), (3, '2026-11-20T15:00:00Z', now(), null),
     (4, '2026-11-20T15:00:00Z', now(), now()), (5, '2020-01-01T00:00:00Z', now(), null)`);
+  await recountAll(warehouse.db);
   // A late edit and a late review are one late review; one that is gone is not counted.
   await run(`insert into sync.late_reviews (review_id, dated_at, found_at, run_id) values
     (3, '2026-11-20T15:00:00Z', '2026-11-20T18:00:00Z', 'r'), (3, '2026-11-20T16:00:00Z', '2026-11-20T18:00:00Z', 'r'),

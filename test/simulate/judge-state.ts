@@ -1,3 +1,4 @@
+import { differencesByRow } from '../harness/views-by-row.ts';
 import type { Finding } from './judge-orders.ts';
 import type { End, Sides } from './stage.ts';
 
@@ -9,15 +10,14 @@ type Sizes = Record<'orders' | 'lines' | 'reviews', number>;
 
 /**
  * What the size of a table follows, where it is not the number of runs in the last 90 days. A table of counts behind bi
- * has at most one row for each review or line in it, and keeps a row whose count went back to zero.
+ * has at most one row for each review or line in it.
  */
 const follows: Readonly<Record<string, keyof Sizes>> = {
   'sync.order_links': 'orders',
   'sync.sub_order_links': 'lines',
   'sync.waiting_lines': 'lines',
-  'sync.counted_deliveries': 'lines',
-  'sync.delivery_counts': 'lines',
-  'sync.delivery_delays': 'lines',
+  'sync.delivery_product_counts': 'lines',
+  'sync.delivery_delay_counts': 'lines',
   'sync.review_day_counts': 'reviews',
   'sync.review_product_counts': 'reviews',
 };
@@ -79,6 +79,12 @@ export async function judgeState(
   for (const [name, rows] of await countRows(sides)) {
     const most = mostRows(name, day, sizes);
     if (rows > most) findings.push(`${name} has ${rows} rows on day ${day}, expected at most ${most}`);
+  }
+  // A webhook may have landed since the last run.
+  const [touches] = await sides.warehouse('select count(*)::integer as n from sync.touches');
+  const differing = touches?.n === 0 ? await differencesByRow(sides.warehouse) : [];
+  for (const [view, row] of new Map(differing.map((one) => [one.view, one.row]))) {
+    findings.push(`bi.${view} differs from the rows: ${JSON.stringify(row)}`);
   }
   if (open?.webhooks) findings.push(`webhooks are dead letters though nothing is wrong with them: ${open.webhooks}`);
   const running = (await sides.warehouse('select id from sync.runs where finished_at is null')).map(({ id }) =>

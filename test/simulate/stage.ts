@@ -8,6 +8,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { startRuleProxy } from '../harness/rule-proxy.ts';
+import { differencesByRow } from '../harness/views-by-row.ts';
 import { type ShopDates, type ShopFeed, shopSchema, writeShopQueries } from './shop.ts';
 
 /** What differs between two simulations from the beginning. */
@@ -126,6 +127,8 @@ export async function openStage(server: Pick<EmbeddedDatabase, 'createDatabase'>
   await stage.shop(shopSchema(setting.dates, setting.zone));
   const migrated = await command(stage, ['migrate']);
   if (migrated.status !== 0) throw new Error(`migrate failed: ${migrated.stderr}`);
+  // Creates the views that the judge compares with; it reads only.
+  await differencesByRow(stage.warehouse);
   return stage;
 }
 

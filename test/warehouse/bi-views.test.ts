@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
+import { countByHand } from '../harness/count-by-hand.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { openWorld } from '../harness/world.ts';
@@ -21,6 +22,7 @@ describe('reviews', () => {
         (5, '2026-03-31T14:59:59Z', now(), 3, true, 0, null, 'two', null),
         (6, '2026-05-01T00:00:00Z', now(), 4, true, 0, null, 'two', null)`,
     );
+    await countByHand(url);
   });
 
   test('that are gone are not counted, hidden ones are and are told', async () => {
@@ -108,6 +110,7 @@ describe('deliveries', () => {
       `insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code, deleted_at) values
         (5, '2026-02-02', now(), 11, 'b', now()), (6, '2026-02-01', now(), 11, 'a', now())`,
     );
+    await countByHand(url);
     expect(
       await query(
         url,

@@ -13,6 +13,14 @@ lines as (
 waiting as (
   delete from sync.waiting_lines w using leased o where w.order_code = o.order_code
 ),
+-- The order as it was, for the counts behind bi (0005_counts.sql).
+touched as (
+  insert into sync.touches (record, order_code, dated_at, product_id, delivered_at)
+  select 'order', l.order_code, l.ordered_at, s.product_id, s.delivered_at
+  from sync.order_links l
+  left join sync.sub_order_links s on s.order_code = l.order_code and s.sub_order_id is not null
+  where l.order_code in (select order_code from leased)
+),
 closed as (
   update sync.dead_letters d set resolved_at = now() from leased o where d.order_code = o.order_code and d.resolved_at is null
 ),

@@ -13,30 +13,47 @@
 -- 3. Some fields are shown by lists only, others by a review alone (docs/interface.md, "Review"): what the response
 --    does not name, it does not erase, unless the id stands for another review.
 -- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
--- Gives one row: inserted, and updated.
-with written as (
+-- 5. A review that is written is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
+-- Index: reviews_pkey. Gives one row: inserted, and updated.
+with items as materialized (
+  select value, (value ->> 'id')::bigint as id from jsonb_array_elements($1::text::jsonb)
+),
+-- Locked, so that no other page changes the rows between here and `written`.
+earlier as materialized (
+  select id, created_at, product_id, order_code from warehouse.reviews
+  where id = any (array(select id from items))
+  order by id
+  for update
+),
+written as (
   insert into warehouse.reviews as kept (@columns, extra)
   select r.*, item.value - @column_names
-  from jsonb_array_elements($1::text::jsonb) as item
+  from items as item
   cross join lateral jsonb_to_record(item.value) as r (@typed_columns)
+  -- Reads `earlier` before the first row is written.
+  where (select count(*) from earlier) >= 0
   -- So that two pages with the same reviews do not lock each other out.
   order by r.id
   on conflict (id) do update set @assignments, deleted_at = null, synced_at = now(),
     first_seen_at = case when @is_another then now() else kept.first_seen_at end
   where kept.deleted_at is not null
     or (excluded.updated_at >= kept.updated_at and (@kept_values) is distinct from (@newest_values))
-  returning (xmax = 0) as inserted
+  returning id, created_at, product_id, order_code, (xmax = 0) as inserted
+),
+touched as (
+  insert into sync.touches (record, dated_at, product_id, order_code)
+  select 'review', created_at, product_id, order_code from written
+  union
+  select 'review', earlier.created_at, earlier.product_id, earlier.order_code from earlier join written using (id)
 ),
 -- What lands is neither a dead letter nor suspected gone any more. There are hardly ever any; the arrays are only made
 -- when there is a row to compare with, which is why no index may be used.
 healed as (
   update sync.dead_letters set resolved_at = now()
-  where kind = 'review' and resolved_at is null
-    and key || '' = any (array(select value ->> 'id' from jsonb_array_elements($1::text::jsonb)))
+  where kind = 'review' and resolved_at is null and key || '' = any (array(select value ->> 'id' from items))
 ),
 found as (
-  delete from sync.absent_reviews
-  where review_id + 0 = any (array(select (value ->> 'id')::bigint from jsonb_array_elements($1::text::jsonb)))
+  delete from sync.absent_reviews where review_id + 0 = any (array(select id from items))
 )
 select
   count(*) filter (where inserted)::integer as inserted,

@@ -2,11 +2,21 @@
 -- $1 text: a JSON array of objects with product_id and product_code, each code once.
 -- Pairs that are known are not touched, so that learners do not wait for each other; the order keeps two from locking
 -- each other out.
-insert into sync.product_links as known (product_code, product_id)
-select r.product_code, r.product_id
-from jsonb_to_recordset($1::text::jsonb) as r (product_id bigint, product_code text)
-where not exists (
-  select from sync.product_links k where k.product_code = r.product_code and k.product_id = r.product_id
+with given as (
+  select r.product_code, r.product_id, k.product_id as id_before
+  from jsonb_to_recordset($1::text::jsonb) as r (product_id bigint, product_code text)
+  left join sync.product_links k on k.product_code = r.product_code
+  where k.product_id is distinct from r.product_id
+),
+learned as (
+  insert into sync.product_links as known (product_code, product_id)
+  select product_code, product_id from given order by product_code
+  on conflict (product_code) do update set product_id = excluded.product_id, linked_at = now()
 )
-order by r.product_code
-on conflict (product_code) do update set product_id = excluded.product_id, linked_at = now()
+-- bi.sub_orders shows the code of each product: the months of its sub-orders changed. Index: sub_order_links_by_product.
+insert into sync.touches (record, dated_at)
+select 'order', min(o.ordered_at)
+from sync.sub_order_links s
+left join sync.order_links o on o.order_code = s.order_code
+where s.product_id in (select product_id from given union select id_before from given) and s.sub_order_id is not null
+group by date_trunc('month', o.ordered_at at time zone (select time_zone from sync.settings))

@@ -17,4 +17,12 @@ written_links as (
     ids_before = excluded.ids_before, product_id = excluded.product_id, status = excluded.status,
     delivered_at = excluded.delivered_at,
     linked_at = case when excluded.sub_order_id is null then clock_timestamp() else sub_order_links.linked_at end
+),
+-- The order as it was, for the counts behind bi (0005_counts.sql). Only the holder of its lease writes it and its lines.
+touched as (
+  insert into sync.touches (record, order_code, dated_at, product_id, delivered_at)
+  select 'order', l.order_code, l.ordered_at, s.product_id, s.delivered_at
+  from sync.order_links l
+  left join sync.sub_order_links s on s.order_code = l.order_code and s.sub_order_id is not null
+  where l.order_code in (select order_code from leased)
 )

@@ -1,7 +1,7 @@
 import { declareSameService } from '../../app/require-same-service.ts';
 import { migrateQueue } from '../../queue/connection.ts';
-import { rebuildAggregates } from '../../warehouse/bi/aggregates.ts';
 import { prepareBi } from '../../warehouse/bi/bi-access.ts';
+import { recountAll } from '../../warehouse/bi/recount.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { migrateWarehouse } from '../../warehouse/migrate.ts';
 import type { Command } from '../command.ts';
@@ -34,7 +34,7 @@ export const migrateCommand: Command = {
             const biReader = await prepareBi(warehouse, config.api);
             const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
             if (rebuild) {
-              await rebuildAggregates(warehouse.db);
+              await recountAll(warehouse.db);
               done.push('Reviews and deliveries were counted again for the views of bi.');
             }
             if (sameService) {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { ReviewSyncError } from '../../base/errors.ts';
 import type { Warehouse } from '../index.ts';
+import { recountAll } from './recount.ts';
 
 export type BiOptions = { timeZone: string };
 
@@ -18,9 +19,10 @@ export async function prepareBi({ db, statements }: Warehouse, { timeZone }: BiO
       hint: 'Set REVIEW_API_TIME_ZONE to one of: select name from pg_timezone_names',
     });
   }
-  // Asked first: an UPDATE of no row still fires the statement triggers, which count every review and order again.
-  const zone = await sql`select from sync.settings where time_zone <> ${timeZone}`.execute(db);
-  if (zone.rows.length > 0) await sql`update sync.settings set time_zone = ${timeZone}`.execute(db);
+  const other = await sql`select from sync.settings where time_zone <> ${timeZone}`.execute(db);
+  if (other.rows.length > 0) {
+    await recountAll(db, (trx) => sql`update sync.settings set time_zone = ${timeZone}`.execute(trx));
+  }
   await sql.raw(statements.openBiToReaders).execute(db);
   const { rows } = await sql<{ open: boolean }>`
     select exists (

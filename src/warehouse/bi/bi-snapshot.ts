@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { IncompleteError } from '../../base/errors.ts';
 import type { Warehouse } from '../index.ts';
+import { recount } from './recount.ts';
 
 /** A column of a view. `type`: the name of its Postgres type. */
 export type BiColumn = { name: string; type: string };
@@ -9,7 +10,10 @@ export type BiColumn = { name: string; type: string };
 /** A view of `bi`. `definition`: a hash of the columns and of the query behind them. */
 type BiView = { columns: BiColumn[]; definition: string };
 
-/** A month of a view. `first`: its first day as Postgres writes it; null: rows without a date. */
+/**
+ * A month of a view. `first`: its first day as Postgres writes it; null: rows without a date. `version`: another one
+ * once rows of the month changed.
+ */
 export type BiMonth = { first: string | null; version: string };
 
 /** How new the data of a snapshot is: `bi.freshness`, as ISO 8601 in UTC. */
@@ -27,7 +31,7 @@ export type BiSnapshot = {
   takenAt: string;
   freshness: Freshness;
   views: ReadonlyMap<string, BiView>;
-  /** The months in which the view ever had rows, with a version that differs once a month has changed. */
+  /** The months in which the view ever had rows. */
   months(view: 'reviews' | 'sub_orders'): BiMonth[];
   /**
    * The rows, a few at a time. A value is null or a text: of a date the days since 1970, of a timestamptz the
@@ -45,11 +49,13 @@ const charactersOfAFetch = 8_000_000;
 /**
  * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). It reads with the
  * rights of bi_reader where the user of the warehouse may take that role, otherwise with its own. Only one process at a
- * time does so.
+ * time does so. What was touched is counted first, so that the versions of months are those of the rows.
  *
  * @throws IncompleteError when another process is at it.
  */
 export async function withBiSnapshot<T>(warehouse: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
+  const touched = await warehouse.pool.query('select from sync.touches limit 1');
+  if (touched.rows.length > 0) await recount(warehouse.db);
   const client = await warehouse.pool.connect();
   let isBroken = true;
   try {
@@ -82,9 +88,9 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
     `select order_salt as salt, ${isoText('now()')} as "takenAt" from sync.settings`,
   );
   const months = await client.query<BiMonth & { relation: string }>(
-    `select relation, month::text as first, version::text
+    `select relation, nullif(month, '-infinity')::text as first, changed_at::text as version
     from sync.month_versions
-    where month is null or isfinite(month)
+    where month <> 'infinity'
     order by relation, month`,
   );
   const views = await readViews(client);

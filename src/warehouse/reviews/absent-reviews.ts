@@ -60,6 +60,11 @@ export async function markDeleted(db: Db, id: number, at: Date): Promise<void> {
   await sql`
     with marked as (
       update warehouse.reviews set deleted_at = ${at} where id = ${id} and deleted_at is null
+      returning created_at, product_id, order_code
+    ),
+    touched as (
+      insert into sync.touches (record, dated_at, product_id, order_code)
+      select 'review', created_at, product_id, order_code from marked
     )
     delete from sync.absent_reviews where review_id = ${id}`.execute(db);
 }

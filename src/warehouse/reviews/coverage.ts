@@ -74,8 +74,7 @@ const days = (timeZone: string) => sql`
     ) as known
   ),
   held as (
-    -- Kept by triggers: counting the reviews themselves takes two seconds a million.
-    select day::timestamp as day, sum(reviews)::integer as reviews from sync.review_days group by 1
+    select day::timestamp as day, sum(reviews)::integer as reviews from sync.review_day_counts group by 1
   ),
   bounds as (
     -- One review of the year 1 or 9999 must not make a month of each year between.

@@ -30,13 +30,14 @@ const startOf = ({ first, timeZone }: Days) => sql`(${first}::timestamp at time 
 export type ReviewDay = { day: string; onTime: number; late: number; refused: number };
 
 /**
- * Reads the counts kept by day, and late reviews and dead letters of these days by index: not the reviews themselves.
+ * Reads the counts by day as of the last count, and late reviews and dead letters of these days by index: not the
+ * reviews themselves.
  */
 export async function reviewsByDay(db: Db, days: Days): Promise<ReviewDay[]> {
   const { timeZone } = days;
   const { rows } = await sql<ReviewDay>`
     with held as (
-      select day, sum(reviews) as n from sync.review_days where day >= ${days.first}::date group by day
+      select day, sum(reviews) as n from sync.review_day_counts where day >= ${days.first}::date group by day
     ),
     late as (
       select (r.created_at at time zone ${timeZone})::date as day, count(distinct r.id) as n

@@ -8,18 +8,16 @@ const keptDays = 90;
 /**
  * Compacts the history, so that its size follows the shop and not the years of runs:
  *
- * 1. The versions of a month become one row a month.
- * 2. Old neighbouring spans of the coverage ledger become one row.
- * 3. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job.
- * 4. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
+ * 1. Old neighbouring spans of the coverage ledger become one row.
+ * 2. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job.
+ * 3. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
  *    each month.
- * 5. Leases that their holders left behind when they died are deleted.
+ * 4. Leases that their holders left behind when they died are deleted.
  *
  * @param readAgainDays age at which a reconcile reads a span again; younger rows keep their own dates.
  */
 export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Promise<void> {
   const before = daysBefore(now);
-  await compactMonthChanges(db);
   await inTransaction(db, async (trx) => {
     await joinOldSpans(trx, 'created', before(Math.min(readAgainDays, 365) + 8));
     await joinOldSpans(trx, 'updated', before(30 + 8));
@@ -47,18 +45,6 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
       )`.execute(trx);
     await sql`delete from sync.leases where expires_at < ${before(1)}`.execute(trx);
   });
-}
-
-/**
- * Joins the rows of `sync.month_changes`: each fold adds some for changed reviews and orders, and triggers do for
- * changed codes of products. The version of a month is their sum, so it stays the same. Safe at any time, beside
- * writers and beside itself.
- */
-export async function compactMonthChanges(db: Db): Promise<void> {
-  await sql`
-    with taken as (delete from sync.month_changes returning relation, month, change)
-    insert into sync.month_changes (relation, month, change)
-    select relation, month, sum(change) from taken group by relation, month`.execute(db);
 }
 
 /** Days that resolved dead letters and the errors of runs are kept. docs/privacy.md names them. */

@@ -10,11 +10,12 @@ with lines as (
     count(delivered_at) as delivered_sub_orders,
     min(delivered_at) as delivered_at
   from sync.sub_order_links
-  where sub_order_id is not null
+  where sub_order_id is not null and product_id is not null
   group by order_code, product_id
 ),
 answers as (
-  select order_code, product_id, count(*) as reviews, min(created_at) as first_review_at
+  select order_code, product_id, count(*) as reviews, count(score) as rated, coalesce(sum(score), 0) as stars,
+    min(created_at) as first_review_at
   from warehouse.reviews
   where deleted_at is null and order_code is not null
   group by order_code, product_id
@@ -22,7 +23,10 @@ answers as (
 select
   lines.*,
   coalesce(answers.reviews, 0) as reviews,
-  answers.first_review_at
+  coalesce(answers.rated, 0) as rated,
+  coalesce(answers.stars, 0) as stars,
+  answers.first_review_at,
+  floor(extract(epoch from answers.first_review_at - lines.delivered_at) / 3600) as hours_to_review
 from lines
 left join answers on answers.order_code = lines.order_code and answers.product_id = lines.product_id;
 
@@ -175,9 +179,7 @@ select
   round(sum(reviews) / sum(delivered_sub_orders), 4) as reviews_per_sub_order,
   sum(least(reviews, delivered_sub_orders))::bigint as reviewed_sub_orders,
   round(sum(least(reviews, delivered_sub_orders)) / sum(delivered_sub_orders), 4) as reviewed_share,
-  round((percentile_cont(0.5) within group (
-    order by extract(epoch from first_review_at - delivered_at)
-  ) / 86400)::numeric, 1) as median_days_to_review
+  round((percentile_cont(0.5) within group (order by hours_to_review) / 24)::numeric, 1) as median_days_to_review
 from by_row.ordered_products
 where delivered_at is not null
 group by 1;
@@ -214,3 +216,15 @@ select
   round(avg(has_photo::integer), 4) as photo_share
 from bi.reviews
 group by product_id, case when product_id is null then product_code end, created_month;
+
+create view by_row.time_to_review as
+select
+  date_trunc('month', delivered_at at time zone (select time_zone from sync.settings))::date as month,
+  floor(hours_to_review / 24)::integer as days,
+  count(*) as deliveries,
+  sum(rated)::bigint as rated_reviews,
+  sum(stars)::bigint as stars,
+  round(sum(stars) / nullif(sum(rated), 0), 2) as average_score
+from by_row.ordered_products
+where delivered_at is not null
+group by 1, 2;

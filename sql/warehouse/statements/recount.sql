@@ -1,0 +1,163 @@
+-- Counts the touched keys again from the reviews and orders, in one transaction of isolation level repeatable read: all
+-- statements see the touches of one moment and, because they are committed together, the rows that were touched.
+-- A line that ends with `-- touched` is a filter. Without these lines, and with those that end with `-- all`, every key
+-- is counted again (src/warehouse/bi/recount.ts).
+--
+-- 1. Derive the keys: days and products of reviews; days and products of deliveries, as they were and as they are.
+-- 2. Count reviews by day, and by product and month.
+-- 3. Read the deliveries of these days and products; count them by product and month, and by day and delay.
+-- 4. Give each touched month of bi.reviews and bi.sub_orders a new version.
+-- 5. Forget the touches.
+set local work_mem = '128MB';
+-- Local time does not always rise where clocks are set back: the bounds `first` and `last`, which an index serves, are
+-- three hours wider than the day or month, and the day or month itself is compared too.
+delete from sync.touches; -- all
+analyze sync.touches;
+
+create temporary table touched_days on commit drop as
+select day, day::timestamp at time zone zone - interval '3 hours' as first,
+  (day + interval '1 day') at time zone zone + interval '3 hours' as last
+from (
+  select distinct (dated_at at time zone time_zone)::date as day, time_zone as zone
+  from sync.touches cross join sync.settings
+  where record = 'review'
+) as touched;
+
+create temporary table touched_products on commit drop as
+select product_id, month, month::timestamp at time zone zone - interval '3 hours' as first,
+  (month + interval '1 month') at time zone zone + interval '3 hours' as last
+from (
+  select distinct coalesce(product_id, 0) as product_id, date_trunc('month', dated_at at time zone time_zone)::date as month,
+    time_zone as zone
+  from sync.touches cross join sync.settings
+  where record = 'review'
+) as touched;
+
+create temporary table touched_orders on commit drop as
+select order_code, bool_or(record = 'order') as is_changed from sync.touches where order_code is not null group by order_code;
+analyze touched_days, touched_products, touched_orders;
+
+create temporary table touched_deliveries on commit drop as
+select product_id, day, month, month::timestamp at time zone zone - interval '3 hours' as month_first,
+  (month + interval '1 month') at time zone zone + interval '3 hours' as month_last
+from (
+  select distinct product_id, (delivered_at at time zone time_zone)::date as day,
+    date_trunc('month', delivered_at at time zone time_zone)::date as month, time_zone as zone
+  from (
+    select product_id, delivered_at from sync.touches
+    union
+    select product_id, delivered_at from sync.sub_order_links join touched_orders using (order_code)
+    where sub_order_id is not null
+  ) as line
+  cross join sync.settings
+  where delivered_at is not null and product_id is not null
+) as touched;
+analyze touched_deliveries;
+
+-- 2. Reviews. Indexes: reviews_by_creation, reviews_by_product.
+delete from sync.review_day_counts
+where day in (select day from touched_days); -- touched
+insert into sync.review_day_counts (day, source, score, has_photo, has_video, is_displayed, reviews, last_review_at)
+select created_on, source, score, has_photo, has_video, is_displayed, count(*), max(created_at)
+from bi.reviews
+join touched_days on created_at >= first and created_at < last and created_on = day -- touched
+group by created_on, source, score, has_photo, has_video, is_displayed;
+
+delete from sync.review_product_counts
+where (product_id, month) in (select product_id, month from touched_products); -- touched
+insert into sync.review_product_counts (product_id, product_code, month, reviews, displayed, rated, stars, displayed_rated,
+  displayed_stars, score_5, score_4, score_3, score_2, score_1, with_photo, first_review_at, last_review_at)
+select
+  coalesce(r.product_id, 0), max(product_code), created_month,
+  count(*), count(*) filter (where is_displayed),
+  count(score), coalesce(sum(score), 0),
+  count(score) filter (where is_displayed), coalesce(sum(score) filter (where is_displayed), 0),
+  count(*) filter (where score = 5), count(*) filter (where score = 4), count(*) filter (where score = 3),
+  count(*) filter (where score = 2), count(*) filter (where score = 1),
+  count(*) filter (where has_photo), min(created_at), max(created_at)
+from bi.reviews r
+join touched_products t on coalesce(r.product_id, 0) = t.product_id and created_at >= first and created_at < last and created_month = t.month -- touched
+group by created_month, coalesce(r.product_id, 0), case when r.product_id is null then product_code end;
+
+-- 3. Deliveries. Indexes: sub_order_links_by_delivery, sub_order_links_by_product, its primary key, reviews_by_order.
+create temporary table counted_orders on commit drop as
+select order_code
+from sync.sub_order_links
+cross join sync.settings
+join (select distinct day from touched_deliveries) as touched
+  on delivered_at >= day::timestamp at time zone time_zone - interval '3 hours'
+    and delivered_at < (day + interval '1 day') at time zone time_zone + interval '3 hours'
+union
+select order_code
+from sync.sub_order_links s
+join (select distinct product_id, month_first, month_last from touched_deliveries) as touched
+  on s.product_id = touched.product_id and delivered_at >= month_first and delivered_at < month_last;
+analyze counted_orders;
+
+create temporary table deliveries on commit drop as
+select
+  product_id,
+  (min(delivered_at) at time zone min(time_zone))::date as day,
+  count(delivered_at) as delivered_sub_orders,
+  count(created_at) as reviews,
+  count(score) as rated_reviews,
+  coalesce(sum(score), 0) as stars,
+  case
+    when isfinite(min(created_at)) and isfinite(min(delivered_at))
+      then floor(extract(epoch from min(created_at) - min(delivered_at)) / 3600)::integer
+  end as hours_to_review
+from (
+  select order_code, product_id, delivered_at, null::timestamptz as created_at, null::smallint as score
+  from sync.sub_order_links
+  where sub_order_id is not null and product_id is not null
+    and order_code in (select order_code from counted_orders) -- touched
+  union all
+  select order_code, product_id, null, created_at, score
+  from warehouse.reviews
+  where deleted_at is null and order_code is not null and product_id is not null
+    and order_code in (select order_code from counted_orders) -- touched
+) as found
+cross join sync.settings
+group by order_code, product_id
+having count(delivered_at) > 0;
+
+delete from sync.delivery_product_counts
+where (product_id, month) in (select product_id, month from touched_deliveries); -- touched
+insert into sync.delivery_product_counts (product_id, month, delivered_sub_orders, reviews, reviewed_sub_orders)
+select product_id, date_trunc('month', day)::date as month, sum(delivered_sub_orders), sum(reviews),
+  sum(least(reviews, delivered_sub_orders))
+from deliveries
+where (product_id, date_trunc('month', day)::date) in (select product_id, month from touched_deliveries) -- touched
+group by 1, 2;
+
+delete from sync.delivery_delay_counts
+where day in (select day from touched_deliveries); -- touched
+insert into sync.delivery_delay_counts (day, hours_to_review, deliveries, rated_reviews, stars)
+select day, hours_to_review, count(*), sum(rated_reviews), sum(stars)
+from deliveries
+where day in (select day from touched_deliveries) -- touched
+group by day, hours_to_review;
+
+-- 4. Versions.
+insert into sync.month_versions (relation, month, changed_at)
+select relation, month, clock_timestamp()
+from (
+  select 'reviews' as relation, month from touched_products
+  union
+  select 'reviews', month from sync.review_product_counts -- all
+  union -- all
+  select 'sub_orders', coalesce(date_trunc('month', ordered_at at time zone time_zone)::date, '-infinity')
+  from (
+    select dated_at as ordered_at from sync.touches where record = 'order'
+    union all
+    select ordered_at from sync.order_links
+    where order_code in (select order_code from touched_orders where is_changed) -- touched
+  ) as ordered
+  cross join sync.settings
+  union -- all
+  select relation, month from sync.month_versions -- all
+) as changed
+on conflict (relation, month) do update set changed_at = excluded.changed_at;
+
+delete from sync.touches;
+analyze sync.review_day_counts, sync.review_product_counts, sync.delivery_product_counts, sync.delivery_delay_counts; -- all

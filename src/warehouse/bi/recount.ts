@@ -1,0 +1,62 @@
+import { sql } from 'kysely';
+import { type Db, statement } from '../index.ts';
+
+/**
+ * Counts behind the views of bi, as of now: those of the reviews and orders that statements have touched since the last
+ * count are made again from the rows (sql/warehouse/statements/recount.sql). The cost follows what changed. Waits while
+ * another process counts.
+ *
+ * @param options.atMostEveryMs does nothing where the last count is younger.
+ */
+export async function recount(db: Db, options: { atMostEveryMs?: number } = {}): Promise<void> {
+  const { atMostEveryMs = 0 } = options;
+  const isDue = async (on: Db) => atMostEveryMs === 0 || !(await isYounger(on, atMostEveryMs));
+  if (!(await isDue(db))) return;
+  await inCountingTransaction(db, async (trx) => {
+    // Another process may have counted while this one waited.
+    if (await isDue(trx)) await count(trx, 'touched');
+  });
+}
+
+/**
+ * Makes all counts behind the views of bi again from the rows, in one transaction. Writers and readers go on meanwhile.
+ *
+ * @param first is done in the same transaction before.
+ */
+export async function recountAll(db: Db, first: (trx: Db) => Promise<unknown> = async () => {}): Promise<void> {
+  await inCountingTransaction(db, async (trx) => {
+    await first(trx);
+    await count(trx, 'all');
+  });
+}
+
+async function isYounger(db: Db, thanMs: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from sync.cursors
+    where flow = 'counts' and updated_at > clock_timestamp() - ${thanMs} * interval '1 millisecond'`.execute(db);
+  return rows.length > 0;
+}
+
+/** One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it. */
+function inCountingTransaction(db: Db, work: (trx: Db) => Promise<void>): Promise<void> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      await sql`lock table sync.month_versions in share row exclusive mode`.execute(trx);
+      await work(trx);
+    });
+}
+
+/** recount.sql with its filters, or without them; and when the counts were made. */
+async function count(trx: Db, which: 'touched' | 'all'): Promise<void> {
+  const touched = await sql`select from sync.touches limit 1`.execute(trx);
+  if (which === 'all' || touched.rows.length > 0) {
+    const text = await statement('recount');
+    const filtered = text.replaceAll(/^.* -- all$/gm, '');
+    await sql.raw(which === 'all' ? text.replaceAll(/^.*?(;?) -- touched$/gm, '$1') : filtered).execute(trx);
+  }
+  await sql`
+    insert into sync.cursors (flow, position) values ('counts', '{}')
+    on conflict (flow) do update set updated_at = excluded.updated_at`.execute(trx);
+}

@@ -1,0 +1,292 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
+import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
+import { recount, recountAll } from '../../src/warehouse/bi/recount.ts';
+import { maskTraces } from '../../src/warehouse/forget.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { type OrderStore, openOrderStore, type PushRecord } from '../../src/warehouse/orders/order-store.ts';
+import { learnProducts } from '../../src/warehouse/orders/products.ts';
+import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
+import { checkPage } from '../../src/warehouse/reviews/check-page.ts';
+import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
+import { runCli } from '../harness/cli.ts';
+import { createDatabase } from '../harness/database.ts';
+import { testSeed } from '../harness/sampled.ts';
+import { differencesByRow } from '../harness/views-by-row.ts';
+import { openWorld } from '../harness/world.ts';
+
+let warehouse: Warehouse;
+beforeEach(async () => {
+  warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 6 });
+});
+afterEach(() => warehouse.close());
+
+const run = async (text: string) => (await warehouse.pool.query(text)).rows;
+
+const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2030-01-01T00:00:00Z') / 1000 };
+
+async function land(reviews: readonly object[]): Promise<void> {
+  const rawBody = Buffer.from(JSON.stringify(reviews));
+  await landPage(warehouse, { rawBody, check: checkPage(reviews, plausible) });
+}
+
+const updates = { count: 0 };
+/** A version of a review that is newer than all before. */
+function version(id: number, more: object = {}): object {
+  updates.count += 1;
+  return {
+    id,
+    created_at: '2026-01-10T00:00:00Z',
+    updated_at: new Date(Date.UTC(2026, 5, 1) + updates.count).toISOString(),
+    score: 5,
+    product_id: 1,
+    product_code: 'one',
+    ...more,
+  };
+}
+
+const emptyPush: PushRecord = {
+  orderId: 1,
+  fingerprint: 'f',
+  sentFields: [],
+  failedPushes: 0,
+  dueAfterMs: null,
+  userGradeCode: undefined,
+  userGradeId: undefined,
+  orderedAt: null,
+  lines: [],
+  dropLinks: [],
+  waiting: [],
+  deadLetters: [],
+};
+
+type Line = {
+  lineCode: string;
+  subOrderId: number | null;
+  product: number;
+  status?: string;
+  deliveredAt?: string | null;
+};
+
+/** Pushes an order: saves its lines before the requests, and records them afterwards. */
+async function push(store: OrderStore, code: string, orderedAt: Date | null, lines: Line[], dropLinks: string[] = []) {
+  const leased = await store.lease(code, { contact: 'allowed', orderedAt });
+  if ('leasedBy' in leased) return;
+  const links = lines.map(({ lineCode, subOrderId, product, status = 'paid', deliveredAt = null }) => ({
+    lineCode,
+    subOrderId,
+    content: { product_id: product, price: '10', status, delivered_at: deliveredAt },
+    isOurs: true,
+    idsBefore: null,
+  })) as unknown as PushRecord['lines'];
+  await store.saveLines(leased, { lines: links, dropLinks });
+  await store.record(leased, { ...emptyPush, orderedAt, lines: links });
+}
+
+test('beside writers, counts that follow what was touched are those of all rows', { timeout: 60_000 }, async () => {
+  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const at = (hours: number) => new Date(Date.UTC(2026, 0, 20) + hours * 3_600_000).toISOString();
+  const landing = async (seed: number) => {
+    const random = createRandom(seed);
+    const one = (id: number) =>
+      version(id, {
+        created_at: at(random.integer(0, 1500)),
+        score: random.pick([5, 4, 3, 2, 1, null]),
+        display: random.pick([true, false]),
+        images_count: random.integer(0, 2),
+        videos_count: random.integer(0, 1),
+        source: random.pick(['sms', 'email', '', null]),
+        product_id: random.pick([1, 2, 3, null]),
+        product_code: random.pick(['one', 'two', '', null]),
+        order_code: random.pick([`o${random.integer(1, 12)}`, null]),
+        user_code: random.pick(['kim', 'lee']),
+      });
+    for (let page = 0; page < 25; page += 1) {
+      const ids = new Set(Array.from({ length: 12 }, () => random.integer(1, 60)));
+      await land([...ids].map(one));
+      await markDeleted(warehouse.db, random.integer(1, 60), new Date());
+      if (page % 10 === 5) await maskTraces(warehouse.db, { userCode: 'kim', orders: [] });
+    }
+  };
+  const pushing = async (seed: number) => {
+    const random = createRandom(seed);
+    for (let pushed = 0; pushed < 60; pushed += 1) {
+      const code = `o${random.integer(1, 12)}`;
+      if (random.integer(0, 9) === 0) {
+        const leased = await store.lease(code, { contact: 'allowed', orderedAt: null });
+        if (!('leasedBy' in leased)) await store.forget(leased);
+        continue;
+      }
+      const lines = ['1', '2', '3'].map((lineCode) => ({
+        lineCode,
+        subOrderId: random.pick([random.integer(1, 9), random.integer(1, 9), null]),
+        product: random.integer(1, 3),
+        deliveredAt: random.pick([at(random.integer(0, 1500)), null]),
+      }));
+      await push(store, code, new Date(at(random.integer(0, 1500))), lines, random.pick([['3'], []]));
+      await learnProducts(warehouse, [{ product_code: `P${random.integer(1, 4)}`, product_id: random.integer(1, 3) }]);
+    }
+  };
+  let isWriting = true;
+  const counting = [1, 2].map(async () => {
+    while (isWriting) await recount(warehouse.db);
+  });
+  const writing = Promise.all([landing(testSeed), landing(testSeed + 1), pushing(testSeed), pushing(testSeed + 1)]);
+  await writing.finally(() => {
+    isWriting = false;
+  });
+  await Promise.all(counting);
+  await recount(warehouse.db);
+  expect(await run('table sync.touches')).toEqual([]);
+  expect(await differencesByRow(run)).toEqual([]);
+  expect(await run('select 1 from bi.time_to_review where days is not null')).not.toEqual([]);
+});
+
+test('a count leaves touches that are committed later to the next one', async () => {
+  await land([version(1)]);
+  const writer = await warehouse.pool.connect();
+  try {
+    await writer.query('begin');
+    await writer.query(
+      `insert into warehouse.reviews (id, created_at, updated_at, product_id) values (2, '2026-01-10', now(), 1)`,
+    );
+    await writer.query(`insert into sync.touches (record, dated_at, product_id) values ('review', '2026-01-10', 1)`);
+    await recount(warehouse.db);
+    expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 1 }]);
+    await writer.query('commit');
+  } finally {
+    writer.release();
+  }
+  await recount(warehouse.db);
+  expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 2 }]);
+});
+
+const edits: readonly [name: string, statement: string][] = [
+  ['rows by hand', 'update warehouse.reviews set product_id = 2, score = 1 where id < 20'],
+  [
+    'deleted rows',
+    'delete from warehouse.reviews where id < 20; delete from sync.sub_order_links where line_code = $$1$$',
+  ],
+  ['no rows at all', 'truncate warehouse.reviews; truncate sync.sub_order_links; truncate sync.order_links'],
+];
+
+test.each(edits)('counting everything again needs no touches: %s', async (_, statement) => {
+  await land(
+    Array.from({ length: 40 }, (_, n) => version(n + 1, { order_code: `o${n % 9}`, product_id: 1 + (n % 2) })),
+  );
+  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  for (let n = 0; n < 9; n += 1) {
+    await push(store, `o${n}`, new Date(), [
+      { lineCode: '1', subOrderId: n + 1, product: 1, deliveredAt: '2026-01-02T00:00:00Z' },
+    ]);
+  }
+  await recount(warehouse.db);
+  expect(await differencesByRow(run)).toEqual([]);
+  await run(statement);
+  await recountAll(warehouse.db);
+  expect(await differencesByRow(run)).toEqual([]);
+});
+
+/** The versions of the months with reviews or sub-orders, by `yyyy-mm`; `none`: orders without a date. */
+async function versions(relation: string): Promise<Map<string, string>> {
+  const rows = await run(
+    `select case when isfinite(month) then to_char(month, 'YYYY-MM') else 'none' end as month, changed_at::text as version
+    from sync.month_versions where relation = '${relation}'`,
+  );
+  return new Map(rows.map(({ month, version: at }) => [month, at]));
+}
+
+type Deps = { store: OrderStore };
+const jan = new Date('2026-01-05T00:00:00Z');
+const changes: readonly [
+  name: string,
+  change: (deps: Deps) => Promise<unknown>,
+  reviews: string[],
+  orders: string[],
+][] = [
+  ['a rating', () => land([version(2, { created_at: '2026-01-20T00:00:00Z', score: 1 })]), ['2026-01'], []],
+  ['likes, which no count shows', () => land([version(1, { likes_count: 9 })]), ['2026-01'], []],
+  ['the month', () => land([version(1, { created_at: '2026-03-20T00:00:00Z' })]), ['2026-01', '2026-03'], []],
+  ['a deletion', () => markDeleted(warehouse.db, 3, new Date()), ['2026-02'], []],
+  ['an older version', () => land([version(3, { updated_at: '2020-01-01T00:00:00Z' })]), [], []],
+  ['a customer', () => maskTraces(warehouse.db, { userCode: 'kim', orders: [] }), ['2026-02'], []],
+  [
+    'a status',
+    ({ store }) => push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]),
+    [],
+    ['2026-01'],
+  ],
+  ['a date', ({ store }) => push(store, 'jan', new Date('2026-03-05'), []), [], ['2026-01', '2026-03']],
+  [
+    'an order that is forgotten',
+    async ({ store }) => {
+      const leased = await store.lease('feb', { contact: 'allowed', orderedAt: null });
+      if (!('leasedBy' in leased)) await store.forget(leased);
+    },
+    [],
+    ['2026-02'],
+  ],
+  ['a lease', ({ store }) => store.lease('jan', { contact: 'allowed', orderedAt: null }), [], []],
+  ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), [], ['2026-01', 'none']],
+  [
+    'a time zone',
+    () => prepareBi(warehouse, { timeZone: 'America/New_York' }),
+    ['2026-01', '2026-02', '2026-03'],
+    ['2026-01', '2026-02', 'none'],
+  ],
+];
+
+test.each(changes)(
+  'months get a new version when their rows change, and not otherwise: %s',
+  async (_, change, reviews, orders) => {
+    const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+    await land([
+      version(1),
+      version(2, { created_at: '2026-01-20T00:00:00Z' }),
+      version(3, { created_at: '2026-02-10T00:00:00Z', user_code: 'kim' }),
+      version(4, { created_at: '2026-03-10T00:00:00Z' }),
+    ]);
+    await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7 }]);
+    await push(store, 'feb', new Date('2026-02-05T00:00:00Z'), [{ lineCode: '1', subOrderId: 2, product: 8 }]);
+    await push(store, 'old', null, [{ lineCode: '1', subOrderId: 3, product: 7 }]);
+    await recount(warehouse.db);
+    const [before, ordersBefore] = [await versions('reviews'), await versions('sub_orders')];
+    await recount(warehouse.db);
+    expect([await versions('reviews'), await versions('sub_orders')]).toEqual([before, ordersBefore]);
+    await change({ store });
+    await recount(warehouse.db);
+    const changed = (now: Map<string, string>, then: Map<string, string>) =>
+      [...now.keys()].filter((month) => now.get(month) !== then.get(month)).sort();
+    expect(changed(await versions('reviews'), before)).toEqual(reviews);
+    expect(changed(await versions('sub_orders'), ordersBefore)).toEqual(orders);
+  },
+);
+
+test('during a run, counts are made at most once a minute; freshness says as of when', async () => {
+  const counted = async () => (await run('select counted_at from bi.freshness'))[0].counted_at;
+  expect(await counted()).toBeNull();
+  await land([version(1)]);
+  await recount(warehouse.db, { atMostEveryMs: 60_000 });
+  const first = await counted();
+  await land([version(2)]);
+  await recount(warehouse.db, { atMostEveryMs: 60_000 });
+  expect(await counted()).toEqual(first);
+  expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 1 }]);
+  await run(`update sync.cursors set updated_at = updated_at - interval '1 minute' where flow = 'counts'`);
+  await recount(warehouse.db, { atMostEveryMs: 60_000 });
+  expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 2 }]);
+});
+
+test('runs count what they changed; migrate --rebuild counts everything again', async () => {
+  await using world = await openWorld();
+  const counted = async () =>
+    (await world.warehouse<{ n: number }>('select sum(reviews)::integer as n from bi.reviews_by_day'))[0]?.n;
+  await runCli(['sync', 'reviews'], world.environment);
+  await runCli(['sync', 'orders'], world.environment);
+  expect(await world.warehouse('table sync.touches')).toEqual([]);
+  expect(await counted()).toBe(200);
+  await world.warehouse('delete from sync.review_day_counts where score = 5');
+  expect(await counted()).toBeLessThan(200);
+  expect(await runCli(['migrate', '--rebuild'], world.environment)).toMatchObject({ status: 0 });
+  expect(await counted()).toBe(200);
+});
