@@ -7,12 +7,14 @@ comment on schema sync is 'review-sync''s own state. People may read it; only re
 create table sync.settings (
   is_only    boolean primary key default true check (is_only),
   time_zone  text not null default 'Asia/Seoul',
-  order_salt text not null default gen_random_uuid()::text
+  order_salt text not null default gen_random_uuid()::text,
+  counted_at timestamptz
 );
 insert into sync.settings default values;
 comment on table sync.settings is 'What the views of bi need to know. One row.';
 comment on column sync.settings.is_only is 'Always true: keeps the table at one row.';
 comment on column sync.settings.time_zone is 'REVIEW_API_TIME_ZONE as of the last migrate: days and months of bi are in this zone.';
+comment on column sync.settings.counted_at is 'When the counts behind bi were last made (0005_counts.sql). Null: never.';
 comment on column sync.settings.order_salt is 'Goes into order_key of bi, so that no order code can be found by trying codes.';
 
 -- Links, cursors and reviews are those of one review service. Without this row, another service behind the same

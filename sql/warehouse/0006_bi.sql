@@ -10,7 +10,7 @@ select
   (select (position ->> 'readTo')::timestamptz from sync.cursors where flow = 'reviews') as reviews_read_to,
   (select (position ->> 'at')::timestamptz from sync.cursors where flow = 'orders') as orders_pushed_to,
   (select count(*) from sync.dead_letters where resolved_at is null) as records_not_synced,
-  (select updated_at from sync.cursors where flow = 'counts') as counted_at
+  s.counted_at
 from sync.settings s;
 comment on view bi.freshness is 'How new the data is, and the time zone of all days and months. One row.';
 comment on column bi.freshness.time_zone is 'IANA zone in which days and months are cut.';

@@ -272,7 +272,7 @@ test('during a run, counts are made at most once a minute; freshness says as of 
   await recount(warehouse.db, { atMostEveryMs: 60_000 });
   expect(await counted()).toEqual(first);
   expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 1 }]);
-  await run(`update sync.cursors set updated_at = updated_at - interval '1 minute' where flow = 'counts'`);
+  await run(`update sync.settings set counted_at = counted_at - interval '1 minute'`);
   await recount(warehouse.db, { atMostEveryMs: 60_000 });
   expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 2 }]);
 });

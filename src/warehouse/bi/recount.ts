@@ -32,8 +32,7 @@ export async function recountAll(db: Db, first: (trx: Db) => Promise<unknown> = 
 
 async function isYounger(db: Db, thanMs: number): Promise<boolean> {
   const { rows } = await sql`
-    select from sync.cursors
-    where flow = 'counts' and updated_at > clock_timestamp() - ${thanMs} * interval '1 millisecond'`.execute(db);
+    select from sync.settings where counted_at > clock_timestamp() - ${thanMs} * interval '1 millisecond'`.execute(db);
   return rows.length > 0;
 }
 
@@ -56,7 +55,5 @@ async function count(trx: Db, which: 'touched' | 'all'): Promise<void> {
     const filtered = text.replaceAll(/^.* -- all$/gm, '');
     await sql.raw(which === 'all' ? text.replaceAll(/^.*?(;?) -- touched$/gm, '$1') : filtered).execute(trx);
   }
-  await sql`
-    insert into sync.cursors (flow, position) values ('counts', '{}')
-    on conflict (flow) do update set updated_at = excluded.updated_at`.execute(trx);
+  await sql`update sync.settings set counted_at = now()`.execute(trx);
 }
