@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { areDays, checkDays } from '../../src/app/doctor/check-shop-changes.ts';
+import { checkDays } from '../../src/app/doctor/check-shop-changes.ts';
 import { checkPooler } from '../../src/app/doctor/check-shop-queries.ts';
-import { checkDates, checkGrades, checkUnits, statuses } from '../../src/app/doctor/check-shop-values.ts';
+import { areDays, checkDates, checkGrades, checkSums, statuses } from '../../src/app/doctor/check-shop-values.ts';
 import { openShop } from '../../src/shop/index.ts';
 import type { ShopFacts } from '../../src/shop/session.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -61,12 +61,30 @@ test.each([
   expect(check(wrong)).toEqual([{ level: 'warning', what, hint: expect.stringContaining(`as ${name}`) }]);
 });
 
-test('lines that cost twenty times their order, or a twentieth of it, are in another unit; of fewer than three orders nothing is said', () => {
+test('what the lines add up to in the middle order is said, and is a warning where no discount explains it', () => {
   const priced = (total: number, price: number, count = 3) =>
-    checkUnits(Array.from({ length: count }, () => dated({ total_price: String(total) }, { price: String(price) })))
-      .length;
-  expect([priced(10, 199), priced(10, 200), priced(10, 200, 2)]).toEqual([0, 1, 0]);
-  expect([priced(201, 10.06), priced(200, 10), priced(200, 10, 2)]).toEqual([0, 1, 0]);
+    checkSums(Array.from({ length: count }, () => dated({ total_price: String(total) }, { price: String(price) })));
+  const what = expect.stringContaining('add up to 84 % of total_price in the middle order');
+  expect(priced(100, 84)).toEqual([{ level: 'ok', what }]);
+  const levels = [70, 69, 130, 131].map((price) => priced(100, price)[0]?.level);
+  expect(levels).toEqual(['ok', 'warning', 'ok', 'warning']);
+  expect(priced(100, 50)[0]?.hint).toContain('times the quantity, with tax');
+  // From twenty times or a twentieth on, it is another unit. Of fewer than three orders nothing is said.
+  const units = [priced(10, 199), priced(10, 200), priced(201, 10.06), priced(200, 10)];
+  expect(units.map(([finding]) => finding?.what.includes('minor units?'))).toEqual([false, true, false, true]);
+  expect(priced(10, 200, 2)).toEqual([]);
+});
+
+test('deliveries that are days without a time, before their order, get the hint for days', () => {
+  const orders = Array.from({ length: 10 }, (_, n) =>
+    dated({ created_at: `2026-02-1${n}T12:00:00Z` }, { delivered_at: `2026-02-1${n}T00:00:00Z` }),
+  );
+  expect(checkDates(orders, now, 'postgres')).toMatchObject([
+    { hint: expect.stringContaining('a day without a time') },
+  ]);
+  const [first, ...others] = orders;
+  const timed = [{ ...first, lines: [{ delivered_at: '2026-02-10T11:00:00Z' }] }, ...others] as typeof orders;
+  expect(checkDates(timed, now, 'postgres')).toMatchObject([{ hint: expect.stringContaining('in another zone') }]);
 });
 
 test('member grades that user_grades.sql does not have are named', () => {

@@ -1,5 +1,5 @@
 import type { Shop } from '../../shop/index.ts';
-import { zoneHint } from './check-shop-values.ts';
+import { areDays, leastDates, zoneHint } from './check-shop-values.ts';
 import { type Finding, warning } from './finding.ts';
 
 /** Dates of change that runs cannot work with: dates in the future, and dates without a time of day. */
@@ -25,9 +25,6 @@ async function changesAhead(shop: Shop, now: string): Promise<Finding[]> {
   return [warning(what, `correct the rows, or say the zone: ${zoneHint('changed_at', shop.dialect)}`)];
 }
 
-/** Fewer changes prove nothing about the time of day. */
-const leastChanges = 10;
-
 /** Dates of up to 1000 changes of the last two days; of the last 30 days where those are too few. */
 async function newestChanges(shop: Shop, now: string): Promise<string[]> {
   const since = async (days: number) => {
@@ -35,21 +32,10 @@ async function newestChanges(shop: Shop, now: string): Promise<string[]> {
     return keys.map(({ at }) => at);
   };
   const newest = await since(2);
-  return newest.length < leastChanges ? since(30) : newest;
+  return newest.length < leastDates ? since(30) : newest;
 }
 
 const minutesFrom = (at: string, minutes: number) => new Date(Date.parse(at) + minutes * 60_000).toISOString();
-
-/**
- * Whether dates of change (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some
- * zone.
- */
-export function areDays(dates: readonly string[]): boolean {
-  const times = new Set(dates.map((date) => date.slice(10)));
-  const [time = ''] = times;
-  // Midnight of each zone is at a quarter of an hour in UTC.
-  return dates.length >= leastChanges && times.size === 1 && /^T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(time);
-}
 
 /**
  * Runs begin at the time of the newest change they saw, or of the first push: they pass over a change that is dated at

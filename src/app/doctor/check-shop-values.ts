@@ -1,7 +1,7 @@
 import type { RawOrder } from '../../shop/orders.ts';
 import type { RawRow } from '../../shop/rows.ts';
 import type { SqlDialect } from '../../shop/sql-text.ts';
-import { type Finding, warning } from './finding.ts';
+import { type Finding, ok, warning } from './finding.ts';
 
 /** Orders with a total and a line price, below which a ratio says nothing. */
 const leastOrders = 3;
@@ -9,21 +9,30 @@ const leastOrders = 3;
 const otherUnit = 20;
 const noPrice = new Set(['cancelled', 'returned']);
 
-/**
- * Whether line prices and totals are in the same unit, by the median of what lines cost compared with their order's
- * total.
- */
-export function checkUnits(orders: readonly RawOrder[]): Finding[] {
-  const ratios = orders.flatMap(({ order, lines, fault }) => {
-    const total = Number(order.total_price);
-    const price = lines
-      .filter(({ status }) => !noPrice.has(status ?? ''))
-      .reduce((sum, line) => sum + Number(line.price), 0);
-    return fault === undefined && total > 0 && price > 0 ? [price / total] : [];
-  });
+/** What the prices of the lines add up to, as a part of the order's total; undefined where one of them is 0. */
+export function shareOfLines({ order, lines, fault }: RawOrder): number | undefined {
+  const total = Number(order.total_price);
+  const price = lines
+    .filter(({ status }) => !noPrice.has(status ?? ''))
+    .reduce((sum, line) => sum + Number(line.price), 0);
+  return fault === undefined && total > 0 && price > 0 ? price / total : undefined;
+}
+
+export const percent = (share: number) => `${Math.round(share * 100)} %`;
+
+/** Shares of a total that a shop's shipping costs, discounts and vouchers explain. */
+const usualShare = { least: 0.7, most: 1.3 };
+
+/** What the prices of lines add up to in the middle order: a forgotten quantity or tax, or another unit, shows here. */
+export function checkSums(orders: readonly RawOrder[]): Finding[] {
+  const ratios = orders.flatMap((order) => shareOfLines(order) ?? []);
   if (ratios.length < leastOrders) return [];
   const median = ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / 2)] ?? 1;
-  if (median < otherUnit && median > 1 / otherUnit) return [];
+  const what = `order_lines.sql: the lines add up to ${percent(median)} of total_price in the middle order`;
+  if (median >= usualShare.least && median <= usualShare.most) return [ok(what)];
+  if (median < otherUnit && median > 1 / otherUnit) {
+    return [warning(what, 'price is what was paid for the whole line: times the quantity, with tax, after discounts')];
+  }
   const [many, few] =
     median > 1 ? ['order_lines.sql: lines', "order's total"] : ['orders.sql: totals', "order's lines"];
   const times = Math.round(median > 1 ? median : 1 / median);
@@ -101,6 +110,20 @@ const statusText = (status: string) =>
     ? JSON.stringify(status)
     : `a text of ${status.length} characters`;
 
+/** Fewer dates prove nothing about the time of day. */
+export const leastDates = 10;
+
+/**
+ * Whether dates (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some
+ * zone.
+ */
+export function areDays(dates: readonly string[]): boolean {
+  const times = new Set(dates.map((date) => date.slice(10)));
+  const [time = ''] = times;
+  // Midnight of each zone is at a quarter of an hour in UTC.
+  return dates.length >= leastDates && times.size === 1 && /^T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(time);
+}
+
 /** A date may lie this far ahead without being wrong: the clocks of two machines differ. */
 const aheadMs = 60_000;
 
@@ -129,7 +152,11 @@ export function checkDates(orders: readonly RawOrder[], now: string, dialect: Sq
     const what =
       `${file}: ${found.length} of ${all.length} rows have ${article(name)} ` +
       `${name} before the order's created_at, such as ${found[0]?.row[name]} and ${found[0]?.created}`;
-    return [warning(what, `one of the two may be in another zone: ${zoneHint(name, dialect)}`)];
+    const isDay = areDays(all.flatMap(({ row }) => row[name] ?? []));
+    const hint = isDay
+      ? `it is a day without a time, which counts from its midnight: select the time too, or <day> + interval '1 day' as ${name}`
+      : `one of the two may be in another zone: ${zoneHint(name, dialect)}`;
+    return [warning(what, hint)];
   };
   const ofLines = orders.flatMap((one) => one.lines.map((row) => ({ row, created: one.order.created_at })));
   return [

@@ -7,7 +7,7 @@ import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUse
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkChanges } from './check-shop-changes.ts';
 import { checkEngines, checkPooler, checkQueryCosts, checkSearchPath } from './check-shop-queries.ts';
-import { checkDates, checkGrades, checkUnits, statuses } from './check-shop-values.ts';
+import { checkDates, checkGrades, checkSums, statuses } from './check-shop-values.ts';
 import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
 import { withTimeoutDiagnosis } from './reachable.ts';
 
@@ -101,12 +101,13 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     ...keyless.unknown,
     ...countOf(linesWithoutOrderCode, 'order_lines.sql', 'have no order_code: no order will show them'),
     ...(await repeatedCodes(shop, orders)),
-    ...checkUnits(orders),
     ...checkDates(orders, now, shop.dialect),
     ...(await checkChanges(shop, now)),
     ...(await gradesOf(shop, orders)),
   ];
-  const ofStatuses = statuses(orders);
+  // A fault, such as lines that a join repeats, explains their sum.
+  const sums = findings.some(({ level }) => level === 'fault') ? [] : checkSums(orders);
+  const ofStatuses = [...sums, ...statuses(orders)];
   if (findings.length > 0) return [...findings, ...ofStatuses];
   const took = `${seconds.toFixed(seconds < 1 ? 2 : 0)} s`;
   if (lines === 0) {

@@ -1,4 +1,5 @@
 import { orderDeps } from '../../app/deps.ts';
+import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
 import { type OrderPreview, previewOrder } from '../../orders/compare/preview-order.ts';
 import type { OrderAge } from '../../orders/order/contact-rule.ts';
 import { isDifferent, type OrderRequest } from '../../orders/order/order-difference.ts';
@@ -36,7 +37,9 @@ function draw(previewed: OrderPreview): string {
 
 function drawShop({ code, shop, fault }: OrderPreview): string[] {
   if (!shop) return [`The shop has no order ${code}.`];
-  const rows = `The shop\n${shopRows(shop)}`;
+  const share = shareOfLines(shop);
+  const sum = share === undefined ? '' : `\nThe lines add up to ${percent(share)} of total_price.`;
+  const rows = `The shop\n${shopRows(shop)}${sum}`;
   return fault === undefined ? [rows] : [rows, `It cannot be sent, and would be a dead letter: ${fault}`];
 }
 
