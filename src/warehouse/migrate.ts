@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
@@ -8,28 +9,92 @@ import type { Db } from './index.ts';
 
 const folder = packagePath('sql', 'warehouse');
 
+/** How long a migration waits for locks. While it waits, every other statement on the table waits behind it. */
+export type LockPatience = { timeoutMs: number; tries: number; pauseMs: number };
+const lockPatience: LockPatience = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
+
 /**
  * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the
- * same time.
+ * same time. A migration that does not get a lock in time is rolled back, so that writers go on, and tried again.
  *
  * @returns the names of the files that were applied.
- * @throws ReviewSyncError naming the file that failed, or why the warehouse is of another version; then nothing was
- *   applied.
+ * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, or why the warehouse is of
+ *   another version; then nothing was applied.
  */
-export async function migrateWarehouse(db: Db): Promise<string[]> {
+export async function migrateWarehouse(db: Db, patience = lockPatience): Promise<string[]> {
   try {
     await createBookkeeping(db);
-    return await db.transaction().execute(async (trx) => {
+    for (let attempt = 1; ; attempt += 1) {
+      const result = await applyPending(db, patience);
+      if ('applied' in result) return result.applied;
+      if (attempt === patience.tries) throw blockedError(result, patience);
+      await delay(patience.pauseMs);
+    }
+  } catch (cause) {
+    throw cause instanceof ReviewSyncError ? cause : migrationError('the migrations could not be run', cause);
+  }
+}
+
+/** A session that holds a lock. `since`: when its transaction began. */
+type Blocker = { pid: number; application: string; user: string; state: string; since: Date };
+type Blocked = { file: string; blockers: Blocker[] };
+
+async function applyPending(db: Db, { timeoutMs }: LockPatience): Promise<{ applied: string[] } | Blocked> {
+  let file = '';
+  let blockers: Blocker[] = [];
+  let watching: NodeJS.Timeout | undefined;
+  try {
+    const applied = await db.transaction().execute(async (trx) => {
       // A lock on a table of our own: an advisory lock could be held by any role of the database.
       await sql`lock table review_sync_migrations.lock in exclusive mode`.execute(trx);
       const { pending, newer } = await compareMigrations(trx);
       if (newer.length > 0) throw migrationError(`${newer.join(', ')} belongs to a newer version of this program`);
-      for (const name of pending) await applyFile(trx, name);
+      const { rows } = await sql<{ pid: number }>`
+        select pg_backend_pid() as pid, set_config('lock_timeout', ${String(timeoutMs)}, true)`.execute(trx);
+      // On another connection: once the wait is over, Postgres no longer says for whom it was.
+      const look = async () => {
+        const found = await blockersOf(db, rows[0]?.pid ?? 0);
+        if (found.length > 0) blockers = found;
+      };
+      watching = setInterval(() => void look().catch(() => {}), timeoutMs / 5);
+      for (const name of pending) {
+        file = name;
+        await applyFile(trx, name);
+      }
       return pending;
     });
-  } catch (cause) {
-    throw cause instanceof ReviewSyncError ? cause : migrationError('the migrations could not be run', cause);
+    return { applied };
+  } catch (error) {
+    const isBlocked =
+      error instanceof Error && [error, error.cause].some((one) => (one as pg.DatabaseError)?.code === '55P03');
+    if (!isBlocked) throw error;
+    return { file, blockers };
+  } finally {
+    clearInterval(watching);
   }
+}
+
+async function blockersOf(db: Db, pid: number): Promise<Blocker[]> {
+  const { rows } = await sql<Blocker>`
+    select pid, application_name as application, coalesce(usename, '') as user, coalesce(state, '') as state,
+      coalesce(xact_start, backend_start) as since
+    from pg_stat_activity where pid = any(pg_blocking_pids(${pid}))
+    order by since`.execute(db);
+  return rows;
+}
+
+function blockedError({ file, blockers }: Blocked, { timeoutMs, tries }: LockPatience): ReviewSyncError {
+  const sessions = blockers.map(
+    ({ pid, application, user, state, since }) =>
+      `pid ${pid} (application ${application || 'without a name'}, user ${user}, ${state}, transaction since ${since.toISOString()})`,
+  );
+  const who = sessions.length > 0 ? `: ${sessions.join('; ')}` : '';
+  const pids = blockers.map(({ pid }) => `select pg_terminate_backend(${pid});`).join(' ');
+  return new ReviewSyncError(
+    'migration-blocked',
+    `The warehouse could not be migrated: sql/warehouse/${file}.sql did not get a lock in ${tries} tries of ${timeoutMs / 1000} s. Another session holds it${who}`,
+    { hint: `Nothing was changed. End that session's transaction${pids && ` (${pids})`}, then run migrate again.` },
+  );
 }
 
 async function applyFile(trx: Db, name: string): Promise<void> {

@@ -1,8 +1,13 @@
 import { readdir } from 'node:fs/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describeError, type ReviewSyncError } from '../../src/base/errors.ts';
 import { packagePath } from '../../src/base/package-path.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, queryAgain } from '../harness/database.ts';
+import { until } from '../harness/patience.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const files = (await readdir(packagePath('sql', 'warehouse'))).filter((file) => file.endsWith('.sql')).sort();
@@ -60,4 +65,60 @@ test('migrate refuses a warehouse of a newer version, and changes nothing', asyn
   const end = await cli('migrate');
   expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('9999_future belongs to a newer version') });
   expect(await queryAgain(url, `select from pg_namespace where nspname = 'bi'`)).toEqual([]);
+});
+
+describe('a session that holds a lock', () => {
+  /** The last migration is pending, and a BI tool has a transaction open on a table that it reads. */
+  async function blocked() {
+    const warehouse = await openWarehouse({ url, connections: 2 });
+    await migrateWarehouse(warehouse.db);
+    await warehouse.pool.query(
+      `drop schema bi cascade; delete from review_sync_migrations.applied where name = '0006_bi'`,
+    );
+    const tool = new pg.Client({ connectionString: url, application_name: 'dashboards' });
+    await tool.connect();
+    await tool.query('begin; lock table sync.settings');
+    return {
+      tool,
+      migrate: (tries: number) => migrateWarehouse(warehouse.db, { timeoutMs: 300, tries, pauseMs: 10 }),
+      async [Symbol.asyncDispose]() {
+        await tool.end();
+        await warehouse.close();
+      },
+    };
+  }
+
+  test('is named when migrate gives up, and nothing waits behind migrate meanwhile', async () => {
+    await using stage = await blocked();
+    const error = await stage.migrate(2).catch((thrown: unknown) => thrown);
+    const { rows } = await stage.tool.query('select pg_backend_pid() as pid');
+    expect(describeError(error)).toMatch(
+      new RegExp(
+        `0006_bi.sql did not get a lock in 2 tries.*pid ${rows[0].pid} .application dashboards, user \\w+, idle in transaction, transaction since 20`,
+      ),
+    );
+    expect((error as ReviewSyncError).hint).toContain(`pg_terminate_backend(${rows[0].pid})`);
+    expect(
+      await queryAgain(
+        url,
+        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      ),
+    ).toEqual([]);
+  });
+
+  test('delays migrate, which is tried again', async () => {
+    await using stage = await blocked();
+    const migrating = stage.migrate(1000);
+    await until(
+      async () =>
+        (
+          await queryAgain(
+            url,
+            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          )
+        ).length > 0,
+    );
+    await stage.tool.query('commit');
+    expect(await migrating).toEqual(['0006_bi']);
+  });
 });
