@@ -15,7 +15,8 @@ const example = read('.env.example');
 
 /** In .env.example a default is a comment `# NAME=value`. */
 const exampleWithDefaults = example.replaceAll(/^# (?=[A-Z_]+=)/gm, '');
-const known = new Set([...read('src/app/config.ts').matchAll(/read\.\w+\('([A-Z_]+)'/g)].map(([, name]) => name));
+const named = read('src/app/config.ts').matchAll(/(?:required|optional|schedule)\(\s*'([A-Z_]+)'/g);
+const known = new Set([...named].map(([, name]) => name));
 
 /** From a name at the start of a line, so indented by two, to the next one. */
 const service = (name: string) => new RegExp(`^ {2}${name}:\\n((?: {4}.*\\n| *\\n)+)`, 'm').exec(compose)?.[1] ?? '';
