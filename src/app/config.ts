@@ -1,4 +1,5 @@
 import { UsageError } from '../base/errors.ts';
+import { packagePath } from '../base/package-path.ts';
 import {
   alertUrl,
   baseUrl,
@@ -117,6 +118,6 @@ function readAll<T>(environment: Environment, read: (reader: Reader) => T): T {
   if (wrong.length === 0) return Object.freeze(config);
   const count = wrong.length === 1 ? 'One environment variable is' : `${wrong.length} environment variables are`;
   throw new UsageError(`${count} missing or wrong; nothing was done.\n${wrong.map((line) => `  ${line}`).join('\n')}`, {
-    hint: 'Set them in the environment or in .env of the working directory; .env.example explains each one.',
+    hint: `Set them in the environment or in .env of the working directory; ${packagePath('.env.example')} explains each one.`,
   });
 }

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
+import { packagePath } from '../base/package-path.ts';
 import { type CatalogRow, readCatalog } from './catalog.ts';
 import type { QueryName } from './contract.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
@@ -131,7 +132,7 @@ export function openShop(options: ShopOptions): Shop {
     const query = await load(name);
     if (query) return query;
     throw new UsageError(`The shop query ${at.folder}/${name}.sql is missing`, {
-      hint: 'Write it as in sql/shop, or point SHOP_SQL_DIR at the folder that holds it.',
+      hint: `Write it as in ${packagePath('sql', 'shop')}, or point SHOP_SQL_DIR at the folder that holds it.`,
     });
   };
   const orderQueries = memoized(

@@ -57,6 +57,17 @@ test('an order without expectation fails and shows what it makes; an expected on
   expect(end.stdout).toContain('order B-1\n           the queries show no such order');
 });
 
+test('--accept writes what the queries make as what is expected', async () => {
+  const folder = await fixtures();
+  await rm(join(folder, 'expected'), { recursive: true });
+  const environment = { SHOP_DATABASE_URL: await createDatabase('shop') };
+  expect(await runCli(['doctor', '--fixtures', folder, '--accept'], environment)).toMatchObject({ status: 0 });
+  expect(await runCli(['doctor', '--fixtures', folder], environment)).toMatchObject({ status: 0 });
+  const written = JSON.parse(await readFile(join(folder, 'expected', 'A-1001.json'), 'utf8'));
+  expect(Object.keys(written)).toEqual(['order', 'lines']);
+  expect(await runCli(['doctor', '--accept'], environment)).toMatchObject({ status: 2 });
+});
+
 test('a table without rows is named, so that no row of the shop gets into the test', async () => {
   const folder = await fixtures();
   await rm(join(folder, 'tables', 'shop.shipments.csv'));

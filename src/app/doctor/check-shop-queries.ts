@@ -1,3 +1,4 @@
+import { packagePath } from '../../base/package-path.ts';
 import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { ShopFacts } from '../../shop/session.ts';
@@ -19,7 +20,7 @@ export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
     const isSlow = costs.some((cost) => cost.purpose.startsWith('find what changed') && costFinding(cost).length > 0);
     if (isSlow) {
       const what = 'there is no changed_orders.sql: what changed is looked for by updated_at of orders.sql';
-      findings.push(warning(what, 'write changed_orders.sql as in sql/shop; docs/connecting.md shows how'));
+      findings.push(warning(what, `write changed_orders.sql as ${packagePath('docs', 'connecting.md')} shows`));
     }
   }
   if (findings.length > 0) return findings;

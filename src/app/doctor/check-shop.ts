@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
+import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
@@ -54,7 +55,7 @@ function mayWrite(is: string, facts: { isSuperuser: boolean; writable: number; e
 async function checkQuery(shop: Shop, name: QueryName, folder: string): Promise<Finding | undefined> {
   try {
     if (await shop.hasQuery(name)) return undefined;
-    const hint = 'write it as in sql/shop, or point SHOP_SQL_DIR at the folder that holds it';
+    const hint = `write it as in ${packagePath('sql', 'shop')}, or point SHOP_SQL_DIR at the folder that holds it`;
     return fault(`${name}.sql is missing in ${folder}`, hint);
   } catch (error) {
     return queryFault(`${name}.sql`, error);

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readShopConfig } from '../../app/config.ts';
 import { type CheckedFixture, checkFixtures } from '../../app/doctor/check-fixtures.ts';
@@ -10,19 +10,28 @@ import type { Context, Report } from '../command.ts';
 /**
  * `doctor --fixtures DIR`: runs the shop queries over the rows of a folder and compares what they make with what is
  * expected. Needs nothing but the shop database, of which it reads the types of the columns.
+ *
+ * @param isAccepted `--accept`: what they make is written as what is expected.
  */
-export async function checkFixtureFolder({ environment }: Context, folder: string): Promise<Report> {
+export async function checkFixtureFolder(
+  { environment }: Context,
+  folder: string,
+  isAccepted: boolean,
+): Promise<Report> {
   const config = readShopConfig(environment);
-  const expected = await readExpected(join(folder, 'expected'));
+  const expectedIn = join(folder, 'expected');
+  if (isAccepted) await mkdir(expectedIn, { recursive: true });
+  const expected = await readExpected(expectedIn);
   const queries = await writeFixtureQueries({ url: config.url, sqlDir: config.sqlDir, folder: join(folder, 'tables') });
   const shop = openShop({ ...config, sqlDir: queries, connections: 1 });
   try {
-    const orders = await checkFixtures(shop, expected).catch((error: unknown) => {
+    const checked = await checkFixtures(shop, expected).catch((error: unknown) => {
       if (!(error instanceof UsageError)) throw error;
       // The queries were read from a copy.
       const message = error.message.replaceAll(queries, config.sqlDir);
       throw new UsageError(message, { cause: error.cause, ...(error.hint !== undefined && { hint: error.hint }) });
     });
+    const orders = isAccepted ? await accept(expectedIn, checked) : checked;
     const failing = orders.filter((order) => order.differences.length > 0).length;
     const isEmpty = orders.length === 0;
     return {
@@ -35,6 +44,19 @@ export async function checkFixtureFolder({ environment }: Context, folder: strin
     await rm(queries, { recursive: true, force: true });
   }
 }
+
+/** Writes a file for each order that is not as expected. An expected order that the queries do not show stays wrong. */
+function accept(folder: string, checked: readonly CheckedFixture[]): Promise<CheckedFixture[]> {
+  return Promise.all(
+    checked.map(async (one) => {
+      if (one.made === undefined || one.differences.length === 0) return one;
+      await writeFile(join(folder, fileOf(one.code)), `${JSON.stringify(one.made, null, 2)}\n`);
+      return { ...one, expected: one.made, differences: [] };
+    }),
+  );
+}
+
+const fileOf = (code: string) => `${encodeURIComponent(code)}.json`;
 
 /** The files `<order code>.json`; signs that a file name cannot hold are percent-encoded. */
 async function readExpected(folder: string): Promise<Map<string, unknown>> {
@@ -61,9 +83,7 @@ function draw(orders: readonly CheckedFixture[], failing: number): string {
   const lines = orders.map(({ code, expected, made, differences }) => {
     if (differences.length === 0) return `  ok       order ${code}`;
     const more =
-      expected === undefined
-        ? `\n           expected/${encodeURIComponent(code)}.json would be:\n${JSON.stringify(made, null, 2)}`
-        : '';
+      expected === undefined ? `\n           expected/${fileOf(code)} would be:\n${JSON.stringify(made, null, 2)}` : '';
     return `  FAULT    order ${code}\n           ${differences.join('\n           ')}${more}`;
   });
   const end =

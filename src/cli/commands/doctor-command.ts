@@ -1,5 +1,6 @@
 import { jobs } from '../../../jobs/index.ts';
 import { type Diagnosis, diagnose } from '../../app/doctor/index.ts';
+import { UsageError } from '../../base/errors.ts';
 import { schedulesOf } from '../../queue/schedules.ts';
 import type { Command } from '../command.ts';
 import { findingLines } from '../ui/findings.ts';
@@ -12,9 +13,11 @@ export const doctorCommand: Command = {
         '--fixtures <folder>',
         'only run the shop queries over the rows of a folder, and compare what they make (shops on Postgres)',
       )
-      .action(({ fixtures }: { fixtures?: string }) =>
+      .option('--accept', 'with --fixtures: write what the queries make as what is expected')
+      .action(({ fixtures, accept = false }: { fixtures?: string; accept?: boolean }) =>
         run(async (context) => {
-          if (fixtures !== undefined) return await checkFixtureFolder(context, fixtures);
+          if (fixtures !== undefined) return await checkFixtureFolder(context, fixtures, accept);
+          if (accept) throw new UsageError('--accept is for --fixtures only');
           const config = context.config();
           const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
           const findings = await diagnose(config, schedules, () => new Date());
