@@ -1,36 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDatabase } from '../../harness/database.ts';
 import { aReview, runService } from './service.ts';
-
-test('a review is created with 201, the collection as Location, and shown by default', async () => {
-  const { call } = await runService({ now: () => new Date('2024-06-15T03:00:00.123Z') });
-  const json = {
-    ...aReview,
-    code: 'R-1',
-    created_at: '2013-01-01T00:00:00.9Z',
-    product_options: ['Size:L'],
-    tag_name: 'vip',
-  };
-  const { status, headers, body } = await call('POST', '/v1/reviews', { json });
-  expect([status, headers.get('location')]).toEqual([201, '/v1/reviews']);
-  expect(body).toMatchObject({
-    code: 'R-1',
-    display: true,
-    score: 5,
-    message: 'Good.',
-    user_code: 'kim',
-    user_name: 'Kim',
-    product_code: 'P-1',
-    product_options: { Size: 'L' },
-    review_type: 'text',
-    tag_name: 'vip',
-    comments: [],
-    created_at: '2013-01-01T09:00:00.000+09:00',
-    updated_at: '2024-06-15T12:00:00.123+09:00',
-  });
-  expect((await call('GET', `/v1/reviews/${body.id}`)).body).toEqual(body);
-  expect((await call('GET', '/v1/reviews', { query: { code: 'R-1' } })).body).toEqual(body);
-});
 
 test('a product that many name for the first time at once is made once', async () => {
   const { call } = await runService();
@@ -73,58 +42,6 @@ test('a review’s writing time cannot be emptied, nor leave the years that an a
   }
 });
 
-test('a form says the same as JSON, options and all', async () => {
-  const { call } = await runService();
-  const fields: [string, string][] = [
-    ['product_code', 'P-1'],
-    ['message', 'Good.'],
-    ['display', '0'],
-    ['product_options[]', 'Size:L'],
-    ['product_options[]', 'Colour:red'],
-    ['options[][review_option_type_id]', '3'],
-    ['options[][created_at]', '2024-01-01T00:00:00Z'],
-    ['options[][value]', 'tall'],
-    ['options[][review_option_type_id]', '4'],
-    ['options[][created_at]', '2024-01-01T00:00:00Z'],
-    ['options[][value]', 'light'],
-  ];
-  const { status, body } = await call('POST', '/v1/reviews', { form: new URLSearchParams(fields).toString() });
-  expect(status).toBe(201);
-  expect(body).toMatchObject({ display: false, score: null, product_options: { Size: 'L', Colour: 'red' } });
-  expect(body.options).toMatchObject([
-    { review_id: body.id, review_option_type_id: 3, value: 'tall', created_at: '2024-01-01T09:00:00.000+09:00' },
-    { review_id: body.id, review_option_type_id: 4, value: 'light' },
-  ]);
-});
-
-test('the same code again updates, keeps the creation time, and moves updated_at', async () => {
-  let now = new Date('2024-06-15T03:00:00Z');
-  const { call } = await runService({ now: () => now });
-  const first = (await call('POST', '/v1/reviews', { json: { ...aReview, code: 'R-1' } })).body;
-  now = new Date('2024-06-15T04:00:00Z');
-  const { code, product_code } = first;
-  const { status, body } = await call('POST', '/v1/reviews', { json: { code, product_code, message: 'Better.' } });
-  expect(status).toBe(201);
-  expect(body).toEqual({ ...first, message: 'Better.', updated_at: '2024-06-15T13:00:00.000+09:00' });
-});
-
-test('without a code, every POST is a review of its own', async () => {
-  const { call } = await runService();
-  await call('POST', '/v1/reviews', { json: aReview });
-  await call('POST', '/v1/reviews', { json: aReview });
-  expect((await call('GET', '/v1/reviews')).body).toHaveLength(2);
-});
-
-test('a product is named by id, by code, by both, or by neither', async () => {
-  const { call } = await runService();
-  const post = async (json: object) => (await call('POST', '/v1/reviews', { json: { message: 'm', ...json } })).body;
-  expect(await post({ product_id: 1, product_code: 'P-1' })).toMatchObject({ product_id: 1, product_code: 'P-1' });
-  expect(await post({ product_code: 'P-1' })).toMatchObject({ product_id: 1 });
-  expect(await post({ product_id: 1 })).toMatchObject({ product_code: 'P-1' });
-  expect(await post({ product_code: 'P-2' })).toMatchObject({ product_id: 2 });
-  expect(await post({})).toMatchObject({ product_id: null, product_code: null });
-});
-
 test('images show from the next second on, and count as a change at that second', async () => {
   let now = new Date('2024-06-15T03:00:00Z');
   const { call } = await runService({ now: () => now });
@@ -155,13 +72,6 @@ test('more than four images, a score of six, or half an option is refused by nam
   );
 });
 
-test('options are not taken by a shop on the v2 form', async () => {
-  const { call } = await runService({ reviewOptionsForm: 'v2' });
-  const options = [{ review_option_type_id: 1, value: 'tall', created_at: '2024-01-01T00:00:00Z' }];
-  const { status, body } = await call('POST', '/v1/reviews', { json: { ...aReview, options } });
-  expect([status, body.error]).toEqual([422, expect.stringContaining('options: cannot be used')]);
-});
-
 test('options given anew take the place of the old; one with a known code keeps its id', async () => {
   const { call } = await runService();
   const option = (value: string, code?: string) => ({
@@ -190,40 +100,4 @@ test('by id an empty score takes the rating away; by code it is refused', async 
   const byId = await call('PATCH', `/v1/reviews/${id}`, { form: 'score=' });
   expect([byId.status, byId.headers.get('location'), byId.body]).toEqual([204, `/v1/reviews/${id}`, undefined]);
   expect((await call('GET', `/v1/reviews/${id}`)).body.score).toBeNull();
-});
-
-test('PUT takes its fields from the query', async () => {
-  const { call } = await runService();
-  const { id } = (await call('POST', '/v1/reviews', { json: aReview })).body;
-  const query = { display: 0, message: '좋아요 & 빨라요', 'product_options[]': 'Size:M' };
-  expect((await call('PUT', `/v1/reviews/${id}`, { query })).status).toBe(204);
-  expect((await call('GET', `/v1/reviews/${id}`)).body).toMatchObject({
-    display: false,
-    message: '좋아요 & 빨라요',
-    product_options: { Size: 'M' },
-  });
-});
-
-test('a review is deleted by id or code, once; the overview and the lists forget it', async () => {
-  const { call } = await runService();
-  const one = (await call('POST', '/v1/reviews', { json: aReview })).body;
-  await call('POST', '/v1/reviews', { json: { ...aReview, code: 'R-2' } });
-  expect((await call('DELETE', '/v1/reviews', { query: { code: '' } })).status).toBe(422);
-  expect((await call('DELETE', `/v1/reviews/${one.id}`)).status).toBe(204);
-  expect((await call('DELETE', `/v1/reviews/${one.id}`)).status).toBe(404);
-  expect((await call('GET', `/v1/reviews/${one.id}`)).status).toBe(404);
-  expect((await call('DELETE', '/v1/reviews', { query: { code: 'R-2' } })).status).toBe(204);
-  expect((await call('GET', '/v1/reviews/overview')).body.first_review_created_at).toBeNull();
-});
-
-test('a partner deletes only what it made; the shop itself deletes anything', async () => {
-  const databaseUrl = await createDatabase();
-  const shop = await runService({ databaseUrl });
-  const partner = await runService({ databaseUrl, clientId: 'partner', partner: true });
-  const theirs = (await shop.call('POST', '/v1/reviews', { json: aReview })).body;
-  const own = (await partner.call('POST', '/v1/reviews', { json: aReview })).body;
-  expect((await partner.call('DELETE', `/v1/reviews/${theirs.id}`)).status).toBe(403);
-  expect((await partner.call('GET', `/v1/reviews/${theirs.id}`)).status).toBe(200);
-  expect((await partner.call('DELETE', `/v1/reviews/${own.id}`)).status).toBe(204);
-  expect((await shop.call('DELETE', `/v1/reviews/${theirs.id}`)).status).toBe(204);
 });

@@ -2,36 +2,6 @@ import { expect, test } from 'vitest';
 import { createDatabase } from '../../harness/database.ts';
 import { runService, tokenOf } from './service.ts';
 
-test('without a token, or with one that nobody got, the answer is 401 in JSON', async () => {
-  const { call } = await runService();
-  for (const token of [null, 'made-up', 'nul\u0000']) {
-    const answer = await call('GET', '/v1/orders', { token });
-    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
-    expect(answer.body.error).toContain('access_token');
-  }
-});
-
-test('the token is taken from query, form, JSON and the Authorization header', async () => {
-  const { call, url } = await runService();
-  const token = await tokenOf(url);
-  const asked = [
-    await call('GET', '/v1/orders', { token }),
-    await call('POST', '/v1/user_grades', { token: null, form: `name=Gold&access_token=${token}` }),
-    await call('POST', '/v1/user_grades', { token: null, json: { name: 'Gold', access_token: token } }),
-    await call('GET', '/v1/orders', { token: null, headers: { authorization: `Bearer ${token}` } }),
-  ];
-  expect(asked.map(({ status }) => status)).toEqual([200, 201, 201, 200]);
-});
-
-test('a wrong secret is 401, another grant type 400', async () => {
-  const { call } = await runService({ clientId: 'shop', clientSecret: 'right' });
-  const ask = (form: string) => call('POST', '/oauth/token', { token: null, form });
-  expect((await ask('grant_type=client_credentials&client_id=shop&client_secret=wrong')).status).toBe(401);
-  expect((await ask('grant_type=password&client_id=shop&client_secret=right')).status).toBe(400);
-  expect((await ask('grant_type=client_credentials&client_id=shop&client_secret=right')).status).toBe(200);
-});
-
 test('a token ends when its time is over, which the answer told', async () => {
   let now = new Date('2024-01-05T00:00:00Z');
   const { call } = await runService({ tokenTtlSeconds: 60, now: () => now });
