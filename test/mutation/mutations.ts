@@ -114,13 +114,6 @@ export const mutations: readonly Mutation[] = [
     replace: 'linked_at = sub_order_links.linked_at',
     tests: [`${promise('orders-matching')} > the hour in which copies are looked for`],
   },
-  {
-    name: 'the product alone makes a match',
-    file: 'src/orders/order/sub-orders.ts',
-    find: 'options}`, ...prices',
-    replace: 'options ? 0 : 0}`, ...prices',
-    tests: [orders('sub-orders')],
-  },
   // Orders: removals.
   {
     name: 'a sub-order of somebody else that a line takes over counts as ours',
@@ -128,20 +121,6 @@ export const mutations: readonly Mutation[] = [
     find: 'subOrder !== undefined && links.some((link) => isCopy(subOrder, link))',
     replace: 'subOrder !== undefined',
     tests: [orders('sub-orders')],
-  },
-  {
-    name: 'a copy is removed whatever reviews it has',
-    file: 'src/orders/order/sub-orders.ts',
-    find: 'retire(difference, link.lineCode, copy, true)',
-    replace: 'difference.remove.push({ lineCode: link.lineCode, subOrderId: copy.id })',
-    tests: [orders('sub-orders'), promise('orders-sent-again')],
-  },
-  {
-    name: 'an order of which the number of reviews is not known is deleted',
-    file: 'src/orders/push/delete-order.ts',
-    find: 'reviews_count }) => reviews_count !== 0',
-    replace: 'reviews_count }) => reviews_count',
-    tests: [orders('orders-removals'), promise('order-look')],
   },
   {
     name: 'a deletion without response is taken for done',
@@ -165,27 +144,6 @@ export const mutations: readonly Mutation[] = [
     tests: [`${orders('orders-removals')} > of an order whose removals the allowance`],
   },
   {
-    name: 'the allowance counts 20 hours',
-    file: 'src/warehouse/orders/removal-allowance.ts',
-    find: "where at > clock_timestamp() - interval '1 day')",
-    replace: "where at > clock_timestamp() - interval '20 hours')",
-    tests: [`${orders('orders-removals')} > fifty removals are allowed in 24 hours`],
-  },
-  {
-    name: 'the rest of the allowance covers any number',
-    file: 'src/warehouse/orders/removal-allowance.ts',
-    find: 'removalsPerDay} or',
-    replace: 'removalsPerDay + removals - 1} or',
-    tests: [`${orders('orders-removals')} > fifty removals are allowed in 24 hours`],
-  },
-  {
-    name: 'removals that are held back are not counted',
-    file: 'src/orders/push/push-order.ts',
-    find: '...(held !== undefined && { removals_held: held })',
-    replace: '',
-    tests: [`${orders('orders-removals')} > of sixty removed lines fifty go`],
-  },
-  {
     name: 'an order that vanished is deleted by the first rescan that misses it',
     file: 'src/orders/push/vanished-orders.ts',
     find: 'hasWaited && missing.has(code)',
@@ -206,42 +164,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'due.length === 0',
     tests: [`${promise('rescan')} > a truncated table`],
   },
-  {
-    name: 'each rescan begins the absence of an order anew',
-    file: 'src/warehouse/orders/known-orders.ts',
-    find: '}) and absent_since is null`.execute',
-    replace: '})`.execute',
-    tests: [`${promise('rescan')} > an order that vanished is deleted by the second`],
-  },
   // Orders: contact.
-  {
-    name: 'a later lease decides about contact anew',
-    file: 'sql/warehouse/statements/lease_orders.sql',
-    find: 'contact = coalesce(l.contact, excluded.contact)',
-    replace: 'contact = excluded.contact',
-    tests: [warehouse('order-leases')],
-  },
-  {
-    name: 'a backfill carries contact',
-    file: 'src/orders/order/contact-rule.ts',
-    find: "if (policy !== 'young') return policy === 'always';",
-    replace: "if (policy === 'always') return true;",
-    tests: [orders('contact-rule')],
-  },
-  {
-    name: 'an old order carries contact',
-    file: 'src/orders/order/contact-rule.ts',
-    find: "decision !== 'withheld' && age === 'young'",
-    replace: "decision !== 'withheld'",
-    tests: [orders('contact-rule')],
-  },
-  {
-    name: 'a deleted order keeps its contact',
-    file: 'src/orders/order/desired-order.ts',
-    find: 'order.deletedAt ? withoutContact : whole',
-    replace: 'whole',
-    tests: [orders('pure-rules'), orders('order-difference')],
-  },
   {
     name: 'an order that was made again counts as sent with what the lost one had',
     file: 'src/orders/push/push-order.ts',
@@ -255,20 +178,6 @@ export const mutations: readonly Mutation[] = [
     find: 'return { ...last, notCleared: shownWithoutShop(desired, last.detail).filter(isWorthNaming) };',
     replace: 'return last;',
     tests: [`${promise('orders-contact')} > a service that keeps what the shop cleared`],
-  },
-  {
-    name: 'the contact rule goes by the clock of this machine alone',
-    file: 'src/orders/push/push-slice.ts',
-    find: 'now: ageClock(deps.now, readAt),',
-    replace: 'now: deps.now,',
-    tests: [`${promise('orders-contact')} > an old order does not become young`],
-  },
-  {
-    name: 'the fingerprint leaves out lines that wait',
-    file: 'src/orders/order/desired-order.ts',
-    find: 'waiting,\n      faulty: faulty',
-    replace: 'faulty: faulty',
-    tests: [orders('pure-rules')],
   },
   // Orders: cursor, due orders, a false done.
   {
@@ -293,13 +202,6 @@ export const mutations: readonly Mutation[] = [
     tests: [`${orders('orders-alone')} > an order that is dated ahead`],
   },
   {
-    name: 'due orders are read once only',
-    file: 'src/orders/which/changed-orders.ts',
-    find: 'return readDue(deps, begun, state.after, options);',
-    replace: 'return { steps: [], state };',
-    tests: [`${promise('orders-due')} > orders that wait for a product or a grade`],
-  },
-  {
     name: 'the dead letters of an order that failed in part are closed when it did not change',
     file: 'src/warehouse/orders/due-orders.ts',
     find: 'l.fingerprint = g.fingerprint and l.failed_pushes = 0',
@@ -315,38 +217,10 @@ export const mutations: readonly Mutation[] = [
     tests: [promise('other-service')],
   },
   {
-    name: 'a service that lost the newest records is another one',
-    file: 'src/warehouse/connected-service.ts',
-    find: 'const parts = [0, 0.25, 0.5, 0.75];',
-    replace: 'const parts: number[] = [];',
-    tests: ['test/promises/other-service.test.ts'],
-  },
-  {
-    name: 'another order with the same id makes a service the same one',
-    file: 'src/app/require-same-service.ts',
-    find: 'if (order && isSameCode(order.code, code)) return false;',
-    replace: 'if (order) return false;',
-    tests: [promise('other-service')],
-  },
-  {
     name: 'a service that moved is another one',
     file: 'src/app/require-same-service.ts',
     find: 'if (order && isSameCode(order.code, code)) return false;',
     replace: '',
-    tests: [promise('other-service')],
-  },
-  {
-    name: 'a service that knows only the reviews of the warehouse is another one',
-    file: 'src/app/require-same-service.ts',
-    find: "if (typeof date === 'string' && Date.parse(date) === createdAt.getTime()) return false;",
-    replace: '',
-    tests: [promise('other-service')],
-  },
-  {
-    name: 'another review with the same id makes a service the same one',
-    file: 'src/app/require-same-service.ts',
-    find: "if (typeof date === 'string' && Date.parse(date) === createdAt.getTime()) return false;",
-    replace: "if (typeof date === 'string') return false;",
     tests: [promise('other-service')],
   },
   // The client.
@@ -356,13 +230,6 @@ export const mutations: readonly Mutation[] = [
     find: '!attempt.repeatable && mayBeCarriedOut(failure)',
     replace: '!attempt.repeatable && attempt.repeatable',
     tests: ['test/review-api/retry-policy.test.ts'],
-  },
-  {
-    name: 'an answer of 429 costs the request its time',
-    file: 'src/review-api/http/retry-policy.ts',
-    find: "failure.kind !== 'limited' && spentMs + delayMs > giveUpAfterMs",
-    replace: 'spentMs + delayMs > giveUpAfterMs',
-    tests: ['test/review-api/retry-policy.test.ts', 'test/review-api/repeats.test.ts'],
   },
   // Reviews: reading and proof.
   {
@@ -445,13 +312,6 @@ export const mutations: readonly Mutation[] = [
     tests: [`${promise('cursor-waits')} > a window that the warehouse cannot store`],
   },
   {
-    name: 'a cursor may go back',
-    file: 'src/warehouse/runs/cursors.ts',
-    find: 'then kept.position || excluded.position else excluded.position || kept.position',
-    replace: 'then kept.position || excluded.position else kept.position || excluded.position',
-    tests: [warehouse('cursors')],
-  },
-  {
     name: 'a gap is closed whole when a part of it was read',
     file: 'src/warehouse/reviews/open-gaps.ts',
     find: '- tstzmultirange(tstzrange(',
@@ -459,20 +319,6 @@ export const mutations: readonly Mutation[] = [
     tests: [warehouse('coverage-ledger'), promise('reviews-obstacles')],
   },
   // Reviews: deletions, versions.
-  {
-    name: 'an older version of a review overwrites a newer one',
-    file: 'sql/warehouse/statements/land_reviews.sql',
-    find: 'excluded.updated_at >= kept.updated_at and ',
-    replace: '',
-    tests: [`${warehouse('reviews-land')} > an older version never overwrites a newer one`],
-  },
-  {
-    name: 'a review that returns stays marked as deleted',
-    file: 'sql/warehouse/statements/land_reviews.sql',
-    find: 'deleted_at = null, synced_at',
-    replace: 'synced_at',
-    tests: [`${promise('reviews-reconcile')} > what is gone is marked, and what came back is unmarked`],
-  },
   {
     name: 'a review is marked deleted without asking for it',
     file: 'src/reviews/confirm-deleted.ts',
@@ -504,60 +350,11 @@ export const mutations: readonly Mutation[] = [
   },
   // Runs.
   {
-    name: 'what a run has waited is not saved',
-    file: 'src/base/waits.ts',
-    find: 'if (Object.keys(waits).length > 0) await save(waits)',
-    replace: 'if (Object.keys(waits).length > 9) await save(waits)',
-    tests: ['test/base/waits.test.ts'],
-  },
-  {
-    name: 'requests that wait for the same at once are all counted',
-    file: 'src/base/waits.ts',
-    find: 'if (state.count === 0) settle(meter, kind, state.sinceMs);',
-    replace: 'settle(meter, kind, state.sinceMs);',
-    tests: ['test/base/waits.test.ts'],
-  },
-  {
-    name: 'the waits of a run do not get to its row',
-    file: 'jobs/define-run.ts',
-    find: '(waits) => addWaits(app.warehouse.db, runId, waits)',
-    replace: 'async () => {}',
-    tests: [promise('run-waits')],
-  },
-  {
-    name: 'an alarm ends no wait',
-    file: 'src/base/alarm.ts',
-    find: 'ring: () => rung.abort(),',
-    replace: 'ring: () => {},',
-    tests: ['test/cli/run-to-end.test.ts'],
-  },
-  {
-    name: 'an alarm that has rung ends every later wait',
-    file: 'src/base/alarm.ts',
-    find: '      if (rung.signal.aborted) rung = new AbortController();\n',
-    replace: '',
-    tests: ['test/cli/run-to-end.test.ts'],
-  },
-  {
-    name: 'the end of a run does not ring the alarm of its command',
-    file: 'src/cli/ui/run-to-end.ts',
-    find: 'for (const { alarm } of followed) alarm.ring();',
-    replace: '',
-    tests: ['test/cli/run-to-end.test.ts'],
-  },
-  {
     name: 'a run without failed windows alone is concluded',
     file: 'jobs/define-run.ts',
     find: 'end.failures.length === 0 || definition.completesAlways',
     replace: 'end.failures.length === 0',
     tests: [promise('cursor-waits'), promise('reviews-obstacles')],
-  },
-  {
-    name: 'open dead letters leave a run done',
-    file: 'jobs/define-run.ts',
-    find: 'if (deadLetters > 0) {',
-    replace: 'if (deadLetters > 1_000_000) {',
-    tests: [orders('orders-alone'), warehouse('reviews-land')],
   },
   {
     name: 'the queue is closed while the worker still sets the schedules again',

@@ -48,29 +48,6 @@ async function lostCreation(world: OrderWorld) {
   return { subOrders, appear, check, unmatched, sent };
 }
 
-test('a creation that appears before the next run is found by it, and its copies go within an hour', async ({
-  world,
-}) => {
-  const { subOrders, appear, check } = await lostCreation(world);
-  await appear();
-  await world.sync();
-  await check();
-  expect(await subOrders()).toEqual([medium, small]);
-  // It is looked for only once.
-  world.serviceRule(() => 'pass');
-  await world.timePasses('1 day');
-  await world.sync();
-  expect(world.requests()).toEqual([]);
-});
-
-test('a creation that appears after it was sent again is removed within an hour', async ({ world }) => {
-  const { subOrders, appear, check, sent } = await lostCreation(world);
-  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
-  await appear();
-  expect(await check()).toMatchObject({ sub_orders_removed: sent });
-  expect(await subOrders()).toEqual([medium, small]);
-});
-
 test.for([
   ['changes', 'before', changed('price = 20, product_id = 8'), [{ product: 8, price: '20', size: 'M' }]],
   [
