@@ -16,7 +16,7 @@ async function everyRow({ warehouse, shop }: OrderWorld): Promise<unknown[]> {
       select format('%I.%I', schemaname, tablename) as name from pg_tables
       where schemaname not in ('pg_catalog', 'information_schema') and tablename <> 'review_overview' order by 1`);
     const all = tables.map(({ name }) => `select '${name}' as in_table, to_jsonb(t) as row from ${name} t`);
-    rows.push(...(await query(`${all.join(' union all ')} order by 1, row::text`)));
+    rows.push(...(await query(`select * from (${all.join(' union all ')}) every order by in_table, row::text`)));
   }
   return rows;
 }
