@@ -4,7 +4,7 @@ import { backfillReviewsKey } from '../src/reviews/backfill-key.ts';
 import { planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
 import { closeUpdatedGaps } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
-import { countRefused } from './conclusions.ts';
+import { countReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { days, flag, parsePayload } from './payload.ts';
 import { readWindow } from './read-window.ts';
@@ -23,7 +23,7 @@ export const backfillReviews = defineRun({
   step: readWindow,
   priority: 10,
   deadLetters: ['review'],
-  conclusion: countRefused,
+  conclusion: countReviews,
   parse: (payload) => parsePayload(shape, payload),
   async plan(app, { gaps, ...range }, run, signal) {
     const key = backfillReviewsKey({ ...range, gaps });

@@ -2,13 +2,18 @@ import type { App } from '../src/app/app.ts';
 import type { Counts } from '../src/base/counts.ts';
 import { countRefusedReviews } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
+import { windowTotals } from '../src/warehouse/reviews/export-windows.ts';
 import type { Conclusion } from './define-run.ts';
 
-/** Counts the reviews of which a record was refused. The steps cannot: a run may read a review by several of them. */
-export async function countRefused(app: App, { startedAt }: { startedAt: Date }): Promise<Conclusion> {
-  return {
-    counts: { refused: await countRefusedReviews(app.warehouse.db, app.now().getTime() - startedAt.getTime()) },
-  };
+/**
+ * Counts what the steps cannot: a run may read a review by several of them, and a step that is tried again counts only
+ * what its last attempt did.
+ */
+export async function countReviews(app: App, { id, startedAt }: { id: string; startedAt: Date }): Promise<Conclusion> {
+  const { db } = app.warehouse;
+  const { reviews, requests, windows: spans } = await windowTotals(db, id);
+  const refused = await countRefusedReviews(db, app.now().getTime() - startedAt.getTime());
+  return { counts: { spans, requests, reviews, refused } };
 }
 
 /** Says how many removals are held back, and how many orders the service had lost. */

@@ -1,7 +1,7 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
 import { deleteOutdated } from '../src/warehouse/runs/retention.ts';
-import { countRefused } from './conclusions.ts';
+import { countReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { type ReadWindow, readWindow } from './read-window.ts';
 
@@ -14,15 +14,15 @@ export const reconcileReviews = defineRun({
   step: readWindow,
   priority: 20,
   deadLetters: ['review'],
-  conclusion: countRefused,
+  conclusion: countReviews,
   completesAlways: true,
   parse: () => ({}),
   async plan(app, _payload, _run, signal) {
     const windows = await planReconcile(reviewDeps(app, signal), { job: name, ...app.config.reconcile });
     return { steps: windows.map((window): ReadWindow => ({ ...window, findLate: true, findAbsent: true })), state: {} };
   },
-  async complete(app, _state, run) {
+  async complete(app) {
     await deleteOutdated(app.warehouse.db, app.now());
-    return concludeReconcile(reviewDeps(app, app.abort.signal), run.id, app.config.reconcile);
+    return concludeReconcile(reviewDeps(app, app.abort.signal), app.config.reconcile);
   },
 });

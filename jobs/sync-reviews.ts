@@ -3,7 +3,7 @@ import { IncompleteError } from '../src/base/errors.ts';
 import { clockProblem } from '../src/reviews/clocks.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan-sync-reviews.ts';
 import { gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
-import { countRefused } from './conclusions.ts';
+import { countReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { type ReadWindow, readWindow } from './read-window.ts';
 
@@ -14,7 +14,7 @@ export const syncReviews = defineRun({
   step: readWindow,
   priority: 1,
   deadLetters: ['review'],
-  conclusion: countRefused,
+  conclusion: countReviews,
   completesAlways: true,
   parse: () => ({}),
   async plan(app, _payload, run, signal) {

@@ -243,9 +243,7 @@ create table sync.open_gaps (
   axis          text not null check (axis in ('created', 'updated')),
   start_at      timestamptz not null,
   end_at        timestamptz not null,
-  kind          text not null check (kind in (
-    'refused', 'service-error', 'too-many', 'too-few', 'out-of-range', 'dead-letter', 'step-failed'
-  )),
+  kind          text not null check (kind in ('refused', 'failed', 'too-many', 'unproven')),
   reason        text not null,
   attempts      integer not null default 1,
   first_seen_at timestamptz not null default now(),
@@ -257,7 +255,7 @@ comment on table sync.open_gaps is 'Spans of reviews that could not be read or p
 comment on column sync.open_gaps.axis is 'created or updated: which date of the reviews the span is over.';
 comment on column sync.open_gaps.start_at is 'First second of the gap.';
 comment on column sync.open_gaps.end_at is 'Where the gap ends, the second itself left out.';
-comment on column sync.open_gaps.kind is 'refused (the service refuses the requests: 4xx), service-error (the service fails on them: 5xx, no or a malformed response), too-many (more reviews than any query shows), too-few (the service shows far fewer reviews than the warehouse has), out-of-range (the service shows dates that were not requested), dead-letter (contains reviews that cannot be written), step-failed (the step of a run failed before it read the span).';
+comment on column sync.open_gaps.kind is 'refused (the service refuses the requests: 4xx), failed (the service fails on them: 5xx, no or a malformed response; or the step of a run failed), too-many (more reviews than any query shows), unproven (the list changed at each reading, or shows dates that were not requested).';
 comment on column sync.open_gaps.reason is 'The same as a sentence.';
 comment on column sync.open_gaps.attempts is 'How often it was tried.';
 comment on column sync.open_gaps.first_seen_at is 'When it could not be read for the first time.';
@@ -281,15 +279,17 @@ comment on index sync.late_reviews_by_find is 'Lateness since a moment.';
 create table sync.absent_reviews (
   review_id       bigint primary key,
   run_id          text not null,
-  readings        integer not null default 1,
+  asked           integer not null default 0,
+  due_at          timestamptz not null default now(),
   first_missed_at timestamptz not null default now(),
   last_missed_at  timestamptz not null default now()
 );
 create index absent_reviews_by_run on sync.absent_reviews (run_id);
-comment on table sync.absent_reviews is 'Reviews of the warehouse that a proven reading of their date did not show. Each reconcile asks about all of them: one that a second reading lacks too and that the service answers with 404 is marked deleted_at, one that is found is removed from this table.';
+comment on table sync.absent_reviews is 'Reviews of the warehouse that a proven reading of their date did not show. A reconcile asks for those that are due by their id: one that the service answers with 404 is marked deleted_at; one that it knows is stored as shown, and asked for again later. A review that a list shows leaves the table.';
 comment on column sync.absent_reviews.review_id is 'The review, warehouse.reviews.id.';
 comment on column sync.absent_reviews.run_id is 'The run that missed it last.';
-comment on column sync.absent_reviews.readings is 'How many runs have missed it.';
+comment on column sync.absent_reviews.asked is 'How often the service was asked for it, and knew it.';
+comment on column sync.absent_reviews.due_at is 'When the service is to be asked for it next.';
 comment on column sync.absent_reviews.first_missed_at is 'When it was first missed.';
 comment on column sync.absent_reviews.last_missed_at is 'When it was last missed.';
 comment on index sync.absent_reviews_by_run is 'What a run missed.';

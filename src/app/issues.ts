@@ -1,6 +1,7 @@
 import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/backfill-key.ts';
 import { clockProblem } from '../reviews/clocks.ts';
+import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
 import { keylessUnknown, ordersGone, ordersWaitingForGrade, waitingForProducts } from './order-issues.ts';
 import type { StatusReport } from './status-report.ts';
@@ -131,29 +132,24 @@ function gaps(report: StatusReport): Issue[] {
 }
 
 /** The next step for a span that could not be read, by the reason. */
-const gapHints: Readonly<Record<StatusReport['openGaps'][number]['kind'], string>> = {
+const gapHints: Readonly<Record<GapKind, string>> = {
   'too-many':
     'npx review-sync backfill reviews reads reviews by their creation date; ' +
     'if the gap is one of creation dates, ask the service’s makers',
-  'out-of-range':
-    'set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; npx review-sync doctor compares them',
+  unproven:
+    'later runs try again; if the reason names other dates, set REVIEW_API_TIME_ZONE to the zone in which the service ' +
+    'reads dates',
   refused: 'the service refuses these dates: ask the service’s makers; later runs try again',
-  'service-error': 'the service fails on these dates: ask the service’s makers; later runs try again',
-  'too-few':
-    'find out what the service lacks; if these reviews really are gone, delete their rows from warehouse.reviews',
-  'dead-letter': 'npx review-sync dead-letters',
-  'step-failed': 'later runs try again; if that does not help, npx review-sync doctor says what is broken',
+  failed: 'later runs try again; if that does not help, npx review-sync doctor says what is broken',
 };
 
-/**
- * Records that could not be written are shown as dead letters. A gap of a failed step is urgent after three attempts.
- */
+/** Where a request failed, or the list changed, the next attempts may succeed. */
 function gapsLeft({ openGaps: gaps }: StatusReport): Issue[] {
-  const unread = gaps.filter((gap) => gap.kind !== 'dead-letter');
-  const [first] = unread;
+  const [first] = gaps;
   if (!first) return [];
-  const more = unread.length > 1 ? ` (and ${unread.length - 1} more spans)` : '';
-  const isUrgent = unread.some((gap) => gap.kind !== 'step-failed' || gap.attempts > 3);
+  const more = gaps.length > 1 ? ` (and ${gaps.length - 1} more spans)` : '';
+  const isPassing = (kind: GapKind) => kind === 'failed' || kind === 'unproven';
+  const isUrgent = gaps.some(({ kind, attempts }) => !isPassing(kind) || attempts > 3);
   return [{ key: 'open gaps', what: `${first.reason}${more}`, hint: gapHints[first.kind], isUrgent }];
 }
 

@@ -1,6 +1,7 @@
 import { durationText } from '../base/time/duration.ts';
 import { isoOf } from '../base/time/span.ts';
 import { joinAlike } from '../warehouse/dead-letters.ts';
+import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import type { StatusReport } from './status-report.ts';
 
@@ -121,14 +122,11 @@ function openGapRows(gaps: StatusReport['openGaps']): string[][] {
   });
 }
 
-const gapReasons: Readonly<Record<StatusReport['openGaps'][number]['kind'], string>> = {
+const gapReasons: Readonly<Record<GapKind, string>> = {
   'too-many': 'more reviews than the service can show',
-  'out-of-range': 'the service shows reviews of other dates',
+  unproven: 'the list changed at each reading, or shows other dates',
   refused: 'the service refuses the request (4xx)',
-  'service-error': 'the service fails on the request (5xx or no usable response)',
-  'too-few': 'the service shows far too few reviews',
-  'dead-letter': 'a dead letter: a review cannot be written',
-  'step-failed': 'the step of a run failed before it was read',
+  failed: 'the service fails on the request (5xx or no usable response), or a step of a run failed',
 };
 
 /** Undefined where no order line waits for its product. */

@@ -1,9 +1,8 @@
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
-import { refreshReview } from '../reviews/refresh-review.ts';
-import { type DeadLetter, orderCodesOf, putDeadLetter, resolveDeadLetters } from '../warehouse/dead-letters.ts';
+import { retryRefused } from '../reviews/retry-refused.ts';
+import { type DeadLetter, orderCodesOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
-import { usableId } from '../warehouse/reviews/check-page.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
 
 /**
@@ -23,22 +22,8 @@ export async function retryDeadLetters(
     await makeDue(db, await orderCodesOf(db, orders));
     await runs.syncOrders();
   }
-  for (const deadLetter of isOf('review')) await retryReview(app, deadLetter);
+  for (const deadLetter of isOf('review')) await retryRefused(reviewDeps(app, app.abort.signal), deadLetter);
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
-}
-
-async function retryReview(app: App, deadLetter: DeadLetter): Promise<void> {
-  const { db } = app.warehouse;
-  // A review without a valid id cannot be requested. It lands when a list contains it corrected.
-  const id = usableId({ id: deadLetter.key });
-  if (id === undefined) return;
-  const outcome = await refreshReview(reviewDeps(app, app.abort.signal), id);
-  if (outcome.kind === 'landed') {
-    if (outcome.landed.refused === 0) await resolveDeadLetters(db, 'review', [deadLetter.key]);
-    return;
-  }
-  const reason = outcome.kind === 'gone' ? 'the review is no longer at the service' : outcome.reason;
-  await putDeadLetter(db, { ...deadLetter, reason });
 }
 
 async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {

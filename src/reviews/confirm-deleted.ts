@@ -1,36 +1,26 @@
 import pLimit from 'p-limit';
-import { describeError, IncompleteError } from '../base/errors.ts';
-import { secondOf, shortestEnd } from '../base/time/span.ts';
+import { describeError } from '../base/errors.ts';
 import { AuthenticationError, NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
 import type { Db } from '../warehouse/index.ts';
-import { type Absent, forgetAbsent, markDeleted, newestBut } from '../warehouse/reviews/absent-reviews.ts';
-import { tooFewReason } from './export-window.ts';
-import type { PageDeps } from './read/list-page.ts';
-import { readPages } from './read/read-pages.ts';
+import { type Absent, countHeld, markDeleted, newestBut } from '../warehouse/reviews/absent-reviews.ts';
 
-export type ConfirmDeps = PageDeps & {
-  reviews: Pick<ReviewApi['reviews'], 'page' | 'getRaw'>;
+export type ConfirmDeps = {
+  reviews: Pick<ReviewApi['reviews'], 'getRaw'>;
   db: Db;
   now: () => Date;
-};
-
-export type Missed = {
-  absent: readonly Absent[];
-  /** Reviews that the same reading missed, and how many it did show. */
-  missed: number;
-  shown: number;
+  signal: AbortSignal;
 };
 
 /**
- * `gone`: absent from a second reading, and 404 by its id. `unlisted`: known by its id, but in no list (perhaps
- * hidden). `back`: in the second reading. `unknown`: no usable response; the review stays suspected.
+ * `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,
+ * perhaps). `unknown`: no usable response; these stay suspected. `problem`: why nothing was marked.
  */
 export type Confirmed = {
   gone: number[];
-  unlisted: number[];
-  back: number[];
-  unknown: number[];
+  unlisted: number;
+  unknown: number;
   reason: string | undefined;
+  problem: string | undefined;
 };
 
 const atATime = 4;
@@ -38,92 +28,88 @@ const atATime = 4;
 const confirmGiveUpMs = 15_000;
 /** Requests without a usable response, and none with one, after which nothing more is asked. */
 const unknownAtMost = 20;
+/** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
+const fewDeleted = 20;
 
 /**
- * Asks about each review that a proven reading of its date did not show: its second is read again, and where it is
- * absent from that too, the service is asked by id. "Not listed" alone never means deleted (docs/service-facts.md).
- * What is found out about one review is written before the next is asked about.
+ * Asks by id about each review that a proven reading of its date did not show. "Not listed" alone never means deleted
+ * (docs/service-facts.md).
  *
- * @param options.mark writes: marks what is gone as deleted, and suspects no longer what was found.
- * @throws IncompleteError, with nothing written, where the service shows so little that it must be at fault itself, or
- *   does not know by id what it lists.
+ * @param options.mark marks what is gone as deleted, unless the service does not know by id what it lists, or has lost
+ *   more than half of what the warehouse holds: then the service itself is at fault.
+ * @param options.show receives each review that the service knows, as its response shows it.
  */
 export async function confirmDeleted(
   deps: ConfirmDeps,
-  { absent, missed, shown }: Missed,
-  options: { mark: boolean },
+  absent: readonly Absent[],
+  options: { mark: boolean; show(review: Absent, rawBody: Buffer): Promise<void> },
 ): Promise<Confirmed> {
-  const confirmed: Confirmed = { gone: [], unlisted: [], back: [], unknown: [], reason: undefined };
+  const confirmed: Confirmed = { gone: [], unlisted: 0, unknown: 0, reason: undefined, problem: undefined };
   if (absent.length === 0) return confirmed;
-  if (missed > shown || !(await isAnyKnown(deps, absent))) {
-    throw new IncompleteError(tooFewReason(shown, missed + shown), {
-      hint: 'See what the service lacks. If they really are gone, delete their rows from warehouse.reviews.',
-    });
-  }
-  let responses = 0;
-  const settle = async (ids: readonly number[], work: () => Promise<void>) => {
-    if (responses === 0 && confirmed.unknown.length >= unknownAtMost) {
-      confirmed.unknown.push(...ids);
+  const suspected = absent.map((review) => review.id);
+  const notKnown = await whyNotKnown(deps, suspected);
+  if (notKnown !== undefined) return { ...confirmed, problem: notKnown };
+  const ask = async (review: Absent) => {
+    deps.signal.throwIfAborted();
+    if (confirmed.gone.length + confirmed.unlisted === 0 && confirmed.unknown >= unknownAtMost) {
+      confirmed.unknown += 1;
       return;
     }
     try {
-      await work();
-      responses += 1;
+      const body = await rawBodyOf(deps, review.id);
+      if (body === undefined) confirmed.gone.push(review.id);
+      else {
+        await options.show(review, body);
+        confirmed.unlisted += 1;
+      }
     } catch (error) {
       if (!(error instanceof ReviewApiError) || error instanceof AuthenticationError) throw error;
-      confirmed.unknown.push(...ids);
+      confirmed.unknown += 1;
       confirmed.reason ??= describeError(error);
     }
   };
-  const settleOne = async (id: number, listed: ReadonlySet<string>) => {
-    const kind = listed.has(String(id)) ? 'back' : (await exists(deps, id)) ? 'unlisted' : 'gone';
-    if (options.mark && kind === 'gone') await markDeleted(deps.db, id, deps.now());
-    else if (kind !== 'gone') await forgetAbsent(deps.db, [id]);
-    confirmed[kind].push(id);
-  };
   const limit = pLimit(atATime);
-  const bySecond = Map.groupBy(absent, ({ createdAt }) => secondOf(createdAt));
-  const readings = [...bySecond].map(([start, reviews]) => {
-    const ids = reviews.map(({ id }) => id);
-    return limit(() =>
-      settle(ids, async () => {
-        deps.signal.throwIfAborted();
-        const span = { start, end: shortestEnd(start, deps.timeZone) };
-        const { all } = await readPages(deps, { axis: 'created', span });
-        for (const id of ids) await settle([id], () => settleOne(id, all));
-      }),
-    );
-  });
-  const ends = await Promise.allSettled(readings);
+  const ends = await Promise.allSettled(absent.map((review) => limit(() => ask(review))));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  const held = await countHeld(deps.db);
+  const lost = confirmed.gone.length;
+  if (lost > fewDeleted && lost * 2 > held) confirmed.problem = tooManyGone(lost, held);
+  else if (options.mark) await markDeleted(deps.db, confirmed.gone, deps.now());
   return confirmed;
 }
+
+const hint =
+  'None was marked as deleted. See what the service lacks; if they really are gone, delete their rows from ' +
+  'warehouse.reviews';
+
+const tooManyGone = (lost: number, held: number) =>
+  `The service has lost ${lost.toLocaleString('en')} of ${held.toLocaleString('en')} reviews that the warehouse ` +
+  `holds: more than half at once. ${hint}`;
 
 /**
  * A service that does not know by id what it lists would say 404 to anything. One that fails on a review is asked for
  * another.
  */
-async function isAnyKnown(deps: ConfirmDeps, absent: readonly Absent[]): Promise<boolean> {
-  const suspected = absent.map((review) => review.id);
+async function whyNotKnown(deps: ConfirmDeps, suspected: readonly number[]): Promise<string | undefined> {
+  const others = await newestBut(deps.db, suspected);
   const failures: unknown[] = [];
-  for (const id of await newestBut(deps.db, suspected)) {
+  for (const id of others) {
     try {
-      if (await exists(deps, id)) return true;
+      if ((await rawBodyOf(deps, id)) !== undefined) return undefined;
     } catch (error) {
       if (!(error instanceof ReviewApiError)) throw error;
       failures.push(error);
     }
   }
   if (failures.length > 0) throw failures[0];
-  return false;
+  return others.length === 0 ? undefined : `The service answers 404 for the ids of reviews that it lists. ${hint}`;
 }
 
-async function exists(deps: ConfirmDeps, id: number): Promise<boolean> {
+async function rawBodyOf(deps: ConfirmDeps, id: number): Promise<Buffer | undefined> {
   try {
-    await deps.reviews.getRaw(id, { giveUpAfterMs: confirmGiveUpMs });
-    return true;
+    return (await deps.reviews.getRaw(id, { giveUpAfterMs: confirmGiveUpMs })).rawBody;
   } catch (error) {
-    if (error instanceof NotFoundError) return false;
+    if (error instanceof NotFoundError) return undefined;
     throw error;
   }
 }

@@ -3,14 +3,14 @@ import { IncompleteError } from '../base/errors.ts';
 import { partBefore, secondOf, without } from '../base/time/span.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { absentIn } from '../warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, enterSpans } from '../warehouse/reviews/export-windows.ts';
+import { coveredSpans, enterSpan } from '../warehouse/reviews/export-windows.ts';
 import { landPage, releaseBody } from '../warehouse/reviews/land-reviews.ts';
 import { type LateCandidates, ledgerNow } from '../warehouse/reviews/lateness.ts';
 import { storedVersions } from '../warehouse/reviews/one-review.ts';
 import { type Gap, openGap } from '../warehouse/reviews/open-gaps.ts';
 import type { ListPage } from './read/list-page.ts';
 import { type ReadDeps, readSpans } from './read/read-spans.ts';
-import type { Proven } from './read/reading.ts';
+import { justNow, type Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
 
 export type ExportDeps = ReadDeps & { warehouse: Warehouse; now: () => Date };
@@ -23,11 +23,6 @@ export type Export = {
   /** Take note of what the warehouse holds of the window and the service did not show. */
   findAbsent?: boolean;
 };
-
-/** Seconds before the reading began that count as not yet proven: what is written just then may not be listed yet. */
-const justNow = 60;
-/** So many reviews missing from one span are not believed unless at least as many were shown. */
-const fewAbsent = 20;
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
@@ -43,44 +38,35 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
   const ledger = work.findLate ? await ledgerNow(db) : undefined;
   const late = ledger && !ledger.isEmpty ? lateFinder(deps.warehouse, ledger.at) : undefined;
 
-  async function land(page: ListPage): Promise<boolean> {
+  async function land(page: ListPage): Promise<void> {
     await late?.look(page);
     const landed = await landPage(deps.warehouse, page);
     releaseBody(page);
     for (const kind of ['inserted', 'updated', 'unchanged'] as const) counts[kind] += landed[kind];
-    return landed.refused === 0;
   }
 
-  async function enter(proven: Proven): Promise<string | undefined> {
+  async function enter(proven: Proven): Promise<void> {
     // What is written after the first request was sent may not have been shown: it must not be taken for read.
-    const spans = proven.spans.flatMap((span) => partBefore(span, secondOf(proven.startedAt) - justNow));
-    const absent: number[] = [];
-    for (const span of work.findAbsent ? spans : []) {
-      const found = await absentIn(db, span, proven.ids);
-      absent.push(...found.map(({ id }) => id));
-    }
-    const shown = proven.reviews;
-    if (absent.length >= fewAbsent && absent.length > shown) return tooFewReason(shown, shown + absent.length);
-    const entry = { ...proven, runId, axis: window.axis, spans, absent, late: late?.take(proven.ids) };
+    const [span] = partBefore(proven.span, secondOf(proven.startedAt) - justNow);
+    if (!span) return;
+    const absent = work.findAbsent ? await absentIn(db, span, proven.ids) : [];
+    const ids = absent.map(({ id }) => id);
+    const entry = { ...proven, runId, axis: window.axis, span, absent: ids, late: late?.take(proven.ids) };
     // Two statements: spans are entered side by side, and `counts.late += await …` would add to the value of before the
     // wait.
-    const found = await enterSpans(db, entry);
+    const found = await enterSpan(db, entry);
     counts.late += found;
-    return undefined;
   }
 
   const beganAt = secondOf(deps.now());
   const left = without(window.span, await coveredSpans(db, window.axis, { runId }));
-  const { gaps, ...read } = await readSpans(deps, window, { land, enter }, left);
+  const { gaps } = await readSpans(deps, window, { land, enter }, left);
   // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads
   // it.
-  for (const gap of gaps) {
-    for (const span of partBefore(gap.span, beganAt - justNow)) await openGap(db, window.axis, { ...gap, span });
-  }
-  // A record that could not be written is a dead letter, which makes the run incomplete by itself.
-  const unread = gaps.filter((gap) => gap.kind !== 'dead-letter');
+  const unread = gaps.flatMap((gap) => partBefore(gap.span, beganAt - justNow).map((span) => ({ ...gap, span })));
+  for (const gap of unread) await openGap(db, window.axis, gap);
   if (unread.length > 0) throw incomplete(unread);
-  return { windows: 1, ...read, ...counts };
+  return { windows: 1, ...counts };
 }
 
 /** The reviews that a reading brings and the warehouse did not hold, looked up before each page lands. */
@@ -104,11 +90,6 @@ function lateFinder(warehouse: Warehouse, before: Date) {
     },
   };
 }
-
-export const tooFewReason = (shown: number, held: number) =>
-  `The service shows ${shown.toLocaleString('en')} of ` +
-  `${held.toLocaleString('en')} reviews that the warehouse holds: ` +
-  'too few to believe that the others were deleted, so none was marked';
 
 function incomplete(gaps: readonly Gap[]): IncompleteError {
   const first = new Map(gaps.toReversed().map((gap) => [gap.kind, gap.reason]));

@@ -9,7 +9,7 @@ import {
 } from '../base/time/span.ts';
 import type { Db } from '../warehouse/index.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
-import { dueGaps, openGap, openGaps, settleDeadLetterGaps } from '../warehouse/reviews/open-gaps.ts';
+import { dueGaps, openGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { advanceCursor, pullBackCursor, readCursor } from '../warehouse/runs/cursors.ts';
 import { planWindows, type Window, windowLimits } from './read/window.ts';
 import {
@@ -55,7 +55,6 @@ export async function planSyncReviews(
   const nextWatermark = await newestUpdate(deps, overview, end);
   await pullBackCursor(deps.db, deps.now());
   const watermark = parseInstant((await readCursor(deps.db, 'reviews'))?.at ?? '');
-  await settleDeadLetterGaps(deps.db);
   const again = await dueGaps(deps.db, options.allGaps ? undefined : deps.now());
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(span).map((one) => ({ axis, span: one })));
   if (watermark === undefined) {
@@ -107,7 +106,7 @@ export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan,
     // The last minute counts as not yet proven, and the next run reads it anyway.
     const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, readTo - lag) : []));
     for (const span of wanted.flatMap((one) => without(one, covered)))
-      await openGap(db, axis, { span, kind: 'step-failed', reason: failure });
+      await openGap(db, axis, { span, kind: 'failed', reason: failure });
   }
   await advanceCursor(db, 'reviews', { at: isoOf(nextWatermark), readTo: isoOf(readTo), serviceOffBy });
 }

@@ -1,12 +1,16 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore } from '../base/time/span.ts';
-import { countMissedBy, suspects } from '../warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, windowTotals } from '../warehouse/reviews/export-windows.ts';
+import { closeUnseenReviews, refusedReviews } from '../warehouse/dead-letters.ts';
+import type { Warehouse } from '../warehouse/index.ts';
+import { askAgainLater, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
+import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
+import { landOne } from '../warehouse/reviews/land-reviews.ts';
 import { dueGaps, gapsProblem } from '../warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../warehouse/runs/retention.ts';
-import { confirmDeleted } from './confirm-deleted.ts';
+import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
+import { retryRefused } from './retry-refused.ts';
 import { allSpans, type BoundsDeps, captureOverview, firstBefore } from './review-bounds.ts';
 
 const dayMs = 86_400_000;
@@ -38,6 +42,11 @@ export async function planReconcile(
   return [...windows, ...again];
 }
 
+/** Reviews that one run asks about by id. The others wait for the next run. */
+const askedAtMost = 20_000;
+/** The same for reviews that are dead letters. */
+const retriedAtMost = 500;
+
 /**
  * Marks what is gone, and shortens the history. Called even where windows failed: what the others missed is asked
  * about.
@@ -46,22 +55,31 @@ export async function planReconcile(
  *   what was found out until then is written.
  */
 export async function concludeReconcile(
-  deps: BoundsDeps & Parameters<typeof confirmDeleted>[0],
-  runId: string,
+  deps: BoundsDeps & ConfirmDeps & { warehouse: Warehouse },
   options: { allDays: number },
 ): Promise<Counts> {
-  const { db } = deps;
+  const { db, warehouse, plausible } = deps;
+  for (const one of await refusedReviews(db, retriedAtMost)) await retryRefused(deps, one);
+  // Everything was read since: a record that is not shown any more was corrected or deleted.
+  await closeUnseenReviews(db, new Date(deps.now().getTime() - (options.allDays + 1) * dayMs));
   await pruneHistory(db, deps.now(), options.allDays);
-  const { reviews: shown } = await windowTotals(db, runId);
-  const missed = { absent: await suspects(db), missed: await countMissedBy(db, runId), shown };
-  const confirmed = await confirmDeleted(deps, missed, { mark: true });
-  const { unknown, reason = '' } = confirmed;
+  const suspects = new Map((await dueSuspects(db, deps.now(), askedAtMost)).map((one) => [one.id, one]));
+  const { gone, unlisted, unknown, reason, problem } = await confirmDeleted(deps, [...suspects.values()], {
+    mark: true,
+    async show({ id }, rawBody) {
+      // No list shows the review, so what changed about it is seen by its id only.
+      await landOne(warehouse, rawBody, plausible);
+      const suspect = suspects.get(id);
+      if (suspect) await askAgainLater(db, suspect, deps.now());
+    },
+  });
   const problems = [
-    unknown.length > 0 &&
-      `${unknown.length.toLocaleString('en')} reviews may be gone and could not be asked about: ${reason}. ` +
+    problem,
+    unknown > 0 &&
+      `${unknown.toLocaleString('en')} reviews may be gone and could not be asked about: ${reason ?? ''}. ` +
         'The next reconcile asks again',
     await gapsProblem(db),
   ].filter((problem) => typeof problem === 'string');
   if (problems.length > 0) throw new IncompleteError(problems.join('. '));
-  return { deleted: confirmed.gone.length, unlisted: confirmed.unlisted.length };
+  return { deleted: gone.length, unlisted };
 }

@@ -63,6 +63,7 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
   const capturedAt = deps.now();
   const lately = { start: end - windowLimits.seconds, end };
   const [overview, newest] = await Promise.all([deps.reviews.overview(), newestOf(deps, 'created', lately)]);
+  if (newest !== undefined) await requireSameZone(deps, newest);
   const named = [overview.first_review_created_at, overview.last_review_created_at].map((text) =>
     text === null ? undefined : parseInstant(text),
   );
@@ -85,6 +86,36 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
     outliers: named.filter((second) => second !== undefined && clamp(second) !== second) as Second[],
     clocks: compareClocks(secondOf(overview.serviceNow ?? capturedAt), secondOf(capturedAt)),
   };
+}
+
+/**
+ * Asks for the second of a review that the list has just shown. A service that reads the request's dates in another
+ * zone shows other reviews, or none, and every window would be a few hours off.
+ *
+ * @throws ReviewSyncError where that second is not shown.
+ */
+async function requireSameZone(deps: BoundsDeps, second: Second): Promise<void> {
+  const span = { start: second, end: second + 1 };
+  let isShown: boolean;
+  try {
+    const { seconds } = await fetchPage({ ...deps, doubtAfterMs: probeGiveUpMs }, { axis: 'created', span }, 1, 1);
+    isShown = seconds[0] !== undefined;
+  } catch (error) {
+    // What the service refuses or fails on is read, and reported, by the run itself.
+    if (await obstacleFor(deps, 'created', error)) return;
+    throw error;
+  }
+  const { end } = deps.plausible;
+  if (isShown) return;
+  // It may have been deleted meanwhile: then another one is the newest.
+  if ((await newestOf(deps, 'created', { start: end - windowLimits.seconds, end })) !== second) return;
+  throw new ReviewSyncError(
+    'config',
+    `GET /v1/reviews shows a review of ${isoOf(second)}, but not where that second is asked for in ${deps.timeZone}`,
+    {
+      hint: 'Set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; npx review-sync doctor compares them.',
+    },
+  );
 }
 
 const namesNoReview = () =>
@@ -179,7 +210,7 @@ export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<
     } catch (error) {
       const kind = await obstacleFor(deps, axis, error);
       if (kind === undefined) throw error;
-      if (kind === 'service-error') return undefined;
+      if (kind === 'failed') return undefined;
     }
   }
   return undefined;

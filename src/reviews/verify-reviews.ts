@@ -1,12 +1,11 @@
 import pLimit from 'p-limit';
-import { IncompleteError } from '../base/errors.ts';
 import type { DayRange } from '../base/time/day-range.ts';
 import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
 import { warehouseNow } from '../warehouse/clock.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { type Absent, absentIn } from '../warehouse/reviews/absent-reviews.ts';
-import { comparePage, countByMonth, type Difference } from '../warehouse/reviews/compare-reviews.ts';
-import { landPage } from '../warehouse/reviews/land-reviews.ts';
+import { compareOne, comparePage, countByMonth, type Difference } from '../warehouse/reviews/compare-reviews.ts';
+import { landOne, landPage } from '../warehouse/reviews/land-reviews.ts';
 import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
 import { spansOf } from './plan-backfill-reviews.ts';
 import { type ReadDeps, readSpans } from './read/read-spans.ts';
@@ -137,15 +136,11 @@ async function verifyWindow(work: Verifying, span: Span): Promise<void> {
         // A record without a usable id goes by its text.
         for (const id of page.ids) if (!/^[1-9]\d*$/.test(id)) found.set(id, { id: null, kind: 'refused', fields: [] });
         if (work.repair && differences.length > 0) await landPage(warehouse, page);
-        return true;
       },
       async enter(proven) {
-        for (const one of proven.spans) {
-          const absent = await absentIn(warehouse.db, one, proven.ids);
-          work.missed += absent.length;
-          work.absent.push(...absent.slice(0, askedAtMost - work.absent.length));
-        }
-        return undefined;
+        const absent = await absentIn(warehouse.db, proven.span, proven.ids);
+        work.missed += absent.length;
+        work.absent.push(...absent.slice(0, askedAtMost - work.absent.length));
       },
     },
   );
@@ -163,27 +158,26 @@ async function verifyWindow(work: Verifying, span: Span): Promise<void> {
 /** Asks about what the lists did not show. Gives how many the service knows nevertheless. */
 async function settleAbsent(work: Verifying): Promise<number> {
   const { deps, absent, missed } = work;
-  const shown = [...work.months.values()].reduce((sum, row) => sum + row.service, 0);
-  const extra = ({ id, createdAt }: Absent) =>
-    addDifference(work, { id, kind: 'extra', fields: [] }, secondOf(createdAt));
-  try {
-    const confirmed = await confirmDeleted(deps, { absent, missed, shown }, { mark: work.repair });
-    const gone = new Set(confirmed.gone);
-    if (confirmed.unknown.length > 0) {
-      work.problems.push(`${confirmed.unknown.length} reviews could not be asked about: ${confirmed.reason ?? ''}`);
-    }
-    if (missed > absent.length) {
-      const [all, asked] = [missed, absent.length].map((n) => n.toLocaleString('en'));
-      work.problems.push(`${all} reviews are in no list, and only ${asked} were asked about: verify a shorter range`);
-    }
-    for (const review of absent) if (gone.has(review.id)) extra(review);
-    return confirmed.unlisted.length;
-  } catch (error) {
-    if (!(error instanceof IncompleteError)) throw error;
-    work.problems.push(error.message);
-    for (const review of absent) extra(review);
-    return 0;
+  const { warehouse, plausible } = deps;
+  const { gone, unlisted, unknown, reason, problem } = await confirmDeleted(deps, absent, {
+    mark: work.repair,
+    async show({ createdAt }, rawBody) {
+      const differences = await compareOne(warehouse, rawBody, work.since);
+      for (const one of differences) addDifference(work, one, secondOf(createdAt));
+      if (work.repair && differences.length > 0) await landOne(warehouse, rawBody, plausible);
+    },
+  });
+  const isGone = new Set(gone);
+  for (const { id, createdAt } of absent) {
+    if (isGone.has(id)) addDifference(work, { id, kind: 'extra', fields: [] }, secondOf(createdAt));
   }
+  if (problem !== undefined) work.problems.push(problem);
+  if (unknown > 0) work.problems.push(`${unknown} reviews could not be asked about: ${reason ?? ''}`);
+  if (missed > absent.length) {
+    const [all, asked] = [missed, absent.length].map((n) => n.toLocaleString('en'));
+    work.problems.push(`${all} reviews are in no list, and only ${asked} were asked about: verify a shorter range`);
+  }
+  return unlisted;
 }
 
 const monthOf = (work: Verifying, second: Second | undefined): MonthRow =>

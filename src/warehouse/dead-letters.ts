@@ -116,6 +116,28 @@ export async function countRefusedReviews(db: Db, ms: number): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
+/** Open dead letters of reviews, those that were not tried for the longest time first. */
+export function refusedReviews(db: Db, limit: number): Promise<DeadLetter[]> {
+  return selectDeadLetters(db)
+    .select('payload')
+    .where('kind', '=', 'review')
+    .where('resolved_at', 'is', null)
+    .orderBy('last_failed_at')
+    .limit(limit)
+    .execute();
+}
+
+/** Closes the dead letters of reviews that no reading has shown since `at`. */
+export async function closeUnseenReviews(db: Db, at: Date): Promise<void> {
+  await db
+    .updateTable('sync.dead_letters')
+    .set({ resolved_at: new Date() })
+    .where('kind', '=', 'review')
+    .where('resolved_at', 'is', null)
+    .where('last_failed_at', '<', at)
+    .execute();
+}
+
 /** A stable key for a record without a key. */
 export function keyOf(record: unknown): string {
   return `sha256:${createHash('sha256')

@@ -102,7 +102,7 @@ test.concurrent.each(cases)(
     };
     // Until the change both axes have the same dates, so the requests are the same.
     total ??= begin(Number.POSITIVE_INFINITY, async () => {}).then(() => between.calls());
-    expect(await total).toBeGreaterThan(8);
+    expect(await total).toBeGreaterThan(7);
     const numbers = Array.from({ length: await total }, (_, index) => index + 1);
     for (const requests of sampled(numbers, 2, index)) {
       let hasChanged = false;
@@ -111,9 +111,6 @@ test.concurrent.each(cases)(
         await queryAgain(databaseUrl, change);
       });
       expect({ requests, hasChanged }).toEqual({ requests, hasChanged: true });
-      expect(between.asked()).toContainEqual(
-        expect.stringMatching(/start_datetime=2026-06-11%2000%3A00%3A00.*&page=2/),
-      );
       const after = await held();
       const standing = await queryAgain<{ id: string; at: Date; moved: boolean }>(
         databaseUrl,

@@ -67,7 +67,7 @@ export async function judgeState(
 ): Promise<Finding[]> {
   const [open] = await sides.warehouse(`select
     (select count(*)::integer from sync.dead_letters where resolved_at is null) as "deadLetters",
-    (select count(*)::integer from sync.open_gaps where kind <> 'dead-letter') as gaps,
+    (select count(*)::integer from sync.open_gaps) as gaps,
     (select string_agg(key || ': ' || reason, '; ') from sync.dead_letters
       where resolved_at is null and kind = 'webhook') as webhooks`);
   const findings: Finding[] = [];

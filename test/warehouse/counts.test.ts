@@ -104,7 +104,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
     for (let page = 0; page < 25; page += 1) {
       const ids = new Set(Array.from({ length: 12 }, () => random.integer(1, 60)));
       await land([...ids].map(one));
-      await markDeleted(warehouse.db, random.integer(1, 60), new Date());
+      await markDeleted(warehouse.db, [random.integer(1, 60)], new Date());
       if (page % 10 === 5) await maskTraces(warehouse.db, { userCode: 'kim', orders: [] });
     }
   };
@@ -207,7 +207,7 @@ const changes: readonly [
   ['a rating', () => land([version(2, { created_at: '2026-01-20T00:00:00Z', score: 1 })]), ['2026-01'], []],
   ['likes, which no count shows', () => land([version(1, { likes_count: 9 })]), ['2026-01'], []],
   ['the month', () => land([version(1, { created_at: '2026-03-20T00:00:00Z' })]), ['2026-01', '2026-03'], []],
-  ['a deletion', () => markDeleted(warehouse.db, 3, new Date()), ['2026-02'], []],
+  ['a deletion', () => markDeleted(warehouse.db, [3], new Date()), ['2026-02'], []],
   ['an older version', () => land([version(3, { updated_at: '2020-01-01T00:00:00Z' })]), [], []],
   ['a customer', () => maskTraces(warehouse.db, { userCode: 'kim', orders: [] }), ['2026-02'], []],
   [

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { newestBut, storedBounds } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, enterSpans, windowTotals } from '../../src/warehouse/reviews/export-windows.ts';
+import { coveredSpans, enterSpan } from '../../src/warehouse/reviews/export-windows.ts';
 import { ledgerNow, noteLate } from '../../src/warehouse/reviews/lateness.ts';
 import {
   closeGaps,
@@ -10,7 +10,6 @@ import {
   type GapKind,
   openGap,
   openGaps,
-  settleDeadLetterGaps,
 } from '../../src/warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -133,29 +132,19 @@ test('a proven span is taken out of the gaps that it meets, and a wider gap take
   expect(await spans()).toEqual([[100, 200]]);
 });
 
-test('a gap is tried again less and less often; what failed requests left is tried by every run', async () => {
+test('a gap is tried again less and less often, at last once a day', async () => {
   await gap(100, 200);
-  await gap(300, 400, 'step-failed');
   const due = async (minutes: number) =>
     (await dueGaps(warehouse.db, new Date(Date.now() + minutes * 60_000))).map(({ span }) => span.start);
-  expect(await due(0)).toEqual([300]);
-  expect(await due(11)).toEqual([100, 300]);
+  expect(await due(0)).toEqual([]);
+  expect(await due(11)).toEqual([100]);
   await gap(100, 200);
-  expect(await due(11)).toEqual([300]);
-  expect(await due(41)).toEqual([100, 300]);
-  expect(await dueGaps(warehouse.db, undefined)).toHaveLength(2);
-});
-
-test('the gap of a page with a dead letter counts as read once no review is a dead letter any more', async () => {
-  await gap(100, 200, 'dead-letter');
-  await gap(300, 400);
-  await query(url, `insert into sync.dead_letters (kind, key, reason, payload) values ('review', '7', 'bad', '{}')`);
-  await settleDeadLetterGaps(warehouse.db);
-  expect(await spans()).toHaveLength(2);
-  await query(url, 'update sync.dead_letters set resolved_at = now()');
-  await settleDeadLetterGaps(warehouse.db);
-  expect(await spans()).toEqual([[300, 400]]);
-  expect(await coveredSpans(warehouse.db, 'created')).toEqual([{ start: 100, end: 200 }]);
+  expect(await due(11)).toEqual([]);
+  expect(await due(41)).toEqual([100]);
+  for (let attempt = 3; attempt < 20; attempt += 1) await gap(100, 200);
+  expect(await due(23 * 60)).toEqual([]);
+  expect(await due(25 * 60)).toEqual([100]);
+  expect(await dueGaps(warehouse.db, undefined)).toHaveLength(1);
 });
 
 test('a span, what its reading lacks, and the gap that it closes are entered together or not at all', async () => {
@@ -167,7 +156,7 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
   const entry = {
     runId: 'run',
     axis: 'created' as const,
-    spans: [{ start: 100, end: 200 }],
+    span: { start: 100, end: 200 },
     pages: 1,
     reviews: 2,
     requests: 1,
@@ -176,32 +165,14 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
     late: undefined,
   };
   await query(url, 'alter table sync.absent_reviews add constraint broken check (false)');
-  await expect(enterSpans(warehouse.db, entry)).rejects.toThrow('broken');
+  await expect(enterSpan(warehouse.db, entry)).rejects.toThrow('broken');
   expect(await coveredSpans(warehouse.db, 'created')).toEqual([]);
   expect(await spans()).toHaveLength(1);
   await query(url, 'alter table sync.absent_reviews drop constraint broken');
-  await enterSpans(warehouse.db, entry);
+  await enterSpan(warehouse.db, entry);
   expect(await query(url, 'select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 3 }]);
-  expect(await coveredSpans(warehouse.db, 'created')).toEqual(entry.spans);
+  expect(await coveredSpans(warehouse.db, 'created')).toEqual([entry.span]);
   expect(await spans()).toEqual([]);
-});
-
-test('the figures of a reading count once, also where a dead letter divides what it proved', async () => {
-  const [first, second] = [
-    { start: 100, end: 150 },
-    { start: 160, end: 200 },
-  ];
-  const figures = { pages: 3, reviews: 250, requests: 4 };
-  await enterSpans(warehouse.db, {
-    runId: 'divided',
-    axis: 'created',
-    spans: [first, second],
-    ...figures,
-    startedAt: now,
-    absent: [],
-    late: undefined,
-  });
-  expect(await windowTotals(warehouse.db, 'divided')).toEqual({ windows: 2, reviews: 250, requests: 4 });
 });
 
 const at = (second: number, ids: readonly number[]) =>
@@ -218,7 +189,7 @@ test.each(['created', 'updated'] as const)(
   async (axis) => {
     await at(150, [1]);
     const began = (await ledgerNow(warehouse.db)).at;
-    await enterSpans(warehouse.db, { ...none, runId: 'a', axis, spans: [{ start: 100, end: 200 }], startedAt: now });
+    await enterSpan(warehouse.db, { ...none, runId: 'a', axis, span: { start: 100, end: 200 }, startedAt: now });
     const late = { inserted: [1], updated: [] };
     expect(await noteLate(warehouse.db, 'b', { ...late, before: began })).toBe(0);
     expect(await noteLate(warehouse.db, 'b', { ...late, before: (await ledgerNow(warehouse.db)).at })).toBe(1);

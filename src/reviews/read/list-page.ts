@@ -47,6 +47,8 @@ export type ListPage = {
   outOfRange: Second | undefined;
   lastPage: number | undefined;
   requestedAt: Date;
+  /** Whether it landed already, or is about to. */
+  isTaken?: true;
 };
 
 export const limitsOf = (deps: PageDeps): Limits => deps.limits ?? windowLimits;
@@ -87,7 +89,7 @@ async function patiently<T>(deps: PageDeps, axis: Axis, send: (limitMs: number |
   try {
     return await send(deps.doubtAfterMs ?? doubtAfterMs);
   } catch (error) {
-    if (obstacleOf(error) !== 'service-error' || (await isResponding(deps, axis))) throw error;
+    if (obstacleOf(error) !== 'failed' || (await isResponding(deps, axis))) throw error;
     return send(undefined);
   }
 }
@@ -109,7 +111,7 @@ export async function isResponding(deps: PageDeps, axis: Axis): Promise<boolean>
 /** Why a list could not be read; undefined where that is not for this list: the service is down, for example. */
 export async function obstacleFor(deps: PageDeps, axis: Axis, error: unknown): Promise<Obstacle | undefined> {
   const kind = obstacleOf(error);
-  return kind === 'service-error' && !(await isResponding(deps, axis)) ? undefined : kind;
+  return kind === 'failed' && !(await isResponding(deps, axis)) ? undefined : kind;
 }
 
 /**
@@ -121,36 +123,19 @@ export async function fetchFirstPage(deps: PageDeps, query: PageQuery): Promise<
   return page.ids.length > 0 ? page : fetchPage(deps, query, 1);
 }
 
-/** Page `number` of a list that may have become shorter; undefined where the service says 404. */
-export async function pageIfAny(deps: PageDeps, query: PageQuery, number: number): Promise<ListPage | undefined> {
-  try {
-    return await fetchPage(deps, query, number);
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined;
-    throw error;
-  }
-}
-
-/**
- * Page `number`, which may lie behind the end of the list; undefined where the service refuses it. The page is
- * requested twice, since a single refusal may have any other reason.
- *
- * @param limit records per page. Default: as many as the service allows.
- */
-export async function pageBehind(
+/** Page `number`; undefined, with the error, where the service refuses it: the list may have become shorter. */
+export async function pageIfAny(
   deps: PageDeps,
   query: PageQuery,
   number: number,
   limit?: number,
-): Promise<ListPage | undefined> {
-  for (let attempt = 1; attempt <= 2; attempt += 1) {
-    try {
-      return await fetchPage(deps, query, number, limit);
-    } catch (error) {
-      if (!(error instanceof NotFoundError || error instanceof RefusedError)) throw error;
-    }
+): Promise<{ page: ListPage; refusal?: undefined } | { page?: undefined; refusal: Error }> {
+  try {
+    return { page: await fetchPage(deps, query, number, limit) };
+  } catch (error) {
+    if (error instanceof NotFoundError || error instanceof RefusedError) return { refusal: error };
+    throw error;
   }
-  return undefined;
 }
 
 /** No two zones differ by more than 26 hours. */

@@ -6,7 +6,7 @@ import type { GapKind } from '../../warehouse/reviews/open-gaps.ts';
  * refusal takes one request. A failure takes the waits of the client: `doubtAfterMs` for the first, `halvingGiveUpMs`
  * for each further.
  */
-export const halvingsAtMost = { refused: 50, 'service-error': 24 } as const satisfies Partial<Record<GapKind, number>>;
+export const halvingsAtMost = { refused: 50, failed: 24 } as const satisfies Partial<Record<GapKind, number>>;
 /**
  * How long a list on which the service fails is requested before the service is asked for another one, in milliseconds.
  * Where that one fails too, the service is down, and the client waits for its two minutes. 12 s and 22 halvings of
@@ -19,7 +19,7 @@ export const halvingGiveUpMs = 500;
 export const probeGiveUpMs = 3000;
 
 /**
- * Why a span cannot be read as it is. `refused`: with a 4xx status. `service-error`: with a 5xx status, a malformed
+ * Why a span cannot be read as it is. `refused`: with a 4xx status. `failed`: with a 5xx status, a malformed
  * body, or without any response: a request that takes the service too long, or that its process dies of, may end so.
  */
 export type Obstacle = keyof typeof halvingsAtMost;
@@ -30,5 +30,5 @@ export type Obstacle = keyof typeof halvingsAtMost;
 export function obstacleOf(error: unknown): Obstacle | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
   const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
-  return isFailure && error.retryable ? 'service-error' : undefined;
+  return isFailure && error.retryable ? 'failed' : undefined;
 }

@@ -8,11 +8,7 @@ export async function noteAbsent(db: Db, runId: string, ids: readonly number[]):
   await sql`
     insert into sync.absent_reviews as known (review_id, run_id)
     select unnest(${ids}::bigint[]), ${runId}
-    on conflict (review_id) do update set
-      run_id = excluded.run_id,
-      last_missed_at = now(),
-      readings = known.readings + case when known.run_id = excluded.run_id then 0 else 1 end
-  `.execute(db);
+    on conflict (review_id) do update set run_id = excluded.run_id, last_missed_at = now()`.execute(db);
 }
 
 export type Absent = { id: number; createdAt: Date };
@@ -27,53 +23,68 @@ export async function absentIn(db: Db, { start, end }: Span, ids: ReadonlySet<st
   return rows;
 }
 
-/**
- * Every review that is suspected gone, whichever run missed it: one that could not be asked about is asked about again.
- */
-export async function suspects(db: Db): Promise<Absent[]> {
-  const { rows } = await sql<Absent>`
-    select r.id, r.created_at as "createdAt"
+/** A review that is suspected gone, and how often the service was asked for it and knew it. */
+export type Suspect = Absent & { runId: string; asked: number };
+
+/** Suspected reviews that are to be asked about at `now`, at most `limit`: those that wait longest first. */
+export async function dueSuspects(db: Db, now: Date, limit: number): Promise<Suspect[]> {
+  const { rows } = await sql<Suspect>`
+    select r.id, r.created_at as "createdAt", a.run_id as "runId", a.asked
     from sync.absent_reviews a
     join warehouse.reviews r on r.id = a.review_id and r.deleted_at is null
-    order by r.id`.execute(db);
+    where a.due_at <= ${now}
+    order by a.due_at, r.id
+    limit ${limit}`.execute(db);
   return rows;
 }
 
-/** How many the run has missed. */
-export async function countMissedBy(db: Db, runId: string): Promise<number> {
-  const { rows } = await sql<{ n: number }>`
-    select count(*) as n from sync.absent_reviews where run_id = ${runId}`.execute(db);
-  return rows[0]?.n ?? 0;
+/** A review that no list shows is asked about again after a day, then after twice as long each time, in days. */
+const longestWaitDays = 30;
+
+/** The service knows the review, although no list shows it: it is asked about again later. */
+export async function askAgainLater(db: Db, { id, runId, asked }: Suspect, now: Date): Promise<void> {
+  const days = Math.min(longestWaitDays, 2 ** asked);
+  const due = new Date(now.getTime() + days * 86_400_000);
+  // Landing the review has taken it off the table.
+  await sql`
+    insert into sync.absent_reviews (review_id, run_id, asked, due_at) values (${id}, ${runId}, ${asked + 1}, ${due})
+    on conflict (review_id) do update set asked = excluded.asked, due_at = excluded.due_at`.execute(db);
 }
 
+/** How many reviews may be gone: those that the service is still to be asked about for the first time. */
 export async function countAbsent(db: Db): Promise<number> {
-  const { rows } = await sql<{ n: number }>`select count(*) as n from sync.absent_reviews`.execute(db);
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from sync.absent_reviews where asked = 0`.execute(db);
   return rows[0]?.n ?? 0;
 }
 
-export async function forgetAbsent(db: Db, ids: readonly number[]): Promise<void> {
-  await sql`delete from sync.absent_reviews where review_id = any(${ids})`.execute(db);
-}
-
-/** Marks a review that the service says is gone, and suspects it no longer. */
-export async function markDeleted(db: Db, id: number, at: Date): Promise<void> {
+/** Marks reviews of which the service says that they are gone, and suspects them no longer. */
+export async function markDeleted(db: Db, ids: readonly number[], at: Date): Promise<void> {
   await sql`
     with marked as (
-      update warehouse.reviews set deleted_at = ${at} where id = ${id} and deleted_at is null
+      update warehouse.reviews set deleted_at = ${at} where id = any(${ids}::bigint[]) and deleted_at is null
       returning created_at, product_id, order_code
     ),
     touched as (
       insert into sync.touches (record, dated_at, product_id, order_code)
       select 'review', created_at, product_id, order_code from marked
     )
-    delete from sync.absent_reviews where review_id = ${id}`.execute(db);
+    delete from sync.absent_reviews where review_id = any(${ids}::bigint[])`.execute(db);
+}
+
+/** Reviews of the warehouse that are not marked deleted. */
+export async function countHeld(db: Db): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from warehouse.reviews where deleted_at is null`.execute(db);
+  return rows[0]?.n ?? 0;
 }
 
 /** The newest reviews that are here and not among `ids`, a few. */
 export async function newestBut(db: Db, ids: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
-    select id from warehouse.reviews
+    select id from warehouse.reviews r
     where deleted_at is null and id <> all(${ids}::bigint[])
+      and not exists (select from sync.absent_reviews a where a.review_id = r.id)
     order by created_at desc
     limit 3`.execute(db);
   return rows.map((row) => row.id);

@@ -50,8 +50,8 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
 }
 
 /** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
-export function compareOne(warehouse: Warehouse, record: Buffer): Promise<Difference[]> {
-  return compareRecord(warehouse, record, { fields: [], onlyCommon: true });
+export function compareOne(warehouse: Warehouse, record: Buffer, since?: Date): Promise<Difference[]> {
+  return compareRecord(warehouse, record, { fields: [], onlyCommon: true, since });
 }
 
 async function compareRecord(warehouse: Warehouse, record: Buffer, rules: ComparisonRules): Promise<Difference[]> {

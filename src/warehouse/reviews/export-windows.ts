@@ -35,38 +35,34 @@ export async function coveredSpans(
 export type Entry = {
   runId: string;
   axis: Axis;
-  /** Proven seconds. */
-  spans: readonly Span[];
+  span: Span;
   pages: number;
   reviews: number;
   requests: number;
   startedAt: Date;
-  /** Reviews that are here, dated within the spans, and were not shown. */
+  /** Reviews that are here, dated within the span, and were not shown. */
   absent: readonly number[];
   /** What the reading brought that may have come late; undefined where that is not looked for. */
   late: LateCandidates | undefined;
 };
 
 /**
- * Enters proven spans into the ledger, in one transaction with the reviews found absent, the late ones, and the open
+ * Enters a proven span into the ledger, in one transaction with the reviews found absent, the late ones, and the open
  * gaps that this closes: whatever dies, either all of it is there or the span is read again.
  *
  * @returns how many reviews came late.
  */
-export async function enterSpans(db: Db, entry: Entry): Promise<number> {
+export async function enterSpan(db: Db, entry: Entry): Promise<number> {
+  const { runId, axis, span, pages, reviews, requests, startedAt } = entry;
   return inTransaction(db, async (trx) => {
-    await noteAbsent(trx, entry.runId, entry.absent);
-    const late = entry.late ? await noteLate(trx, entry.runId, entry.late) : 0;
-    for (const [index, span] of entry.spans.entries()) {
-      // The figures are those of the whole reading: they stand with its first span.
-      const { pages, reviews, requests } = index === 0 ? entry : { pages: 0, reviews: 0, requests: 0 };
-      await sql`
-        insert into sync.export_windows
-          (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
-        values (${entry.runId}, ${entry.axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests},
-          ${entry.startedAt}, clock_timestamp())`.execute(trx);
-      await closeGaps(trx, entry.axis, span);
-    }
+    await noteAbsent(trx, runId, entry.absent);
+    const late = entry.late ? await noteLate(trx, runId, entry.late) : 0;
+    await sql`
+      insert into sync.export_windows
+        (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+      values (${runId}, ${axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests},
+        ${startedAt}, clock_timestamp())`.execute(trx);
+    await closeGaps(trx, axis, span);
     return late;
   });
 }

@@ -143,7 +143,7 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
   const json = printed(item) === undefined ? text : item;
   const deadLetter = {
     kind: 'review',
-    key: (await idTextOf(trx, record)) ?? namedId(item) ?? keyOf(text),
+    key: (await idTextOf(trx, record)) ?? namedId(item) ?? keyWithoutId(item, text),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: record === undefined ? { review: json, base64: bytes.toString('base64') } : json,
   } as const;
@@ -166,6 +166,12 @@ async function idTextOf(trx: Db, record: string | undefined): Promise<string | u
     return rows[0]?.id ?? undefined;
   });
   return found instanceof Error ? undefined : usableKey(found);
+}
+
+/** The same for each reading of a record, whatever changes in it, where it names who wrote it and when. */
+function keyWithoutId(item: unknown, text: string): string {
+  if (!isRecord(item) || item.created_at === undefined) return keyOf(text);
+  return keyOf([item.created_at, item.code, item.product_id, item.user_code, item.message]);
 }
 
 function namedId(item: unknown): string | undefined {

@@ -7,21 +7,11 @@ import type { Axis } from '../schema.ts';
  * Why a span is open.
  *
  * - `refused`: the service refuses the requests (4xx).
- * - `service-error`: the service fails on them (5xx, no response, malformed bodies).
- * - `too-many`: it holds more reviews than any query can show.
- * - `too-few`: the service shows so few reviews that no deletion is believed.
- * - `out-of-range`: the service shows reviews of other dates than asked for.
- * - `dead-letter`: a review of it cannot be written.
- * - `step-failed`: the step of a run failed before the span was read.
+ * - `failed`: the service fails on them (5xx, no response, malformed bodies), or the step of a run failed.
+ * - `too-many`: the service holds more reviews than any query can show.
+ * - `unproven`: the list changed at each reading, or shows other dates than asked for.
  */
-export type GapKind =
-  | 'refused'
-  | 'service-error'
-  | 'too-many'
-  | 'too-few'
-  | 'out-of-range'
-  | 'dead-letter'
-  | 'step-failed';
+export type GapKind = 'refused' | 'failed' | 'too-many' | 'unproven';
 
 /** A span that could not be read or proven; `reason` is a sentence. */
 export type Gap = { span: Span; kind: GapKind; reason: string };
@@ -77,35 +67,15 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
   }));
 }
 
-/**
- * Counts the gaps of dead letters as read once no review is a dead letter any more: each was landed, or discarded by a
- * person, and everything else of their pages landed when they were read.
- */
-export async function settleDeadLetterGaps(db: Db): Promise<void> {
-  await sql`
-    with settled as (
-      delete from sync.open_gaps where kind = 'dead-letter'
-        and not exists (select from sync.dead_letters where kind = 'review' and resolved_at is null)
-      returning *
-    )
-    insert into sync.export_windows
-      (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
-    select 'settled', axis, start_at, end_at, 0, 0, 0, last_tried_at, clock_timestamp() from settled`.execute(db);
-}
-
 /** A gap is tried again after ten minutes, then after four times as long each time, at most after a day. */
 const firstRetryMs = 10 * 60_000;
 const longestRetryMs = 86_400_000;
 
-/**
- * Those that are due for another attempt at `now`; without it, all. What a failed step left is due at once: the failure
- * may be over.
- */
+/** Those that are due for another attempt at `now`; without it, all. */
 export async function dueGaps(db: Db, now: Date | undefined): Promise<OpenGap[]> {
   const all = await openGaps(db);
   if (!now) return all;
-  return all.filter(({ kind, attempts, lastTriedAt }) => {
-    if (kind === 'step-failed') return true;
+  return all.filter(({ attempts, lastTriedAt }) => {
     const waitMs = Math.min(longestRetryMs, firstRetryMs * 4 ** (attempts - 1));
     return now.getTime() - lastTriedAt.getTime() >= waitMs;
   });
@@ -122,12 +92,9 @@ export async function closeUpdatedGaps(db: Db, readAt: Date): Promise<void> {
   );
 }
 
-/**
- * The sentence with which a run reports open gaps; undefined where no gap is open. Gaps of records that could not be
- * written are dead letters.
- */
+/** The sentence with which a run reports open gaps; undefined where no gap is open. */
 export async function gapsProblem(db: Db): Promise<string | undefined> {
-  const open = (await openGaps(db)).filter((gap) => gap.kind !== 'dead-letter');
+  const open = await openGaps(db);
   const [first] = open;
   if (!first) return undefined;
   const what = open.length === 1 ? '1 span of reviews is not read' : `${open.length} spans of reviews are not read`;
