@@ -75,8 +75,6 @@ test('a command that only looks changes no row anywhere and sends nothing but GE
     ...['DELETED', 'BAD'].map((code) => ['explain', 'order', code]),
     ...['1', '3'].map((id) => ['explain', 'review', id]),
   ];
-  // The queue makes its tables when it is first opened.
-  await runCli(['status'], world.environment);
   const before = await everyRow(world);
   world.serviceRule(() => 'pass');
   for (const look of looks) {
