@@ -37,6 +37,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     frameworkErrors: (_error, _request, reply) => void reply.callNotFound(),
   });
   const { warehouse, log, webhooks, metrics, status } = options;
+  app.addHook('onSend', async (_request, reply) => void reply.header('x-content-type-options', 'nosniff'));
   handleErrors(app, log);
   healthRoutes(app, warehouse);
   const throttle = openTokenThrottle(log);

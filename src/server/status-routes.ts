@@ -91,10 +91,9 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
       const query = queryOf(request);
       const key = (query.get('key') ?? '').trim().slice(0, 300);
       const search: Search = { of: query.get('of') === 'review' ? 'review' : 'order', key };
-      // A foreign page can send a browser here with its password. It must not start searches, nor measure what they
-      // take.
-      if (key === '' || !(isSameOrigin(request) || isTyped(request)))
-        return send(reply, explainPage(search, undefined));
+      // A foreign page or a link in a mail can send a browser here with its password. It must not start searches, nor
+      // measure what they take: the page shows the key, and a person presses the button.
+      if (key === '' || !isOfThisPage(request)) return send(reply, explainPage(search, undefined));
       const answer = await explain(search);
       if (answer.kind === 'busy') reply.status(429).header('retry-after', String(answer.seconds));
       if (answer.kind === 'invalid') reply.status(422);
@@ -125,8 +124,15 @@ function challenge(reply: FastifyReply): FastifyReply {
 
 const queryOf = ({ url }: FastifyRequest) => new URLSearchParams(url.split('?')[1]);
 
-/** Whether the user typed the address or opened a bookmark. */
-const isTyped = ({ headers }: FastifyRequest) => headers['sec-fetch-site'] === 'none';
+/**
+ * Whether our own page sent the request, or a program that holds the token: no page can make a browser send a bearer
+ * token. A browser without `Sec-Fetch-Site` names the page in `Referer`.
+ */
+function isOfThisPage({ headers }: FastifyRequest): boolean {
+  const { 'sec-fetch-site': site, authorization = '', referer = '', host } = headers;
+  if (site !== undefined) return site === 'same-origin';
+  return /^bearer /i.test(authorization) || (URL.canParse(referer) && new URL(referer).host === host);
+}
 
 function isSameOrigin({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];

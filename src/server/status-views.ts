@@ -1,6 +1,7 @@
 import { issuesOf } from '../app/issues.ts';
 import { runProgress } from '../app/run-progress.ts';
 import { describeError } from '../base/errors.ts';
+import { isStorable } from '../base/is-storable.ts';
 import type { DayCoverage } from '../warehouse/reviews/coverage.ts';
 import { coverageByDay } from '../warehouse/reviews/coverage.ts';
 import { withStatementTimeout } from '../warehouse/runs/history.ts';
@@ -58,6 +59,7 @@ export function openViews(options: StatusOptions) {
 
     /** Undefined where there is no such run. */
     async run(id: string): Promise<RunView | undefined> {
+      if (!isStorable(id)) return undefined;
       const at = new Date();
       const view = await withStatementTimeout(db, pageTimeoutMs, async (trx) => {
         const run = await findRun(trx, id);

@@ -39,6 +39,16 @@ test('the Kubernetes example runs this version, with variables that it knows and
   expect(new Set(probed)).toEqual(new Set(['/healthz', '/readyz']));
 });
 
+test('the network policy selects every pod of the Kubernetes example, that of migrate too', async () => {
+  const files = (await readdir(kubernetes)).filter((file) => file.endsWith('.yaml'));
+  const texts = await Promise.all(files.map((file) => readFile(join(kubernetes, file), 'utf8')));
+  const all = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()));
+  const policy = all.find(({ kind }) => kind === 'NetworkPolicy');
+  const pods = all.filter(({ kind }) => ['Deployment', 'Job'].includes(kind));
+  expect(pods.map(({ spec }) => spec.template.metadata?.labels?.app)).toEqual(pods.map(() => 'review-sync'));
+  expect(policy.spec.podSelector).toEqual({ matchLabels: { app: 'review-sync' } });
+});
+
 test('the systemd unit starts the program itself, and waits for it to finish its jobs', async () => {
   const unit = await readFile(packagePath('examples', 'systemd', 'review-sync@.service'), 'utf8');
   const { bin } = JSON.parse(await readFile(packagePath('package.json'), 'utf8'));

@@ -43,6 +43,11 @@ test('a page is read, a button pressed and a wrong token slowed, and no address 
     select 'order', n::text, 'many', '{}' from generate_series(1, 70000) n`);
   expect((await press({ origin: url }, 'many')).headers.get('location')).toBe('/?done=discarded&count=70000');
 
+  for (const path of ['/', '/queues', '/healthz', '/nothing']) {
+    expect([path, (await get(path)).headers.get('x-content-type-options')]).toEqual([path, 'nosniff']);
+  }
+  expect((await get('/runs/%00')).status).toBe(404);
+
   expect((await get('/', { authorization: 'Bearer wrong' })).status).toBe(401);
   const end = await serving.stop();
   expect(end.stderr).toMatch(/a request had a wrong token/);

@@ -100,13 +100,18 @@ describe('with a shop and a service', () => {
     expect((await search('order', 'a\u0000b')).status).toBe(422);
     expect((await search('order', 'x'.repeat(5000))).status).toBe(422);
     expect((await search('order', 'x', { authorization: 'Bearer wrong' })).status).toBe(401);
-    for (const site of ['cross-site', 'same-site']) {
+    // none: a link in a mail, a bookmark or a typed address. A person presses the button.
+    for (const site of ['cross-site', 'same-site', 'none']) {
       const { status, text } = await search('order', 'x', { 'sec-fetch-site': site });
       expect([status, text.includes('Press Explain')]).toEqual([200, true]);
     }
     expect(proxy.requests).toHaveLength(before);
-    // A bookmark is the user's own.
-    expect((await search('order', 'x', { 'sec-fetch-site': 'none' })).text).toContain('Nothing is known');
+    const basic = { authorization: `Basic ${Buffer.from(`any:${token}`).toString('base64')}` };
+    expect((await search('order', 'x', basic)).text).toContain('Press Explain');
+    expect((await search('order', 'x', { ...basic, referer: 'http://evil.example/' })).text).toContain('Press Explain');
+    expect(proxy.requests).toHaveLength(before);
+    expect((await search('order', 'x', { ...basic, referer: `${url}/explain` })).text).toContain('Nothing is known');
+    expect((await search('order', 'x', { 'sec-fetch-site': 'same-origin' })).text).toContain('Nothing is known');
     expect(proxy.requests.length).toBeGreaterThan(before);
 
     // Twelve in a minute, those above included.
