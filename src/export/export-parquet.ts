@@ -1,11 +1,11 @@
-import { rm, rmdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { realpath, rm, rmdir } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { exportedTables } from './exported-tables.ts';
 import { isIntact, type Manifest, readManifest, writeManifest } from './manifest.ts';
-import { syncFolder, writeParquetFile } from './parquet-file.ts';
+import { makeFolder, syncFolder, writeParquetFile } from './parquet-file.ts';
 import { parquetColumn } from './parquet-schema.ts';
 import { type PlannedFile, planFiles } from './plan-files.ts';
 
@@ -115,6 +115,7 @@ type Target = {
 async function writeFile(snapshot: BiSnapshot, target: Target): Promise<void> {
   const { dir, file, before, manifest, report, begin } = target;
   const path = join(dir, file.path);
+  await makeFolderWithin(dir, dirname(path));
   const month = file.month && { by: file.month.by, first: file.month.first };
   const rows = snapshot.rows({ view: file.table.name, order: file.table.order, ...(month && { month }) });
   const pending = await writeParquetFile(path, exportedColumns(snapshot, file.table.name), rows).catch(
@@ -145,6 +146,19 @@ async function writeFile(snapshot: BiSnapshot, target: Target): Promise<void> {
   await begin();
   await pending.place();
   report.written.push({ path: file.path, rows: pending.rows, bytes: pending.bytes });
+}
+
+/**
+ * Makes the folder of a file.
+ *
+ * @throws UsageError where it is a link to a place outside of the export.
+ */
+async function makeFolderWithin(dir: string, folder: string): Promise<void> {
+  await makeFolder(folder);
+  const inside = relative(await realpath(dir), await realpath(folder));
+  if (inside.startsWith('..') || isAbsolute(inside)) {
+    throw new UsageError(`${folder} is a link to a place outside of ${dir}`, { hint: 'Name an empty folder.' });
+  }
 }
 
 /** Removes the file of a month without rows, and its folder where nothing else is in it. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import type { Freshness } from '../warehouse/bi/bi-snapshot.ts';
-import { type WrittenFile, writeWhole } from './parquet-file.ts';
+import { makeFolder, type WrittenFile, writeWhole } from './parquet-file.ts';
 
 /**
  * A file of the export. `version`: what the warehouse said of the month when the file was written; null: a table
@@ -47,7 +47,7 @@ const manifestPath = (dir: string) => join(dir, 'manifest.json');
  * @throws UsageError where the folder holds something else.
  */
 export async function readManifest(dir: string): Promise<Manifest | undefined> {
-  await mkdir(dir, { recursive: true }).catch((cause: unknown) => {
+  await makeFolder(resolve(dir)).catch((cause: unknown) => {
     throw new UsageError(`${dir} cannot be made a folder`, { cause });
   });
   const entries = await readdir(dir);
@@ -73,8 +73,23 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
       hint: 'A newer version of review-sync wrote it. Use that version, or an empty folder.',
     });
   }
+  const foreign = [manifest.files, manifest.emptyMonths]
+    .flatMap((paths) => Object.keys(paths ?? {}))
+    .concat(manifest.writing ?? [])
+    .find((path) => !ownPath.test(path));
+  if (foreign !== undefined) {
+    throw new UsageError(
+      `${manifestPath(dir)} names ${JSON.stringify(foreign)}, which no export of review-sync writes`,
+      {
+        hint: 'Somebody else has changed it. Name an empty folder.',
+      },
+    );
+  }
   return manifest;
 }
+
+/** Paths of an export: what a manifest names is written and removed, so it must lie in the folder. */
+const ownPath = /^[a-z_]+\/(month=([\d-]{4,12}|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
 
 function parsed(text: string): Manifest | undefined {
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ParquetColumn } from './parquet-schema.ts';
@@ -27,9 +27,8 @@ export async function writeParquetFile(
   columns: readonly ParquetColumn[],
   rows: AsyncIterable<readonly (string | null)[][]>,
 ): Promise<PendingFile> {
-  await mkdir(dirname(path), { recursive: true });
   const temporary = join(dirname(path), `.${basename(path)}.part`);
-  const handle = await open(temporary, 'w');
+  const handle = await openNew(temporary);
   try {
     const written = await writeRows(handle, columns, rows);
     await handle.sync();
@@ -94,7 +93,7 @@ async function writeRows(
 /** Writes a small file in one step: a reader sees the old content or the new one. */
 export async function writeWhole(path: string, content: string): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.part`);
-  const handle = await open(temporary, 'w');
+  const handle = await openNew(temporary);
   try {
     await handle.writeFile(content);
     await handle.sync();
@@ -103,6 +102,30 @@ export async function writeWhole(path: string, content: string): Promise<void> {
   }
   await rename(temporary, path);
   await syncFolder(dirname(path));
+}
+
+/** Opens a file that was not there: what another user of the folder put at its place, such as a link, is not followed. */
+async function openNew(path: string): Promise<FileHandle> {
+  await rm(path, { force: true });
+  return open(path, 'wx');
+}
+
+/**
+ * Makes a folder and those above it. Unlike `mkdir` with `recursive`, it ends where the system refuses a folder below
+ * one that exists, as in /proc.
+ *
+ * @throws the error of the system.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && dirname(path) !== path) {
+      await makeFolder(dirname(path));
+      await mkdir(path);
+    } else if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
+  }
 }
 
 /** After this, a loss of power does not undo a rename or a removal. Windows cannot do it, and does not need to. */

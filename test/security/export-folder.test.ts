@@ -1,0 +1,75 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { addReviews, openExportWorld } from '../export/export-world.ts';
+import { runCli } from '../harness/cli.ts';
+
+/** A folder beside the export, with a file that no export may change. */
+let outside: string;
+beforeEach(async () => {
+  outside = await mkdtemp(join(tmpdir(), 'review-sync-outside-'));
+  onTestFinished(() => rm(outside, { recursive: true }));
+  await writeFile(join(outside, 'data.parquet'), 'precious');
+});
+
+const precious = async () => [await readdir(outside), await readFile(join(outside, 'data.parquet'), 'utf8')];
+const untouched = [['data.parquet'], 'precious'];
+
+async function openLake() {
+  const lake = await openExportWorld({ sync: false });
+  await addReviews(lake, [{ id: 1, created_at: '2026-01-10T00:00:00Z', score: 1 }]);
+  await lake.export();
+  const change = () => lake.world.warehouse('update warehouse.reviews set score = 6 - score');
+  const again = () => runCli(['export', 'parquet', '--to', lake.dir], lake.world.environment);
+  return Object.assign(lake, { change, again, month: join(lake.dir, 'reviews', 'month=2026-01') });
+}
+
+test('an export follows no link that somebody put at the place of its temporary files', async () => {
+  await using lake = await openLake();
+  await lake.change();
+  for (const path of [join(lake.month, '.data.parquet.part'), join(lake.dir, '.manifest.json.part')]) {
+    await symlink(join(outside, 'data.parquet'), path);
+  }
+  expect(await lake.again()).toMatchObject({ status: 0 });
+  expect(await precious()).toEqual(untouched);
+});
+
+test('an export writes and deletes nothing behind a folder that is a link to a place outside', async () => {
+  await using lake = await openLake();
+  await lake.change();
+  await rm(lake.month, { recursive: true });
+  await symlink(outside, lake.month);
+  expect(await lake.again()).toMatchObject({ status: 2, stderr: expect.stringContaining('outside of') });
+  await lake.world.warehouse('delete from warehouse.reviews');
+  expect(await lake.again()).toMatchObject({ status: 2 });
+  expect(await precious()).toEqual(untouched);
+});
+
+test('an export deletes nothing that a changed manifest names', async () => {
+  await using lake = await openLake();
+  const path = join(lake.dir, 'manifest.json');
+  const manifest = JSON.parse(await readFile(path, 'utf8'));
+  const away = `reviews/month=../../../${outside.split('/').at(-1)}/data.parquet`;
+  for (const changed of [
+    { ...manifest, writing: [away] },
+    { ...manifest, files: { ...manifest.files, [away]: {} } },
+  ]) {
+    await writeFile(path, JSON.stringify(changed));
+    expect(await lake.again()).toMatchObject({ status: 2, stderr: expect.stringContaining('names') });
+  }
+  expect(await precious()).toEqual(untouched);
+});
+
+test('an export to a path that cannot exist ends with a sentence', async () => {
+  await using lake = await openLake();
+  const file = join(outside, 'data.parquet');
+  const paths = [join(file, 'below', 'a-file'), ...(process.platform === 'linux' ? ['/proc/none/below'] : [])];
+  for (const path of paths) {
+    const end = await runCli(['export', 'parquet', '--to', path], lake.world.environment);
+    expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('cannot be made a folder') });
+  }
+  await mkdir(join(outside, 'new'));
+  const deep = join(outside, 'new', 'a', 'b');
+  expect(await runCli(['export', 'parquet', '--to', deep], lake.world.environment)).toMatchObject({ status: 0 });
+});
