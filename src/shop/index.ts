@@ -23,7 +23,7 @@ import {
 import { hashOf, hashOfQuery, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
-import { readShorterPeriods, readSmallerPages } from './shorter-reads.ts';
+import { openShorterReads } from './shorter-reads.ts';
 import type { SqlDialect } from './sql-text.ts';
 import { readFirstValue, readTables, type ShopTables } from './tables.ts';
 
@@ -70,7 +70,7 @@ export type Shop = {
    * The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes. An
    * order that takes longer than 30 s alone comes back with a fault.
    *
-   * @throws ReviewSyncError `shop-timeout` where no other order can be read either, see readSlowAlone.
+   * @throws ReviewSyncError `shop-timeout` where single orders take that long too, see readSlowAlone.
    */
   orders(codes: readonly string[]): Promise<RawOrder[]>;
   /**
@@ -151,15 +151,16 @@ export function openShop(options: ShopOptions): Shop {
   };
   const now = () => database.read((session) => session.now());
 
+  const shorterReads = openShorterReads(now);
   const walk = (range: OrderRange) =>
-    readSmallerPages(range, (smaller) => ofOrders((session, queries) => readOrderPage(session, queries, smaller)));
+    shorterReads.walk(range, (smaller) => ofOrders((session, queries) => readOrderPage(session, queries, smaller)));
 
   async function changedSince(after: OrderPosition, size: number): Promise<OrderPage> {
     const { feed } = await orderQueries();
     if (feed === undefined) return walk({ axis: 'updated', after, size });
-    const read = (until: { until?: string }) =>
-      database.read((session) => readChangePage(session, feed, { after, size, ...until }));
-    return readShorterPeriods(after, { read, now });
+    return shorterReads.changes(after, (until) =>
+      database.read((session) => readChangePage(session, feed, { after, size, ...until })),
+    );
   }
   const queryNames = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'] as const;
 
@@ -173,16 +174,12 @@ export function openShop(options: ShopOptions): Shop {
     changedSince,
     hasFeed: async () => (await orderQueries()).feed !== undefined,
     orderCodes: walk,
-    orders: async (codes) =>
-      codes.length === 0
-        ? []
-        : readSlowAlone([...new Set(codes)], {
-            read: (some, seconds) => ofOrders((session, queries) => readOrders(session, queries, some), { seconds }),
-            nextCodes: async (code) => {
-              const range = { axis: 'code', after: { at: '-infinity', code }, size: 2 } as const;
-              return (await ofOrders((session, { orders }) => session.walk(orders, range))).map((one) => one.code);
-            },
-          }),
+    async orders(codes) {
+      if (codes.length === 0) return [];
+      return readSlowAlone([...new Set(codes)], (some, seconds) =>
+        ofOrders((session, queries) => readOrders(session, queries, some), { seconds }),
+      );
+    },
     keylessOrders: () => ofOrders(readKeylessOrders),
     async queryHashes() {
       const hashes: Awaited<ReturnType<Shop['queryHashes']>> = {};

@@ -39,10 +39,6 @@ export type OrderPosition = OrderKey &
     local?: string;
     /** The walk goes on by code, because the date of some order cannot be computed. Empty: from the first code. */
     byCode?: string;
-    /** Seconds of changes that one statement reads, because reading all of them took longer than 30 s. */
-    spanSeconds?: number;
-    /** Orders that one statement reads, because reading more took longer than 30 s. */
-    pageSize?: number;
   }>;
 
 /** One page of a walk: at most `size` orders after `after`, and before `before` (an instant, exclusive). */
