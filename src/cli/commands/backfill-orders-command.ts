@@ -68,7 +68,7 @@ async function runBackfillOrders(context: Context, options: Options): Promise<Re
   const diffLimit = limitOf(options);
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders');
   return withApp(context, progress, async (app) => {
-    await requireShopQueries(app.shop);
+    await requireShopQueries(app, options.dryRun ? undefined : backfillOrders.name);
     if (options.dryRun) {
       return await (diffLimit === undefined
         ? dryRun(context, app, range, payload)

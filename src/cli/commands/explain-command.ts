@@ -92,6 +92,8 @@ function drawReviewDifference({
       'The warehouse lacks it: the dead letter gives the reason. ' +
       'Once the review is corrected, the next run brings it in.'
     );
+  if (one.kind === 'missing' && deadLetters.length > 0)
+    return 'The warehouse lacks it: its dead letter was discarded. It comes in once the service changes it.';
   if (one.kind === 'missing') return 'The warehouse lacks it: run backfill reviews over the day it was created.';
   return one.kind === 'refused' ? 'The warehouse cannot hold it as it is.' : `They differ in ${one.fields.join(', ')}.`;
 }

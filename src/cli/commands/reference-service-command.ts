@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { readShopConfig } from '../../app/config.ts';
 import { counted } from '../../app/status-view.ts';
-import { UsageError } from '../../base/errors.ts';
+import { describeError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
 import { startEmbeddedDatabase } from '../../sandbox/embedded-postgres/index.ts';
@@ -88,7 +88,11 @@ async function serve(context: Context, options: Options): Promise<undefined> {
 /** With a warehouse beside the service's own database, so that a trial needs no other Postgres. */
 async function embedded({ port }: Options, opened: AsyncDisposableStack) {
   const keepIn = resolve('.review-sync', 'postgres');
-  const database = await startEmbeddedDatabase({ keepIn, ...(port > 0 && { port: port + 1 }) });
+  const database = await startEmbeddedDatabase({ keepIn, ...(port > 0 && { port: port + 1 }) }).catch((error) => {
+    throw new UsageError(describeError(error), {
+      hint: 'Run it in a folder that you may write to, or give it a Postgres: --database-url.',
+    });
+  });
   opened.defer(() => database.close());
   const [service, warehouse] = ['reference_service', 'warehouse'].map((name) => database.createDatabase(name));
   return { service: await service, warehouse: await warehouse };

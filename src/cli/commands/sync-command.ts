@@ -24,7 +24,7 @@ export const syncCommand: Command = {
         run((context) => {
           const progress = openProgress(context.terminal, `sync ${flow}`, unit);
           return withApp(context, progress, async (app) => {
-            if (readsShop) await requireShopQueries(app.shop);
+            if (readsShop) await requireShopQueries(app, job.name);
             const following = { progress, signal: context.signal };
             return drawRun(`sync ${flow}`, await runToEnd(app, { job, payload: {} }, following));
           });

@@ -31,7 +31,7 @@ export const syncOrdersCommand: Command['define'] = (commander, run) => {
 async function runSyncOrders(context: Context, { allowRemovals, dryRun }: Options): Promise<Report> {
   const progress = openProgress(context.terminal, 'sync orders', 'slices of orders');
   return withApp(context, progress, async (app) => {
-    await requireShopQueries(app.shop);
+    await requireShopQueries(app, dryRun ? undefined : syncOrders.name);
     if (dryRun) return await forecast(context, app);
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
     if (isFirst && context.terminal.isTerminal) await announceContact(context, app);

@@ -88,22 +88,21 @@ function sentence({ id, kind, fields, month }: Found): string {
   }
 }
 
-function conclusion(report: Verification, repair: boolean): string {
-  const { differing, repaired, unrepairable } = report;
-  if (isFine(report) && differing === 0) return 'Service and warehouse hold the same reviews.';
-  const summary = `${formatCount(differing)} reviews differ`;
-  if (repaired) return `${summary}; all of them are repaired now.`;
-  if (repair && unrepairable > 0) {
-    return `${summary}; ${formatCount(unrepairable)} of them could not be repaired. An older version never replaces a newer one: where the service is right, delete the row from warehouse.reviews and run this again. For those that cannot be held, see: npx review-sync dead-letters`;
+function conclusion({ differing, repaired, unrepairable, problems }: Verification, repair: boolean): string {
+  if (differing === 0) {
+    return problems.length === 0
+      ? 'Service and warehouse hold the same reviews.'
+      : 'No review is known to differ, but not all of them could be compared.';
   }
-  const masked = report.differences.filter(mayBeMasked).length;
-  if (masked === 0) return `${summary}. To correct it: npx review-sync verify reviews --repair`;
-  return (
-    `${summary}; ${formatCount(masked)} of them in their author, at one updated_at, as forget leaves them. ` +
-    'Have these deleted at the service first: verify reviews --repair would bring the persons back.'
-  );
+  const summary = `${formatCount(differing)} ${differing === 1 ? 'review differs' : 'reviews differ'}`;
+  if (repaired) return `${summary}; all of them are repaired now.`;
+  const stuck =
+    unrepairable === 0
+      ? ''
+      : ` ${formatCount(unrepairable)} of them cannot be repaired from here. An older version never replaces a newer one: ` +
+        'where the service is right, delete the row from warehouse.reviews and run this again. ' +
+        'For those that the warehouse cannot hold, see: npx review-sync dead-letters';
+  if (unrepairable === differing) return `${summary}.${stuck}`;
+  if (repair) return `${summary}; those that could be read are repaired now.${stuck}`;
+  return `${summary}. To correct ${unrepairable === 0 ? 'this' : 'the others'}: npx review-sync verify reviews --repair${stuck && `.${stuck}`}`;
 }
-
-/** Whether the review differs as one that forget has masked. A change at the service moves its updated_at. */
-const mayBeMasked = ({ kind, fields }: Found): boolean =>
-  kind === 'stale' && fields.some((field) => field.startsWith('user_')) && !fields.includes('updated_at');

@@ -33,7 +33,7 @@ async function runVerifyOrders(context: Context, { from, to, repair = false }: O
   const range = spanOfDays(days, config.api.timeZone);
   const progress = openProgress(context.terminal, 'verify orders', 'orders');
   return withApp(context, progress, async (app) => {
-    await requireShopQueries(app.shop);
+    await requireShopQueries(app);
     const deps = orderDeps(app, context.signal);
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
     const report = await verifyOrders({ ...deps, onProgress }, range, { repair });

@@ -35,7 +35,7 @@ async function work(context: Context): Promise<undefined> {
   await using opened = new AsyncDisposableStack();
   const { app, metrics } = await openMeasuredApp(config, log, opened);
   // Reviews are synced without the shop, so a worker runs all the same, and does not wait for a shop that is down.
-  void requireShopQueries(app.shop).catch((error: unknown) => {
+  void requireShopQueries(app).catch((error: unknown) => {
     log.error(`orders and catalog cannot be synced: ${describeWithHint(error)}`);
   });
   const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);

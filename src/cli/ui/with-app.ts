@@ -1,6 +1,6 @@
 import { type App, openApp } from '../../app/app.ts';
-import { UsageError } from '../../base/errors.ts';
-import type { Shop } from '../../shop/index.ts';
+import { describeWithHint, UsageError } from '../../base/errors.ts';
+import { beginRun, failRun } from '../../warehouse/runs/runs.ts';
 import type { Context } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 
@@ -28,11 +28,19 @@ export async function withApp<T>(
 /**
  * Stops a command before it does anything where a shop query does not match the contract (exit status 2). Errors of the
  * shop's database are left to the run, which reports them.
+ *
+ * @param job the run that the command would start: that it was refused is recorded, for `status`.
  */
-export async function requireShopQueries(shop: Pick<Shop, 'checkQueries'>): Promise<void> {
+export async function requireShopQueries({ shop, warehouse, now }: App, job?: string): Promise<void> {
   try {
     await shop.checkQueries();
   } catch (error) {
-    if (error instanceof UsageError) throw error;
+    if (!(error instanceof UsageError)) return;
+    if (job !== undefined) {
+      const id = `${job}-${now().getTime().toString(36)}-refused`;
+      await beginRun(warehouse.db, { id, job, key: undefined, trigger: 'command', startedAt: now() });
+      await failRun(warehouse.db, id, { finishedAt: now(), error: describeWithHint(error) });
+    }
+    throw error;
   }
 }
