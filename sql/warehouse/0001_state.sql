@@ -3,33 +3,28 @@
 create schema sync;
 comment on schema sync is 'review-sync''s own state. People may read it; only review-sync writes it.';
 
--- Views cannot read the environment: `migrate` writes the time zone here.
+-- Views cannot read the environment: `migrate` writes the time zone here. Links, cursors and reviews are those of one
+-- review service: without its address, another service behind the same warehouse would be taken for up to date.
 create table sync.settings (
-  is_only    boolean primary key default true check (is_only),
-  time_zone  text not null default 'Asia/Seoul',
-  order_salt text not null default gen_random_uuid()::text,
-  counted_at timestamptz
+  is_only           boolean primary key default true check (is_only),
+  time_zone         text not null default 'Asia/Seoul',
+  order_salt        text not null default gen_random_uuid()::text,
+  counted_at        timestamptz,
+  service_address   text,
+  service_client    text,
+  shop_queries      jsonb not null default '{}',
+  removals_taken_at timestamptz[] not null default '{}'
 );
 insert into sync.settings default values;
-comment on table sync.settings is 'What the views of bi need to know. One row.';
+comment on table sync.settings is 'What holds for the whole warehouse. One row.';
 comment on column sync.settings.is_only is 'Always true: keeps the table at one row.';
 comment on column sync.settings.time_zone is 'REVIEW_API_TIME_ZONE as of the last migrate: days and months of bi are in this zone.';
-comment on column sync.settings.counted_at is 'When the counts behind bi were last made (0005_counts.sql). Null: never.';
 comment on column sync.settings.order_salt is 'Goes into order_key of bi, so that no order code can be found by trying codes.';
-
--- Links, cursors and reviews are those of one review service. Without this row, another service behind the same
--- warehouse would be taken for up to date.
-create table sync.connected_service (
-  is_only      boolean primary key default true check (is_only),
-  address      text not null,
-  client       text not null,
-  connected_at timestamptz not null default now()
-);
-comment on table sync.connected_service is 'The review service to which all links, cursors and reviews belong. One row, or none before the first command that uses the service.';
-comment on column sync.connected_service.is_only is 'Always true: keeps the table at one row.';
-comment on column sync.connected_service.address is 'REVIEW_API_BASE_URL as of the last command.';
-comment on column sync.connected_service.client is 'The first digits of the SHA-256 of REVIEW_API_CLIENT_ID: one address may serve many shops.';
-comment on column sync.connected_service.connected_at is 'When the address or the client last changed.';
+comment on column sync.settings.counted_at is 'When the counts behind bi were last made (0005_counts.sql). Null: never.';
+comment on column sync.settings.service_address is 'REVIEW_API_BASE_URL as of the last command: the service to which all links, cursors and reviews belong. Null: no command has used a service yet.';
+comment on column sync.settings.service_client is 'The first digits of the SHA-256 of REVIEW_API_CLIENT_ID: one address may serve many shops.';
+comment on column sync.settings.shop_queries is 'By which queries orders are read: by file (orders, order_lines; SHOP_TIME_ZONE) the SHA-256 of the text as hash, and as changed_at when a run first used it in place of another one, until all orders were read again.';
+comment on column sync.settings.removals_taken_at is 'Removals of orders and sub-orders at the service, one moment each, of the last 24 hours or older: a day''s allowance is counted by them (promise 6).';
 
 create table sync.cursors (
   flow       text primary key,
@@ -146,7 +141,7 @@ comment on column sync.leases.expires_at is 'From then on another process may ta
 create table sync.locks (
   name text primary key
 );
-insert into sync.locks (name) values ('alerts'), ('bi'), ('aggregates'), ('export');
+insert into sync.locks (name) values ('alerts'), ('bi'), ('export');
 comment on table sync.locks is 'One row for each thing that one process does at a time. A process locks the row (select … for update) for the length of its transaction.';
 comment on column sync.locks.name is 'alerts: compare the issues with sync.alerts and send messages. bi: grant the role bi_reader its rights. export: write Parquet files.';
 

@@ -45,16 +45,6 @@ comment on index sync.order_links_due is 'Orders to push again although the shop
 comment on index sync.order_links_leased is 'Orders whose push is not recorded.';
 comment on index sync.order_links_absent is 'Orders that the shop does not show any more.';
 
--- How many orders and sub-orders were removed at the service in the last 24 hours (promise 6).
-create table sync.removal_allowance (
-  only_row boolean primary key default true check (only_row),
-  taken_at timestamptz[] not null default '{}'
-);
-insert into sync.removal_allowance default values;
-comment on table sync.removal_allowance is 'Removals of orders and sub-orders at the service, by which a day''s allowance is counted. One row.';
-comment on column sync.removal_allowance.only_row is 'Always true.';
-comment on column sync.removal_allowance.taken_at is 'One moment a removal, of the last 24 hours or older.';
-
 -- product_id, status and delivered_at are in content too. As columns they have indexes, and the views of bi need no cast.
 create table sync.sub_order_links (
   order_code   text not null,
@@ -142,17 +132,3 @@ comment on column sync.category_links.category_id is 'The service''s id of the c
 comment on column sync.category_links.fingerprint is 'Hash of what was last pushed.';
 comment on column sync.category_links.linked_at is 'When the row was last written.';
 comment on column sync.category_links.differs is 'Null: the category is at the service as in the shop. not in the shop: it was deleted in the shop and is still at the service (review-sync deletes none). parent not cleared: it has no parent in the shop any more, and the service keeps the old one.';
-
--- Which orders a run reads.
-
-create table sync.shop_queries (
-  file       text primary key,
-  hash       text not null,
-  changed_at timestamptz,
-  seen_at    timestamptz not null default now()
-);
-comment on table sync.shop_queries is 'The shop queries by which the last run read orders.';
-comment on column sync.shop_queries.file is 'orders or order_lines; SHOP_TIME_ZONE, where these have dates without zone.';
-comment on column sync.shop_queries.hash is 'SHA-256 of the query without comments and spacing.';
-comment on column sync.shop_queries.changed_at is 'When a run first used this query in place of another one: orders that were pushed before were read by the earlier query. Null: the query never changed, or all orders were read again since.';
-comment on column sync.shop_queries.seen_at is 'When a run last used the query.';

@@ -6,16 +6,14 @@ export type ConnectedService = { address: string; client: string };
 
 /** The service to which the links, cursors and reviews of this warehouse belong; undefined before the first use. */
 export async function connectedService(db: Db): Promise<ConnectedService | undefined> {
-  const { rows } = await sql<ConnectedService>`select address, client from sync.connected_service`.execute(db);
+  const { rows } = await sql<ConnectedService>`
+    select service_address as address, service_client as client from sync.settings
+    where service_address is not null`.execute(db);
   return rows[0];
 }
 
 export async function recordConnectedService(db: Db, { address, client }: ConnectedService): Promise<void> {
-  await sql`
-    insert into sync.connected_service (address, client) values (${address}, ${client})
-    on conflict (is_only) do update set address = excluded.address, client = excluded.client, connected_at = now()`.execute(
-    db,
-  );
+  await sql`update sync.settings set service_address = ${address}, service_client = ${client}`.execute(db);
 }
 
 /** Records by which a service is recognised: orders that were pushed, and reviews. */

@@ -17,15 +17,19 @@ const files: readonly string[] = ['orders', 'order_lines', zone];
  * @returns the last change that this run reads by, for `settleShopQueries`; null: none is open.
  */
 export async function recordShopQueries(db: Db, hashes: Readonly<Record<string, string>>): Promise<string | null> {
-  const given = files.flatMap((file) => (hashes[file] === undefined ? [] : { file, hash: hashes[file] }));
-  await sql`
-    insert into sync.shop_queries as known (file, hash)
-    select file, hash from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as g (file text, hash text)
-    on conflict (file) do update set hash = excluded.hash, seen_at = now(),
-      changed_at = case when known.hash = excluded.hash then known.changed_at else now() end`.execute(db);
+  const given = Object.fromEntries(files.flatMap((file) => (hashes[file] === undefined ? [] : [[file, hashes[file]]])));
   // As text: a date of JavaScript would lose the microseconds.
   const { rows } = await sql<{ last: string | null }>`
-    select max(changed_at)::text as last from sync.shop_queries`.execute(db);
+    update sync.settings set shop_queries = shop_queries || (
+      select jsonb_object_agg(file, jsonb_strip_nulls(jsonb_build_object('hash', hash, 'changed_at', case
+        when shop_queries #>> array[file, 'hash'] <> hash then to_jsonb(now())
+        else shop_queries #> array[file, 'changed_at']
+      end)))
+      from jsonb_each_text(${JSON.stringify(given)}::jsonb) as given (file, hash)
+    )
+    returning (
+      select max((value ->> 'changed_at')::timestamptz)::text from jsonb_each(shop_queries)
+    ) as last`.execute(db);
   return rows[0]?.last ?? null;
 }
 
@@ -35,7 +39,14 @@ export async function recordShopQueries(db: Db, hashes: Readonly<Record<string, 
  * @param lastChange what `recordShopQueries` returned before the reading. A later change stays open.
  */
 export async function settleShopQueries(db: Db, lastChange: string | null): Promise<void> {
-  await sql`update sync.shop_queries set changed_at = null where changed_at <= ${lastChange}::timestamptz`.execute(db);
+  await sql`
+    update sync.settings set shop_queries = (
+      select jsonb_object_agg(key, case
+        when (value ->> 'changed_at')::timestamptz <= ${lastChange}::timestamptz then value - 'changed_at' else value
+      end)
+      from jsonb_each(shop_queries)
+    )
+    where shop_queries <> '{}'`.execute(db);
 }
 
 /** `file`: a shop query without `.sql`, or `SHOP_TIME_ZONE`. */
@@ -47,8 +58,9 @@ export type ChangedQuery = { file: string; changedAt: Date };
  */
 export async function changedShopQueries(db: Db): Promise<ChangedQuery[]> {
   const { rows } = await sql<ChangedQuery>`
-    select file, changed_at as "changedAt" from sync.shop_queries
-    where changed_at is not null and exists (select from sync.order_links)
+    select key as file, (value ->> 'changed_at')::timestamptz as "changedAt"
+    from sync.settings, jsonb_each(shop_queries)
+    where value ? 'changed_at' and exists (select from sync.order_links)
     order by file`.execute(db);
   return rows;
 }

@@ -9,7 +9,7 @@ import type { StateDifference } from './sample-shop-state.ts';
 /** A day passes for what is remembered of absent orders, of pushes and of removals. */
 export const aDayPasses = `
   update sync.order_links set pushed_at = pushed_at - interval '1 day', absent_since = absent_since - interval '1 day';
-  update sync.removal_allowance set taken_at = array(select at - interval '1 day' from unnest(taken_at) as at)`;
+  update sync.settings set removals_taken_at = array(select at - interval '1 day' from unnest(removals_taken_at) as at)`;
 
 /** Two ends with the same orders, and the means to change the one and to sync the other. */
 export type Ends = {

@@ -15,14 +15,14 @@ async function pushOrders(world: OrderWorld, count: number, lines = (_n: number)
 
 /** As after 50 removals at this moment. */
 const useUpAllowance = (world: OrderWorld) =>
-  world.warehouse('update sync.removal_allowance set taken_at = array_fill(now(), array[$1::integer])', [
+  world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[$1::integer])', [
     removalsPerDay,
   ]);
 
 /** As if the removals so far had been made a day earlier. */
 const allowanceReturns = (world: OrderWorld) =>
   world.warehouse(
-    `update sync.removal_allowance set taken_at = array(select at - interval '1 day' from unnest(taken_at) as at)`,
+    `update sync.settings set removals_taken_at = array(select at - interval '1 day' from unnest(removals_taken_at) as at)`,
   );
 
 const ordersAtService = 'select count(*)::integer as n from reference_service.orders';
@@ -160,13 +160,13 @@ test('fifty removals are allowed in 24 hours, or one for twenty orders pushed in
   expect(await takeRemovals(db, 11)).toBe(false);
   expect(await takeRemovals(db, 10)).toBe(true);
   expect(await takeRemovals(db, 1)).toBe(false);
-  await world.warehouse(`update sync.removal_allowance
-    set taken_at = array(select at - interval '23 hours' from unnest(taken_at) as at)`);
+  await world.warehouse(`update sync.settings
+    set removals_taken_at = array(select at - interval '23 hours' from unnest(removals_taken_at) as at)`);
   expect(await takeRemovals(db, 1)).toBe(false);
   await allowanceReturns(world);
   expect(await takeRemovals(db, 61)).toBe(false);
   expect(await takeRemovals(db, 60)).toBe(true);
-  expect(await world.warehouse('select cardinality(taken_at) as n from sync.removal_allowance')).toEqual([{ n: 60 }]);
+  expect(await world.warehouse('select cardinality(removals_taken_at) as n from sync.settings')).toEqual([{ n: 60 }]);
 });
 
 test('two processes that remove at once never take more than the allowance', async ({ world }) => {

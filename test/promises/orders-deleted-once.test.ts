@@ -20,7 +20,7 @@ test('held deletions are counted once by the next run, and allowed ones are sent
 }) => {
   await pushOrders(world, 60);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
-  await world.warehouse('update sync.removal_allowance set taken_at = array_fill(now(), array[50])');
+  await world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[50])');
   await world.shop(`update o set deleted_at = now(), updated_at = now() where substr(code, 2)::integer <= 22`);
   expect((await runCli(['sync', 'orders', '--json'], environment)).status).toBe(1);
   const again = await runCli(['sync', 'orders', '--json'], environment);

@@ -75,7 +75,7 @@ test.for([
   expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
   const gone = await world.warehouse<{ id: string }>(`select order_id as id from sync.order_links where ${lost}`);
   await world.atService('delete from reference_service.orders where id = any($1)', [gone.map(({ id }) => id)]);
-  await world.warehouse(`update sync.connected_service set client = 'before'`);
+  await world.warehouse(`update sync.settings set service_client = 'before'`);
   world.serviceRule(() => 'pass');
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
   expect(orderRequests(world).length).toBeGreaterThan(3);
@@ -86,7 +86,7 @@ test('a service that lost the newest reviews is the same one', async ({ world })
     select at, at from generate_series('2026-01-01'::timestamptz, '2026-01-20', '1 day') at`);
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
   await world.atService(`delete from reference_service.reviews where created_at > '2026-01-03'`);
-  await world.warehouse(`update sync.connected_service set client = 'before'`);
+  await world.warehouse(`update sync.settings set service_client = 'before'`);
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
 });
 
@@ -97,7 +97,7 @@ test('a service that knows no record is asked for seven of them, and is the same
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(1, 50) n`);
   expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
   await world.atService('delete from reference_service.orders');
-  await world.warehouse(`update sync.connected_service set client = 'before'`);
+  await world.warehouse(`update sync.settings set service_client = 'before'`);
   world.serviceRule(() => 'pass');
   const end = await runCli(['sync', 'orders'], world.environment);
   expect(end.status).toBe(1);

@@ -14,7 +14,9 @@ export async function recount(db: Db, options: { atMostEveryMs?: number } = {}):
   if (!(await isDue(db))) return;
   await inCountingTransaction(db, async (trx) => {
     // Another process may have counted while this one waited.
-    if (await isDue(trx)) await count(trx, 'touched');
+    if (!(await isDue(trx))) return false;
+    await count(trx, 'touched');
+    return true;
   });
 }
 
@@ -27,6 +29,7 @@ export async function recountAll(db: Db, first: (trx: Db) => Promise<unknown> = 
   await inCountingTransaction(db, async (trx) => {
     await first(trx);
     await count(trx, 'all');
+    return true;
   });
 }
 
@@ -36,18 +39,27 @@ async function isYounger(db: Db, thanMs: number): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it. */
-function inCountingTransaction(db: Db, work: (trx: Db) => Promise<void>): Promise<void> {
-  return db
+/**
+ * One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it.
+ *
+ * @param work returns whether it counted.
+ */
+async function inCountingTransaction(db: Db, work: (trx: Db) => Promise<boolean>): Promise<void> {
+  const begunAt = await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
       await sql`lock table sync.month_versions in share row exclusive mode`.execute(trx);
-      await work(trx);
+      if (!(await work(trx))) return undefined;
+      const { rows } = await sql<{ now: string }>`select now()::text`.execute(trx);
+      return rows[0]?.now;
     });
+  // Not in that transaction: it would fail where another process has changed this row meanwhile.
+  if (begunAt === undefined) return;
+  await sql`update sync.settings set counted_at = greatest(counted_at, ${begunAt}::timestamptz)`.execute(db);
 }
 
-/** recount.sql with its filters, or without them; and when the counts were made. */
+/** recount.sql with its filters, or without them. */
 async function count(trx: Db, which: 'touched' | 'all'): Promise<void> {
   const touched = await sql`select from sync.touches limit 1`.execute(trx);
   if (which === 'all' || touched.rows.length > 0) {
@@ -55,5 +67,4 @@ async function count(trx: Db, which: 'touched' | 'all'): Promise<void> {
     const filtered = text.replaceAll(/^.* -- all$/gm, '');
     await sql.raw(which === 'all' ? text.replaceAll(/^.*?(;?) -- touched$/gm, '$1') : filtered).execute(trx);
   }
-  await sql`update sync.settings set counted_at = now()`.execute(trx);
 }

@@ -14,11 +14,11 @@ const shareOfPushed = 0.05;
  */
 export async function takeRemovals(db: Db, removals: number): Promise<boolean> {
   if (removals === 0) return true;
-  const recent = sql`array(select at from unnest(taken_at) as at where at > clock_timestamp() - interval '1 day')`;
+  const recent = sql`array(select at from unnest(removals_taken_at) as at where at > clock_timestamp() - interval '1 day')`;
   const after = sql`cardinality(${recent}) + ${removals}::integer`;
   const { numAffectedRows = 0n } = await sql`
-    update sync.removal_allowance
-    set taken_at = ${recent} || array_fill(clock_timestamp(), array[${removals}::integer])
+    update sync.settings
+    set removals_taken_at = ${recent} || array_fill(clock_timestamp(), array[${removals}::integer])
     where ${after} <= ${removalsPerDay} or ${after} <= ${shareOfPushed}::numeric * (
       select count(*) from sync.order_links where pushed_at > clock_timestamp() - interval '1 day'
     )`.execute(db);
