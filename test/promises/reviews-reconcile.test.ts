@@ -154,6 +154,25 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
   expect(await gone(world)).toEqual([{ id: 6 }]);
 });
 
+test('verify --repair exits 1 where a difference stays, as that of a version newer than the one of the service', async ({
+  world,
+}) => {
+  await syncHourly(world, 5);
+  await world.warehouse(`update warehouse.reviews set message = 'newer', updated_at = updated_at + interval '1 hour'
+    where id = 2; delete from warehouse.reviews where id = 3`);
+  const end = await runCli(['verify', 'reviews', '--repair'], world.environment);
+  expect(end).toMatchObject({ status: 1, stdout: expect.stringContaining('2 reviews differ; 1 of them could not be') });
+  expect(await world.warehouse('select message from warehouse.reviews where id = 2')).toEqual([{ message: 'newer' }]);
+});
+
+test('a suspected review is suspected no more once a list shows it, by whatever run', async ({ world }) => {
+  await syncHourly(world, 5);
+  await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (2, 'a'), (3, 'a')`);
+  await world.atService(`update reference_service.reviews set updated_at = now() where id = 2`);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await world.warehouse('select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 3 }]);
+});
+
 test('verify counts each review whose id no warehouse can hold, in the month of its date', async ({ world }) => {
   await syncHourly(world, 12);
   const odd = new Map<unknown, unknown>([

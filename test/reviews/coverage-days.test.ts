@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { coverageByDay, coverageByMonth } from '../../src/warehouse/reviews/coverage.ts';
+import { createDatabase, query } from '../harness/database.ts';
+
+/** In New York the clocks go forward on 8 March 2026. */
+test.each([
+  ['Asia/Seoul', '2026-03-07T15:00:00Z', '2026-03-08'],
+  ['America/New_York', '2026-03-08T05:00:00Z', '2026-03-08'],
+  ['America/New_York', '2026-03-09T03:59:00Z', '2026-03-08'],
+  ['UTC', '2026-03-08T12:00:00Z', '2026-03-08'],
+])(
+  'in %s a hole at %s, of a minute or of half a day, is one of that day and of no other',
+  async (timeZone, at, day) => {
+    const url = await createDatabase('migrated');
+    const warehouse = await openWarehouse({ url, connections: 1 });
+    await query(
+      url,
+      `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+     values ('2026-03-20', '2026-03-01T12:00:00Z', '2026-03-15T12:00:00Z')`,
+    );
+    const days = { timeZone, first: '2026-02-01', last: '2026-04-01' };
+    const holes = async () =>
+      (await coverageByDay(warehouse.db, days)).filter(({ isRead }) => !isRead).map((one) => one.day);
+    const hours = Date.parse(at) % 86_400_000 === 43_200_000 ? '12 hours' : '1 minute';
+    for (const [hole, expected] of [
+      ['0 seconds', []],
+      [hours, [day]],
+    ] as const) {
+      await query(url, 'truncate sync.export_windows');
+      await query(
+        url,
+        `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+       values ('a', 'created', '2026-03-01T12:00:00Z', $1, 1, 1, 1, now(), now()),
+         ('a', 'created', $1::timestamptz + $2::interval, '2026-03-15T12:00:01Z', 1, 1, 1, now(), now())`,
+        [at, hole],
+      );
+      expect(await holes()).toEqual(expected);
+      const [month] = await coverageByMonth(warehouse.db, timeZone);
+      expect(month).toMatchObject({ firstHole: expected[0] ?? null, readDays: (month?.days ?? 0) - expected.length });
+    }
+    await warehouse.close();
+  },
+);
