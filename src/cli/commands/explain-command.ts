@@ -2,11 +2,10 @@ import { orderDeps } from '../../app/deps.ts';
 import { UsageError } from '../../base/errors.ts';
 import { explainOrder, type OrderExplanation } from '../../orders/compare/explain-order.ts';
 import { contactFields } from '../../orders/order/contact-rule.ts';
-import { isDifferent } from '../../orders/order/order-difference.ts';
 import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
 import { oneReviewMs } from '../../reviews/refresh-review.ts';
 import type { Command } from '../command.ts';
-import { comparisonLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
+import { comparison, otherSpelling, shopRows } from '../ui/order-difference.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
@@ -171,9 +170,7 @@ function drawDeadLetters({ deadLetters }: Pick<OrderExplanation, 'deadLetters'>)
 }
 
 function drawComparison({ difference }: OrderExplanation): string {
-  if (!difference) {
-    return 'Nothing was compared: the shop or the service does not have the order, or it cannot be read.';
-  }
-  const differs = isDifferent(difference) ? 'Shop and service differ' : 'No difference in what could be compared';
-  return [differs, ...comparisonLines(difference).map((line) => `  ${line}`)].join('\n');
+  return difference
+    ? comparison(difference)
+    : 'Nothing was compared: the shop or the service does not have the order, or it cannot be read.';
 }

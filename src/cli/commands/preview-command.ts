@@ -2,9 +2,9 @@ import { orderDeps } from '../../app/deps.ts';
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
 import { type OrderPreview, previewOrder } from '../../orders/compare/preview-order.ts';
 import type { OrderAge } from '../../orders/order/contact-rule.ts';
-import { isDifferent, type OrderRequest } from '../../orders/order/order-difference.ts';
+import type { OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';
-import { comparisonLines, otherSpelling, shopRows } from '../ui/order-difference.ts';
+import { comparison, otherSpelling, shopRows } from '../ui/order-difference.ts';
 import { withApp } from '../ui/with-app.ts';
 
 export const previewCommand: Command = {
@@ -79,6 +79,5 @@ function drawComparison({ atService, lookupFault, difference, shop }: OrderPrevi
   if (lookupFault !== undefined) return `The service could not be asked about the order: ${lookupFault}`;
   if (atService === 'absent') return 'The service has no such order.';
   if (!difference) return shop ? 'Nothing could be compared.' : 'The service has the order.';
-  const head = isDifferent(difference) ? 'Shop and service differ now' : 'No difference now in what could be compared';
-  return [head, ...comparisonLines(difference).map((line) => `  ${line}`)].join('\n');
+  return comparison(difference);
 }

@@ -1,8 +1,14 @@
 import { counted } from '../../app/status-view.ts';
-import type { OrderDifference } from '../../orders/order/order-difference.ts';
+import { isDifferent, type OrderDifference } from '../../orders/order/order-difference.ts';
 import type { FieldDifference } from '../../orders/order/sub-orders.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { table } from './table.ts';
+
+/** Whether shop and service differ in one order, and in what, a line each; then what could not be compared. */
+export function comparison(difference: Shown): string {
+  const head = isDifferent(difference) ? 'Shop and service differ' : 'No difference in what could be compared';
+  return [head, ...comparisonLines(difference).map((line) => `  ${line}`)].join('\n');
+}
 
 /** The differences of one order, a line each; then what could not be compared. */
 export const comparisonLines = (difference: Shown): string[] => [
