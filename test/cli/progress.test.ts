@@ -47,8 +47,8 @@ test('a rate is a whole number, a minute where less than one a second is done', 
   slow.clock.ms = 60_000;
   slow.progress.update(22, 40);
   expect([...lines, ...slow.lines]).toEqual([
-    'sync orders: 1834/4000 orders · 10 s, 183 orders/s',
-    'sync orders: 1836/4000 orders · 20 s, 92 orders/s',
-    'sync orders: 22/40 orders · 60 s, 22 orders/min',
+    'sync orders: 1834/4000 orders · 10 s, 183/s',
+    'sync orders: 1836/4000 orders · 20 s, 92/s',
+    'sync orders: 22/40 orders · 60 s, 22/min',
   ]);
 });

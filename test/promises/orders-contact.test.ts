@@ -344,7 +344,7 @@ test('sync orders --dry-run says to how many customers the next run sends contac
     JSON.parse((await runCli(['sync', 'orders', '--dry-run', '--json'], world.environment)).stdout);
   expect(await dry()).toMatchObject({ orders: 4, toSend: 4, requests: 5, reachable: 3, withContact: 2 });
   const { stdout } = await runCli(['sync', 'orders', '--dry-run'], world.environment);
-  expect(stdout).toContain('Those of 2 customers GO TO THE SERVICE, with orders younger than 30 days');
+  expect(stdout).toContain('E-mail and phone of 2 customers GO TO THE SERVICE, with orders younger than 30 days');
   expect(await world.atService(contacts)).toEqual([]);
 
   // A backfill says that it mails nobody, and that the sync is another matter.
@@ -371,7 +371,7 @@ test('on a terminal the first sync of orders says who can be mailed before it se
   first.kill('SIGINT');
   const { status, stderr } = await first.ended;
   expect(status).toBe(1);
-  expect(stderr).toContain('Those of 1 customer GO TO THE SERVICE, with orders younger than 30 days');
+  expect(stderr).toContain('E-mail and phone of 1 customer GO TO THE SERVICE, with orders younger than 30 days');
   expect(stderr).toContain('Stopped before anything was sent.');
   expect(await world.atService(contacts)).toEqual([]);
 

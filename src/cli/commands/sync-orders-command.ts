@@ -58,8 +58,8 @@ async function forecast(context: Context, app: App): Promise<Report> {
 
 const contactText = ({ config: { orderContactMaxAgeDays: days } }: App, customers: number): string =>
   customers === 0
-    ? 'None goes to the service: nobody is mailed.'
-    : `Those of ${counted(customers, 'customer')} GO TO THE SERVICE, with orders younger than ${counted(days, 'day')}: ` +
+    ? 'No e-mail address and no phone number goes to the service: nobody is mailed.'
+    : `E-mail and phone of ${counted(customers, 'customer')} GO TO THE SERVICE, with orders younger than ${counted(days, 'day')}: ` +
       'it may mail them. ORDER_CONTACT_MAX_AGE_DAYS=0 sends none.';
 
 /** How long a person has to stop the first run, which cannot be recalled, in milliseconds. */
@@ -72,7 +72,7 @@ async function announceContact({ terminal, signal }: Context, app: App): Promise
   const young = ordersByCreation(app.shop, { start, end: undefined });
   const { withContact } = await forecastOrders(orderDeps(app, signal), young, policy);
   if (withContact === 0) return;
-  terminal.say(`E-mail addresses and phone numbers: ${contactText(app, withContact)}`);
+  terminal.say(contactText(app, withContact));
   terminal.say(`The first run begins in ${thinkMs / 1000} seconds; Ctrl-C stops it.`);
   await sleep(thinkMs, signal).catch((cause: unknown) => {
     throw new IncompleteError('Stopped before anything was sent.', {

@@ -1,5 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 import { formatCount } from '../../app/status-view.ts';
+import { durationText } from '../../base/time/duration.ts';
 import type { Terminal } from '../command.ts';
 
 export type Progress = {
@@ -37,20 +38,20 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
 }
 
 function bar(terminal: Terminal, label: string, unit: string, now: () => number): Progress {
-  const format = `${label} {bar} {value}/{total} ${unit} · {rate} · {duration_formatted} · left {eta_formatted} {note}`;
-  const single = new SingleBar(
-    { format, hideCursor: true, clearOnComplete: false, etaBuffer: 30 },
-    Presets.shades_classic,
-  );
+  const format = `${label} {bar} {value}/{total} ${unit} · {rate} · {duration_formatted}{left} {note}`;
+  const single = new SingleBar({ format, hideCursor: true, clearOnComplete: false }, Presets.shades_classic);
   let isShown = false;
   const startedMs = now();
   return {
     update(done, total, note = '') {
       if (total === undefined || total === 0) return;
-      const rate = rateOf(done, now() - startedMs, unit);
-      if (!isShown) single.start(total, done, { note, rate });
+      const tookMs = now() - startedMs;
+      const leftSeconds = ((total - done) * tookMs) / Math.max(1, done) / 1000;
+      const left = done === 0 || done >= total ? '' : ` · left ${durationText(leftSeconds)}`;
+      const shown = { note, left, rate: rateOf(done, tookMs) };
+      if (!isShown) single.start(total, done, shown);
       isShown = true;
-      single.update(done, { note, rate });
+      single.update(done, shown);
     },
     wait: (reason, untilMs) => terminal.say(`\n${waiting(reason, untilMs)}`),
     stop: () => isShown && single.stop(),
@@ -70,19 +71,17 @@ function lines(terminal: Terminal, label: string, unit: string, now: () => numbe
       lastMs = now();
       last = line;
       const tookMs = lastMs - startedMs;
-      terminal.say(`${line} · ${Math.round(tookMs / 1000)} s${done > 0 ? `, ${rateOf(done, tookMs, unit)}` : ''}`);
+      terminal.say(`${line} · ${Math.round(tookMs / 1000)} s${done > 0 ? `, ${rateOf(done, tookMs)}` : ''}`);
     },
     wait: (reason, untilMs) => terminal.say(waiting(reason, untilMs)),
     stop: () => {},
   };
 }
 
-/** `180 windows/s`, or where that is less than one, `22 windows/min`. */
-function rateOf(done: number, tookMs: number, unit: string): string {
+/** `180/s`, or where that is less than one, `22/min`. */
+function rateOf(done: number, tookMs: number): string {
   const perSecond = (done * 1000) / Math.max(1, tookMs);
-  return perSecond >= 1
-    ? `${formatCount(Math.round(perSecond))} ${unit}/s`
-    : `${Math.round(perSecond * 60)} ${unit}/min`;
+  return perSecond >= 1 ? `${formatCount(Math.round(perSecond))}/s` : `${Math.round(perSecond * 60)}/min`;
 }
 
 const waiting = (reason: string, untilMs: number | undefined) =>
