@@ -6,7 +6,8 @@ import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../src/app/config.ts';
 import { packagePath } from '../src/base/package-path.ts';
-import { createDatabase } from './harness/database.ts';
+import { runCli } from './harness/cli.ts';
+import { createDatabase, query } from './harness/database.ts';
 
 const read = (file: string) => readFileSync(packagePath(file), 'utf8');
 const dockerfile = read('Dockerfile');
@@ -93,9 +94,14 @@ describe('docker-compose.yml', () => {
     const set = Object.fromEntries(
       [...ours.matchAll(/^ {4}([A-Z_]+): (.+)$/gm)].map(([, name, value]) => [name, value]),
     );
-    expect(Object.keys(set).filter((name) => !known.has(name))).toEqual([]);
+    const ofOthers = ['POSTGRES_PASSWORD', 'BI_PASSWORD', 'GRAFANA_PASSWORD'];
+    expect(Object.keys(set).filter((name) => !known.has(name))).toEqual(ofOthers);
     expect(Object.keys(set)).toEqual(expect.arrayContaining(['WAREHOUSE_DATABASE_URL', 'QUEUE_URL']));
-    const unset = (value: string) => value.replace(/\$\{\w+:-(.*?)\}/g, '$1').replace(/\$\{\w+:\?.*?\}/g, 'set-in-env');
+    const unset = (value: string) =>
+      value
+        .replace(/^""$/, '')
+        .replace(/\$\{\w+:-(.*?)\}/g, '$1')
+        .replace(/\$\{\w+:\?.*?\}/g, 'set-in-env');
     const filled = Object.fromEntries(Object.entries(set).map(([name, value]) => [name, unset(String(value))]));
     const config = readConfig({ ...parseEnv(example), ...filled });
     expect(config.queueUrl).toBe(config.warehouseDatabaseUrl);
@@ -111,6 +117,36 @@ describe('docker-compose.yml', () => {
     for (const name of ['postgres', 'redis']) expect(service(name)).toMatch(/healthcheck:\n {6}test:/);
     const profiled = { redis: 'redis', serve: 'serve', bi: 'bi', 'bi-user': 'bi' };
     for (const [name, profile] of Object.entries(profiled)) expect(service(name)).toContain(`profiles: [${profile}]`);
+  });
+
+  test('gives each container its own secrets only', () => {
+    const [, shared = ''] = /^ {2}environment: &environment\n((?: {4}.*\n)+)/m.exec(compose) ?? [];
+    for (const name of ['POSTGRES_PASSWORD', 'BI_PASSWORD', 'GRAFANA_PASSWORD', 'STATUS_TOKEN', 'WEBHOOK_SECRET']) {
+      expect(shared).toContain(`    ${name}: ""\n`);
+    }
+    const holders = ['worker', 'migrate', 'serve'].filter((name) => service(name).includes('WEBHOOK_SECRET'));
+    expect(holders).toEqual(['serve']);
+  });
+
+  test('its user of the warehouse is no superuser, and suffices for migrate and for the user of the BI tool', async () => {
+    const url = new URL(await createDatabase());
+    const database = url.pathname.slice(1);
+    const role = `owner_of_${database}`;
+    const own = read('examples/compose/warehouse.sql')
+      .replaceAll(/^(--|\\|alter role postgres).*$/gm, '')
+      .replaceAll('review_sync', role)
+      .replaceAll('database warehouse', `database ${database}`)
+      .replaceAll(":'password'", `'secret'`);
+    await query(url.href, own);
+    const user = new URL(url);
+    [user.username, user.password] = [role, 'secret'];
+    const environment = { ...parseEnv(example), WAREHOUSE_DATABASE_URL: user.href, QUEUE_URL: '' };
+    expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0 });
+    const may = `select rolsuper, rolcreaterole, rolreplication, rolbypassrls from pg_roles where rolname = current_user`;
+    expect(await query(user.href, may)).toEqual([
+      { rolsuper: false, rolcreaterole: true, rolreplication: false, rolbypassrls: false },
+    ]);
+    await query(user.href, `create role bi_user_of_${database} login; drop role bi_user_of_${database}`);
   });
 
   test('opens ports to this machine only', () => {
