@@ -14,6 +14,7 @@ import { checkShop } from './check-shop.ts';
 import { checkWarehouse } from './check-warehouse.ts';
 import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
 import { withClosing, withTimeoutDiagnosis } from './reachable.ts';
+import { isUnencrypted } from './unencrypted.ts';
 
 type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
 export type Diagnosis = (Finding & { area: Area })[];
@@ -64,6 +65,12 @@ function checkConfiguration(config: Config): Finding[] {
   const url = new URL(api.baseUrl);
   const isOpen = url.protocol === 'http:' && !isLoopback(url.hostname.replaceAll(/[[\]]/g, ''));
   warn(isOpen, 'REVIEW_API_BASE_URL is http: the token and customers’ data go unencrypted', 'use https');
+  const databases = { SHOP_DATABASE_URL: config.shop.url, WAREHOUSE_DATABASE_URL: config.warehouseDatabaseUrl };
+  const queue = config.queueUrl === config.warehouseDatabaseUrl ? {} : { QUEUE_URL: config.queueUrl };
+  for (const [name, address] of Object.entries({ ...databases, ...queue })) {
+    const what = `${name} leads to another network without TLS: password and customers’ data go unencrypted`;
+    warn(isUnencrypted(address), what, 'add sslmode=require (Postgres) or ssl=true (MySQL), or use rediss:// (Redis)');
+  }
   warn(orderOverlapMinutes === 0, 'ORDER_OVERLAP_MINUTES is 0: orders committed late are lost', 'leave it at 10');
   warn(
     reviewOverlapMinutes === 0,

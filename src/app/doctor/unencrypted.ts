@@ -1,0 +1,21 @@
+/**
+ * Whether a database's address leads over a network of others without TLS. Addresses of this machine, private networks
+ * and names without a domain, as containers have, do not count.
+ */
+export function isUnencrypted(address: string): boolean {
+  const url = new URL(address);
+  const host = url.hostname.replaceAll(/[[\]]/g, '').toLowerCase();
+  return isOfOthers(host) && !hasTls(url);
+}
+
+function isOfOthers(host: string): boolean {
+  if (!/[.:]/.test(host) || /\.(local|internal|localhost)$/.test(host)) return false;
+  return !/^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|::1$|f[cd][0-9a-f]{2}:|fe80:)/.test(host);
+}
+
+function hasTls({ protocol, searchParams }: URL): boolean {
+  if (protocol === 'rediss:') return true;
+  const [ssl, mode] = [searchParams.get('ssl') ?? '', searchParams.get('sslmode') ?? ''];
+  if (['true', '1', 'no-verify'].includes(ssl)) return protocol !== 'redis:';
+  return protocol.startsWith('postgres') && !['', 'disable', 'allow'].includes(mode);
+}
