@@ -2,6 +2,7 @@ import { reviewDeps } from '../src/app/deps.ts';
 import { IncompleteError } from '../src/base/errors.ts';
 import { clockProblem } from '../src/reviews/clocks.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan-sync-reviews.ts';
+import { retryRefused } from '../src/reviews/retry-refused.ts';
 import { gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
 import { countReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
@@ -25,6 +26,7 @@ export const syncReviews = defineRun({
   },
   async complete(app, state, run, failures) {
     const { db } = app.warehouse;
+    await retryRefused(reviewDeps(app, app.abort.signal), { areDueOnly: run.trigger === 'schedule' });
     await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
     const problem = await gapsProblem(db);
     if (problem !== undefined && failures.length === 0) throw new IncompleteError(problem);

@@ -1,6 +1,6 @@
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
-import { retryRefused } from '../reviews/retry-refused.ts';
+import { retryRefusedReview } from '../reviews/retry-refused.ts';
 import { type DeadLetter, orderCodesOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
@@ -22,7 +22,7 @@ export async function retryDeadLetters(
     await makeDue(db, await orderCodesOf(db, orders));
     await runs.syncOrders();
   }
-  for (const deadLetter of isOf('review')) await retryRefused(reviewDeps(app, app.abort.signal), deadLetter);
+  for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
 }
 

@@ -1,7 +1,7 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore } from '../base/time/span.ts';
-import { closeUnseenReviews, refusedReviews } from '../warehouse/dead-letters.ts';
+import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { askAgainLater, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
@@ -44,8 +44,6 @@ export async function planReconcile(
 
 /** Reviews that one run asks about by id. The others wait for the next run. */
 const askedAtMost = 20_000;
-/** The same for reviews that are dead letters. */
-const retriedAtMost = 500;
 
 /**
  * Marks what is gone, and shortens the history. Called even where windows failed: what the others missed is asked
@@ -59,7 +57,7 @@ export async function concludeReconcile(
   options: { allDays: number },
 ): Promise<Counts> {
   const { db, warehouse, plausible } = deps;
-  for (const one of await refusedReviews(db, retriedAtMost)) await retryRefused(deps, one);
+  await retryRefused(deps, { areDueOnly: false });
   // Everything was read since: a record that is not shown any more was corrected or deleted.
   await closeUnseenReviews(db, new Date(deps.now().getTime() - (options.allDays + 1) * dayMs));
   await pruneHistory(db, deps.now(), options.allDays);

@@ -37,7 +37,7 @@ export type Verification = {
   differences: Found[];
   /** Absent from the lists, but known to the service by their id: hidden, perhaps. No difference. */
   unlisted: number;
-  /** Differences that `repair` leaves: the warehouse cannot hold the review, or holds a newer version. */
+  /** Differences that `repair` leaves: the warehouse cannot hold the review. */
   unrepairable: number;
   repaired: boolean;
   /** Why the verification is not to be relied upon. */
@@ -135,7 +135,7 @@ async function verifyWindow(work: Verifying, span: Span): Promise<void> {
         for (const one of differences) if (one.id !== null) found.set(String(one.id), one);
         // A record without a usable id goes by its text.
         for (const id of page.ids) if (!/^[1-9]\d*$/.test(id)) found.set(id, { id: null, kind: 'refused', fields: [] });
-        if (work.repair && differences.length > 0) await landPage(warehouse, page);
+        if (work.repair && differences.length > 0) await landPage(warehouse, page, { since: work.since });
       },
       async enter(proven) {
         const absent = await absentIn(warehouse.db, proven.span, proven.ids);
@@ -164,7 +164,7 @@ async function settleAbsent(work: Verifying): Promise<number> {
     async show({ createdAt }, rawBody) {
       const differences = await compareOne(warehouse, rawBody, work.since);
       for (const one of differences) addDifference(work, one, secondOf(createdAt));
-      if (work.repair && differences.length > 0) await landOne(warehouse, rawBody, plausible);
+      if (work.repair && differences.length > 0) await landOne(warehouse, rawBody, plausible, { since: work.since });
     },
   });
   const isGone = new Set(gone);
@@ -201,6 +201,6 @@ function addDifference(work: Verifying, one: Omit<Found, 'month'>, second: Secon
   const row = monthOf(work, second);
   row[monthColumnOf[one.kind]] += 1;
   work.differing += 1;
-  if (one.kind === 'refused' || one.kind === 'reverted') work.unrepairable += 1;
+  if (one.kind === 'refused') work.unrepairable += 1;
   if (work.differences.length < listedAtMost) work.differences.push({ ...one, month: row.month });
 }

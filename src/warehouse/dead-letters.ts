@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import type { Db } from './index.ts';
+import { expiringFields, partialFields } from './reviews/review-columns.ts';
 import type { DeadLetterKind } from './schema.ts';
 
 export type NewDeadLetter = {
@@ -116,14 +117,21 @@ export async function countRefusedReviews(db: Db, ms: number): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-/** Open dead letters of reviews, those that were not tried for the longest time first. */
-export function refusedReviews(db: Db, limit: number): Promise<DeadLetter[]> {
+/**
+ * Open dead letters of reviews, those that were not tried for the longest time first.
+ *
+ * @param which.areDueOnly those that failed last ten minutes ago, then four times as long each time, at most a day.
+ */
+export function refusedReviews(db: Db, which: { areDueOnly: boolean; limit: number }): Promise<DeadLetter[]> {
+  const isDue = sql<boolean>`last_failed_at <= now() - least(
+    interval '1 day', interval '10 minutes' * power(4, least(attempts, 5) - 1))`;
   return selectDeadLetters(db)
     .select('payload')
     .where('kind', '=', 'review')
     .where('resolved_at', 'is', null)
+    .$if(which.areDueOnly, (query) => query.where(isDue))
     .orderBy('last_failed_at')
-    .limit(limit)
+    .limit(which.limit)
     .execute();
 }
 
@@ -229,8 +237,18 @@ export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promis
   return selectDeadLetters(db).where('kind', '=', kind).where('key', '=', key).execute();
 }
 
-/** SHA-256 of a payload, as text; the expression is one of Postgres. */
-const payloadHash = (payload: RawBuilder<unknown>) => sql`encode(sha256(convert_to(${payload}::text, 'UTF8')), 'hex')`;
+/**
+ * What two responses with the same review may show otherwise: links that are signed anew, and fields that only lists
+ * show, or only a review alone.
+ */
+const changingFields = [...expiringFields, ...partialFields, 'comments'];
+
+/** SHA-256 of a payload without `changingFields`, as text; the expression is one of Postgres. */
+const payloadHash = (payload: RawBuilder<unknown>) => sql`(
+  select encode(sha256(convert_to(
+    (case jsonb_typeof(p) when 'object' then p - ${sql.lit(`{${changingFields.join(',')}}`)}::text[] else p end)::text, 'UTF8'
+  )), 'hex') from (select ${payload} as p) as payloads
+)`;
 
 /** Whether a person has discarded this very record of a review. Remembers that the service still shows it. */
 export async function isDiscarded(db: Db, { key, payload }: Pick<NewDeadLetter, 'key' | 'payload'>): Promise<boolean> {

@@ -154,23 +154,56 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
   expect(await gone(world)).toEqual([{ id: 6 }]);
 });
 
-test('verify --repair exits 1 where a difference stays, as that of a version newer than the one of the service', async ({
-  world,
-}) => {
-  await syncHourly(world, 5);
-  await world.warehouse(`update warehouse.reviews set message = 'newer', updated_at = updated_at + interval '1 hour'
-    where id = 2; delete from warehouse.reviews where id = 3`);
-  const end = await runCli(['verify', 'reviews', '--repair'], world.environment);
-  expect(end).toMatchObject({ status: 1, stdout: expect.stringContaining('2 reviews differ; 1 of them could not be') });
-  expect(await world.warehouse('select message from warehouse.reviews where id = 2')).toEqual([{ message: 'newer' }]);
-});
-
 test('a suspected review is suspected no more once a list shows it, by whatever run', async ({ world }) => {
   await syncHourly(world, 5);
   await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (2, 'a'), (3, 'a')`);
   await world.atService(`update reference_service.reviews set updated_at = now() where id = 2`);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse('select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 3 }]);
+});
+
+test('after the service restored a backup, with older dates and ids used again, verify --repair makes both the same', async ({
+  world,
+}) => {
+  await syncHourly(world, 30);
+  const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
+  await world.warehouse(`update warehouse.reviews set tag_name = 'old', extra = '{"comments": ["old"]}' where id = 7`);
+  await world.atService(
+    `update reference_service.reviews set message = 'restored', updated_at = updated_at - interval '1 day' where id in (5, 6)`,
+  );
+  await world.atService(`update reference_service.reviews set message = 'another', user_code = 'another',
+    created_at = created_at - interval '1 hour', updated_at = updated_at - interval '1 hour' where id = 7`);
+  expect(await verify()).toMatchObject({ status: 1 });
+  expect(await verify('--repair')).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining('all of them are repaired'),
+  });
+  expect(await verify()).toMatchObject({ status: 0 });
+  const rows = `select message, tag_name, extra -> 'comments' as comments from warehouse.reviews where id = 7`;
+  expect(await world.warehouse(rows)).toEqual([{ message: 'another', tag_name: null, comments: null }]);
+});
+
+test('links to videos that each response signs anew are no difference, and nothing is rewritten for them', async ({
+  world,
+}) => {
+  let signature = 0;
+  const proxy = await startChangingProxy(world.serviceUrl, {
+    answer({ body }, { path }) {
+      for (const one of path === '/v1/reviews' ? (body as Record<string, unknown>[]) : []) {
+        signature += 1;
+        Object.assign(one, {
+          videos_count: 1,
+          videos: [{ sd_url: `https://v/${signature}` }],
+          video_urls: [`${signature}`],
+        });
+      }
+    },
+  });
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  await syncHourly(world, 30);
+  expect(await runCli(['verify', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await reconcile(world)).toMatchObject({ outcome: 'done', counts: { updated: 0, unchanged: 30 } });
 });
 
 test('verify counts each review whose id no warehouse can hold, in the month of its date', async ({ world }) => {

@@ -1,12 +1,13 @@
 -- Lands one page of reviews, the response body as it came.
 -- $1 text: a JSON array of reviews (docs/interface.md, "Review"); may be empty.
 -- $2 text[]: names of all fields that any of these reviews has.
+-- $3 timestamptz: a row that was written before this moment is replaced by any version (verify --repair). Null: none is.
 --
 -- The lists of columns come from src/warehouse/reviews/review-columns.ts:
 -- @columns: names. @typed_columns: names and types. @column_names: names as an array.
--- @newest_values: for each column but id, and for extra: the value after a version that replaces the kept one.
--- @assignments: the same as assignments. @kept_values: the values in the table.
--- @is_another: whether the id stands for another review than the deleted one of the row.
+-- @assignments: for each column but id, and for extra: the value after a version that replaces the kept one.
+-- @newest_values, @kept_values: what of these values, and of those in the table, is compared.
+-- @is_another: whether the id stands for another review than the one of the row.
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
@@ -37,7 +38,7 @@ written as (
   on conflict (id) do update set @assignments, deleted_at = null, synced_at = now(),
     first_seen_at = case when @is_another then now() else kept.first_seen_at end
   where kept.deleted_at is not null
-    or (excluded.updated_at >= kept.updated_at and (@kept_values) is distinct from (@newest_values))
+    or ((excluded.updated_at >= kept.updated_at or kept.synced_at < $3::timestamptz) and (@kept_values) is distinct from (@newest_values))
   returning id, created_at, product_id, order_code, (xmax = 0) as inserted
 ),
 touched as (

@@ -99,9 +99,7 @@ function conclusion({ differing, repaired, unrepairable, problems }: Verificatio
   const stuck =
     unrepairable === 0
       ? ''
-      : ` ${formatCount(unrepairable)} of them cannot be repaired from here. An older version never replaces a newer one: ` +
-        'where the service is right, delete the row from warehouse.reviews and run this again. ' +
-        'For those that the warehouse cannot hold, see: npx review-sync dead-letters';
+      : ` The warehouse cannot hold ${formatCount(unrepairable)} of them: see npx review-sync dead-letters`;
   if (unrepairable === differing) return `${summary}.${stuck}`;
   if (repair) return `${summary}; those that could be read are repaired now.${stuck}`;
   return `${summary}. To correct ${unrepairable === 0 ? 'this' : 'the others'}: npx review-sync verify reviews --repair${stuck && `.${stuck}`}`;

@@ -13,6 +13,9 @@ export type Landed = { inserted: number; updated: number; unchanged: number; ref
 /** A response body in UTF-8, known to be a JSON array, and the check of its records. */
 export type RawPage = { rawBody: Buffer; check: PageCheck };
 
+/** `since`: a row that was written before this moment, by the database's clock, is replaced by any version. */
+export type LandOptions = { since?: Date };
+
 type LandCounts = { inserted: number; updated: number };
 
 /**
@@ -24,7 +27,11 @@ type LandCounts = { inserted: number; updated: number };
  *
  * @throws the database's errors other than those of the data: nothing landed then.
  */
-export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage): Promise<Landed> {
+export async function landPage(
+  warehouse: Warehouse,
+  { rawBody, check }: RawPage,
+  { since }: LandOptions = {},
+): Promise<Landed> {
   if (rawBody.length === 0) throw new Error('expected a page with its body, found one whose body was released');
   await learnProducts(warehouse, check.products);
   for (let attempt = 1; check.faults.length === 0; attempt += 1) {
@@ -32,7 +39,7 @@ export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage
       // Named, so that a connection plans this long statement once: planning takes as long as a page of rows.
       const text = warehouse.statements.landReviews;
       const { rows } = await warehouse.landings(() =>
-        warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, namesOf(check)] }),
+        warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, namesOf(check), since ?? null] }),
       );
       return landedOf(rows[0] as LandCounts, check.count);
     } catch (error) {
@@ -40,7 +47,9 @@ export async function landPage(warehouse: Warehouse, { rawBody, check }: RawPage
       if (!isDeadlock(error) || attempt === 5) throw error;
     }
   }
-  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, splitRecords(rawBody), check));
+  return inTransaction(warehouse.db, (trx) =>
+    landRecords(trx, warehouse.statements, splitRecords(rawBody), check, since),
+  );
 }
 
 /**
@@ -59,7 +68,12 @@ export function releaseBody({ rawBody }: RawPage): void {
  * @param rawBody the response body.
  * @param plausible the dates that a review may have, in seconds.
  */
-export async function landOne(warehouse: Warehouse, rawBody: Buffer, plausible: Span): Promise<Landed> {
+export async function landOne(
+  warehouse: Warehouse,
+  rawBody: Buffer,
+  plausible: Span,
+  { since }: LandOptions = {},
+): Promise<Landed> {
   const item: unknown = JSON.parse(rawBody.toString());
   const comments = isRecord(item) && !('comments_count' in item) ? item.comments : undefined;
   const check = checkPage([item], plausible);
@@ -69,7 +83,7 @@ export async function landOne(warehouse: Warehouse, rawBody: Buffer, plausible: 
     check.fields.push('comments_count');
     record = Buffer.from(withField(rawBody.toString('latin1'), 'comments_count', String(comments.length)), 'latin1');
   }
-  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, [record], check));
+  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, [record], check, since));
 }
 
 async function landRecords(
@@ -77,13 +91,14 @@ async function landRecords(
   statements: Statements,
   records: readonly Buffer[],
   check: PageCheck,
+  since: Date | undefined,
 ): Promise<Landed> {
   const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
   const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
   for (const [index, bytes] of records.entries()) {
     const record = storableRecord(bytes);
     const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
-    const one = fault ?? (await inSavepoint(trx, () => land(trx, statements, `[${record}]`, check)));
+    const one = fault ?? (await inSavepoint(trx, () => land(trx, statements, `[${record}]`, check, since)));
     if (typeof one === 'string' || one instanceof Error) {
       const isRefused = await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
       sum[isRefused ? 'refused' : 'unchanged'] += 1;
@@ -102,9 +117,15 @@ function landedOf({ inserted, updated }: LandCounts, count: number): Landed {
 /** A review that holds nothing odd any more shows it by lacking `originalField`. */
 const namesOf = (check: PageCheck): string[] => [...check.fields, originalField];
 
-async function land(trx: Db, statements: Statements, body: string, check: PageCheck): Promise<LandCounts> {
+async function land(
+  trx: Db,
+  statements: Statements,
+  body: string,
+  check: PageCheck,
+  since: Date | undefined,
+): Promise<LandCounts> {
   const { rows } = await trx.executeQuery<LandCounts>(
-    CompiledQuery.raw(statements.landReviews, [body, namesOf(check)]),
+    CompiledQuery.raw(statements.landReviews, [body, namesOf(check), since ?? null]),
   );
   const row = rows[0];
   if (!row) throw new Error('land_reviews.sql gave no row');

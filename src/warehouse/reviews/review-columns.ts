@@ -52,10 +52,29 @@ export const alwaysKnownFields = names.filter((name) => !partialFields.includes(
 const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
 
 /**
- * The id names another review than the deleted one, of which the service keeps nothing. The creation date of a review
- * that is not deleted can be corrected (docs/interface.md, "Reviews").
+ * The id names another review than the one of the row, of which the service keeps nothing: a service whose backup was
+ * restored uses ids again. The creation date of a review can be corrected (docs/interface.md, "Reviews"), so the date
+ * alone says it only of a row that is marked deleted.
  */
-const isAnother = '(kept.deleted_at is not null and kept.created_at <> excluded.created_at)';
+const isAnother =
+  '(kept.created_at <> excluded.created_at and (kept.deleted_at is not null ' +
+  'or (kept.product_id, kept.user_code) is distinct from (excluded.product_id, excluded.user_code)))';
+
+/** Fields with links that the service may sign anew in each response (docs/interface.md, "Limits"). */
+export const expiringFields: readonly string[] = ['videos', 'video_urls'];
+
+/**
+ * What of a column's value is compared: of videos only their number, until the stored links are about to expire. They
+ * are valid for seven days.
+ */
+function compared(name: string, value: string): string {
+  if (name === 'extra') return `(${value}) - 'video_urls'`;
+  if (name !== 'videos') return value;
+  return (
+    `case when jsonb_typeof(${value}) = 'array' and kept.synced_at > now() - interval '6 days' ` +
+    `then to_jsonb(jsonb_array_length(${value})) else ${value} end`
+  );
+}
 
 /**
  * The value of a column after a version that replaces the kept one. `$2` are the names of the fields that are shown.
@@ -74,8 +93,8 @@ const lists: Readonly<Record<string, string>> = {
     .join(', '),
   column_names: `'{${names.join(',')}}'::text[]`,
   assignments: changeable.map((name) => `${name} = ${newest(name)}`).join(', '),
-  kept_values: changeable.map((name) => `kept.${name}`).join(', '),
-  newest_values: changeable.map(newest).join(', '),
+  kept_values: changeable.map((name) => compared(name, `kept.${name}`)).join(', '),
+  newest_values: changeable.map((name) => compared(name, newest(name))).join(', '),
   is_another: isAnother,
 };
 
