@@ -80,6 +80,7 @@ async function openPlace({ url, isCounted = true }: { url: string; isCounted?: b
   if (isCounted) return warehouse;
   const landReviews = warehouse.statements.landReviews
     .replace(/^earlier as [\s\S]*?\n\),\n/m, '')
+    .replace(/^changed as [\s\S]*?\n\),\n/m, '')
     .replace(/^touched as [\s\S]*?\n\),\n/m, '')
     .replace('where (select count(*) from earlier) >= 0', '');
   return { ...warehouse, statements: { ...warehouse.statements, landReviews } };

@@ -21,7 +21,7 @@ comment on column sync.touches.dated_at is 'When the review was written, or the 
 comment on column sync.touches.delivered_at is 'When the line was delivered; null: a review, or a line that was not delivered.';
 comment on column sync.touches.product_id is 'The service''s id of the product.';
 comment on column sync.touches.record is 'review or order.';
-comment on column sync.touches.order_code is 'The shop''s order code. Null: a review about no order, or only the month of the order changed.';
+comment on column sync.touches.order_code is 'The shop''s order code. Null: no delivery is to be counted again.';
 
 create table sync.review_day_counts (
   day            date not null,

@@ -187,6 +187,15 @@ test.each(edits)('counting everything again needs no touches: %s', async (_, sta
   expect(await differencesByRow(run)).toEqual([]);
 });
 
+test('after a backfill, which touches more than can be found one by one, everything is counted', async () => {
+  await land(Array.from({ length: 10 }, (_, n) => version(n + 1)));
+  await recount(warehouse.db);
+  await run('delete from sync.review_day_counts');
+  await run(`insert into sync.touches (record, dated_at) select 'review', '2020-01-01' from generate_series(1, 60000)`);
+  await recount(warehouse.db);
+  expect(await differencesByRow(run)).toEqual([]);
+});
+
 /** The versions of the months with reviews or sub-orders, by `yyyy-mm`; `none`: orders without a date. */
 async function versions(relation: string): Promise<Map<string, string>> {
   const rows = await run(

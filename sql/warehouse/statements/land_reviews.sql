@@ -21,7 +21,7 @@ with items as materialized (
 ),
 -- Locked, so that no other page changes the rows between here and `written`.
 earlier as materialized (
-  select id, created_at, product_id, order_code from warehouse.reviews
+  select id, created_at, product_id, order_code, score, deleted_at from warehouse.reviews
   where id = any (array(select id from items))
   order by id
   for update
@@ -38,14 +38,24 @@ written as (
   on conflict (id) do update set @assignments, deleted_at = null, synced_at = now(),
     first_seen_at = case when @is_another then now() else kept.first_seen_at end
   where kept.deleted_at is not null
-    or ((excluded.updated_at >= kept.updated_at or kept.synced_at < $3::timestamptz) and (@kept_values) is distinct from (@newest_values))
-  returning id, created_at, product_id, order_code, (xmax = 0) as inserted
+    or (
+      (excluded.updated_at >= kept.updated_at or kept.synced_at < $3::timestamptz)
+      and (@kept_values) is distinct from (@newest_values)
+    )
+  returning id, created_at, product_id, order_code, score, (xmax = 0) as inserted
+),
+-- An edit that changes no count of deliveries, such as likes, leaves the order out.
+changed as (
+  select written.*, (earlier.created_at, earlier.product_id, earlier.order_code, earlier.score, earlier.deleted_at)
+    is distinct from (written.created_at, written.product_id, written.order_code, written.score, null) as moves_deliveries
+  from written left join earlier using (id)
 ),
 touched as (
   insert into sync.touches (record, dated_at, product_id, order_code)
-  select 'review', created_at, product_id, order_code from written
+  select 'review', created_at, product_id, case when moves_deliveries then order_code end from changed
   union
-  select 'review', earlier.created_at, earlier.product_id, earlier.order_code from earlier join written using (id)
+  select 'review', earlier.created_at, earlier.product_id, case when moves_deliveries then earlier.order_code end
+  from earlier join changed using (id)
 ),
 -- What lands is neither a dead letter nor suspected gone any more. There are hardly ever any; the arrays are only made
 -- when there is a row to compare with, which is why no index may be used.

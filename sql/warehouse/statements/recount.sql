@@ -9,6 +9,12 @@
 -- 4. Give each touched month of bi.reviews and bi.sub_orders a new version.
 -- 5. Forget the touches.
 set local work_mem = '128MB';
+set local jit = off;
+-- Key by key, by index. The planner does not know the bounds of the keys and expects so many rows of each that it would
+-- read whole tables.
+set local enable_seqscan = off; -- touched
+set local enable_hashjoin = off; -- touched
+set local enable_mergejoin = off; -- touched
 -- Local time does not always rise where clocks are set back: the bounds `first` and `last`, which an index serves, are
 -- three hours wider than the day or month, and the day or month itself is compared too.
 delete from sync.touches; -- all
@@ -121,13 +127,15 @@ cross join sync.settings
 group by order_code, product_id
 having count(delivered_at) > 0;
 
+-- Only temporary tables are joined from here on.
+set local enable_hashjoin = on; -- touched
 delete from sync.delivery_product_counts
 where (product_id, month) in (select product_id, month from touched_deliveries); -- touched
 insert into sync.delivery_product_counts (product_id, month, delivered_sub_orders, reviews, reviewed_sub_orders)
-select product_id, date_trunc('month', day)::date as month, sum(delivered_sub_orders), sum(reviews),
+select product_id, date_trunc('month', day::timestamp)::date as month, sum(delivered_sub_orders), sum(reviews),
   sum(least(reviews, delivered_sub_orders))
 from deliveries
-where (product_id, date_trunc('month', day)::date) in (select product_id, month from touched_deliveries) -- touched
+where (product_id, date_trunc('month', day::timestamp)::date) in (select product_id, month from touched_deliveries) -- touched
 group by 1, 2;
 
 delete from sync.delivery_delay_counts

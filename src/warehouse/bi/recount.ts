@@ -59,12 +59,21 @@ async function inCountingTransaction(db: Db, work: (trx: Db) => Promise<boolean>
   await sql`update sync.settings set counted_at = greatest(counted_at, ${begunAt}::timestamptz)`.execute(db);
 }
 
+/**
+ * More touches than this, and than a tenth of the reviews: after a backfill, counting everything is faster than finding
+ * each key by index.
+ */
+const manyTouches = 50_000;
+
 /** recount.sql with its filters, or without them. */
 async function count(trx: Db, which: 'touched' | 'all'): Promise<void> {
-  const touched = await sql`select from sync.touches limit 1`.execute(trx);
-  if (which === 'all' || touched.rows.length > 0) {
-    const text = await statement('recount');
-    const filtered = text.replaceAll(/^.* -- all$/gm, '');
-    await sql.raw(which === 'all' ? text.replaceAll(/^.*?(;?) -- touched$/gm, '$1') : filtered).execute(trx);
-  }
+  const { rows } = await sql<{ touches: number; reviews: number }>`
+    select (select count(*) from sync.touches) as touches, reltuples::bigint as reviews
+    from pg_class where oid = 'warehouse.reviews'::regclass`.execute(trx);
+  const { touches, reviews } = rows[0] ?? { touches: 0, reviews: 0 };
+  if (which === 'touched' && touches === 0) return;
+  const text = await statement('recount');
+  const isAll = which === 'all' || (touches > manyTouches && touches > reviews / 10);
+  const statements = isAll ? text.replaceAll(/^.*?(;?) -- touched$/gm, '$1') : text.replaceAll(/^.* -- all$/gm, '');
+  await sql.raw(statements).execute(trx);
 }
