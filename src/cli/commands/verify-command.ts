@@ -88,7 +88,8 @@ function sentence({ id, kind, fields, month }: Found): string {
   }
 }
 
-function conclusion({ differing, repaired, unrepairable, problems }: Verification, repair: boolean): string {
+function conclusion(report: Verification, repair: boolean): string {
+  const { differing, repaired, unrepairable, problems } = report;
   if (differing === 0) {
     return problems.length === 0
       ? 'Service and warehouse hold the same reviews.'
@@ -102,5 +103,16 @@ function conclusion({ differing, repaired, unrepairable, problems }: Verificatio
       : ` The warehouse cannot hold ${formatCount(unrepairable)} of them: see npx review-sync dead-letters`;
   if (unrepairable === differing) return `${summary}.${stuck}`;
   if (repair) return `${summary}; those that could be read are repaired now.${stuck}`;
+  const masked = report.differences.filter(mayBeMasked).length;
+  if (masked > 0) {
+    return (
+      `${summary}; ${formatCount(masked)} of them in their author, at one updated_at, as forget leaves them. ` +
+      `Have these deleted at the service first: verify reviews --repair would bring the persons back.${stuck}`
+    );
+  }
   return `${summary}. To correct ${unrepairable === 0 ? 'this' : 'the others'}: npx review-sync verify reviews --repair${stuck && `.${stuck}`}`;
 }
+
+/** Whether the review differs as one that forget has masked. A change at the service moves its updated_at. */
+const mayBeMasked = ({ kind, fields }: Found): boolean =>
+  kind === 'stale' && fields.some((field) => field.startsWith('user_')) && !fields.includes('updated_at');
