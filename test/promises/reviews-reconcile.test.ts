@@ -98,6 +98,17 @@ test('a service that suddenly answers with nothing, or with little, deletes noth
   expect(await gone(world)).toEqual([]);
 });
 
+test.for([
+  [30, 20, 20],
+  [40, 21, 0],
+  [42, 21, 21],
+])('of %i reviews the service lost %i: %i are marked as deleted', async ([held, lost, marked], { world }) => {
+  await syncHourly(world, held);
+  await world.atService(`delete from reference_service.reviews where id <= ${lost}`);
+  await reconcile(world);
+  expect(await gone(world)).toHaveLength(marked);
+});
+
 test('what the service showed late is brought in, counted, and told by status', async ({ world }) => {
   await syncHourly(world, 150);
   const late = [20 * 60_000, 3 * day].map((ago): SeedReview => {
