@@ -98,7 +98,7 @@ test('a service that suddenly answers with nothing, or with little, deletes noth
   expect(await gone(world)).toEqual([]);
 });
 
-test.for([
+test.for<[held: number, lost: number, marked: number]>([
   [30, 20, 20],
   [40, 21, 0],
   [42, 21, 21],
@@ -242,6 +242,8 @@ test('verify counts each review whose id no warehouse can hold, in the month of 
     Array(3).fill([null, 'refused']),
   );
   expect(JSON.stringify(months)).not.toContain('no date');
+  const repaired = await runCli(['verify', 'reviews', '--repair'], world.environment);
+  expect(repaired).toMatchObject({ status: 1, stdout: expect.stringContaining('The warehouse cannot hold 3 of them') });
 });
 
 test('explain tells what the service shows, what the warehouse holds, and what differs', async ({ world }) => {
