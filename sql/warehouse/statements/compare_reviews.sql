@@ -4,7 +4,7 @@
 -- $3 text[]: fields that these reviews would show if they had them; any other field that is absent is not compared.
 -- $4 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no
 --    difference. Null: every difference counts.
--- Gives a row for each review that differs: id, kind, and the fields that differ.
+-- Index: reviews_pkey. Gives a row for each review that differs: id, kind, and the fields that differ.
 -- kind: missing; stale; reverted: the service shows an older version than the one that the warehouse holds, not marked
 --   deleted.
 select

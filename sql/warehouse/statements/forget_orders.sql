@@ -1,6 +1,6 @@
 -- Forgets orders that were deleted at the service: their links, lines that wait, open dead letters. A closed dead letter
 -- keeps the deletion for `explain`, as long as closed ones are kept. Only for orders whose lease is still ours.
--- $1: [{order_code, token}]
+-- $1: [{order_code, token}]. Indexes: the primary keys, dead_letters_of_open_orders.
 with leased as (
   delete from sync.order_links l
   using jsonb_to_recordset($1::jsonb) as g (order_code text, token text)

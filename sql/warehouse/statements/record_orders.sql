@@ -1,6 +1,6 @@
 -- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id, dead
 -- letters; and gives the lease back. Only for orders whose lease is still ours.
--- $1: one object an order, with the columns of `g`.
+-- $1: one object an order, with the columns of `g`. Indexes: the primary keys, dead_letters_of_open_orders.
 -- @write_line_links: write_line_links.sql.
 with leased as (
   update sync.order_links l
