@@ -201,7 +201,7 @@ test('the value of another field is no customer: forget user 5 changes no review
   expect(await everything(world)).toBe(before);
 });
 
-test('a review that cannot be written is still missing after forget masked its dead letter: no run is done', async () => {
+test('a review that cannot be written is still missing after forget masked its dead letter: no run is done until it lands', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.atService(
     `insert into reference_service.reviews (message, score, user_code, created_at, updated_at)
@@ -211,8 +211,13 @@ test('a review that cannot be written is still missing after forget masked its d
   const sync = () => runCli(['sync', 'reviews'], world.environment);
   expect(await sync()).toMatchObject({ status: 1 });
   expect(await runCli(['forget', 'user', 'kim', '--apply'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.warehouse('select payload from sync.dead_letters')).toEqual([{ payload: null }]);
+  const open = () => world.warehouse('select payload, resolved_at from sync.dead_letters');
+  expect(await open()).toEqual([{ payload: null, resolved_at: null }]);
+  // The review is still at the service, and not in the warehouse.
   expect(await sync()).toMatchObject({ status: 1 });
+  await world.warehouse('alter table warehouse.reviews drop constraint bad');
+  expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse(`select message from warehouse.reviews where message = 'review 2'`)).toHaveLength(1);
 });
 
 test('forget order masks a guest; --order the reviews of the order; comments on reviews of others and dead letters kept as text go too', async () => {
