@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
+import { UsageError } from '../base/errors.ts';
 import { type DayRange, spanOfDays } from '../base/time/day-range.ts';
-import { intersection, type Span } from '../base/time/span.ts';
+import { dayOf, intersection, type Span } from '../base/time/span.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
 import { planWindows, type Window } from './read/window.ts';
@@ -35,8 +36,16 @@ export function spansOf(range: DayRange, at: { timeZone: string; plausible: Span
   const [from, to] = [start ?? bounds?.first, end ?? last];
   if (from === undefined || to === undefined || to <= from) return [];
   const span = intersection({ start: from, end: to }, at.plausible);
-  return span ? [span] : [];
+  if (!span) {
+    throw new UsageError(`The days lie outside the dates that a review may have: ${daysOf(at)}`, {
+      hint: 'Choose other days, or set REVIEW_YEARS_FROM.',
+    });
+  }
+  return [span];
 }
+
+const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) =>
+  `${dayOf(plausible.start, timeZone)} to ${dayOf(plausible.end - 1, timeZone)}`;
 
 export type Estimate = {
   requests: number;

@@ -6,7 +6,7 @@ import type { Warehouse } from '../warehouse/index.ts';
 import { askAgainLater, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { landOne } from '../warehouse/reviews/land-reviews.ts';
-import { dueGaps, gapsProblem } from '../warehouse/reviews/open-gaps.ts';
+import { closeGapsReadSince, dueGaps, gapsProblem } from '../warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../warehouse/runs/retention.ts';
 import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
@@ -60,6 +60,7 @@ export async function concludeReconcile(
   await retryRefused(deps, { areDueOnly: false });
   // Everything was read since: a record that is not shown any more was corrected or deleted.
   await closeUnseenReviews(db, new Date(deps.now().getTime() - (options.allDays + 1) * dayMs));
+  await closeGapsReadSince(db);
   await pruneHistory(db, deps.now(), options.allDays);
   const suspects = new Map((await dueSuspects(db, deps.now(), askedAtMost)).map((one) => [one.id, one]));
   const { gone, unlisted, unknown, reason, problem } = await confirmDeleted(deps, [...suspects.values()], {

@@ -5,6 +5,7 @@ import { coveredSpans, enterSpan } from '../../src/warehouse/reviews/export-wind
 import { ledgerNow, noteLate } from '../../src/warehouse/reviews/lateness.ts';
 import {
   closeGaps,
+  closeGapsReadSince,
   closeUpdatedGaps,
   dueGaps,
   type GapKind,
@@ -213,6 +214,35 @@ test('reading everything by creation date closes the gaps of updates that were t
     [100, 200],
     [readAt - hour, readAt + hour],
   ]);
+});
+
+test('a gap of updates closes once every review was read by its creation date since, by several runs', async () => {
+  const hour = 3600;
+  const seen = Math.floor(Date.now() / 1000) - 100 * hour;
+  await at(seen - 50 * hour, [1]);
+  await openGap(warehouse.db, 'updated', {
+    span: { start: seen - 2 * hour, end: seen - hour },
+    kind: 'too-many',
+    reason: 'r',
+  });
+  await query(url, 'update sync.open_gaps set first_seen_at = to_timestamp($1::integer)', [seen]);
+  const read = (start: number, end: number, startedAt: number) =>
+    enterSpan(warehouse.db, {
+      ...none,
+      runId: `${startedAt}`,
+      axis: 'created',
+      span: { start, end },
+      startedAt: new Date(startedAt * 1000),
+    });
+  await read(seen - 60 * hour, seen, seen - hour);
+  await closeGapsReadSince(warehouse.db);
+  expect(await spans()).toHaveLength(1);
+  await read(seen - 60 * hour, seen - 30 * hour, seen + hour);
+  await closeGapsReadSince(warehouse.db);
+  expect(await spans()).toHaveLength(1);
+  await read(seen - 30 * hour, seen - hour, seen + 30 * hour);
+  await closeGapsReadSince(warehouse.db);
+  expect(await spans()).toEqual([]);
 });
 
 test('reviews that are marked deleted, or that are suspected themselves, vouch for nothing', async () => {

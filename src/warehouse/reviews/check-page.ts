@@ -86,7 +86,9 @@ export function usableId(item: unknown): number | undefined {
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 1 ? number : undefined;
 }
 
-const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
+const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
+/** ISO 8601 allows an offset of hours alone, which the engine does not read. */
+const hoursOnly = /T.*[+-]\d\d$/;
 
 /**
  * Milliseconds since 1970 of an ISO 8601 date-time with an offset (docs/interface.md, "What the service does", 3);
@@ -95,7 +97,7 @@ const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d
  */
 export function millisecondsOf(value: unknown): number | undefined {
   if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;
-  const milliseconds = Date.parse(value);
+  const milliseconds = Date.parse(hoursOnly.test(value) ? `${value}:00` : value);
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 

@@ -92,6 +92,27 @@ export async function closeUpdatedGaps(db: Db, readAt: Date): Promise<void> {
   );
 }
 
+/**
+ * Closes each gap of the updated axis of which every review was read by its creation date since the gap was opened, by
+ * whatever runs.
+ */
+export async function closeGapsReadSince(db: Db): Promise<void> {
+  await sql`
+    with oldest as (
+      select least(
+        (select min(created_at) from warehouse.reviews where deleted_at is null),
+        (select first_review_created_at from warehouse.review_overview order by captured_at desc limit 1)
+      ) as at
+    )
+    delete from sync.open_gaps g using oldest
+    where g.axis = 'updated' and g.end_at <= g.first_seen_at and tstzmultirange(tstzrange(oldest.at, g.end_at)) <@ (
+      select coalesce(range_agg(tstzrange(w.start_at, w.end_at)), '{}') from sync.export_windows w
+      where w.axis = 'created' and w.started_at > g.first_seen_at and w.end_at > w.start_at
+    )
+      -- Without a review there is nothing that could have been read.
+      and oldest.at < g.end_at`.execute(db);
+}
+
 /** The sentence with which a run reports open gaps; undefined where no gap is open. */
 export async function gapsProblem(db: Db): Promise<string | undefined> {
   const open = await openGaps(db);

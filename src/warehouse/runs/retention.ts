@@ -9,7 +9,8 @@ const keptDays = 90;
  * Compacts the history, so that its size follows the shop and not the years of runs:
  *
  * 1. Old neighbouring spans of the coverage ledger become one row.
- * 2. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job.
+ * 2. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job, and for runs
+ *    whose spans are not yet read again.
  * 3. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
  *    each month.
  * 4. Leases that their holders left behind when they died are deleted.
@@ -24,7 +25,7 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
     await sql`delete from sync.late_reviews where found_at < ${before(keptDays)}`.execute(trx);
     await sql`
       delete from sync.runs r
-      where finished_at < ${before(keptDays)}
+      where finished_at < ${before(Math.max(keptDays, readAgainDays + 8))}
         and exists (select from sync.runs n where n.job = r.job and n.finished_at is not null and n.started_at > r.started_at)
     `.execute(trx);
     // The first one proves best what `coverageByMonth` asks of captures: that no review came after those that were
