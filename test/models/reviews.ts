@@ -97,11 +97,6 @@ export type ReviewScenario = {
   begin?: Partial<ReviewState>;
   /** A tick that the service refuses to list, on either axis. */
   refused?: Tick;
-  /**
-   * To judge what real code did with one review. Of others nothing is known: they may be newer, and a list may be
-   * incomplete because of them. `relevant`: the ticks of each axis in which lists show the review.
-   */
-  traced?: { relevant: OfAxis };
 };
 
 /**
@@ -304,7 +299,7 @@ export function reviewModel(
         const shown = put({ listed: review.version, isLate });
         add(`the list shows the newest version of review ${index}`, shown, { kind: 'service' });
       }
-      if (now === lastTick && !scenario.traced) continue;
+      if (now === lastTick) continue;
       const owed = state.owed.with(index, null);
       const deleted = { ...put({ version: null, listed: null }), owed };
       change(`review ${index} is deleted`, 'deletions', deleted, { kind: 'service' });
@@ -315,14 +310,8 @@ export function reviewModel(
 
   function planSteps(state: ReviewState, kind: Kind, add: Add, fault: AddFault): void {
     const { now, reviews, gaps } = state;
-    const masked = ({ created, updated }: OfAxis): OfAxis => {
-      const relevant = scenario.traced?.relevant;
-      return relevant
-        ? { created: created & relevant.created, updated: updated & relevant.updated }
-        : { created, updated };
-    };
     const begin = (action: string, plan: Partial<Run>, to: Partial<ReviewState> = {}, faulty?: Fault) => {
-      const todo = masked(plan.todo ?? none);
+      const todo = plan.todo ?? none;
       const begun: Run = {
         unproven: kind === 'sync' ? todo : none,
         reading: null,
@@ -355,10 +344,7 @@ export function reviewModel(
           return { todo: all, nextWatermark, readTo, cursor };
         };
         const started = ({ cursor, ...run }: ReturnType<typeof plan>, action: string, faulty?: Fault) => {
-          // Other reviews may be newer.
-          const { nextWatermark: newest = 0, readTo = 0 } = run;
-          for (let at = newest; at <= (scenario.traced ? readTo : newest); at += 1)
-            begin(action, { ...run, nextWatermark: at }, { cursor }, faulty);
+          begin(action, { ...run, nextWatermark: run.nextWatermark ?? 0 }, { cursor }, faulty);
         };
         started(plan(now, true), 'sync begins');
         if (gaps.created + gaps.updated > 0) started(plan(now, false), 'sync begins; the gaps are not due');
@@ -369,11 +355,9 @@ export function reviewModel(
         const held = reviews
           .filter((_, index) => state.rows[index]?.isDeleted === false)
           .map((review) => review.created);
-        // The dates of other reviews widen what a real one reads.
-        const spans = scenario.traced ? between(0, lastTick + 1) : boundsOf(reviews, held);
+        const spans = boundsOf(reviews, held);
         const older = state.reconciled & between(0, now - 1);
         begin('reconcile begins', { todo: { created: (spans & ~older) | gaps.created, updated: gaps.updated } });
-        if (scenario.traced) begin('reconcile begins; the gaps are not due', { todo: { created: spans, updated: 0 } });
         return;
       }
       case 'backfill': {
@@ -454,7 +438,6 @@ export function reviewModel(
         version == null ? undefined : { kind: 'listed', axis, version };
       const action = `${kind} lists the reviews ${axis} at ${show(span)}`;
       add(action, reads(listed, true), asListed(listed[shown]));
-      if (scenario.traced) add(`${action}, which is not all`, reads(listed, false), asListed(listed[shown]));
       if (shown >= 0)
         fault('short list', `${action} and is not shown review ${shown}`, reads(listed.with(shown, null), false));
     }
