@@ -26,8 +26,8 @@ export function zoneProblem(timestamp: string | null, timeZone: string): string 
 
 /** Says so with each reading of the overview, with which every run of reviews begins. */
 export function withZoneCheck(api: ReviewApi, timeZone: string, onProblem: (problem: string) => void): ReviewApi {
-  const overview: ReviewApi['reviews']['overview'] = async () => {
-    const read = await api.reviews.overview();
+  const overview: ReviewApi['reviews']['overview'] = async (options) => {
+    const read = await api.reviews.overview(options);
     const problem = zoneProblem(read.last_review_created_at, timeZone);
     if (problem !== undefined) onProblem(problem);
     return read;

@@ -11,13 +11,13 @@ import {
   startOfDay,
   writableDates,
 } from '../base/time/span.ts';
-import type { ReviewApi } from '../review-api/index.ts';
+import type { ReviewApi, ReviewOverview } from '../review-api/index.ts';
 import type { Db } from '../warehouse/index.ts';
 import { storedBounds } from '../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../warehouse/reviews/review-overview.ts';
 import { type Clocks, compareClocks } from './clocks.ts';
-import { fetchPage, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
-import { probeGiveUpMs } from './read/obstacles.ts';
+import { fetchPage, isResponding, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
+import { doubtAfterMs, obstacleOf, probeGiveUpMs } from './read/obstacles.ts';
 import { type Axis, planWindows, windowLimits } from './read/window.ts';
 
 export type BoundsDeps = PageDeps & {
@@ -62,7 +62,13 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
   // What is written while the two are under way may be in neither.
   const capturedAt = deps.now();
   const lately = { start: end - windowLimits.seconds, end };
-  const [overview, newest] = await Promise.all([deps.reviews.overview(), newestOf(deps, 'created', lately)]);
+  const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately)]);
+  if (!overview) {
+    const now = secondOf(capturedAt);
+    if (newest !== undefined) await requireSameZone(deps, newest);
+    const bounds = { first: start, last: newest ?? end - 1 };
+    return { bounds, isFirstHidden: true, outliers: [], clocks: compareClocks(now, now) };
+  }
   if (newest !== undefined) await requireSameZone(deps, newest);
   const named = [overview.first_review_created_at, overview.last_review_created_at].map((text) =>
     text === null ? undefined : parseInstant(text),
@@ -86,6 +92,17 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
     outliers: named.filter((second) => second !== undefined && clamp(second) !== second) as Second[],
     clocks: compareClocks(secondOf(overview.serviceNow ?? capturedAt), secondOf(capturedAt)),
   };
+}
+
+/** The overview; undefined where the service refuses it or fails on it, and responds to requests for lists. */
+async function overviewIfAny(deps: BoundsDeps): Promise<ReviewOverview | undefined> {
+  try {
+    return await deps.reviews.overview({ giveUpAfterMs: deps.doubtAfterMs ?? doubtAfterMs });
+  } catch (error) {
+    const kind = obstacleOf(error);
+    if (kind === undefined) throw error;
+    return (await isResponding(deps, 'created')) ? undefined : deps.reviews.overview();
+  }
 }
 
 /**

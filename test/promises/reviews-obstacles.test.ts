@@ -362,6 +362,35 @@ test('an overview that is a day off at both ends hides no review of a service th
   expect(await held(world)).toBe(60);
 });
 
+test.for([404, 500])(
+  'an overview that answers %i stops no command of reviews',
+  { timeout: 300_000 },
+  async (status, { hourly }) => {
+    const { world, twist, cli } = await hourly(60);
+    twist.change = (answer, { path }) => {
+      if (path === '/v1/reviews/overview') Object.assign(answer, { status, body: {} });
+    };
+    expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+    expect(await held(world)).toBe(60);
+    await world.warehouse('delete from warehouse.reviews where id = 7');
+    const days = ['--from', ago(30).slice(0, 10), '--to', ago(-1).slice(0, 10)];
+    expect(await cli('verify', 'reviews', ...days)).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('missing'),
+    });
+    expect(await cli('sync', 'reconcile')).toMatchObject({ status: 0 });
+    expect(await held(world)).toBe(60);
+  },
+);
+
+test('verify of days before those that a review may have is a usage error, not "the same"', async ({ hourly }) => {
+  const { cli } = await hourly(3);
+  expect(await cli('verify', 'reviews', '--from', '1990-01-01', '--to', '1990-12-31')).toMatchObject({
+    status: 2,
+    stdout: expect.stringContaining('REVIEW_YEARS_FROM'),
+  });
+});
+
 test('the last day of --to belongs to the range, to its last millisecond', async ({ hourly }) => {
   const { world, cli } = await hourly(0);
   const dates = ['2026-03-01T00:00:00+09:00', '2026-03-31T23:59:59.999+09:00', '2026-04-02T00:00:00+09:00'];

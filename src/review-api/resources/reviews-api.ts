@@ -126,8 +126,8 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /** The dates of the first and the last review, and the service's clock. */
-    async overview(): Promise<ReviewOverview> {
-      return send({ method: 'GET', path: `${path}/overview` }, readOverview);
+    async overview({ giveUpAfterMs }: CallOptions = {}): Promise<ReviewOverview> {
+      return send({ method: 'GET', path: `${path}/overview`, giveUpAfterMs }, readOverview);
     },
   };
   return api;
