@@ -27,7 +27,7 @@ type Definition<Payload, State, StepPayload> = Omit<
    * @param failures the errors of failed steps. Empty unless `completesAlways`.
    */
   complete(app: App, state: State, run: RunInfo, failures: readonly string[], payload: Payload): Promise<Counts>;
-  /** Called when the run ends, after `complete`. @param counts of all steps. */
+  /** Called when the run ends, after `complete`. Its counts replace those of the steps. @param counts of all steps. */
   conclusion?(app: App, run: RunInfo, counts: Counts): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;
@@ -58,7 +58,7 @@ export function defineRun<Payload, State, StepPayload>(
           : {};
       const ofSteps = addCounts([...end.results, more ?? {}]);
       const concluded = await definition.conclusion?.(app, run, ofSteps);
-      const counts = addCounts([ofSteps, concluded?.counts ?? {}]);
+      const counts = { ...ofSteps, ...concluded?.counts };
       const problems = [problem, concluded?.problem].filter((one) => one !== undefined);
       const report = await reportOf(app, { kinds: definition.deadLetters, problems }, counts, end);
       await recount(app.warehouse.db);

@@ -1,6 +1,7 @@
 import { durationText } from '../base/time/duration.ts';
 import { isoOf } from '../base/time/span.ts';
 import { joinAlike } from '../warehouse/dead-letters.ts';
+import type { MonthCoverage } from '../warehouse/reviews/coverage.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import type { StatusReport } from './status-report.ts';
@@ -166,19 +167,29 @@ export function statusNotes(report: StatusReport): string[] {
   return notes;
 }
 
-/** Months of the last year and those with holes; earlier complete months are summed up by year. */
-function brief(coverage: StatusReport['coverage']): StatusReport['coverage'] {
+/**
+ * Months of the last year and those with holes; earlier complete months are summed up by year, and earlier periods
+ * without any review in one row.
+ */
+export function brief(coverage: StatusReport['coverage']): StatusReport['coverage'] {
   const recent = new Set(coverage.slice(-12));
   const rows: StatusReport['coverage'] = [];
   for (const month of coverage) {
     const year = month.month.slice(0, 4);
     const last = rows.at(-1);
-    if (recent.has(month) || month.readDays < month.days) rows.push(month);
-    else if (last?.month === year) {
-      for (const field of ['days', 'readDays', 'reviews'] as const) last[field] += month[field];
-    } else rows.push({ ...month, month: year });
+    const isEmpty = !recent.has(month) && month.reviews === 0;
+    if (isEmpty && last?.reviews === 0) add(last, month, `${last.month.slice(0, 7)} to ${month.month}`);
+    else if (isEmpty) rows.push({ ...month });
+    else if (recent.has(month) || month.readDays < month.days) rows.push(month);
+    else if (last?.month === year) add(last, month, year);
+    else rows.push({ ...month, month: year });
   }
   return rows;
+}
+
+function add(row: MonthCoverage, more: MonthCoverage, name: string): void {
+  row.month = name;
+  for (const field of ['days', 'readDays', 'reviews'] as const) row[field] += more[field];
 }
 
 const durationSeconds = ({ startedAt, finishedAt }: Run) =>

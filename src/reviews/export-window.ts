@@ -34,7 +34,7 @@ export type Export = {
 export async function exportWindow(deps: ExportDeps, work: Export): Promise<Counts> {
   const { runId, window } = work;
   const { db } = deps.warehouse;
-  const counts = { inserted: 0, updated: 0, unchanged: 0, late: 0 };
+  const counts = { reviews: 0, inserted: 0, updated: 0, unchanged: 0, late: 0 };
   const ledger = work.findLate ? await ledgerNow(db) : undefined;
   const late = ledger && !ledger.isEmpty ? lateFinder(deps.warehouse, ledger.at) : undefined;
 
@@ -42,6 +42,7 @@ export async function exportWindow(deps: ExportDeps, work: Export): Promise<Coun
     await late?.look(page);
     const landed = await landPage(deps.warehouse, page);
     releaseBody(page);
+    counts.reviews += page.ids.length;
     for (const kind of ['inserted', 'updated', 'unchanged'] as const) counts[kind] += landed[kind];
   }
 

@@ -104,6 +104,14 @@ test.each(['created_at', 'updated_at'])(
   },
 );
 
+test('an offset of hours alone, which ISO 8601 allows, is read', async () => {
+  const dates = { created_at: '2026-03-01T09:00:00+09', updated_at: '2026-03-02T09:00:00-03' };
+  expect(await land([review(1, dates)])).toMatchObject({ inserted: 1, refused: 0 });
+  expect(await stored('created_at, updated_at')).toEqual([
+    { created_at: new Date('2026-03-01T00:00:00Z'), updated_at: new Date('2026-03-02T12:00:00Z') },
+  ]);
+});
+
 test('ids beyond 2^53 are dead letters, each under its own digits, and land nothing', async () => {
   const digits = ['9007199254740992', '9007199254740993', '9223372036854775808'];
   const texts = digits.map((id) => JSON.stringify(review(1)).replace('"id":1', `"id":${id}`));

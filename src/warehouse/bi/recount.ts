@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, statement } from '../index.ts';
+import { type Db, isConflict, statement } from '../index.ts';
 
 /**
  * Counts behind the views of bi, as of now: those of the reviews and orders that statements have touched since the last
@@ -39,13 +39,31 @@ async function isYounger(db: Db, thanMs: number): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** Attempts, where another process changes the row of settings in the same moment. */
+const attempts = 5;
+
 /**
  * One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it.
  *
  * @param work returns whether it counted.
  */
 async function inCountingTransaction(db: Db, work: (trx: Db) => Promise<boolean>): Promise<void> {
-  const begunAt = await db
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const begunAt = await countOnce(db, work);
+      // Not in that transaction: it would fail where another process has changed this row meanwhile.
+      if (begunAt === undefined) return;
+      await sql`update sync.settings set counted_at = greatest(counted_at, ${begunAt}::timestamptz)`.execute(db);
+      return;
+    } catch (error) {
+      if (!isConflict(error) || attempt === attempts) throw error;
+    }
+  }
+}
+
+/** @returns when the count began; undefined where `work` did not count. */
+function countOnce(db: Db, work: (trx: Db) => Promise<boolean>): Promise<string | undefined> {
+  return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
@@ -54,9 +72,6 @@ async function inCountingTransaction(db: Db, work: (trx: Db) => Promise<boolean>
       const { rows } = await sql<{ now: string }>`select now()::text`.execute(trx);
       return rows[0]?.now;
     });
-  // Not in that transaction: it would fail where another process has changed this row meanwhile.
-  if (begunAt === undefined) return;
-  await sql`update sync.settings set counted_at = greatest(counted_at, ${begunAt}::timestamptz)`.execute(db);
 }
 
 /**
