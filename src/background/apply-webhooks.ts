@@ -21,7 +21,7 @@ export type WebhookApplier = {
 
 /** How often to look for changed reviews that another process stored or left, in milliseconds. */
 const lookEveryMs = 5000;
-/** Requests a second at the most, so that whoever sends webhooks cannot take the service from the scheduled runs. */
+/** Requests a second at the most, so that webhooks cannot take the service from the scheduled runs. */
 const mostPerSecond = 20;
 /** Longer than the client tries one request. */
 const leaseSeconds = 300;

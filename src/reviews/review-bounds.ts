@@ -16,7 +16,7 @@ import type { Db } from '../warehouse/index.ts';
 import { storedBounds } from '../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../warehouse/reviews/review-overview.ts';
 import { type Clocks, compareClocks } from './clocks.ts';
-import { fetchPage, isResponding, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
+import { fetchPage, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
 import { doubtAfterMs, obstacleOf, probeGiveUpMs } from './read/obstacles.ts';
 import { type Axis, planWindows, windowLimits } from './read/window.ts';
 
@@ -94,14 +94,26 @@ export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
   };
 }
 
-/** The overview; undefined where the service refuses it or fails on it, and responds to requests for lists. */
+/** The overview; undefined where the service refuses it or fails on it, and shows lists. */
 async function overviewIfAny(deps: BoundsDeps): Promise<ReviewOverview | undefined> {
   try {
     return await deps.reviews.overview({ giveUpAfterMs: deps.doubtAfterMs ?? doubtAfterMs });
   } catch (error) {
-    const kind = obstacleOf(error);
-    if (kind === undefined) throw error;
-    return (await isResponding(deps, 'created')) ? undefined : deps.reviews.overview();
+    if (obstacleOf(error) === undefined) throw error;
+    return (await showsLists(deps)) ? undefined : deps.reviews.overview();
+  }
+}
+
+/** Whether the service shows the list of the last second that may have reviews: where it refuses that, it refuses all. */
+async function showsLists(deps: BoundsDeps): Promise<boolean> {
+  const { end } = deps.plausible;
+  const query: PageQuery = { axis: 'created', span: { start: end - 1, end } };
+  try {
+    await fetchPage({ ...deps, giveUpAfterMs: probeGiveUpMs }, query, 1, 1);
+    return true;
+  } catch (error) {
+    if (obstacleOf(error) === undefined) throw error;
+    return false;
   }
 }
 

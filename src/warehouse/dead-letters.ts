@@ -238,7 +238,7 @@ export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promis
 }
 
 /**
- * What two responses with the same review may show otherwise: links that are signed anew, and fields that only lists
+ * What two responses with the same review may show otherwise: links that are signed again, and fields that only lists
  * show, or only a review alone.
  */
 const changingFields = [...expiringFields, ...partialFields, 'comments'];

@@ -336,9 +336,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'suspects that could not be asked about are forgotten',
     file: 'src/warehouse/reviews/absent-reviews.ts',
-    find: '    limit ${limit}`.execute(db);\n  return rows;',
-    replace:
-      '    limit ${limit}`.execute(db);\n  await sql`delete from sync.absent_reviews`.execute(db);\n  return rows;',
+    find: `    limit \${limit}\`.execute(db);\n  return rows;`,
+    replace: `    limit \${limit}\`.execute(db);\n  await sql\`delete from sync.absent_reviews\`.execute(db);\n  return rows;`,
     tests: [`${promise('reviews-obstacles')} > a review that cannot be asked about stays suspected`],
   },
   {

@@ -6,10 +6,10 @@ import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /**
- * Two requests a window of 44 days, a hundred windows: at the ceiling half a minute of work. A killed worker's steps
- * are taken over after as long, so that the others are at work meanwhile.
+ * Four requests a window of 44 days with two pages, a hundred windows: at the ceiling half a minute of work. A killed
+ * worker's steps are taken over after as long, so that the others are at work meanwhile.
  */
-const ceiling = 7;
+const ceiling = 14;
 const reviews = 11_000;
 const daysBetween = 0.4;
 

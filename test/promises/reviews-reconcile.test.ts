@@ -194,7 +194,7 @@ test('after the service restored a backup, with older dates and ids used again, 
   expect(await world.warehouse(rows)).toEqual([{ message: 'another', tag_name: null, comments: null }]);
 });
 
-test('links to videos that each response signs anew are no difference, and nothing is rewritten for them', async ({
+test('links to videos that each response signs again are no difference, and nothing is rewritten for them', async ({
   world,
 }) => {
   let signature = 0;

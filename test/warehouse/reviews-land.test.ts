@@ -191,7 +191,7 @@ test('a version whose date went back is no equal to verify; one that landed whil
   expect(await compare([review(1)], since)).toEqual([]);
 });
 
-test('links to videos that are signed anew are no change, and are stored before those that are held expire', async () => {
+test('links to videos that are signed again are no change, and are stored before those that are held expire', async () => {
   const withVideo = (link: string) => review(1, { videos: [{ hd_url: link }], video_urls: [link], videos_count: 1 });
   await land([withVideo('a')]);
   expect(await compare([withVideo('b')])).toEqual([]);
@@ -353,7 +353,7 @@ test('a changed value of any column lands, and before it does verify names exact
       const [first, second] = [before, after].map((value) => ({ ...review(1), ...dates, [name]: value }));
       // An older version is another promise.
       if (name === 'updated_at' && String(after) < String(before)) return;
-      // Of videos only the number counts: their links are signed anew.
+      // Of videos only the number counts: their links are signed again.
       if (name === 'videos' && Array.isArray(before) && Array.isArray(after) && before.length === after.length) return;
       await land([first]);
       const isSame = isDeepStrictEqual(

@@ -32,7 +32,7 @@ cross join lateral (
     and theirs.value #>> '{}' is distinct from ours.value #>> '{}'
     and not ($2::boolean and (theirs.value is null or ours.value is null))
     and case
-      -- Links that the service may sign anew in each response (docs/interface.md, "Limits") are no difference.
+      -- Links that the service may sign again in each response (docs/interface.md, "Limits") are no difference.
       when key = 'videos' and jsonb_typeof(theirs.value) = 'array' and jsonb_typeof(ours.value) = 'array'
         then jsonb_array_length(theirs.value) <> jsonb_array_length(ours.value)
       when key in ('created_at', 'updated_at') and theirs.value #>> '{}' ~ '^\d{4}-\d\d-\d\dT'

@@ -98,7 +98,7 @@ async function patiently<T>(deps: PageDeps, axis: Axis, send: (limitMs: number |
  * Whether the service fails on some lists only: it is asked for the last second that may have reviews, in which none
  * are.
  */
-export async function isResponding(deps: PageDeps, axis: Axis): Promise<boolean> {
+async function isResponding(deps: PageDeps, axis: Axis): Promise<boolean> {
   const { end } = deps.plausible;
   try {
     await fetchPage({ ...deps, giveUpAfterMs: probeGiveUpMs }, { axis, span: { start: end - 1, end } }, 1, 1);

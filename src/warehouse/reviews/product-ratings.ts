@@ -11,7 +11,7 @@ export type ProductRating = {
   receivedAt: Date;
 };
 
-/** Products with a rating. Whoever sends webhooks must not fill the disk. */
+/** Products with a rating: webhooks must not fill the disk. */
 const mostRatings = 1_000_000;
 
 /**

@@ -60,7 +60,7 @@ const isAnother =
   '(kept.created_at <> excluded.created_at and (kept.deleted_at is not null ' +
   'or (kept.product_id, kept.user_code) is distinct from (excluded.product_id, excluded.user_code)))';
 
-/** Fields with links that the service may sign anew in each response (docs/interface.md, "Limits"). */
+/** Fields with links that the service may sign again in each response (docs/interface.md, "Limits"). */
 export const expiringFields: readonly string[] = ['videos', 'video_urls'];
 
 /**
