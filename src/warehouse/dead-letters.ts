@@ -17,9 +17,12 @@ export type NewDeadLetter = {
   partOf?: unknown;
 };
 
-/** The reason without values of the customer's columns (promise 9): the service may quote what it was sent. */
-export const maskedReason = ({ reason, payload, partOf }: NewDeadLetter) =>
-  mask(reason, privateTextsOf([payload, partOf]));
+/**
+ * The reason without values of the customer's columns (promise 9): the service may quote what it was sent. Reasons of
+ * webhooks quote nothing, and their senders may name as many values as they like: masking these takes the process down.
+ */
+export const maskedReason = ({ kind, reason, payload, partOf }: NewDeadLetter) =>
+  kind === 'webhook' ? reason : mask(reason, privateTextsOf([payload, partOf]));
 
 /** Stores a record that could not be synced. An open dead letter of it gets the new reason and one attempt more. */
 export async function putDeadLetter(db: Db, deadLetter: NewDeadLetter): Promise<void> {

@@ -53,7 +53,7 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
     group by order_code order by order_code`.execute(db);
   const { rows: contacts } = await sql<{ code: string }>`
     select order_code as code from sync.order_links
-    where order_code = any(${orders}) and (fingerprint is not null or contact = 'allowed')
+    where order_code = any(${orders}) and (fingerprint is not null or contact is distinct from 'withheld')
     order by order_code`.execute(db);
   return {
     reviews,
@@ -80,7 +80,7 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
     const found = await findTraces(trx, whose);
     await sql`
       update warehouse.reviews
-      set extra = jsonb_set(extra, '{comments}', (
+      set extra = jsonb_set(extra #- '{review_sync_original,comments}', '{comments}', (
         select jsonb_agg(
           case when ${isCode("item ->> 'user_code'", whose.userCode)} then '{"forgotten": true}' else item end order by place
         )

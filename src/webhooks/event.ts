@@ -1,5 +1,6 @@
 import { isStorable } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
+import { writableDates } from '../base/time/span.ts';
 
 /**
  * A review was created or updated (docs/interface.md, "Events") and must be read. `updatedAt`: its version, or the end
@@ -81,23 +82,33 @@ function readReviewEvent(item: Item, brandId: number): ReviewEvent | string {
   const text = typeof item.updated_at === 'string' ? item.updated_at : '';
   const at = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
   const isPrecise = /\.\d{3}/.test(text);
-  // An event without a valid date is used too: the review is read by its id.
-  const updatedAt = Number.isNaN(at) ? undefined : new Date(isPrecise ? at : at + 1000);
+  // An event without a date that Postgres can hold is used too: the review is read by its id.
+  const isWritable = at / 1000 >= writableDates.start && at / 1000 < writableDates.end - 1;
+  const updatedAt = isWritable ? new Date(isPrecise ? at : at + 1000) : undefined;
   return { kind: 'review', brandId, id, updatedAt };
 }
+
+/** Postgres' greatest integer. */
+const mostReviews = 2_147_483_647;
+/** Characters of a product's code. */
+const longestCode = 500;
 
 function readProduct(item: Item, brandId: number): ProductEvent | SummaryEvent | string {
   const id = idOf(item);
   if (id === undefined) return `expected an integer id of a product, from 1, found ${shownValue(item.id)}`;
   if (!('reviews_count' in item) && !('score' in item)) return { kind: 'product', brandId, id };
   const reviewsCount = integer(item.reviews_count);
-  if (reviewsCount === undefined || reviewsCount > 2_147_483_647) {
+  if (reviewsCount === undefined || reviewsCount > mostReviews) {
     return `expected an integer reviews_count, found ${shownValue(item.reviews_count)}`;
   }
   const numbers = { score: optionalNumber(item.score), metaScore: optionalNumber(item.meta_score) };
-  const metaReviewsCount = integer(item.meta_reviews_count) ?? null;
+  const metaCount = integer(item.meta_reviews_count) ?? null;
+  const metaReviewsCount = metaCount !== null && metaCount > mostReviews ? null : metaCount;
   const code = ['string', 'number'].includes(typeof item.code) && item.code !== '' ? String(item.code) : null;
   if (code !== null && !isStorable(code)) return `expected a code that Postgres can hold, found ${shownValue(code)}`;
+  if (code !== null && code.length > longestCode) {
+    return `expected a code of at most ${longestCode} characters, found ${shownValue(code)}`;
+  }
   return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };
 }
 

@@ -227,7 +227,9 @@ test('forget order masks a guest; --order the reviews of the order; comments on 
       (1, now(), now(), null, 'Guest Minji', 'from Minji', 'GUEST', '{}'),
       (2, now(), now(), null, 'Minji', 'without login', 'ORDER-2', '{}'),
       (3, now(), now(), 'another', 'Park', 'fine', null,
-        '{"comments": [{"user_code": "${customer}", "message": "minji was here"}, {"user_code": "another", "message": "thanks"}]}');
+        '{"comments": [{"user_code": "${customer}", "message": "minji was here"}, {"user_code": "another", "message": "thanks"}],
+          "review_sync_original": {"comments": "minji was here, too", "message": "of Park"}}');
+    insert into sync.order_links (order_code, failed_pushes) values ('GUEST', 1);
     insert into sync.dead_letters (kind, key, reason, payload, order_code) values
       ('order', 'GUEST', 'Minji moved', '{"code": "GUEST", "user_name": "Minji"}', 'GUEST'),
       ('review', '7', 'why', '{"id": 7, "order_code": "GUEST", "user_name": "Minji"}', null)`);
@@ -239,15 +241,23 @@ test('forget order masks a guest; --order the reviews of the order; comments on 
   );
   const order = await runCli(['forget', 'order', 'GUEST', '--apply'], world.environment);
   expect(order.stdout).toMatch(
-    /review 1 of a guest, order GUEST\n- dead letter \d+: order GUEST\n- dead letter \d+: review 7/,
+    /review 1 of a guest, order GUEST\n- order GUEST\n- dead letter \d+: order GUEST\n- dead letter \d+: review 7/,
   );
   const user = await runCli(['forget', 'user', customer, '--order', 'ORDER-2', '--apply', '--json'], world.environment);
   expect(JSON.parse(user.stdout)).toMatchObject({ reviews: 1, comments: 1, deadLetters: 2 });
   expect(await world.warehouse('select message, extra from warehouse.reviews order by id')).toEqual([
     { message: null, extra: {} },
     { message: null, extra: {} },
-    { message: 'fine', extra: { comments: [{ forgotten: true }, { user_code: 'another', message: 'thanks' }] } },
+    {
+      message: 'fine',
+      extra: {
+        comments: [{ forgotten: true }, { user_code: 'another', message: 'thanks' }],
+        review_sync_original: { message: 'of Park' },
+      },
+    },
   ]);
+  // An order that could never be read: no push has decided about its contact yet.
+  expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'withheld' }]);
   expect(
     await world.warehouse(`select key from sync.dead_letters where payload <> 'null' or reason ~ 'Minji'`),
   ).toEqual([]);

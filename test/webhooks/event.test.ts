@@ -75,6 +75,23 @@ test('a date without milliseconds stands for its whole second', () => {
   expect(events).toMatchObject([{ updatedAt: new Date('2024-05-01T01:00:01.000Z') }]);
 });
 
+test('a date that Postgres cannot hold is no version; a code beyond 500 characters is a fault', () => {
+  const dates = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '2024-02-30T00:00:00Z'];
+  const reviews = dates.map((updated_at, index) => ({ id: index + 1, updated_at }));
+  const product = (id: number, length: number) => ({ id, code: 'x'.repeat(length), reviews_count: 1 });
+  const products = [product(4, 500), product(5, 501), { ...product(6, 1), meta_reviews_count: 3_000_000_000 }];
+  const { events, faults } = readEvents([{ brand_id: 1, reviews, products }]);
+  expect(events.filter((one) => one.kind === 'review').map(({ updatedAt }) => updatedAt)).toEqual([
+    undefined,
+    undefined,
+    expect.anything(),
+  ]);
+  expect(events.slice(3)).toMatchObject([{ id: 4 }, { id: 6, metaReviewsCount: null }]);
+  expect(faults.map(({ reason }) => reason)).toEqual([
+    'expected a code of at most 500 characters, found a text of 501 characters',
+  ]);
+});
+
 test('sixty thousand wrong records of one webhook are one fault with their number, which can be tried again', () => {
   const reviews = Array.from({ length: 60_000 }, (_, n) => ({ id: `x${n}` }));
   const { faults } = readEvents([{ brand_id: 1, reviews }]);
