@@ -49,7 +49,7 @@ test('with --json a command that fails prints one document with the error', asyn
   }
 });
 
-test('wrong usage is said in the same words, whoever finds it', async () => {
+test('wrong usage is reported in the same words by each part of the command line', async () => {
   for (const args of [['status', '--unknown'], ['explain', 'review', 'x'], ['unknown']]) {
     const end = await runCli(args, {});
     expect(end).toMatchObject({ status: 2, stdout: '' });

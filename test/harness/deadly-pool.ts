@@ -7,7 +7,7 @@ export const alive = (): Calls => ({ total: 0, isDead: false });
 
 /**
  * A pool that counts the statements sent through it, and dies before or after the n-th: from then on none has any
- * effect. Whoever opened the pool below closes it.
+ * effect. The code that opened the pool below closes it.
  */
 export function deadlyPool(pool: pg.Pool, calls: Calls): pg.Pool {
   const strike = (number: number, when: 'before' | 'after') => {

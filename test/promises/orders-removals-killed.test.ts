@@ -6,7 +6,7 @@ import { until } from '../harness/patience.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
 
-/** Removals belong to no run: whoever meets one makes it, or names it (promises 6 and 8). */
+/** Removals belong to no run: any run that finds one makes it, or names it (promises 6 and 8). */
 
 const test = orderTest.extend('worldOptions', {
   environment: { ORDER_LEASE_SECONDS: '2', TAKE_OVER_SECONDS: '3', ORDER_OVERLAP_MINUTES: '10' },
