@@ -87,7 +87,8 @@ test('what was edited, added or scored anew since the last run is brought in; no
   world,
 }) => {
   await seedReviews(world.serviceDatabaseUrl, reviews(300, 3600));
-  await runCli(['sync', 'reviews'], world.environment);
+  const first = await runCli(['sync', 'reviews', '--json'], world.environment);
+  expect(JSON.parse(first.stdout)).toMatchObject({ counts: { reviews: 300, inserted: 300 } });
   await world.atService(
     `update reference_service.reviews set message = 'edited', updated_at = now() where id in (7, 250)`,
   );
