@@ -149,3 +149,12 @@ test('each gauge has the value of the report', async () => {
     ...{ queue_up: ' 0', coverage_missing_days: ' 0', webhooks_waiting: ' 0' },
   });
 });
+
+test('a request counts once by its route, and its latency in seconds', async () => {
+  const metrics = openMetrics(async () => calm);
+  metrics.onRequestEnd({ method: 'GET', path: '/v1/reviews/7', status: 200, durationMs: 250 });
+  metrics.onRequestEnd({ method: 'GET', path: '/v1/reviews/8', status: undefined, durationMs: 500 });
+  const text = await metrics.render();
+  expect(text).toContain('review_sync_requests_total{method="GET",route="/v1/reviews/:id",status="none"} 1');
+  expect(text).toContain('review_sync_request_duration_seconds_sum{method="GET",route="/v1/reviews/:id"} 0.75');
+});

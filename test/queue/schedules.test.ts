@@ -42,6 +42,15 @@ test('a worker whose queue hangs when it sets the schedules says so and ends', a
   expect(worker).toMatchObject({ status: 1, stderr: expect.stringContaining('did not respond within 5 seconds') });
 });
 
+test('a worker sets its own schedules and removes all others: a schedule that was turned off runs no more', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { queues } = await world.openApp();
+  const at = (job: string, pattern: string) => ({ job, pattern, timeZone: 'Asia/Seoul' });
+  await applySchedules(queues, [at('sync-orders', '*/5 * * * *'), at('sync-reviews', '0 * * * *')]);
+  await applySchedules(queues, [at('sync-orders', '*/7 * * * *')]);
+  expect(await plannedRuns(queues)).toMatchObject([{ job: 'sync-orders', pattern: '*/7 * * * *' }]);
+});
+
 test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => {
   const redis = await startRedis();
   onTestFinished(redis.close);

@@ -12,6 +12,8 @@ import { until } from '../harness/world.ts';
 /** What the handlers of a test's job do, and what they were called with. */
 type Calls = {
   planned: number;
+  /** The beginning of the run, as `begin` and `conclude` were told it. */
+  startedAt: Date[];
   steps: number[];
   ends: StepsEnd<null>[];
   failed: unknown[];
@@ -20,6 +22,7 @@ type Calls = {
 
 const calls = (step: Calls['step'] = async () => ({ records: 1 })): Calls => ({
   planned: 0,
+  startedAt: [],
   steps: [],
   ends: [],
   failed: [],
@@ -39,12 +42,16 @@ const job: RunJob<Calls, object, null, number> = {
     },
   },
   parse: () => ({}),
-  begin: async () => true,
+  async begin(context, { startedAt }) {
+    context.startedAt.push(startedAt);
+    return true;
+  },
   async plan(context) {
     context.planned += 1;
     return { state: null, steps: [0, 1, 2] };
   },
-  async conclude(context, _payload, _run, end) {
+  async conclude(context, _payload, { startedAt }, end) {
+    context.startedAt.push(startedAt);
     context.ends.push(end);
     return { outcome: end.failures.length > 0 ? 'incomplete' : 'done', counts: {} };
   },
@@ -100,6 +107,8 @@ onEachQueue(({ isHere, redisUrl }) => {
       expect(await ended(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
       expect(context.steps.sort()).toEqual([0, 1, 2]);
       expect(context.planned).toBe(1);
+      const [begin, end] = context.startedAt;
+      expect(end).toEqual(begin);
       expect(context.ends).toEqual([
         { state: null, results: [{ records: 1 }, { records: 1 }], failures: [expect.stringContaining('step 1')] },
       ]);

@@ -37,6 +37,27 @@ test('workers on one store share the ceiling, and spread over the second', async
   expect(startedMs.filter((atMs) => atMs - (startedMs[0] ?? 0) < 300).length).toBeLessThan(15);
 });
 
+test('slots of a window that passed unused are not made up for: no burst follows a pause', async () => {
+  // A window of which 900 ms have passed without a request.
+  const expire = Date.now() + 100;
+  let points = 0;
+  const query = async () => {
+    points += 1;
+    return { rows: [{ points, expire }] };
+  };
+  const acquire = openRateLimit({
+    requestsPerSecond: 20,
+    store: { postgres: { query }, schema: 'sync', table: 'rate_limit' },
+  });
+  const startedMs: number[] = [];
+  for (let left = 5; left > 0; left -= 1) {
+    await acquire();
+    startedMs.push(performance.now());
+  }
+  // One slot of 50 ms may be made up for.
+  expect((startedMs[4] ?? 0) - (startedMs[0] ?? 0)).toBeGreaterThan(140);
+});
+
 test('an aborted wait ends with its reason, and the next caller is served', async () => {
   const acquire = openRateLimit({ requestsPerSecond: 20, store: 'memory' });
   const stop = new AbortController();
