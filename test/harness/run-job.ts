@@ -9,9 +9,14 @@ import type { AnyRunJob, RunInfo, RunReport } from '../../src/queue/job.ts';
  * Steps run side by side, and one that fails is not tried again. For what a test needs before what it asserts, and for
  * what is the same for every way of starting the run.
  */
-export async function runJob(app: App, job: AnyRunJob<App>, payload: object = {}): Promise<RunReport> {
+export async function runJob(
+  app: App,
+  job: AnyRunJob<App>,
+  payload: object = {},
+  trigger: RunInfo['trigger'] = 'command',
+): Promise<RunReport> {
   const id = `${job.name}-${randomBytes(6).toString('hex')}`;
-  const run: RunInfo = { id, key: undefined, trigger: 'command', startedAt: app.now() };
+  const run: RunInfo = { id, key: undefined, trigger, startedAt: app.now() };
   const parsed = job.parse(payload);
   if (!(await job.begin(app, run, async () => false))) return { outcome: 'done', counts: { skipped: 1 } };
   try {

@@ -2,7 +2,7 @@ import { jobs } from '../../jobs/index.ts';
 import { type App, openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import type { RunReport } from '../../src/queue/job.ts';
+import type { RunInfo, RunReport } from '../../src/queue/job.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
 import { cloneDatabase, createDatabase, forgetDatabase, queryAgain } from './database.ts';
@@ -25,7 +25,7 @@ export type World = AsyncDisposable & {
    * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
    * @param job the name of the job: `sync-orders`.
    */
-  run(job: string, payload?: object): Promise<RunReport>;
+  run(job: string, payload?: object, trigger?: RunInfo['trigger']): Promise<RunReport>;
 };
 
 export type WorldOptions = {
@@ -77,11 +77,11 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     atService: (text, values) => queryAgain(serviceDatabase, text, values),
     shop: (text, values) => queryAgain(shopUrl, text, values),
     openApp: open,
-    async run(name, payload) {
+    async run(name, payload, trigger) {
       const job = jobs.find((one) => one.name === name);
       if (!job) throw new Error(`there is no job ${name}: ${jobs.map((one) => one.name).join(', ')}`);
       shared ??= open();
-      return runJob(await shared, job, payload);
+      return runJob(await shared, job, payload, trigger);
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -166,6 +166,26 @@ test('a review that cannot be written counts once a run, however often the run r
   expect((await world.run('reconcile-reviews')).counts).toMatchObject({ inserted: 2, refused: 0 });
 });
 
+test('a review that cannot be written is asked for by the schedule with growing distances, by a command at once', async ({
+  hourly,
+}) => {
+  const { world } = await hourly(300);
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 150')`);
+  await world.run('sync-reviews');
+  const attempts = async () => {
+    const [open] = await world.warehouse<{ attempts: number }>('select attempts from sync.dead_letters');
+    return open?.attempts ?? 0;
+  };
+  const first = await attempts();
+  await world.run('sync-reviews', {}, 'schedule');
+  expect(await attempts()).toBe(first);
+  await world.warehouse(`update sync.dead_letters set last_failed_at = now() - interval '1 day'`);
+  await world.run('sync-reviews', {}, 'schedule');
+  expect(await attempts()).toBe(first + 1);
+  await world.run('sync-reviews');
+  expect(await attempts()).toBe(first + 2);
+});
+
 test('a discarded review stays discarded while the service shows the same record, and comes back when the record changes', async ({
   hourly,
 }) => {
