@@ -42,7 +42,7 @@ export const rescanOrders = defineRun({
     await recordShopQueries(warehouse.db, await shop.queryHashes());
     if (config.orderRescanDays === 0) return { steps: [], state: {} };
     const today = Math.floor(Date.parse(await shop.now()) / 1000 / daySeconds) * daySeconds;
-    return walk(app, payload, { start: today - Math.ceil(config.orderRescanDays) * daySeconds });
+    return walk(app, payload, { start: today - config.orderRescanDays * daySeconds });
   },
   async next(app, payload, state: State, { successes, failures }) {
     const isLost = failures > 0 && successes === 0;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type BackfillOrders, backfillOrdersKey } from '../../jobs/backfill-orders.ts';
 import { retryDelayMs } from '../../src/orders/backoff.ts';
 import {
   type DesiredOrder,
@@ -229,4 +230,15 @@ describe('what counts as the same', () => {
     expect(isSameSecond(null, undefined)).toBe(true);
     expect(isSameSecond(null, '2026-01-01T00:00:00Z')).toBe(false);
   });
+});
+
+test('a backfill joins only a running one of the same days and options: one with e-mail is a run of its own', () => {
+  const plain = { from: '2026-01-01', withEmail: false, allowRemovals: false };
+  const others: BackfillOrders[] = [
+    { ...plain, withEmail: true },
+    { ...plain, allowRemovals: true },
+    { ...plain, to: '2026-02-01' },
+    { withEmail: false, allowRemovals: false },
+  ];
+  expect(new Set([plain, ...others].map(backfillOrdersKey)).size).toBe(5);
 });

@@ -41,6 +41,9 @@ test('a corrected query is noticed by sync orders and status, until all orders w
     { code: 'B', total: 1 },
   ]);
 
+  // A backfill of some days says nothing of the others.
+  await run('backfill', 'orders', '--from', '2020-01-01');
+  expect((await runCli(['status'], world.environment)).stdout).toMatch(noticed);
   await run('backfill', 'orders');
   expect(await world.atService(totals)).toEqual([
     { code: 'A', total: 1 },
