@@ -3,7 +3,20 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest, those first that mostly wait: started last, one of them alone would hold up the end. */
 const long = [
-  ...['many-workers', 'flows', 'stays-up', 'orders-killed', 'feed-killed', 'conformance-differs', 'demo', 'package'],
+  ...[
+    'reviews-failing',
+    'ceiling',
+    'service-without-lookup',
+    'orders-bad-product',
+    'many-workers',
+    'flows',
+    'stays-up',
+    'orders-killed',
+    'feed-killed',
+    'conformance-differs',
+    'demo',
+    'package',
+  ],
   ...['reviews-crash', 'reviews-shifting', 'reviews-complete', 'read-window', 'models', 'orders-crash'],
 ];
 
@@ -22,8 +35,8 @@ export default defineConfig({
     setupFiles: ['test/harness/fixed-seed.ts', 'test/harness/drop-databases.ts'],
     sequence: { sequencer: LongFirst },
     // What a test waits for fails within 20 s (test/harness/patience.ts). This ends what hangs elsewhere, on a slow machine too.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     pool: 'forks',
     // One process runs many files and loads the source once. No test changes what another one reads in its process.
     isolate: false,
