@@ -45,7 +45,6 @@ const aDay = {
 const tables = [
   { name: 'sync.runs', ids: ['id'], fixed: [] },
   { name: 'sync.export_windows', ids: ['run_id'], fixed: [] },
-  { name: 'sync.late_reviews', ids: ['run_id'], fixed: [] },
   { name: 'sync.dead_letters', ids: ['key'], fixed: [] },
   { name: 'warehouse.review_overview', ids: [], fixed: ['first_review_created_at'] },
 ] as const;

@@ -261,21 +261,6 @@ comment on column sync.open_gaps.attempts is 'How often it was tried.';
 comment on column sync.open_gaps.first_seen_at is 'When it could not be read for the first time.';
 comment on column sync.open_gaps.last_tried_at is 'When it was tried last.';
 
-create table sync.late_reviews (
-  review_id bigint not null,
-  dated_at  timestamptz not null,
-  found_at  timestamptz not null default now(),
-  run_id    text not null,
-  primary key (review_id, dated_at)
-);
-create index late_reviews_by_find on sync.late_reviews (found_at);
-comment on table sync.late_reviews is 'Reviews, or versions of reviews, whose own date lies in a span that had been proven before they were first shown: the service showed them late.';
-comment on column sync.late_reviews.review_id is 'The review, warehouse.reviews.id.';
-comment on column sync.late_reviews.dated_at is 'Its updated_at then: it should have been seen at that time. A change without a new updated_at, such as a like, is not late.';
-comment on column sync.late_reviews.found_at is 'When it was brought in; the difference is its lateness.';
-comment on column sync.late_reviews.run_id is 'The run in sync.runs that brought it.';
-comment on index sync.late_reviews_by_find is 'Lateness since a moment.';
-
 create table sync.absent_reviews (
   review_id       bigint primary key,
   run_id          text not null,

@@ -86,11 +86,10 @@ export function statusTables(report: StatusReport): StatusTables {
     },
     late: {
       title: 'Late reviews, 30 days',
-      head: ['Found by', 'Reviews', 'Latest'],
-      rows: report.late.map(({ job, reviews, longestSeconds }) => [
+      head: ['Found by', 'Reviews'],
+      rows: report.late.map(({ job, reviews }) => [
         job === 'reconcile-reviews' ? `${job}  ← missed by the lookback of the incremental runs` : job,
         formatCount(reviews),
-        durationText(longestSeconds),
       ]),
     },
     schedules: {

@@ -4,7 +4,14 @@ import { deadLettersOf } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { millisecondsOf } from '../warehouse/reviews/check-page.ts';
 import { compareOne, type Difference } from '../warehouse/reviews/compare-reviews.ts';
-import { type Mark, marksOf, type Row, reviewRow, type WindowOf, windowsOf } from '../warehouse/reviews/one-review.ts';
+import {
+  type Missed,
+  missedReview,
+  type Row,
+  reviewRow,
+  type WindowOf,
+  windowsOf,
+} from '../warehouse/reviews/one-review.ts';
 
 export type ReviewExplanation = {
   id: number;
@@ -16,8 +23,7 @@ export type ReviewExplanation = {
   /** Windows of the coverage ledger that hold its dates, the newest reading first. */
   windows: WindowOf[];
   deadLetters: Awaited<ReturnType<typeof deadLettersOf>>;
-  /** When it came late, or was missed. */
-  marks: Mark[];
+  missed: Missed | undefined;
   /** Empty where both agree. Fields that only one of the two shows are left out. */
   differences: Difference[];
 };
@@ -50,7 +56,7 @@ export async function explainReview(
     warehouse,
     windows: await windowsOf(db, dates),
     deadLetters: await deadLettersOf(db, 'review', String(id)),
-    marks: await marksOf(db, id),
+    missed: await missedReview(db, id),
     differences: service ? await compareOne(deps.warehouse, service.rawBody) : [],
   };
 }

@@ -54,7 +54,7 @@ export async function explainQueries(
   );
   await explain('find what changed in the last ten minutes', (session) =>
     feed
-      ? session.changes(feed, from(before(now, 10)), undefined, sliceSize)
+      ? session.changes(feed, from(before(now, 10)), sliceSize)
       : session.walk(orders, { axis: 'updated', after: from(before(now, 10)), size: sliceSize }),
   );
   const middle = codes[Math.floor(codes.length / 2)] ?? '';

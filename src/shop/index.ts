@@ -23,7 +23,7 @@ import {
 import { hashOf, hashOfQuery, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
-import { openShorterReads } from './shorter-reads.ts';
+import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
 import type { SqlDialect } from './sql-text.ts';
 import { readFirstValue, readTables, type ShopTables } from './tables.ts';
 
@@ -46,12 +46,8 @@ export type Shop = {
    *     const page = await shop.changedSince(after, 50_000);
    *     const orders = await shop.orders(page.keys.slice(0, 200).map(({ code }) => code));
    *
-   * A feed whose statement takes longer than 30 s is read in shorter periods; then a page may have no key and a `next`.
-   * A walk over orders.sql is then read in smaller pages, down to 500 orders.
-   *
    * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
-   * @throws ReviewSyncError `shop-timeout` where even a minute of changes, or 500 orders of orders.sql, take longer
-   *   than 30 s.
+   * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
    */
   changedSince(after: OrderPosition, size: number): Promise<OrderPage>;
   /** Whether there is a changed_orders.sql. */
@@ -61,9 +57,10 @@ export type Shop = {
    *
    *     await shop.orderCodes({ axis: 'created', after: { at: from, code: '' }, before: to, size: 1000 })
    *
-   * Walk on with `after: page.next` until that is absent. One statement of at most 30 s a page; where it takes longer,
-   * the page has fewer orders, at least 500. By code it needs the index by which orders are read, by creation an index
-   * on created_at in a large shop.
+   * Walk on with `after: page.next` until that is absent. One statement a page. By code it needs the index by which
+   * orders are read, by creation an index on created_at in a large shop.
+   *
+   * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
    */
   orderCodes(range: OrderRange): Promise<OrderPage>;
   /**
@@ -151,16 +148,21 @@ export function openShop(options: ShopOptions): Shop {
   };
   const now = () => database.read((session) => session.now());
 
-  const shorterReads = openShorterReads(now);
   const walk = (range: OrderRange) =>
-    shorterReads.walk(range, (smaller) => ofOrders((session, queries) => readOrderPage(session, queries, smaller)));
+    ofOrders((session, queries) => readOrderPage(session, queries, range)).catch((error: unknown) => {
+      if (!isShopTimeout(error)) throw error;
+      const column = range.axis === 'code' ? 'code' : `${range.axis}_at`;
+      throw tooManyAtOnce(`the next ${range.size} orders`, column, error);
+    });
 
   async function changedSince(after: OrderPosition, size: number): Promise<OrderPage> {
     const { feed } = await orderQueries();
     if (feed === undefined) return walk({ axis: 'updated', after, size });
-    return shorterReads.changes(after, (until) =>
-      database.read((session) => readChangePage(session, feed, { after, size, ...until })),
-    );
+    try {
+      return await database.read((session) => readChangePage(session, feed, { after, size }));
+    } catch (error) {
+      throw isShopTimeout(error) ? tooManyAtOnce(`the next ${size} changes`, 'changed_at', error) : error;
+    }
   }
   const queryNames = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'] as const;
 

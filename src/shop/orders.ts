@@ -57,22 +57,21 @@ export async function readOrderPage(
 /**
  * One page of changed_orders.sql: each code once, with its newest change of the page, the newest change last.
  *
- * @param until instant, exclusive: the end of the page also where it is not full.
+ * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
  */
 export async function readChangePage(
   session: ShopSession,
   feed: ShopQuery,
-  { after, size, until }: { after: OrderPosition; size: number; until?: string },
+  { after, size }: { after: OrderPosition; size: number },
 ): Promise<OrderPage> {
-  const read = await session.attempt(() => session.changes(feed, after, until, size));
+  const read = await session.attempt(() => session.changes(feed, after, size));
   if ('dataFault' in read) throw notComputable(feed, describeDataFault(read.dataFault));
   const newest = new Map<string, OrderKey>();
   for (const { at, code } of read.value) {
     newest.delete(code);
     newest.set(code, { at, code });
   }
-  const page = { ...pageByDate(read.value, size), keys: [...newest.values()] };
-  return page.next === undefined && until !== undefined ? { ...page, next: { at: until, code: '' } } : page;
+  return { ...pageByDate(read.value, size), keys: [...newest.values()] };
 }
 
 function pageByDate(walked: readonly WalkedKey[], size: number): OrderPage {

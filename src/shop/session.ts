@@ -122,12 +122,8 @@ export type ShopSession = {
    * statement where the column has an index. Rows whose date or code is null are left out.
    */
   walk(orders: ShopQuery, range: OrderRange): Promise<WalkedKey[]>;
-  /**
-   * The first `limit` rows of changed_orders.sql after the position. A code comes as often as it changed.
-   *
-   * @param until instant, exclusive.
-   */
-  changes(feed: ShopQuery, after: OrderPosition, until: string | undefined, limit: number): Promise<WalkedKey[]>;
+  /** The first `limit` rows of changed_orders.sql after the position. A code comes as often as it changed. */
+  changes(feed: ShopQuery, after: OrderPosition, limit: number): Promise<WalkedKey[]>;
   codesByCreation(orders: ShopQuery, which: 'newest' | 'oldest', limit: number): Promise<string[]>;
   /** Orders whose code is null, blank, too long or has a NUL, or one of whose dates is null. Reads the whole query. */
   keylessRows(

@@ -21,6 +21,16 @@ export function timeoutError(what: string, seconds = statementSeconds): ReviewSy
   });
 }
 
+/** @param what was looked for, as `the next 500 orders`. @param column by which. */
+export function tooManyAtOnce(what: string, column: string, cause: ReviewSyncError): ReviewSyncError {
+  return new ReviewSyncError('shop-timeout', `${cause.message}, to find ${what} by ${column}`, {
+    cause,
+    hint:
+      `An index of the table on the column of ${column}, or ${column} as that column itself in the query, ` +
+      `lets it stop after these rows; ORDER_BATCH_SIZE is how many. ${cause.hint}`,
+  });
+}
+
 /** Whether a statement in the shop was cancelled because it took too long. */
 export const isShopTimeout = (error: unknown): error is ReviewSyncError =>
   error instanceof ReviewSyncError && error.code === 'shop-timeout';

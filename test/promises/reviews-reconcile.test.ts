@@ -125,7 +125,6 @@ test('what the service showed late is brought in, counted, and told by status', 
     { job: 'reconcile-reviews', reviews: 1 },
     { job: 'sync-reviews', reviews: 1 },
   ]);
-  expect(status.late[0].longestSeconds).toBeGreaterThan(3 * 86_400);
 });
 
 test('the newest days are read each time, all else once a month', async ({ world }) => {

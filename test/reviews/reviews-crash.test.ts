@@ -108,7 +108,7 @@ async function openWorld(
 
 const tables = [
   ...['warehouse.reviews', 'warehouse.review_overview', 'sync.export_windows', 'sync.cursors', 'sync.product_links'],
-  ...['sync.dead_letters', 'sync.late_reviews', 'sync.absent_reviews', 'sync.open_gaps'],
+  ...['sync.dead_letters', 'sync.absent_reviews', 'sync.open_gaps'],
 ];
 const keptAs = (table: string) => `public.${table.replace('.', '_')}`;
 /** Back to what was there when the world was opened: faster than a new database. */

@@ -204,19 +204,19 @@ test('the charts tell a day without a run from one without orders, and a day tha
   ]);
   const reviews = reviewsChart({
     ...empty,
-    reviews: [{ day, onTime: 5, late: 1, refused: 2 }],
+    reviews: [{ day, stored: 6, refused: 2 }],
     coverage: [{ day, isRead: false, reviews: 6 }],
   });
-  expect(reviews.bars).toEqual([{ label: day, values: [5, 1, 2], isPartial: true, note: 'not read completely' }]);
+  expect(reviews.bars).toEqual([{ label: day, values: [6, 2], isPartial: true, note: 'not read completely' }]);
   expect(reviews.summary).toContain(
-    '1 day: 6 in the warehouse, 1 of them late; 2 could not be stored. Not read completely: 1 day (dashed).',
+    '1 day: 6 in the warehouse, 2 could not be stored. Not read completely: 1 day (dashed).',
   );
 });
 
 test('dead letters are stacked by what they are about', () => {
   const { bars, summary } = deadLetterChart({
     ...empty,
-    reviews: [{ day, onTime: 0, late: 0, refused: 0 }],
+    reviews: [{ day, stored: 0, refused: 0 }],
     deadLetters: (['order', 'order_line', 'review', 'webhook'] as const).map((kind, n) => ({ day, kind, open: n + 1 })),
   });
   expect(bars[0]?.values).toEqual([3, 3, 4]);

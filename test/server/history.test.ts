@@ -22,29 +22,25 @@ const history = () => readHistory(warehouse.db, zone, now);
 test('an empty warehouse gives thirty days of nothing', async () => {
   const { reviews, orders, deadLetters, coverage, lag } = await history();
   expect(reviews).toHaveLength(30);
-  expect(reviews.at(0)).toEqual({ day: '2026-10-24', onTime: 0, late: 0, refused: 0 });
+  expect(reviews.at(0)).toEqual({ day: '2026-10-24', stored: 0, refused: 0 });
   expect(reviews.at(-1)?.day).toBe('2026-11-22');
   expect(orders.at(-1)).toEqual({ day: '2026-11-22', runs: 0, pushed: 0, failed: 0, deleted: 0, unchanged: 0 });
   expect([deadLetters, coverage, lag.spans]).toEqual([[], [], []]);
 });
 
-test('reviews count for the day of the service’s zone on which they were written: on time, late, or refused', async () => {
+test('reviews count for the day of the service’s zone on which they were written: stored, or refused', async () => {
   await run(`insert into warehouse.reviews (id, created_at, updated_at, deleted_at) values
     (1, '2026-11-21T16:00:00Z', now(), null), (2, '2026-11-20T14:59:59Z', now(), null), (3, '2026-11-20T15:00:00Z', now(), null),
     (4, '2026-11-20T15:00:00Z', now(), now()), (5, '2020-01-01T00:00:00Z', now(), null)`);
   await recountAll(warehouse.db);
-  // A late edit and a late review are one late review; one that is gone is not counted.
-  await run(`insert into sync.late_reviews (review_id, dated_at, found_at, run_id) values
-    (3, '2026-11-20T15:00:00Z', '2026-11-20T18:00:00Z', 'r'), (3, '2026-11-20T16:00:00Z', '2026-11-20T18:00:00Z', 'r'),
-    (4, '2026-11-20T15:00:00Z', '2026-11-20T18:00:00Z', 'r'), (5, '2026-11-20T15:00:00Z', '2026-11-20T18:00:00Z', 'r')`);
   await run(`insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, resolved_at) values
     ('review', '7', 'x', '{}', '2026-11-20T15:00:00Z', null), ('review', '8', 'x', '{}', '2026-11-20T15:00:00Z', now()),
     ('order', 'A', 'x', '{}', '2026-11-20T15:00:00Z', null)`);
   const { reviews } = await history();
   expect(reviews.slice(-3)).toEqual([
-    { day: '2026-11-20', onTime: 1, late: 0, refused: 0 },
-    { day: '2026-11-21', onTime: 0, late: 1, refused: 1 },
-    { day: '2026-11-22', onTime: 1, late: 0, refused: 0 },
+    { day: '2026-11-20', stored: 1, refused: 0 },
+    { day: '2026-11-21', stored: 1, refused: 1 },
+    { day: '2026-11-22', stored: 1, refused: 0 },
   ]);
 });
 

@@ -27,7 +27,7 @@ test('page and calendar show the reviews of each day', async () => {
     group by 1 order by 1`);
   expect(rows.filter(({ reviews }) => reviews > 0).length).toBeGreaterThan(5);
   const onPage = await reviewsByDay(warehouse.db, days);
-  expect(onPage.map(({ day, onTime }) => ({ day, reviews: onTime }))).toEqual(rows);
+  expect(onPage.map(({ day, stored }) => ({ day, reviews: stored }))).toEqual(rows);
   const inCalendar = await coverageByDay(warehouse.db, days);
   expect(inCalendar.map(({ day, reviews }) => ({ day, reviews }))).toEqual(rows);
 });

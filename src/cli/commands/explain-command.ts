@@ -52,7 +52,7 @@ function reviewId(text: string): number {
 }
 
 function drawReview(review: ReviewExplanation): string {
-  const { service, serviceFault, warehouse, windows, marks } = review;
+  const { service, serviceFault, warehouse, windows, missed } = review;
   const unlisted = serviceFault
     ? `The service could not be asked about the review: ${serviceFault}`
     : 'The service has no such review (404).';
@@ -65,11 +65,7 @@ function drawReview(review: ReviewExplanation): string {
           ['axis', 'from', 'to', 'read at', 'run'],
           windows.map((one) => [one.axis, seconds(one.startAt), seconds(one.endAt), seconds(one.startedAt), one.runId]),
         )}`,
-    ...marks.map(({ what, at, runId }) =>
-      what === 'late'
-        ? `It came late: found at ${seconds(at)} by ${runId}.`
-        : `Suspected gone: missed at ${seconds(at)} by ${runId}.`,
-    ),
+    ...(missed ? [`Suspected gone: missed at ${seconds(missed.at)} by ${missed.runId}.`] : []),
     drawDeadLetters(review),
     drawReviewDifference(review),
   ].join('\n\n');

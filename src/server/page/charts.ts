@@ -39,20 +39,20 @@ export const dailyCharts = (history: History): Html =>
 export function reviewsChart({ reviews, coverage }: History): Chart {
   const holes = new Set(coverage.filter(({ isRead }) => !isRead).map(({ day }) => day));
   const bars = reviews.map(
-    ({ day, onTime, late, refused }): Bar => ({
+    ({ day, stored, refused }): Bar => ({
       label: day,
-      values: [onTime, late, refused],
+      values: [stored, refused],
       ...(holes.has(day) && { isPartial: true, note: 'not read completely' }),
     }),
   );
-  const sum = (name: 'onTime' | 'late' | 'refused') => reviews.reduce((all, one) => all + one[name], 0);
+  const sum = (name: 'stored' | 'refused') => reviews.reduce((all, one) => all + one[name], 0);
   const open = bars.filter((bar) => bar.isPartial).length;
   return {
     title: 'Reviews by the day they were written',
     summary:
-      `${daysText(reviews.length)}: ${formatCount(sum('onTime') + sum('late'))} in the warehouse, ${formatCount(sum('late'))} of them late; ${formatCount(sum('refused'))} could not be stored.` +
+      `${daysText(reviews.length)}: ${formatCount(sum('stored'))} in the warehouse, ${formatCount(sum('refused'))} could not be stored.` +
       (open === 0 ? '' : ` Not read completely: ${daysText(open)} (dashed).`),
-    series: ['On time', 'Late', 'Not stored'],
+    series: ['Stored', 'Not stored'],
     legend: 'sum',
     bars,
     marks: weekly(reviews),

@@ -162,7 +162,7 @@ function differences(difference: OrderExplanation['difference']): Html {
 }
 
 function reviewOf(id: string, { review }: Explained & { of: 'review' }): Html {
-  const { service, serviceFault, warehouse, windows, marks, deadLetters } = review;
+  const { service, serviceFault, warehouse, windows, missed, deadLetters } = review;
   if (!service && !warehouse && deadLetters.length === 0 && !serviceFault) {
     return html`<h2>Review</h2><p>Nothing is known of this id, neither at the service nor in the warehouse.</p>`;
   }
@@ -189,10 +189,7 @@ function reviewOf(id: string, { review }: Explained & { of: 'review' }): Html {
     ${section(
       'windows',
       'Windows that held its dates',
-      html`${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Read at', 'Run'], rows })}${marks.map(
-        ({ what, at }) =>
-          html`<p>${what === 'late' ? 'It came late: found' : 'Suspected gone: missed'} at ${utc(at)}.</p>`,
-      )}`,
+      html`${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Read at', 'Run'], rows })}${missed && html`<p>Suspected gone: missed at ${utc(missed.at)}.</p>`}`,
     )}
     ${section('dead-letters', 'Dead letters', deadLetterList(deadLetters))}
     ${section('difference', 'Difference', reviewDifference(review))}

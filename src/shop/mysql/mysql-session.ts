@@ -192,7 +192,7 @@ export function mysqlSession(
       return [...found, ...same.filter((code) => !found.includes(code))].map((code) => ({ at: '', code }));
     },
 
-    changes: (feed, after, until, limit) => walkDates(feed, 'changed_at', { after, before: until, size: limit }),
+    changes: (feed, after, limit) => walkDates(feed, 'changed_at', { after, before: undefined, size: limit }),
 
     async codesByCreation(orders, which, limit) {
       const found = await codes(

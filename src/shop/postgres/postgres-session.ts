@@ -149,21 +149,16 @@ export function postgresSession(
       return keyed(date.read, rows);
     },
 
-    async changes(feed, after, until, limit) {
+    async changes(feed, after, limit) {
       const date = typeOf(feed, 'changed_at');
-      const [isFirst, isOpen] = [after.code === '', until === undefined];
+      const isFirst = after.code === '';
       const rows = await run<{ at: string; code: string }>(
         feed,
         `select ${selectText(date, 'w.changed_at')} as at, w.code::text as code from ${feed.body} w
          where ${hasCode} and w.changed_at >= $1::${date.type}
-           ${isOpen ? '' : `and w.changed_at < $2::${date.type}`}
-           ${isFirst ? '' : `and (w.changed_at > $1::${date.type} or w.code > $${isOpen ? 2 : 3}::${typeOf(feed, 'code').type})`}
+           ${isFirst ? '' : `and (w.changed_at > $1::${date.type} or w.code > $2::${typeOf(feed, 'code').type})`}
          order by w.changed_at, w.code limit ${limit}`,
-        [
-          startOf(date.read, after),
-          ...(isOpen ? [] : [endOf(date.read, until ?? '')]),
-          ...(isFirst ? [] : [after.code]),
-        ],
+        [startOf(date.read, after), ...(isFirst ? [] : [after.code])],
       );
       return keyed(date.read, rows);
     },

@@ -3,7 +3,7 @@ import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
 import { type Db, inTransaction } from '../index.ts';
 import type { Axis } from '../schema.ts';
 import { noteAbsent } from './absent-reviews.ts';
-import { type LateCandidates, noteLate } from './lateness.ts';
+import { countLate, type LateCandidates } from './lateness.ts';
 import { closeGaps } from './open-gaps.ts';
 
 /**
@@ -47,8 +47,8 @@ export type Entry = {
 };
 
 /**
- * Enters a proven span into the ledger, in one transaction with the reviews found absent, the late ones, and the open
- * gaps that this closes: whatever dies, either all of it is there or the span is read again.
+ * Enters a proven span into the ledger, in one transaction with the reviews found absent and the open gaps that this
+ * closes: whatever dies, either all of it is there or the span is read again.
  *
  * @returns how many reviews came late.
  */
@@ -56,7 +56,7 @@ export async function enterSpan(db: Db, entry: Entry): Promise<number> {
   const { runId, axis, span, pages, reviews, requests, startedAt } = entry;
   return inTransaction(db, async (trx) => {
     await noteAbsent(trx, runId, entry.absent);
-    const late = entry.late ? await noteLate(trx, runId, entry.late) : 0;
+    const late = entry.late ? await countLate(trx, entry.late) : 0;
     await sql`
       insert into sync.export_windows
         (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)

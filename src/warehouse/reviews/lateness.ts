@@ -12,16 +12,13 @@ export type LateCandidates = {
 };
 
 /**
- * Takes note of those whose own date lies in a span that was proven before: the service showed them late. A change
- * without a new `updated_at` (a like) is no new version and cannot be late.
- *
- * @returns how many.
+ * Counts those whose own date lies in a span that was proven before: the service showed them late. A change without a
+ * new `updated_at` (a like) is no new version and cannot be late.
  */
-export async function noteLate(db: Db, runId: string, late: LateCandidates): Promise<number> {
+export async function countLate(db: Db, late: LateCandidates): Promise<number> {
   if (late.inserted.length + late.updated.length === 0) return 0;
-  const { rows } = await sql`
-    insert into sync.late_reviews (review_id, dated_at, run_id)
-    select r.id, r.updated_at, ${runId}
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::integer as n
     from warehouse.reviews r
     where (r.id = any(${late.inserted}::bigint[]) and exists (
         select from sync.export_windows w
@@ -32,10 +29,8 @@ export async function noteLate(db: Db, runId: string, late: LateCandidates): Pro
         select from sync.export_windows w
         where w.axis = 'updated' and w.start_at <= r.updated_at and w.end_at > r.updated_at
           and w.finished_at < ${late.before}
-      ))
-    on conflict do nothing
-    returning review_id`.execute(db);
-  return rows.length;
+      ))`.execute(db);
+  return rows[0]?.n ?? 0;
 }
 
 /** When the warehouse's clock says it is, and whether anything was ever proven: without that nothing can be late. */
@@ -47,17 +42,15 @@ export async function ledgerNow(db: Db): Promise<{ at: Date; isEmpty: boolean }>
   return row;
 }
 
-export type Lateness = { job: string; reviews: number; longestSeconds: number };
+export type Lateness = { job: string; reviews: number };
 
-/** How many reviews came late since then, by the job that found them, and how late at the most. */
+/** How many late reviews the runs that began since then found, by their job. */
 export async function lateness(db: Db, since: Date): Promise<Lateness[]> {
   const { rows } = await sql<Lateness>`
-    select coalesce(r.job, 'unknown') as job, count(*)::integer as reviews,
-      round(extract(epoch from max(l.found_at - l.dated_at)))::bigint as "longestSeconds"
-    from sync.late_reviews l
-    left join sync.runs r on r.id = l.run_id
-    where l.found_at >= ${since}
-    group by 1
-    order by 1`.execute(db);
+    select job, sum((counts ->> 'late')::bigint)::bigint as reviews
+    from sync.runs
+    where started_at >= ${since} and (counts ->> 'late')::bigint > 0
+    group by job
+    order by job`.execute(db);
   return rows;
 }

@@ -32,16 +32,13 @@ export async function windowsOf(
   return rows;
 }
 
-/** `at`: when it was found late, or last missed. */
-export type Mark = { what: 'late' | 'absent'; at: Date; runId: string };
+/** When a proven reading of its date last did not show it, and which run that was; undefined where it is not suspected. */
+export type Missed = { at: Date; runId: string };
 
-export async function marksOf(db: Db, id: number): Promise<Mark[]> {
-  const { rows } = await sql<Mark>`
-    select 'late' as what, found_at as at, run_id as "runId" from sync.late_reviews where review_id = ${id}
-    union all
-    select 'absent', last_missed_at, run_id from sync.absent_reviews where review_id = ${id}
-    order by 2`.execute(db);
-  return rows;
+export async function missedReview(db: Db, id: number): Promise<Missed | undefined> {
+  const { rows } = await sql<Missed>`
+    select last_missed_at as at, run_id as "runId" from sync.absent_reviews where review_id = ${id}`.execute(db);
+  return rows[0];
 }
 
 /**

@@ -23,28 +23,17 @@ const daysOf = ({ first, last }: Days) =>
 const startOf = ({ first, timeZone }: Days) => sql`(${first}::timestamp at time zone ${timeZone})`;
 
 /**
- * Reviews by the day on which they were written. `onTime` and `late` are in the warehouse. `late`: the service showed
- * the review, or an edit of it, after everything up to its date had been read. `refused`: open dead letters, by the day
+ * Reviews by the day on which they were written. `stored`: in the warehouse. `refused`: open dead letters, by the day
  * of their first failure.
  */
-export type ReviewDay = { day: string; onTime: number; late: number; refused: number };
+export type ReviewDay = { day: string; stored: number; refused: number };
 
-/**
- * Reads the counts by day as of the last count, and late reviews and dead letters of these days by index: not the
- * reviews themselves.
- */
+/** Reads the counts by day as of the last count, and dead letters of these days by index: not the reviews themselves. */
 export async function reviewsByDay(db: Db, days: Days): Promise<ReviewDay[]> {
   const { timeZone } = days;
   const { rows } = await sql<ReviewDay>`
     with held as (
       select day, sum(reviews) as n from sync.review_day_counts where day >= ${days.first}::date group by day
-    ),
-    late as (
-      select (r.created_at at time zone ${timeZone})::date as day, count(distinct r.id) as n
-      from sync.late_reviews l
-      join warehouse.reviews r on r.id = l.review_id
-      where l.found_at >= ${startOf(days)} and r.created_at >= ${startOf(days)} and r.deleted_at is null
-      group by 1
     ),
     refused as (
       select (first_failed_at at time zone ${timeZone})::date as day, count(*) as n
@@ -53,11 +42,9 @@ export async function reviewsByDay(db: Db, days: Days): Promise<ReviewDay[]> {
       group by 1
     )
     select to_char(days.day, 'YYYY-MM-DD') as day,
-      greatest(coalesce(held.n, 0) - coalesce(late.n, 0), 0)::bigint as "onTime",
-      coalesce(late.n, 0)::bigint as late, coalesce(refused.n, 0)::bigint as refused
+      coalesce(held.n, 0)::bigint as stored, coalesce(refused.n, 0)::bigint as refused
     from ${daysOf(days)}
     left join held on held.day = days.day::date
-    left join late on late.day = days.day::date
     left join refused on refused.day = days.day::date
     order by 1`.execute(db);
   return rows;

@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { type Db, inTransaction } from '../index.ts';
 import { joinOldSpans } from '../reviews/export-windows.ts';
 
-/** Days for which runs, late reviews and all captures of the overview are kept. */
+/** Days for which runs and all captures of the overview are kept. */
 const keptDays = 90;
 
 /**
  * Compacts the history, so that its size follows the shop and not the years of runs:
  *
  * 1. Old neighbouring spans of the coverage ledger become one row.
- * 2. Late reviews and runs of more than 90 days ago are deleted, except for the newest run of each job, and for runs
+ * 2. Runs of more than 90 days ago are deleted, except for the newest run of each job, and for runs
  *    whose spans are not yet read again.
  * 3. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
  *    each month.
@@ -22,7 +22,6 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
   await inTransaction(db, async (trx) => {
     await joinOldSpans(trx, 'created', before(Math.min(readAgainDays, 365) + 8));
     await joinOldSpans(trx, 'updated', before(30 + 8));
-    await sql`delete from sync.late_reviews where found_at < ${before(keptDays)}`.execute(trx);
     await sql`
       delete from sync.runs r
       where finished_at < ${before(Math.max(keptDays, readAgainDays + 8))}
