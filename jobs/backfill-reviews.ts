@@ -28,16 +28,18 @@ export const backfillReviews = defineRun({
   async plan(app, { gaps, ...range }, run, signal) {
     const key = backfillReviewsKey({ ...range, gaps });
     const since = gaps ? new Date(0) : ((await unfinishedSince(app.warehouse.db, key, app.now())) ?? run.startedAt);
-    const isAll = !gaps && range.from === undefined && range.to === undefined;
     return {
       steps: await planBackfillReviews(reviewDeps(app, signal), range, { since }),
-      state: isAll ? { allSince: since.toISOString() } : {},
+      state: { since: since.toISOString() },
     };
   },
-  async complete(app, { allSince }) {
+  /** A backfill of some days says nothing of others: only what it has read, or the runs that it continues. */
+  deadLettersSince: ({ since }, { gaps, from, to }) =>
+    !gaps && (from ?? to) !== undefined ? new Date(since) : undefined,
+  async complete(app, { since }, _run, _failures, { gaps, from, to }) {
     // Every review was read by its creation date since then, by this run or by those that it continues: what could not
     // be read by its date of update before is in the warehouse.
-    if (allSince !== undefined) await closeUpdatedGaps(app.warehouse.db, new Date(allSince));
+    if (!gaps && (from ?? to) === undefined) await closeUpdatedGaps(app.warehouse.db, new Date(since));
     return {};
   },
 });

@@ -1,6 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import type { Counts } from '../src/base/counts.ts';
-import { countRefusedReviews } from '../src/warehouse/dead-letters.ts';
+import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
 import { windowTotals } from '../src/warehouse/reviews/export-windows.ts';
 import type { Conclusion } from './define-run.ts';
@@ -12,7 +12,7 @@ import type { Conclusion } from './define-run.ts';
 export async function countReviews(app: App, { id, startedAt }: { id: string; startedAt: Date }): Promise<Conclusion> {
   const { db } = app.warehouse;
   const { reviews, requests, windows: spans } = await windowTotals(db, id);
-  const refused = await countRefusedReviews(db, app.now().getTime() - startedAt.getTime());
+  const refused = await countOpenDeadLetters(db, ['review'], app.now().getTime() - startedAt.getTime());
   return { counts: { spans, requests, reviews, refused } };
 }
 

@@ -20,6 +20,8 @@ type Definition<Payload, State, StepPayload> = Omit<
 > & {
   /** Open dead letters of these kinds make the run incomplete. */
   deadLetters: readonly DeadLetterKind[];
+  /** Of them only those that failed since then; where it is absent or returns undefined, all. */
+  deadLettersSince?(state: State, payload: Payload): Date | undefined;
   /**
    * Called after all steps succeeded. Cursors move here, never ahead of the rows. An IncompleteError makes the run
    * incomplete; its rows stay.
@@ -60,7 +62,10 @@ export function defineRun<Payload, State, StepPayload>(
       const concluded = await definition.conclusion?.(app, run, ofSteps);
       const counts = { ...ofSteps, ...concluded?.counts };
       const problems = [problem, concluded?.problem].filter((one) => one !== undefined);
-      const report = await reportOf(app, { kinds: definition.deadLetters, problems }, counts, end);
+      const since = definition.deadLettersSince?.(end.state, payload);
+      const withinMs = since && app.now().getTime() - since.getTime();
+      const deadLetters = await countOpenDeadLetters(app.warehouse.db, definition.deadLetters, withinMs);
+      const report = reportOf({ deadLetters, problems }, counts, end);
       await recount(app.warehouse.db);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'warn'](
@@ -116,12 +121,11 @@ async function completed(complete: () => Promise<Counts>): Promise<{ counts?: Co
   }
 }
 
-async function reportOf(
-  app: App,
-  { kinds, problems: found }: { kinds: readonly DeadLetterKind[]; problems: readonly string[] },
+function reportOf(
+  { deadLetters, problems: found }: { deadLetters: number; problems: readonly string[] },
   counts: Counts,
   end: StepsEnd<unknown>,
-): Promise<RunReport> {
+): RunReport {
   const problems: string[] = [...found];
   let reason: RunReason | undefined = found.length === 0 ? undefined : 'problem';
   if (end.failures.length > 0) {
@@ -130,7 +134,6 @@ async function reportOf(
     reason = 'steps-failed';
     problems.push(`${end.failures.length} of ${all} steps failed; the next run repeats them: ${reasons}`);
   }
-  const deadLetters = await countOpenDeadLetters(app.warehouse.db, kinds);
   if (deadLetters > 0) {
     reason ??= 'dead-letters';
     problems.push(deadLettersProblem(deadLetters));

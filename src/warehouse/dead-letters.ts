@@ -100,23 +100,20 @@ export function joinAlike(groups: readonly DeadLetterGroup[]): DeadLetterGroup[]
   return [...all.values()].sort((a, b) => b.count - a.count);
 }
 
-export async function countOpenDeadLetters(db: Db, kinds: readonly DeadLetterKind[]): Promise<number> {
-  const row = await db
-    .selectFrom('sync.dead_letters')
-    .where('resolved_at', 'is', null)
-    .where('kind', 'in', kinds)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
-  return row.count;
-}
-
-/** Open dead letters of reviews that failed in the last `ms` milliseconds, by the clock of the warehouse. */
-export async function countRefusedReviews(db: Db, ms: number): Promise<number> {
+/**
+ * How many dead letters of these kinds are open.
+ *
+ * @param withinMs only those that failed within the last so many milliseconds, by the warehouse's clock.
+ */
+export async function countOpenDeadLetters(
+  db: Db,
+  kinds: readonly DeadLetterKind[],
+  withinMs?: number,
+): Promise<number> {
+  const since = withinMs === undefined ? sql`'-infinity'` : sql`now() - ${withinMs} * interval '1 millisecond'`;
   const { rows } = await sql<{ n: number }>`
     select count(*)::integer as n from sync.dead_letters
-    where kind = 'review' and resolved_at is null and last_failed_at >= now() - ${ms} * interval '1 millisecond'`.execute(
-    db,
-  );
+    where kind = any(${kinds}) and resolved_at is null and last_failed_at >= ${since}`.execute(db);
   return rows[0]?.n ?? 0;
 }
 

@@ -154,6 +154,16 @@ test('the dead letter of a review that the service deleted, or whose id it corre
   expect(await open()).toEqual([]);
 });
 
+test('a backfill of some days ends by what it met in them, not by a bad review of other days', async ({ hourly }) => {
+  const { world, cli } = await hourly(300);
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 10')`);
+  const day = (agoDays: number) => new Date(Date.now() - agoDays * 24 * hourMs).toISOString().slice(0, 10);
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 1 });
+  expect(await cli('backfill', 'reviews', '--from', day(5), '--to', day(1))).toMatchObject({ status: 0 });
+  expect(await cli('backfill', 'reviews', '--from', day(14), '--to', day(10))).toMatchObject({ status: 1 });
+  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 1 });
+});
+
 test('a review that cannot be written counts once a run, however often the run reads it', async ({ hourly }) => {
   const { world } = await hourly(300);
   await world.warehouse(
