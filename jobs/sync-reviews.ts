@@ -1,6 +1,5 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { IncompleteError } from '../src/base/errors.ts';
-import { clockProblem } from '../src/reviews/clocks.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan-sync-reviews.ts';
 import { retryRefused } from '../src/reviews/retry-refused.ts';
 import { gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
@@ -21,7 +20,6 @@ export const syncReviews = defineRun({
   async plan(app, _payload, run, signal) {
     const options = { overlapMinutes: app.config.reviewOverlapMinutes, allGaps: run.trigger === 'command' };
     const state = await planSyncReviews(reviewDeps(app, signal), options);
-    if (state.serviceOffBy !== undefined) app.log.warn(clockProblem(state.serviceOffBy).what);
     return { steps: state.windows.map((window): ReadWindow => ({ ...window, findLate: true })), state };
   },
   async complete(app, state, run, failures) {

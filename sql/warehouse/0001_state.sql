@@ -33,7 +33,7 @@ create table sync.cursors (
 );
 comment on table sync.cursors is 'How far each incremental flow has come.';
 comment on column sync.cursors.flow is 'orders or reviews.';
-comment on column sync.cursors.position is 'orders: at and code of the last order read. reviews: at, the newest update seen as the last run began, and readTo, the service''s clock then.';
+comment on column sync.cursors.position is 'orders: at and code of the last order read. reviews: at, the newest update seen as the last run began, and readTo, when that run began.';
 comment on column sync.cursors.updated_at is 'When the cursor last moved.';
 
 -- Every run has its own id. Runs of which one continues the other have the same key.

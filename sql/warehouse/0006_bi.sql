@@ -15,7 +15,7 @@ from sync.settings s;
 comment on view bi.freshness is 'How new the data is, and the time zone of all days and months. One row.';
 comment on column bi.freshness.time_zone is 'IANA zone in which days and months are cut.';
 comment on column bi.freshness.newest_review_at is 'When the newest review here was written.';
-comment on column bi.freshness.reviews_read_to is 'The service''s clock when the last finished run of sync reviews began; null before the first.';
+comment on column bi.freshness.reviews_read_to is 'When the last finished run of sync reviews began; null before the first.';
 comment on column bi.freshness.orders_pushed_to is 'The shop''s newest change of an order that was pushed; null before the first run.';
 comment on column bi.freshness.records_not_synced is 'Open dead letters: orders, lines, reviews and other records that could not be synced.';
 comment on column bi.freshness.counted_at is 'The views that count show every change up to then: the end of the last run, or, during a long one, a minute ago. bi.reviews, bi.sub_orders and bi.response_by_order show the rows of now. Null: nothing was counted yet.';

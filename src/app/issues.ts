@@ -1,6 +1,5 @@
 import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/backfill-key.ts';
-import { clockProblem } from '../reviews/clocks.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
 import { keylessUnknown, ordersGone, ordersWaitingForGrade, waitingForProducts } from './order-issues.ts';
@@ -33,7 +32,6 @@ export function issuesOf(
     ...neverRun(report),
     ...failedRuns(report),
     ...lagging(report, limits),
-    ...clockOff(report),
     ...quiet(report),
     ...gaps(report),
     ...gapsLeft(report),
@@ -95,10 +93,6 @@ function lagging(report: StatusReport, { lagMinutes }: IssueLimits): Issue[] {
     const what = `${flow} are ${durationText(lagSeconds)} behind`;
     return [{ key: `lag ${flow}`, what, hint, isUrgent: true }];
   });
-}
-
-function clockOff({ serviceClockOffBy: offBy }: StatusReport): Issue[] {
-  return offBy === null ? [] : [{ key: 'clock', ...clockProblem(offBy), isUrgent: false }];
 }
 
 /** A flow with fewer records a day than this may have none for a day without an issue. */

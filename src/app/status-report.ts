@@ -42,11 +42,6 @@ export type StatusReport = {
   /** When the report was made. */
   at: Date;
   flows: FlowStatus[];
-  /**
-   * Seconds by which the service's clock was ahead of this machine's (negative: behind), where the last sync of reviews
-   * did not believe it.
-   */
-  serviceClockOffBy: number | null;
   /** A lag above this is worth an alert. */
   alertLagMinutes: number;
   coverage: MonthCoverage[];
@@ -105,7 +100,6 @@ export async function statusReport({ warehouse, config, now, queues }: StatusSou
     flows: await Promise.all(
       (['orders', 'reviews'] as const).map(async (flow) => flowOf(flow, await readCursor(db, flow), at)),
     ),
-    serviceClockOffBy: (await readCursor(db, 'reviews'))?.serviceOffBy ?? null,
     alertLagMinutes: config.alerts.lagMinutes,
     coverage: await coverageByMonth(db, config.api.timeZone),
     runs: await lastRuns(db, 20),

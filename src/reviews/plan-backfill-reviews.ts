@@ -5,7 +5,7 @@ import { dayOf, intersection, type Span } from '../base/time/span.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
 import { planWindows, type Window } from './read/window.ts';
-import { type BoundsDeps, boundsFor, type Overview, reviewSpans } from './review-bounds.ts';
+import { allReviews, type BoundsDeps } from './review-bounds.ts';
 
 /**
  * The windows of a backfill, on the created axis.
@@ -20,28 +20,28 @@ export async function planBackfillReviews(
   resume: { since: Date },
 ): Promise<Window[]> {
   const covered = await coveredSpans(deps.db, 'created', { since: resume.since });
-  const spans = spansOf(range, deps, await boundsFor(range, deps));
-  return spans.flatMap((span) => planWindows(span, covered)).map((span) => ({ axis: 'created', span }));
+  const span = spanOf(range, deps, await allReviews(deps));
+  return (span ? planWindows(span, covered) : []).map((one) => ({ axis: 'created', span: one }));
 }
 
 /**
- * The spans of a range of days, within the plausible dates; where the range is open, up to the bounds of the reviews.
+ * The span of a range of days, within the plausible dates; where the range is open, up to the bounds of all reviews.
+ *
+ * @throws UsageError for a range that has no plausible date.
  */
-export function spansOf(range: DayRange, at: { timeZone: string; plausible: Span }, overview: Overview): Span[] {
+export function spanOf(range: DayRange, at: { timeZone: string; plausible: Span }, all: Span): Span | undefined {
   const { start, end } = spanOfDays(range, at.timeZone);
-  const { bounds } = overview;
-  if (start === undefined && end === undefined) return reviewSpans(overview);
   // A range may begin after the last review: then one second of it is looked at.
-  const last = bounds && Math.max(bounds.last + 1, (start ?? bounds.first) + 1);
-  const [from, to] = [start ?? bounds?.first, end ?? last];
-  if (from === undefined || to === undefined || to <= from) return [];
+  const from = start ?? all.start;
+  const to = end ?? Math.max(all.end, from + 1);
+  if (to <= from) return undefined;
   const span = intersection({ start: from, end: to }, at.plausible);
   if (!span) {
     throw new UsageError(`The days lie outside the dates that a review may have: ${daysOf(at)}`, {
       hint: 'Choose other days, or set REVIEW_YEARS_FROM.',
     });
   }
-  return [span];
+  return span;
 }
 
 const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) =>

@@ -1,6 +1,6 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
-import { partBefore } from '../base/time/span.ts';
+import { partBefore, secondOf } from '../base/time/span.ts';
 import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { askAgainLater, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
@@ -11,7 +11,7 @@ import { pruneHistory } from '../warehouse/runs/retention.ts';
 import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { retryRefused } from './retry-refused.ts';
-import { allSpans, type BoundsDeps, captureOverview, firstBefore } from './review-bounds.ts';
+import { allReviews, type BoundsDeps } from './review-bounds.ts';
 
 const dayMs = 86_400_000;
 
@@ -23,18 +23,12 @@ export async function planReconcile(
   deps: BoundsDeps,
   options: { job: string; recentDays: number; allDays: number },
 ): Promise<Window[]> {
-  const overview = await captureOverview(deps);
-  const recently = overview.clocks.earliest - options.recentDays * 86_400;
+  const all = await allReviews(deps);
+  const recently = secondOf(deps.now()) - options.recentDays * 86_400;
   const since = new Date(deps.now().getTime() - options.allDays * dayMs);
   const covered = await coveredSpans(deps.db, 'created', { since, job: options.job });
   const older = covered.flatMap((span) => partBefore(span, recently));
-  const spans = await allSpans(deps.db, overview, { plausible: deps.plausible, lateSince: recently });
-  const first = spans[0]?.start;
-  const isDue = first !== undefined && !older.some(({ start, end }) => start <= first && first < end);
-  // An overview whose first date is too late: nothing is planned where the list shows no review before it.
-  const before = isDue ? [{ start: await firstBefore(deps, first), end: first }] : [];
-  const all = [...before, ...spans].flatMap((span) => planWindows(span, older));
-  const windows = all.map((span): Window => ({ axis: 'created', span }));
+  const windows = planWindows(all, older).map((span): Window => ({ axis: 'created', span }));
   const planned = windows.map((window) => window.span);
   const again = (await dueGaps(deps.db, undefined)).flatMap(({ axis, span }) =>
     planWindows(span, axis === 'created' ? planned : []).map((one) => ({ axis, span: one })),

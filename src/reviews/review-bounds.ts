@@ -1,5 +1,4 @@
 import { ReviewSyncError } from '../base/errors.ts';
-import type { DayRange } from '../base/time/day-range.ts';
 import {
   dayAfter,
   intersection,
@@ -15,30 +14,14 @@ import type { ReviewApi, ReviewOverview } from '../review-api/index.ts';
 import type { Db } from '../warehouse/index.ts';
 import { storedBounds } from '../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../warehouse/reviews/review-overview.ts';
-import { type Clocks, compareClocks } from './clocks.ts';
 import { fetchPage, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
 import { doubtAfterMs, obstacleOf, probeGiveUpMs } from './read/obstacles.ts';
-import { type Axis, planWindows, windowLimits } from './read/window.ts';
+import { type Axis, windowLimits } from './read/window.ts';
 
 export type BoundsDeps = PageDeps & {
   reviews: Pick<ReviewApi['reviews'], 'overview' | 'page'>;
   db: Db;
   now: () => Date;
-};
-
-export type Overview = {
-  /**
-   * No review was created before `first` or after `last`, within the plausible dates; undefined while there is none.
-   */
-  bounds: { first: Second; last: Second } | undefined;
-  /**
-   * Whether the first date that the overview names is implausible or after the last: `bounds.first` is then the first
-   * plausible second.
-   */
-  isFirstHidden: boolean;
-  /** Creation dates outside the plausible ones that the overview names. */
-  outliers: Second[];
-  clocks: Clocks;
 };
 
 /** Plausible dates: from the first second of a year in the zone, within `writableDates`, to the end of tomorrow. */
@@ -48,50 +31,70 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
 }
 
 /**
- * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
- * plausible dates.
+ * The dates between which all reviews were created, at the service and in the warehouse, within the plausible ones. One
+ * request asks whether the list shows a review in the window before the overview's first date: then that is not believed.
  *
- * The overview may be hours old. So the newest review that the list shows counts too: otherwise a reading up to the
- * overview's end would miss what was written since. It may also be a day off, where the service computes it in another
- * zone: the bounds to read are wider by `overviewErrorSeconds` where no newest review of the list says better.
- *
- * @throws ReviewSyncError where the overview names no review, but the list shows one.
+ * @throws ReviewSyncError as `captureOverview`.
  */
-export async function captureOverview(deps: BoundsDeps): Promise<Overview> {
+export async function allReviews(deps: BoundsDeps): Promise<Span> {
+  const { plausible } = deps;
+  const named = await captureOverview(deps);
+  // Requests include their end.
+  const before = intersection({ start: named.start - windowLimits.seconds, end: named.start - 1 }, plausible);
+  if (before && (await newestOf(deps, 'created', before)) !== undefined) return { ...named, start: plausible.start };
+  const stored = await storedBounds(deps.db);
+  const held = stored && intersection({ start: secondOf(stored.first), end: secondOf(stored.last) + 1 }, plausible);
+  return held ? { start: Math.min(named.start, held.start), end: Math.max(named.end, held.end) } : named;
+}
+
+/** No two zones differ by more than 26 hours. A window has 44 days, so the margin seldom costs a request. */
+const overviewErrorSeconds = 26 * 3600;
+
+/**
+ * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
+ * plausible dates. Every run of reviews begins with it.
+ *
+ * It may be hours old, or a day off where the service computes it in another zone. So the newest review of the list is
+ * the last one, and without one the bounds are wider by `overviewErrorSeconds`. Where there is no overview, or it names
+ * no plausible first date, the bounds are those of the plausible dates.
+ *
+ * @throws ReviewSyncError where the clocks of the service and of this machine differ by more than a day, or the service
+ *   reads dates in another zone.
+ */
+export async function captureOverview(deps: BoundsDeps): Promise<Span> {
   const { start, end } = deps.plausible;
   // What is written while the two are under way may be in neither.
   const capturedAt = deps.now();
   const lately = { start: end - windowLimits.seconds, end };
   const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately)]);
-  if (!overview) {
-    const now = secondOf(capturedAt);
-    if (newest !== undefined) await requireSameZone(deps, newest);
-    const bounds = { first: start, last: newest ?? end - 1 };
-    return { bounds, isFirstHidden: true, outliers: [], clocks: compareClocks(now, now) };
-  }
+  requireSameClock(overview?.serviceNow ?? capturedAt, capturedAt);
   if (newest !== undefined) await requireSameZone(deps, newest);
-  const named = [overview.first_review_created_at, overview.last_review_created_at].map((text) =>
-    text === null ? undefined : parseInstant(text),
-  );
-  const [first, last] = named;
-  const isEmpty = first === undefined || last === undefined;
-  if (isEmpty && newest !== undefined) throw namesNoReview();
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
-  const dates = isEmpty ? [] : [first, last, newest ?? first].map(clamp);
-  const bounds = isEmpty ? undefined : { first: Math.min(...dates), last: Math.max(...dates) };
-  const isFirstHidden = first !== undefined && (first < start || (last !== undefined && first > last));
-  const iso = (second: Second | undefined) => (second === undefined ? null : isoOf(second));
-  await recordOverview(deps.db, { capturedAt, first: iso(bounds?.first), last: iso(bounds?.last) });
-  const toRead = bounds && {
-    first: isFirstHidden ? start : clamp(bounds.first - overviewErrorSeconds),
-    last: newest === undefined ? clamp(bounds.last + overviewErrorSeconds) : bounds.last,
-  };
+  const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map((text) =>
+    typeof text === 'string' ? parseInstant(text) : undefined,
+  );
+  if (overview) {
+    const dates = first === undefined || last === undefined ? [] : [first, last, newest ?? last].map(clamp);
+    const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(isoOf);
+    await recordOverview(deps.db, { capturedAt, first: least ?? null, last: most ?? null });
+  }
+  const isBelieved = first !== undefined && last !== undefined && first >= start && first <= last;
   return {
-    bounds: toRead,
-    isFirstHidden,
-    outliers: named.filter((second) => second !== undefined && clamp(second) !== second) as Second[],
-    clocks: compareClocks(secondOf(overview.serviceNow ?? capturedAt), secondOf(capturedAt)),
+    start: isBelieved ? clamp(first - overviewErrorSeconds) : start,
+    end: clamp(newest ?? (last === undefined ? end : last + overviewErrorSeconds)) + 1,
   };
+}
+
+/** Clocks that are right, but of which one takes its time zone for UTC, differ by less than a day. */
+function requireSameClock(service: Date, ours: Date): void {
+  const days = (service.getTime() - ours.getTime()) / 86_400_000;
+  if (Math.abs(days) <= 1) return;
+  const side = days > 0 ? 'ahead of' : 'behind';
+  throw new ReviewSyncError(
+    'config',
+    `The service's clock (its Date header) is ${Math.round(Math.abs(days))} days ${side} the clock of this machine`,
+    { hint: 'Correct this machine if its date is wrong, and run it again; otherwise ask the service’s makers.' },
+  );
 }
 
 /** The overview; undefined where the service refuses it or fails on it, and shows lists. */
@@ -147,84 +150,6 @@ async function requireSameZone(deps: BoundsDeps, second: Second): Promise<void> 
   );
 }
 
-const namesNoReview = () =>
-  new ReviewSyncError('overview', 'GET /v1/reviews/overview names no review, but GET /v1/reviews lists some', {
-    hint: 'Run it again: the service may be computing the overview just now.',
-  });
-
-/** No two zones differ by more than 26 hours. A window has 44 days, so the margin seldom costs a request. */
-export const overviewErrorSeconds = 26 * 3600;
-
-/**
- * The bounds that reading a range of days needs: the first date only where the range names none.
- *
- * @throws ReviewSyncError where the overview names no review, but the list shows one.
- */
-export async function boundsFor({ from }: DayRange, deps: BoundsDeps): Promise<Overview> {
-  const overview = await captureOverview(deps);
-  return from === undefined || !overview.bounds ? findFirst(deps, overview) : overview;
-}
-
-/** Windows that `searchFirst` asks for at a time. */
-const searchedAtATime = 8;
-
-/**
- * The overview with the creation of the first plausible review where the list shows one before `bounds.first`, or where
- * that date is hidden: the window of the first review that the list shows. An overview that names no review is believed
- * only where the list shows none either.
- *
- * @throws ReviewSyncError where the overview names no review, but the list shows one.
- */
-export async function findFirst(deps: PageDeps, overview: Overview): Promise<Overview> {
-  const { bounds, isFirstHidden } = overview;
-  if (bounds && !isFirstHidden) {
-    return { ...overview, bounds: { ...bounds, first: await firstBefore(deps, bounds.first) } };
-  }
-  const first = await searchFirst(deps, bounds ? { start: bounds.first, end: bounds.last + 1 } : deps.plausible);
-  if (first === undefined) return overview;
-  if (!bounds) throw namesNoReview();
-  return { ...overview, isFirstHidden: false, bounds: { first, last: bounds.last } };
-}
-
-/**
- * `first`, where the list shows no review in the window right before it: one request. Otherwise the overview is wrong,
- * and the plausible windows before `first` are searched. A window that the service refuses or fails on counts as one
- * without reviews: a service may refuse all dates before its first review.
- */
-export async function firstBefore(deps: PageDeps, first: Second): Promise<Second> {
-  // Requests include their end.
-  const before = intersection({ start: first - windowLimits.seconds, end: first - 1 }, deps.plausible);
-  if (!before) return first;
-  if ((await newestOf(deps, 'created', before)) === undefined) return first;
-  return (await searchFirst(deps, { start: deps.plausible.start, end: first })) ?? first;
-}
-
-/**
- * Start of the first window of the span in which the list shows a review. A window without a review costs one request,
- * at most 220 from 2000 on, and is asked for by this search only.
- */
-async function searchFirst(deps: PageDeps, span: Span): Promise<Second | undefined> {
-  const windows = planWindows(span);
-  for (let from = 0; from < windows.length; from += searchedAtATime) {
-    const some = windows.slice(from, from + searchedAtATime);
-    const areEmpty = await Promise.all(some.map((one) => isEmpty(deps, one)));
-    const found = some[areEmpty.indexOf(false)];
-    if (found) return found.start;
-  }
-  return undefined;
-}
-
-async function isEmpty(deps: PageDeps, span: Span): Promise<boolean> {
-  try {
-    const { ids } = await fetchPage(deps, { axis: 'created', span }, 1, 1);
-    return ids.length === 0;
-  } catch (error) {
-    // What the service refuses or fails on is read, and reported, by the run itself.
-    if (await obstacleFor(deps, 'created', error)) return false;
-    throw error;
-  }
-}
-
 /**
  * Date of the newest review of the span, by the list; undefined where the list shows none. A span that the service
  * refuses must not stop a run: the last two days of it are requested instead. Nor must a newest review on which the
@@ -243,39 +168,4 @@ export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<
     }
   }
   return undefined;
-}
-
-/**
- * The spans in which the service has reviews. Each implausible date is a span of its own, so that its review becomes a
- * dead letter. A date outside `writableDates`, in which part of a zone's year 1 or 9999 lies, is looked for at their
- * end.
- */
-export function reviewSpans({ bounds, outliers }: Pick<Overview, 'bounds' | 'outliers'>): Span[] {
-  // A day to each side: zones of the distant past differ by odd minutes.
-  const [day, { start, end }] = [86_400, writableDates];
-  const middles = outliers.map((second) => Math.min(Math.max(second, start + day), end - day));
-  const around = middles.map((second) => ({ start: second - day, end: second + day }));
-  return bounds ? [{ start: bounds.first, end: bounds.last + 1 }, ...around] : around;
-}
-
-/**
- * The same, and where the warehouse has reviews beyond: those that are gone from the service lie there, too. Where the
- * first date is hidden, the first review of the warehouse counts, or `lateSince` if that is earlier: a review that is
- * listed late may be older than all that the warehouse has.
- */
-export async function allSpans(
-  db: Db,
-  overview: Overview,
-  { plausible, lateSince }: { plausible: Span; lateSince?: Second },
-): Promise<Span[]> {
-  const stored = await storedBounds(db);
-  const { bounds, isFirstHidden } = overview;
-  const span = stored && intersection({ start: secondOf(stored.first), end: secondOf(stored.last) + 1 }, plausible);
-  if (!span) return reviewSpans(overview);
-  const [first, last] = [span.start, span.end - 1];
-  const named = isFirstHidden ? (lateSince ?? first) : (bounds?.first ?? first);
-  return reviewSpans({
-    ...overview,
-    bounds: { first: Math.min(first, named), last: Math.max(last, bounds?.last ?? last) },
-  });
 }

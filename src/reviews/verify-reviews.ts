@@ -7,10 +7,10 @@ import { type Absent, absentIn } from '../warehouse/reviews/absent-reviews.ts';
 import { compareOne, comparePage, countByMonth, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import { landOne, landPage } from '../warehouse/reviews/land-reviews.ts';
 import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
-import { spansOf } from './plan-backfill-reviews.ts';
+import { spanOf } from './plan-backfill-reviews.ts';
 import { type ReadDeps, readSpans } from './read/read-spans.ts';
 import { planWindows } from './read/window.ts';
-import { allSpans, type BoundsDeps, boundsFor } from './review-bounds.ts';
+import { allReviews, type BoundsDeps } from './review-bounds.ts';
 
 export type VerifyReviewsDeps = ReadDeps &
   BoundsDeps &
@@ -60,12 +60,8 @@ export async function verifyReviews(
   options: { repair: boolean },
 ): Promise<Verification> {
   const { warehouse, timeZone } = deps;
-  const overview = await boundsFor(range, deps);
-  const isOpen = range.from === undefined && range.to === undefined;
-  const spans = isOpen
-    ? await allSpans(warehouse.db, overview, { plausible: deps.plausible })
-    : spansOf(range, deps, overview);
-  const windows = spans.flatMap((span) => planWindows(span));
+  const span = spanOf(range, deps, await allReviews(deps));
+  const windows = span ? planWindows(span) : [];
   const since = await warehouseNow(warehouse.db);
   const work: Verifying = {
     deps,
@@ -91,7 +87,8 @@ export async function verifyReviews(
     ),
   );
   const unlisted = await settleAbsent(work);
-  for (const [month, count] of await countByMonth(warehouse.db, spans, timeZone)) rowOf(work, month).warehouse = count;
+  for (const [month, count] of await countByMonth(warehouse.db, span ? [span] : [], timeZone))
+    rowOf(work, month).warehouse = count;
   const { differing, differences, unrepairable, problems } = work;
   return {
     months: [...work.months.values()].sort((a, b) => (a.month < b.month ? -1 : 1)),

@@ -108,14 +108,6 @@ const reviewScenarios = {
     faults: ['late'],
     faultsAtMost: 1,
   },
-  'the clock of the service is far ahead for one response': {
-    kinds: ['sync'],
-    existing: [0],
-    isSynced: true,
-    mayBeWritten: 1,
-    faults: ['clock'],
-    faultsAtMost: 1,
-  },
   'the clock that dates reviews is behind': {
     kinds: ['sync'],
     existing: [0],
@@ -198,7 +190,6 @@ const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: s
   ['suspectsWithCoverage', 'reviews are deleted or hidden', '12, 5'],
   ['keepsUnansweredSuspects', 'reviews are deleted or hidden', '12, 5'],
   ['provesBeforeEntering', 'the first sync', '12, 6 and 7'],
-  ['watermarkStaysBehindOwnClock', 'the clock of the service is far ahead for one response', '12, 8'],
   ['boundsFromList', 'a backfill is interrupted and repeated', '12, 14'],
   ['asksById', 'reviews are deleted or hidden', '12, tests that did not bite'],
   ['asksBeforeMarking', 'reviews are deleted or hidden', '12, tests that did not bite'],

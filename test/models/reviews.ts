@@ -22,8 +22,6 @@ import type { Model, Step } from './check.ts';
 export const reviewDesign = {
   /** The watermark follows the dates of the reviews, not the time. */
   watermarkFollowsData: true,
-  /** The watermark is never beyond our own clock, whatever the service says the time is. */
-  watermarkStaysBehindOwnClock: true,
   /** What failed is an open gap before the watermark moves. */
   failedWindowIsOpenGap: true,
   /** The watermark moves although a window failed. */
@@ -112,7 +110,6 @@ export type ReviewEvent =
 
 type Fault =
   | 'late'
-  | 'clock'
   | 'window'
   | 'short list'
   | 'crash'
@@ -177,7 +174,6 @@ export type ReviewState = {
 
 /** A watermark that is older than this says that nothing happens at the service. */
 const quiet = 3;
-const clockError = 6;
 
 const listedDates = (reviews: readonly Review[], axis: Axis): Tick[] =>
   reviews.flatMap((review) => (review.listed === null ? [] : [axis === 'created' ? review.created : review.listed]));
@@ -330,25 +326,18 @@ export function reviewModel(
     switch (kind) {
       case 'sync': {
         const newest = Math.max(-1, ...listedDates(reviews, 'updated'));
-        const plan = (serviceNow: Tick, withGaps: boolean): Partial<Run> & { cursor: Tick | null } => {
-          const readTo = design.watermarkStaysBehindOwnClock ? Math.min(serviceNow, now) : serviceNow;
-          const nextWatermark = design.watermarkFollowsData
-            ? Math.min(readTo, Math.max(readTo - quiet, newest))
-            : readTo;
-          const cursor = state.cursor === null ? null : Math.min(state.cursor, now);
-          const start = Math.min(cursor ?? 0, readTo) - (design.readsOverlap ? overlap : 0);
+        const { cursor } = state;
+        const plan = (withGaps: boolean): Partial<Run> => {
+          const nextWatermark = design.watermarkFollowsData ? Math.min(now, Math.max(now - quiet, newest)) : now;
+          const start = (cursor ?? 0) - (design.readsOverlap ? overlap : 0);
           const known = between(start, lastTick + 1) & ~gaps.updated;
           const todo = cursor === null ? { created: boundsOf(reviews), updated: 0 } : { created: 0, updated: known };
           const again = withGaps ? gaps : none;
           const all = { created: todo.created | again.created, updated: todo.updated | again.updated };
-          return { todo: all, nextWatermark, readTo, cursor };
+          return { todo: all, nextWatermark, readTo: now };
         };
-        const started = ({ cursor, ...run }: ReturnType<typeof plan>, action: string, faulty?: Fault) => {
-          begin(action, { ...run, nextWatermark: run.nextWatermark ?? 0 }, { cursor }, faulty);
-        };
-        started(plan(now, true), 'sync begins');
-        if (gaps.created + gaps.updated > 0) started(plan(now, false), 'sync begins; the gaps are not due');
-        started(plan(now + clockError, true), 'sync begins; the clock of the service is wrong', 'clock');
+        begin('sync begins', plan(true));
+        if (gaps.created + gaps.updated > 0) begin('sync begins; the gaps are not due', plan(false));
         return;
       }
       case 'reconcile': {

@@ -293,8 +293,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the watermark is the time',
     file: 'src/reviews/plan-sync-reviews.ts',
-    find: 'if (serviceOffBy === undefined) return Math.min(latest, Math.max(quiet, seen ?? 0));',
-    replace: 'if (serviceOffBy === undefined) return latest;',
+    find: 'return Math.min(now - lag, Math.max(quiet, seen ?? 0));',
+    replace: 'return now - lag + 0 * ((seen ?? 0) + quiet);',
     tests: [promise('reviews-watermark')],
   },
   {

@@ -326,26 +326,35 @@ test('a service that answers 404 to every id deletes nothing', async ({ hourly }
   expect(await deleted(world)).toEqual([]);
 });
 
-test('a clock that is 60 days ahead for one response moves no watermark into the future', async ({ hourly }) => {
-  const { world, twist } = await hourly(0);
-  twist.change = ({ headers }, { path }) => {
-    if (path === '/v1/reviews/overview') headers.date = new Date(Date.now() + 60 * day).toUTCString();
-  };
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  twist.change = undefined;
-  const ahead = `select from sync.cursors where (position ->> 'at')::timestamptz > now() or (position ->> 'readTo')::timestamptz > now()`;
-  expect(await world.warehouse(ahead)).toEqual([]);
-  await world.atService(
-    `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
-  );
-  // An earlier version had let it go astray.
-  await world.warehouse(
-    `update sync.cursors set position = jsonb_build_object('at', now() + interval '60 days', 'readTo', now() + interval '60 days')`,
-  );
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await held(world)).toBe(1);
-  expect(await world.warehouse(ahead)).toEqual([]);
-});
+test.for([
+  ['sync', 'reviews'],
+  ['backfill', 'reviews'],
+  ['verify', 'reviews'],
+  ['sync', 'reconcile'],
+])(
+  'while the clocks differ by more than a day, %s %s fails and says so, and nothing is lost',
+  async (command, { hourly }) => {
+    const { world, twist, cli } = await hourly(30);
+    const setClock = (days: number) => {
+      twist.change = ({ headers }) => Object.assign(headers, { date: new Date(Date.now() + days * day).toUTCString() });
+    };
+    setClock(-0.9);
+    expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+    await world.atService(
+      `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
+    );
+    for (const [days, said] of [
+      [60, '60 days ahead of the clock of this machine'],
+      [-1.2, '1 days behind the clock of this machine'],
+    ] as const) {
+      setClock(days);
+      expect(await cli(...command)).toMatchObject({ status: 1, stdout: expect.stringContaining(said) });
+    }
+    twist.change = undefined;
+    expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+    expect(await held(world)).toBe(31);
+  },
+);
 
 test('only a version that the service showed late counts as late, not a like', async ({ hourly }) => {
   const { world } = await hourly(150);
@@ -469,6 +478,7 @@ test('reviews of the first second of the year 1 and the last of 9999 are dead le
   hourly,
 }) => {
   const { world, cli } = await hourly(60);
+  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
   await world.atService(`insert into reference_service.reviews (created_at, updated_at, message) values
     ('0001-01-01 00:00:00 Asia/Seoul', now(), 'past'), ('9999-12-31 23:59:59.999 Asia/Seoul', now(), 'future')`);
   expect(await cli('sync', 'reviews')).toMatchObject({

@@ -30,8 +30,7 @@ test('a review that is listed late is found although it is older than all others
     review(new Date('1993-05-05')),
     review(new Date(Date.now() - 10 * day)),
   ]);
-  // The one of 1993 is a dead letter.
-  expect(await reconcile(world)).toMatchObject({ outcome: 'incomplete' });
+  expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
   expect(
     await world.warehouse(`select count(*)::integer as late from warehouse.reviews where message = 'late'`),
   ).toEqual([{ late: 1 }]);
@@ -306,7 +305,7 @@ test('a first sync of a service without reviews does not make the next miss what
   expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(1);
 });
 
-test('a review dated in the year 1 or 9999 is a dead letter, costs one request a window at the most, and stops nothing', async ({
+test('a review dated in the year 1 or 9999 is a dead letter, costs two requests a window at the most, and stops nothing', async ({
   openWorld,
 }) => {
   const world = await openWorld({ environment: { REVIEW_YEARS_FROM: '2020' } });
@@ -315,9 +314,7 @@ test('a review dated in the year 1 or 9999 is a dead letter, costs one request a
     `insert into reference_service.reviews (created_at, updated_at, message)
      values ('9999-12-31', now(), 'future'), ('0001-01-01', now(), 'past'), (now(), now(), 'new')`,
   );
-  const requests = () => world.service.requests()['GET /v1/reviews'] ?? 0;
-  const before = requests();
-  const all = await runCli(['backfill', 'reviews'], world.environment);
+  const all = await runCli(['sync', 'reviews'], world.environment);
   expect(all).toMatchObject({ status: 1, stdout: expect.stringContaining('dead-letters') });
   const deadLetters = await world.warehouse<{ reason: string }>(
     `select reason from sync.dead_letters where kind = 'review' and resolved_at is null order by reason`,
@@ -325,16 +322,20 @@ test('a review dated in the year 1 or 9999 is a dead letter, costs one request a
   expect(deadLetters).toHaveLength(2);
   expect(deadLetters[0]?.reason).toContain('found 0001-01-01');
   expect(deadLetters[1]?.reason).toContain('found 9999-12-31');
-  // 44 days a window from 2020 on.
-  const windows = Math.ceil((Date.now() - Date.parse('2020-01-01')) / (44 * day));
-  expect(requests() - before).toBeLessThan(windows + 20);
   expect(
     await world.warehouse(`select message from warehouse.reviews where message in ('new', 'future', 'past')`),
   ).toEqual([{ message: 'new' }]);
-  // A reconcile begins at the first review that is known.
-  const afterBackfill = requests();
-  await reconcile(world);
-  expect(requests() - afterBackfill).toBeLessThan(20);
+  // 44 days a window from 2020 on, once; then a reconcile reads the newest days.
+  const requests = () => world.service.requests()['GET /v1/reviews'] ?? 0;
+  const windows = Math.ceil((Date.now() - Date.parse('2020-01-01')) / (44 * day));
+  for (const atMost of [2 * windows + 20, 20]) {
+    const before = requests();
+    await reconcile(world);
+    expect(requests() - before).toBeLessThan(atMost);
+  }
+  const doctor = await runCli(['doctor'], world.environment);
+  expect(doctor.stdout).toContain('names a review of 0001-01-01');
+  expect(doctor.stdout).toContain('names a review of 9999-12-31');
   const status = await runCli(['status'], world.environment);
   expect(status.stdout.split('\n').length).toBeLessThan(500);
 });

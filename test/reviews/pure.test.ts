@@ -12,7 +12,7 @@ import { obstacleOf } from '../../src/reviews/read/obstacles.ts';
 import { halvesOf, readSpan } from '../../src/reviews/read/read-span.ts';
 import { beginReading } from '../../src/reviews/read/reading.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
-import { plausibleDates, reviewSpans } from '../../src/reviews/review-bounds.ts';
+import { plausibleDates } from '../../src/reviews/review-bounds.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const span = fc
@@ -103,16 +103,10 @@ describe('spans', () => {
   });
 });
 
-test('no plan holds a date that Postgres cannot read, whatever the zone or the overview', () => {
+test('the plausible dates are dates that Postgres can read, whatever the zone', () => {
   for (const zone of ['Asia/Seoul', 'Pacific/Kiritimati', 'America/New_York']) {
-    const outliers = ['-000500-01-01', '0001-01-01', '9999-12-31', '+010500-01-01'].map(
-      (day) => Date.parse(day) / 1000,
-    );
-    const spans = reviewSpans({ bounds: undefined, outliers });
-    const planned = [...spans, plausibleDates(1, zone, new Date())].flatMap(({ start, end }) => [start, end]);
-    for (const second of planned) expect(isoOf(second)).toMatch(/^(?!0000)\d{4}-/);
-    const days = spans.map((span) => localPeriod(span, zone)).flatMap(({ start, end }) => [start, end]);
-    expect([...days].sort()).toMatchObject({ 0: '0001-01-01 00:00:00', 7: '9999-12-31 23:59:59' });
+    const { start, end } = plausibleDates(1, zone, new Date());
+    for (const second of [start, end]) expect(isoOf(second)).toMatch(/^(?!0000)\d{4}-/);
   }
 });
 

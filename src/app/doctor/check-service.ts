@@ -1,5 +1,5 @@
 import { describeError, hintOf } from '../../base/errors.ts';
-import { localPeriod, parseInstant, type Second } from '../../base/time/span.ts';
+import { isoOf, localPeriod, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
   type ReviewApi,
@@ -10,16 +10,17 @@ import { compareZone, zoneProblem } from '../service-zone.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { withTimeoutDiagnosis } from './reachable.ts';
 
-export type ServiceCheck = { api: ReviewApi; baseUrl: string; timeZone: string; now: () => Date };
+/** `plausible`: the dates that are read. */
+export type ServiceCheck = { api: ReviewApi; baseUrl: string; timeZone: string; plausible: Span; now: () => Date };
 
 /** Checks token, clock, time zone and page size of the service. Only reads. */
-export async function checkService({ api, baseUrl, timeZone, now }: ServiceCheck): Promise<Finding[]> {
+export async function checkService({ api, baseUrl, timeZone, plausible, now }: ServiceCheck): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
     await withTimeoutDiagnosis(api.authenticate(), baseUrl);
     findings.push(ok('client id and secret are accepted'));
     const overview = await withTimeoutDiagnosis(api.reviews.overview(), baseUrl);
-    findings.push(checkClock(overview, now()));
+    findings.push(checkClock(overview, now()), ...checkBounds(overview, plausible));
     const last = parseOptional(overview.last_review_created_at);
     if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
     findings.push(checkZone(overview, timeZone));
@@ -38,8 +39,23 @@ function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
   const offsetSeconds = (serviceNow.getTime() - now.getTime()) / 1000;
   const offset = `(offset ${offsetSeconds.toFixed(1)} s)`;
   if (Math.abs(offsetSeconds) <= 60) return ok(`its clock agrees with ours ${offset}`);
-  const what = `its clock differs from ours ${offset}; nothing is lost, watermarks follow the data`;
-  return warning(what, 'set the clock of this machine by NTP');
+  const hint = 'set the clock of this machine by NTP';
+  if (Math.abs(offsetSeconds) > 86_400)
+    return fault(`its clock differs from ours ${offset}: no run of reviews begins`, hint);
+  return warning(`its clock differs from ours ${offset}; nothing is lost, watermarks follow the data`, hint);
+}
+
+/** Says where the overview names a date that no window is read for. */
+function checkBounds(
+  { first_review_created_at: first, last_review_created_at: last }: ReviewOverview,
+  { start, end }: Span,
+): Finding[] {
+  return [first, last].flatMap((text) => {
+    const at = parseOptional(text);
+    if (at === undefined || (at >= start && at < end)) return [];
+    const what = `its overview names a review of ${text}, outside the dates that are read (${isoOf(start)} to ${isoOf(end - 1)})`;
+    return [warning(what, 'set REVIEW_YEARS_FROM if reviews are that old; otherwise correct the date at the service')];
+  });
 }
 
 function checkZone({ last_review_created_at: newest }: ReviewOverview, timeZone: string): Finding {

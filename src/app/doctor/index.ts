@@ -4,6 +4,7 @@ import { openQueues } from '../../queue/index.ts';
 import { lacksTables } from '../../queue/queue-facts.ts';
 import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
+import { plausibleDates } from '../../reviews/review-bounds.ts';
 import { openShop } from '../../shop/index.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { type Config, isLoopback } from '../config.ts';
@@ -108,9 +109,10 @@ function shop(config: Config): Promise<Finding[]> {
 async function service(config: Config, now: () => Date): Promise<Finding[]> {
   const { baseUrl, clientId, clientSecret, timeZone } = config.api;
   const abort = new AbortController();
+  const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
   const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits, signal: abort.signal });
   try {
-    const findings = await checkService({ api: opened, baseUrl, timeZone, now });
+    const findings = await checkService({ api: opened, baseUrl, timeZone, plausible, now });
     return [...findings, ...(await checkSameService(config))];
   } finally {
     abort.abort(new Error('doctor ended'));

@@ -4,10 +4,9 @@ import type { Db } from '../index.ts';
 /**
  * How far a flow has come. orders: `at` and `code` of the last order read, `at` as the shop's text to the microsecond,
  * which a Date would cut; `readTo` is when that was looked for. reviews: everything updated up to `at` has been read;
- * `readTo` is the service's clock then; `serviceOffBy`: seconds by which that clock was ahead of ours, where it was not
- * believed.
+ * `readTo` is when the run began that looked.
  */
-export type Cursor = Readonly<{ at: string; code?: string; readTo?: string; serviceOffBy?: number | undefined }>;
+export type Cursor = Readonly<{ at: string; code?: string; readTo?: string }>;
 export type Flow = 'orders' | 'reviews';
 
 export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined> {
@@ -28,28 +27,11 @@ export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise
         when ((kept.position ->> 'at')::timestamptz, coalesce(kept.position ->> 'code', '') collate "C")
           < ((excluded.position ->> 'at')::timestamptz, coalesce(excluded.position ->> 'code', '') collate "C")
         then kept.position || excluded.position else excluded.position || kept.position
-      end - 'serviceOffBy' || jsonb_strip_nulls(jsonb_build_object('serviceOffBy', excluded.position -> 'serviceOffBy')) || case
+      end || case
         when (kept.position ->> 'readTo')::timestamptz > (excluded.position ->> 'readTo')::timestamptz
         then jsonb_build_object('readTo', kept.position -> 'readTo')
         else jsonb_strip_nulls(jsonb_build_object('readTo', excluded.position -> 'readTo'))
       end,
       updated_at = now()
-  `.execute(db);
-}
-
-/**
- * Moves a cursor of reviews that lies beyond `latest` back to it: a clock that was wrong once had moved it there, and
- * `advanceCursor` alone would leave it.
- */
-export async function pullBackCursor(db: Db, latest: Date): Promise<void> {
-  const to = latest.toISOString();
-  await sql`
-    update sync.cursors
-    set position = position || jsonb_strip_nulls(jsonb_build_object(
-      'at', case when (position ->> 'at')::timestamptz > ${to}::timestamptz then ${to}::text end,
-      'readTo', case when (position ->> 'readTo')::timestamptz > ${to}::timestamptz then ${to}::text end
-    ))
-    where flow = 'reviews'
-      and ((position ->> 'at')::timestamptz > ${to}::timestamptz or (position ->> 'readTo')::timestamptz > ${to}::timestamptz)
   `.execute(db);
 }
