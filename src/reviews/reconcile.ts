@@ -16,24 +16,23 @@ import { allReviews, type BoundsDeps } from './review-bounds.ts';
 const dayMs = 86_400_000;
 
 /**
- * What to read again: on the created axis the newest `recentDays` each time, and all that no reconcile has read for
- * `allDays`; and every open gap. So a review that the service showed late is brought in, and one that is gone is found.
+ * What to read again: on the created axis the newest `recentDays` each time, all that no reconcile has read for
+ * `allDays`, and every open gap. So a review that the service showed late is brought in, one that is gone is found, and
+ * a gap of updates is closed once everything up to its end was read.
  */
 export async function planReconcile(
   deps: BoundsDeps,
   options: { job: string; recentDays: number; allDays: number },
 ): Promise<Window[]> {
-  const all = await allReviews(deps);
+  const { start } = await allReviews(deps);
   const recently = secondOf(deps.now()) - options.recentDays * 86_400;
   const since = new Date(deps.now().getTime() - options.allDays * dayMs);
   const covered = await coveredSpans(deps.db, 'created', { since, job: options.job });
   const older = covered.flatMap((span) => partBefore(span, recently));
-  const windows = planWindows(all, older).map((span): Window => ({ axis: 'created', span }));
-  const planned = windows.map((window) => window.span);
-  const again = (await dueGaps(deps.db, undefined)).flatMap(({ axis, span }) =>
-    planWindows(span, axis === 'created' ? planned : []).map((one) => ({ axis, span: one })),
-  );
-  return [...windows, ...again];
+  const windows = planWindows({ start, end: deps.plausible.end }, older);
+  const gaps = (await dueGaps(deps.db, undefined)).filter(({ axis }) => axis === 'created');
+  const again = gaps.flatMap(({ span }) => planWindows(span, windows));
+  return [...windows, ...again].map((span) => ({ axis: 'created', span }));
 }
 
 /** Reviews that one run asks about by id. The others wait for the next run. */

@@ -346,7 +346,7 @@ export function reviewModel(
           .map((review) => review.created);
         const spans = boundsOf(reviews, held);
         const older = state.reconciled & between(0, now - 1);
-        begin('reconcile begins', { todo: { created: (spans & ~older) | gaps.created, updated: gaps.updated } });
+        begin('reconcile begins', { todo: { created: (spans & ~older) | gaps.created, updated: 0 } });
         return;
       }
       case 'backfill': {

@@ -86,6 +86,27 @@ test('a second that the service refuses stops neither the cursor nor the detecti
   expect(await world.warehouse('select from warehouse.reviews where id = 100')).toHaveLength(1);
 });
 
+test('a second of updates that the service always refuses costs scheduled runs nothing more, and ends with a reading by creation', async ({
+  hourly,
+}) => {
+  const { world, twist } = await hourly(60);
+  await world.run('sync-reviews');
+  const at = new Date(Math.floor(Date.now() / 1000 - 600) * 1000);
+  await world.atService(`update reference_service.reviews set message = 'all at once', updated_at = $1`, [at]);
+  const refused = refusing(at);
+  twist.change = (answer, call) => {
+    if (call.query.get('date_updated_at') === '1') refused?.(answer, call);
+  };
+  expect(await world.run('sync-reviews', {}, 'schedule')).toMatchObject({ outcome: 'incomplete' });
+  const before = listed(world);
+  for (let run = 0; run < 3; run += 1)
+    expect(await world.run('sync-reviews', {}, 'schedule')).toMatchObject({ outcome: 'incomplete' });
+  expect((listed(world) - before) / 3).toBeLessThan(10);
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await world.warehouse(`select from warehouse.reviews where message <> 'all at once'`)).toEqual([]);
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
+});
+
 test('an outage in the middle of the first sync is an open gap, and the next run reads only that', async ({
   hourly,
 }) => {
