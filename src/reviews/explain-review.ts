@@ -12,6 +12,7 @@ import {
   type WindowOf,
   windowsOf,
 } from '../warehouse/reviews/one-review.ts';
+import { reviewColumns } from '../warehouse/reviews/review-columns.ts';
 
 export type ReviewExplanation = {
   id: number;
@@ -59,6 +60,39 @@ export async function explainReview(
     missed: await missedReview(db, id),
     differences: service ? await compareOne(deps.warehouse, service.rawBody) : [],
   };
+}
+
+/** In a sentence: whether service and warehouse agree about the review, and what to do where they do not. */
+export function reviewVerdict({
+  service,
+  serviceFault,
+  warehouse,
+  differences,
+  deadLetters,
+}: ReviewExplanation): string {
+  if (serviceFault !== undefined) return 'Nothing was compared: the service could not be asked.';
+  if (!service) {
+    const isShown = warehouse && !warehouse.deleted_at;
+    return isShown
+      ? 'It should be marked deleted: npx review-sync verify reviews --repair does that.'
+      : 'Neither the service nor the warehouse shows it.';
+  }
+  const [one] = differences;
+  if (!one) return 'Service and warehouse agree.';
+  if (one.kind === 'refused') return 'The warehouse cannot hold it as it is.';
+  if (one.kind !== 'missing') {
+    const known = one.fields.filter((field) => Object.hasOwn(reviewColumns, field));
+    const others = one.fields.length - known.length;
+    return `They differ in ${[...known, ...(others > 0 ? [`${others} other fields`] : [])].join(', ')}.`;
+  }
+  if (deadLetters.some(({ resolvedAt }) => resolvedAt === null))
+    return (
+      'The warehouse lacks it: the dead letter gives the reason. ' +
+      'Once the review is corrected, the next run brings it in.'
+    );
+  return deadLetters.length > 0
+    ? 'The warehouse lacks it: its dead letter was discarded. It comes in once the service changes it.'
+    : 'The warehouse lacks it: run npx review-sync backfill reviews over the day it was created.';
 }
 
 function parseDate(value: unknown): Date | undefined {

@@ -2,7 +2,7 @@ import { orderDeps } from '../../app/deps.ts';
 import { UsageError } from '../../base/errors.ts';
 import { explainOrder, type OrderExplanation } from '../../orders/compare/explain-order.ts';
 import { contactFields } from '../../orders/order/contact-rule.ts';
-import { explainReview, type ReviewExplanation } from '../../reviews/explain-review.ts';
+import { explainReview, type ReviewExplanation, reviewVerdict } from '../../reviews/explain-review.ts';
 import { oneReviewMs } from '../../reviews/refresh-review.ts';
 import type { Command } from '../command.ts';
 import { comparison, otherSpelling, shopRows } from '../ui/order-difference.ts';
@@ -67,30 +67,8 @@ function drawReview(review: ReviewExplanation): string {
         )}`,
     ...(missed ? [`Suspected gone: missed at ${seconds(missed.at)} by ${missed.runId}.`] : []),
     drawDeadLetters(review),
-    drawReviewDifference(review),
+    reviewVerdict(review),
   ].join('\n\n');
-}
-
-function drawReviewDifference({
-  service,
-  serviceFault,
-  warehouse,
-  differences,
-  deadLetters,
-}: ReviewExplanation): string {
-  if (serviceFault !== undefined) return 'Nothing was compared.';
-  if (!service) return warehouse && !warehouse.deleted_at ? 'It should be marked deleted: run verify --repair.' : '';
-  const [one] = differences;
-  if (!one) return 'Service and warehouse agree.';
-  if (one.kind === 'missing' && deadLetters.some(({ resolvedAt }) => resolvedAt === null))
-    return (
-      'The warehouse lacks it: the dead letter gives the reason. ' +
-      'Once the review is corrected, the next run brings it in.'
-    );
-  if (one.kind === 'missing' && deadLetters.length > 0)
-    return 'The warehouse lacks it: its dead letter was discarded. It comes in once the service changes it.';
-  if (one.kind === 'missing') return 'The warehouse lacks it: run backfill reviews over the day it was created.';
-  return one.kind === 'refused' ? 'The warehouse cannot hold it as it is.' : `They differ in ${one.fields.join(', ')}.`;
 }
 
 const seconds = (date: Date) => date.toISOString().slice(0, 19);

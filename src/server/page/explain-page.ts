@@ -4,8 +4,7 @@ import type { OrderExplanation } from '../../orders/compare/explain-order.ts';
 import { contactFields } from '../../orders/order/contact-rule.ts';
 import { isDifferent } from '../../orders/order/order-difference.ts';
 import type { FieldDifference } from '../../orders/order/sub-orders.ts';
-import type { ReviewExplanation } from '../../reviews/explain-review.ts';
-import { reviewColumns } from '../../warehouse/reviews/review-columns.ts';
+import { reviewVerdict } from '../../reviews/explain-review.ts';
 import type { Answer, Explained } from '../explain.ts';
 import { type Html, html } from './html.ts';
 import { layout, type Search, section } from './layout.ts';
@@ -192,7 +191,7 @@ function reviewOf(id: string, { review }: Explained & { of: 'review' }): Html {
       html`${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Read at', 'Run'], rows })}${missed && html`<p>Suspected gone: missed at ${utc(missed.at)}.</p>`}`,
     )}
     ${section('dead-letters', 'Dead letters', deadLetterList(deadLetters))}
-    ${section('difference', 'Difference', reviewDifference(review))}
+    ${section('difference', 'Difference', html`<p>${reviewVerdict(review)}</p>`)}
     <p class="soft">Author and text are not shown here: <code>npx review-sync explain review</code> has more.</p>`;
 }
 
@@ -205,18 +204,3 @@ const reviewFields = (review: Record<string, unknown>) =>
     ['Product', typeof review.product_id === 'number' ? String(review.product_id) : 'none'],
     ['Text', has(review.message)],
   ]);
-
-function reviewDifference(review: ReviewExplanation): Html {
-  const { service, serviceFault, warehouse, differences } = review;
-  if (serviceFault) return html`<p>Not known: the service could not be asked.</p>`;
-  if (!service)
-    return html`<p>${warehouse && !warehouse.deleted_at ? 'It should be marked deleted: npx review-sync verify reviews --repair does that.' : 'None.'}</p>`;
-  const [one] = differences;
-  if (!one) return html`<p>Service and warehouse agree.</p>`;
-  if (one.kind === 'missing')
-    return html`<p>The warehouse lacks it: run backfill reviews over the day it was created.</p>`;
-  if (one.kind === 'refused') return html`<p>The warehouse cannot hold it as it is.</p>`;
-  const known = one.fields.filter((field) => Object.hasOwn(reviewColumns, field));
-  const others = one.fields.length - known.length;
-  return html`<p>They differ in ${[...known, ...(others > 0 ? [`${others} other fields`] : [])].join(', ')}.</p>`;
-}
