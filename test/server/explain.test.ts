@@ -149,7 +149,7 @@ describe('with a shop and a service', () => {
     // This path has the shop's rows as they are.
     for (const value of await customers()) expect(isOut.text).not.toContain(value);
     const review = await searched('review', '1');
-    expect(review.text).toContain('Not known: the service could not be asked.');
+    expect(review.text).toContain('Nothing was compared: the service could not be asked.');
     // Both together, with all further attempts, and once more where the machine was slow.
     expect(proxy.requests.length).toBeLessThanOrEqual(20);
 
