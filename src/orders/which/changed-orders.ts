@@ -43,9 +43,9 @@ type Begun = Pick<ChangedState, 'shopNow' | 'startedAt' | 'isCursorHeld'>;
 /**
  * The first batch of an incremental run. What a run reads, in this order:
  *
- * 1. Without a cursor, in a shop with a change feed: all orders.
- * 2. Everything that changed since the cursor minus the lookback; without a cursor and a feed, from the beginning.
- * 3. Orders that are due although the shop did not change them (due-orders.ts), until none is.
+ * 1. Everything that changed since the cursor minus the lookback; without a cursor, from the beginning, or in a shop with
+ *    a change feed all orders.
+ * 2. Orders that are due although the shop did not change them (due-orders.ts), until none is.
  *
  * A run from the beginning also names the orders that no run reads, see noteKeylessOrders.
  */
@@ -125,9 +125,8 @@ async function planNext(deps: ChangedDeps, state: ChangedState, options: Changed
   const begun: Begun = { shopNow, startedAt, isCursorHeld };
   switch (state.reading) {
     case 'all orders':
-      if (state.next) return readAll(deps, begun, state.next, options);
-      // During the reading orders changed behind it.
-      return readChanges(deps, begun, since(shopNow, begun, options), options);
+      // What changes during the reading is read by the next run: the cursor stands at its beginning.
+      return state.next ? readAll(deps, begun, state.next, options) : readDue(deps, begun, '', options);
     case 'changes':
       if (state.next) return readChanges(deps, begun, state.next, options, state.newest);
       return readDue(deps, begun, '', options);
