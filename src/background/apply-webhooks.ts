@@ -10,7 +10,8 @@ import {
   type TakenReview,
   takeChangedReview,
 } from '../warehouse/changed-reviews.ts';
-import { putDeadLetter } from '../warehouse/dead-letters.ts';
+import { countOpenDeadLetters, putDeadLetter } from '../warehouse/dead-letters.ts';
+import { mostDeadLetters } from '../webhooks/accept-webhook.ts';
 
 export type WebhookApplier = {
   /** Looks for changed reviews now, because a webhook was stored. */
@@ -104,7 +105,10 @@ export async function readChanged(app: App, taken: TakenReview): Promise<boolean
     return true;
   }
   if (attempts >= mostAttempts) {
-    await putDeadLetter(db, { kind: 'review', key: String(id), reason: outcome.reason, payload: { id } });
+    // Beyond these the scheduled runs alone find it.
+    if ((await countOpenDeadLetters(db, ['review'])) < mostDeadLetters) {
+      await putDeadLetter(db, { kind: 'review', key: String(id), reason: outcome.reason, payload: { id } });
+    }
     await finishChangedReview(db, taken);
   } else await postponeChangedReview(db, taken, outcome.reason);
   app.log.warn({ review: String(id), attempts, error: outcome.reason }, 'a changed review could not be read');

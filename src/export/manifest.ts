@@ -88,8 +88,8 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   return manifest;
 }
 
-/** Paths of an export: what a manifest names is written and removed, so it must lie in the folder. */
-const ownPath = /^[a-z_]+\/(month=([\d-]{4,12}|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
+/** Paths of an export: what a manifest names is written and removed, and a month is asked for. */
+const ownPath = /^[a-z_]+\/(month=([\d-]{4,6}-(0[1-9]|1[0-2])|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
 
 function parsed(text: string): Manifest | undefined {
   try {

@@ -9,8 +9,8 @@ import { depthOf } from './json-depth.ts';
 const mostLevels = 50;
 /** Events in one body. The scheduled runs find what a larger webhook named. */
 const mostEvents = 1000;
-/** Open dead letters of webhooks. What is wrong beyond these is not kept. */
-const mostDeadLetters = 200;
+/** Open dead letters of a kind that webhooks may leave. What is wrong beyond these is not kept. */
+export const mostDeadLetters = 200;
 
 export type AcceptRules = {
   /** Our brands. Empty: every brand, as long as there is only one. */

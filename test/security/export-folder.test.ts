@@ -46,7 +46,7 @@ test('an export writes and deletes nothing behind a folder that is a link to a p
   expect(await precious()).toEqual(untouched);
 });
 
-test('an export deletes nothing that a changed manifest names', async () => {
+test('an export deletes nothing that a changed manifest names, and asks for no month that is none', async () => {
   await using lake = await openLake();
   const path = join(lake.dir, 'manifest.json');
   const manifest = JSON.parse(await readFile(path, 'utf8'));
@@ -54,6 +54,7 @@ test('an export deletes nothing that a changed manifest names', async () => {
   for (const changed of [
     { ...manifest, writing: [away] },
     { ...manifest, files: { ...manifest.files, [away]: {} } },
+    { ...manifest, writing: ['reviews/month=2001-99/data.parquet'] },
   ]) {
     await writeFile(path, JSON.stringify(changed));
     expect(await lake.again()).toMatchObject({ status: 2, stderr: expect.stringContaining('names') });

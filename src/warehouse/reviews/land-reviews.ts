@@ -63,7 +63,7 @@ export function releaseBody({ rawBody }: RawPage): void {
 
 /**
  * Lands a review that was read by its id. Such a response has `comments` where a list has `comments_count`
- * (docs/interface.md, "Review"): they are counted.
+ * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
  *
  * @param rawBody the response body.
  * @param plausible the dates that a review may have, in seconds.
@@ -77,7 +77,6 @@ export async function landOne(
   const item: unknown = JSON.parse(rawBody.toString());
   const comments = isRecord(item) && !('comments_count' in item) ? item.comments : undefined;
   const check = checkPage([item], plausible);
-  await learnProducts(warehouse, check.products);
   let record = rawBody;
   if (Array.isArray(comments)) {
     check.fields.push('comments_count');
