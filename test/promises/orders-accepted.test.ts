@@ -71,6 +71,22 @@ test('a change or deletion that the service answers with 202 and carries out is 
   expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
 });
 
+test('a sub-order whose creation the service only accepts is sent twice a run, and is there once when it is carried out', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7)));
+  const creations = () => world.requests().filter(({ path }) => path.endsWith('/sub_orders')).length;
+  world.serviceRule(({ path }) => (path.endsWith('/sub_orders') ? { status: 202, body: '' } : 'pass'));
+  await world.sync();
+  expect(creations()).toBe(2);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService('select product_id::integer as product from reference_service.sub_orders')).toEqual([
+    { product: 7 },
+  ]);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
 /** Accepts changes, and carries them out without the values that are empty. */
 const keepsEmptied = (world: OrderWorld) =>
   world.serviceRule(({ method, form }) => {
