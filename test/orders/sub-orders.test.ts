@@ -294,6 +294,13 @@ describe('a creation whose response was lost', () => {
     expect(effects({ shown, lines: [one, line('2')], links: watched })).toEqual(['2 gets 12']);
     expect(subOrderDifference(shown, [one, line('2')], watched).links).toMatchObject([{ lineCode: '2', isOurs: true }]);
   });
+
+  test('a sub-order that is not as the creation without a response was sent is somebody else’s', () => {
+    const [one, other] = [line('1', small), line('2', medium)];
+    const shown = [shownAs(11, one), shownAs(12, other)];
+    const { links } = subOrderDifference(shown, [one, other], [linked(one, 11, { idsBefore: [] })]);
+    expect(links).toMatchObject([{ lineCode: '2', subOrderId: 12, isOurs: false }]);
+  });
 });
 
 /**
