@@ -17,7 +17,7 @@ test.each(deviations)(
   async ({ does, section, statement, change }) => {
     const { url, databaseUrl } = await seededService();
     await using proxy = await startChangingProxy(url, change);
-    const { results, left } = await conform(settingsFor(proxy.url, { waitSeconds: 3 }), [section]);
+    const { results, left } = await conform(settingsFor(proxy.url, { waitSeconds: 1 }), [section]);
     expect(results.map(({ says }) => says)).toContain(statement);
     expect(differing(results).map(({ says }) => says)).toContain(statement);
     expect(left).toEqual([]);

@@ -185,12 +185,14 @@ test.skipIf(!hasRedis)(
     worker.kill('SIGTERM');
     const alerts = startAlertWatcher(app, 20);
     onTestFinished(() => alerts?.close());
-    const page = await fetch(serving.url, { headers: { authorization: 'Bearer the-token-of-the-page' } });
+    const [page, status] = await Promise.all([
+      fetch(serving.url, { headers: { authorization: 'Bearer the-token-of-the-page' } }),
+      runCli(['status'], serving.environment),
+    ]);
     expect([page.status, await page.text()]).toEqual([
       200,
       expect.stringContaining('The queue (QUEUE_URL) did not respond'),
     ]);
-    const status = await runCli(['status'], serving.environment);
     expect([status.status, status.stdout]).toEqual([
       1,
       expect.stringMatching(/the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read/s),
