@@ -84,6 +84,14 @@ test.each<[string, object]>([
   expect(service.seen).toEqual([]);
 });
 
+test('a period of 45 days is requested', async () => {
+  const service = await tinyService(() => json([]));
+  const { reviews } = client(service.url);
+  await reviews.list({ start_date: '2024-02-01', end_date: '2024-03-16' });
+  await reviews.list({ start_datetime: '2024-02-01 00:00:00', end_datetime: '2024-03-17 00:00:00' });
+  expect(service.calls()).toHaveLength(2);
+});
+
 test('a period that only looks too long from another zone is left to the service', async () => {
   const service = await tinyService(() => json([]));
   const { reviews } = client(service.url, { now: () => Date.parse('2024-02-15T09:00:00Z') });
