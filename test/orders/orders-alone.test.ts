@@ -194,36 +194,6 @@ test('lines that wait for a product id are no failure: the run is done, and they
   expect(await world.warehouse('select line_code from sync.waiting_lines')).toEqual([{ line_code: '2' }]);
 });
 
-test('an old order that no run reads by its date gets its grade, and its line its product, once they are known', async ({
-  world,
-}) => {
-  await world.shop(`alter table o add column user_grade_code text;
-    insert into o (code, user_grade_code, updated_at) values ('GRADE', 'gold', now() - interval '1 year'),
-      ('LINE', null, now() - interval '1 year'), ('NEW', null, now());
-    insert into l (order_code, line_code, product_code) values ('LINE', '1', 'rare')`);
-  await world.sync();
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(world.requests()).toEqual([]);
-  const [grade] = await world.atService<{ id: number }>(
-    `insert into reference_service.user_grades (name, created_at, updated_at) values ('Gold', now(), now()) returning id::integer`,
-  );
-  await world.warehouse(
-    `insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('gold', $1, '')`,
-    [grade?.id],
-  );
-  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('rare', 9)`);
-  await world.sync();
-  expect(
-    await world.atService(`select o.code, o.user_grade_id::integer as grade, s.product_id::integer as product
-      from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id order by o.code`),
-  ).toEqual([
-    { code: 'GRADE', grade: grade?.id, product: null },
-    { code: 'LINE', grade: null, product: 9 },
-    { code: 'NEW', grade: null, product: null },
-  ]);
-});
-
 test('the cursor stays where it is when a step of the run has failed', async ({ world }) => {
   await world.place(...orders(3));
   const { shop, warehouse } = await world.openApp();

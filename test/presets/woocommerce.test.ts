@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
+import { each } from './preset-world.ts';
 
 /** How WooCommerce stores orders: in tables of their own (HPOS), or as posts. */
 const storages = [
@@ -89,18 +90,12 @@ test.skipIf(!hasMariadb).each(storages)(
       '101': {
         ...ada,
         total: 64.9,
-        lines: [
-          { ...shirt, status: 'unpaid' },
-          { ...mug, status: 'unpaid' },
-        ],
+        lines: each({ status: 'unpaid' }, shirt, mug),
       },
     });
 
     await shop.step({ feed: ['101'] }, state(101, 'wc-processing'));
-    expect((await shop.orders())['101']?.lines).toEqual([
-      { ...shirt, status: 'paid' },
-      { ...mug, status: 'paid' },
-    ]);
+    expect((await shop.orders())['101']?.lines).toEqual(each({ status: 'paid' }, shirt, mug));
 
     // An edit of the lines in their box does not move the date of the order (woocommerce#28969).
     await shop.step(
@@ -115,10 +110,7 @@ test.skipIf(!hasMariadb).each(storages)(
     expect((await shop.orders())['101']).toEqual({
       ...ada,
       total: 76.8,
-      lines: [
-        { ...shirt, ...finished },
-        { ...mugs, ...finished },
-      ],
+      lines: each(finished, shirt, mugs),
     });
 
     // A mug comes back, then the two others. The refunds are rows of their own; the order does not move.
