@@ -120,6 +120,46 @@ operation('authenticate', 'POST /oauth/token', async () => {
   await fresh.authenticate();
 });
 
+/** What the three resources have in common whose records have a code. */
+const coded = { orders: anOrder, categories: aCategory, reviews: aReview };
+for (const name of ['orders', 'categories', 'reviews'] as const) {
+  const [path, resource] = [`/v1/${name}`, () => api[name]];
+  const made = async () => {
+    const { id, code } = await coded[name]();
+    return { id, code: code ?? '' };
+  };
+
+  operation(`${name}.listAll`, `GET ${path}`, async () => {
+    const ids = [(await made()).id, (await made()).id];
+    expect(await idsOf(resource().listAll({ limit: 1 }))).toEqual(expect.arrayContaining(ids));
+  });
+
+  operation(`${name}.get`, `GET ${path}/:id`, async () => {
+    const one = await made();
+    expect(await resource().get(one.id)).toMatchObject(one);
+    await gone(resource().get(999_999));
+  });
+
+  operation(`${name}.getByCode`, `GET ${path}`, async () => {
+    const one = await made();
+    expect(await resource().getByCode(one.code)).toMatchObject(one);
+    await gone(resource().getByCode('none'));
+  });
+
+  operation(`${name}.remove`, `DELETE ${path}/:id`, async () => {
+    const { id } = await made();
+    await resource().remove(id);
+    await gone(resource().get(id));
+    await resource().remove(id);
+  });
+
+  operation(`${name}.removeByCode`, `DELETE ${path}`, async () => {
+    const { id, code } = await made();
+    await resource().removeByCode(code);
+    await gone(resource().get(id));
+  });
+}
+
 operation('orders.list', 'GET /v1/orders', async () => {
   const { id, code } = await api.orders.upsert({ code: newCode(), ...orderFields, user_name: 'Kim', user_code: 'kim' });
   await api.subOrders.create(id, { product_id: 3, price: '1', status: 'paid' });
@@ -140,22 +180,6 @@ operation('orders.list', 'GET /v1/orders', async () => {
     ],
     lastPage: 1,
   });
-});
-
-operation('orders.listAll', 'GET /v1/orders', async () => {
-  const ids = [(await anOrder()).id, (await anOrder()).id];
-  expect(await idsOf(api.orders.listAll({ limit: 1 }))).toEqual(expect.arrayContaining(ids));
-});
-
-operation('orders.get', 'GET /v1/orders/:id', async () => {
-  const { id, code } = await anOrder();
-  expect(await api.orders.get(id)).toMatchObject({ id, code });
-});
-
-operation('orders.getByCode', 'GET /v1/orders', async () => {
-  const { id, code } = await anOrder();
-  expect((await api.orders.getByCode(code)).id).toBe(id);
-  await gone(api.orders.getByCode('none'));
 });
 
 operation('orders.upsert', 'POST /v1/orders', async () => {
@@ -196,19 +220,6 @@ operation('orders.put', 'PUT /v1/orders/:id', async () => {
   expect(await api.orders.get(id)).toMatchObject({ username: '이 & 김', total_price: { cents: 200 } });
 });
 
-operation('orders.remove', 'DELETE /v1/orders/:id', async () => {
-  const { id } = await anOrder();
-  await api.orders.remove(id);
-  await gone(api.orders.get(id));
-  await api.orders.remove(id);
-});
-
-operation('orders.removeByCode', 'DELETE /v1/orders', async () => {
-  const { id, code } = await anOrder();
-  await api.orders.removeByCode(code);
-  await gone(api.orders.get(id));
-});
-
 operation('subOrders.create', 'POST /v1/orders/:order_id/sub_orders', async () => {
   const { id: orderId } = await anOrder();
   const { id } = await api.subOrders.create(orderId, wholeLine);
@@ -244,22 +255,6 @@ operation('categories.list', 'GET /v1/categories', async () => {
   expect((await api.categories.list({ limit: 1, page: 1 })).items).toHaveLength(1);
 });
 
-operation('categories.listAll', 'GET /v1/categories', async () => {
-  const ids = [(await aCategory()).id, (await aCategory()).id];
-  expect(await idsOf(api.categories.listAll({ limit: 1 }))).toEqual(expect.arrayContaining(ids));
-});
-
-operation('categories.get', 'GET /v1/categories/:id', async () => {
-  const category = await aCategory();
-  expect(await api.categories.get(category.id)).toEqual(category);
-});
-
-operation('categories.getByCode', 'GET /v1/categories', async () => {
-  const category = await aCategory();
-  expect(await api.categories.getByCode(category.code)).toEqual(category);
-  await gone(api.categories.getByCode('none'));
-});
-
 operation('categories.upsert', 'POST /v1/categories', async () => {
   const parent = await aCategory();
   const code = newCode();
@@ -293,18 +288,6 @@ operation('categories.put', 'PUT /v1/categories/:id', async () => {
   const [parent, { id, code }] = [await aCategory(), await aCategory()];
   await api.categories.put(id, { ...wholeCategory, code, name: '니트', parent_category_id: String(parent.id) });
   expect(await api.categories.get(id)).toMatchObject({ name: '니트' });
-});
-
-operation('categories.remove', 'DELETE /v1/categories/:id', async () => {
-  const { id } = await aCategory();
-  await api.categories.remove(id);
-  await gone(api.categories.get(id));
-});
-
-operation('categories.removeByCode', 'DELETE /v1/categories', async () => {
-  const { id, code } = await aCategory();
-  await api.categories.removeByCode(code);
-  await gone(api.categories.get(id));
 });
 
 operation('userGrades.list', 'GET /v1/user_grades', async () => {
@@ -370,21 +353,10 @@ operation('reviews.list', 'GET /v1/reviews', async () => {
   await api.reviews.list({ start_datetime: '2024-01-01 00:00:00', end_datetime: '2024-01-31 23:59:59' });
 });
 
-operation('reviews.listAll', 'GET /v1/reviews', async () => {
-  const ids = [(await aReview()).id, (await aReview()).id];
-  expect(await idsOf(api.reviews.listAll({ limit: 1 }))).toEqual(expect.arrayContaining(ids));
-});
-
 operation('reviews.page', 'GET /v1/reviews', async () => {
   await aReview();
   const { rawBody, items } = await api.reviews.page({ date_order_desc: true, limit: 1 }, 1);
   expect(JSON.parse(rawBody.toString())).toEqual(items);
-});
-
-operation('reviews.get', 'GET /v1/reviews/:id', async () => {
-  const review = await aReview();
-  expect(await api.reviews.get(review.id)).toEqual(review);
-  await gone(api.reviews.get(999_999));
 });
 
 operation('reviews.getRaw', 'GET /v1/reviews/:id', async () => {
@@ -392,12 +364,6 @@ operation('reviews.getRaw', 'GET /v1/reviews/:id', async () => {
   const { rawBody, item } = await api.reviews.getRaw(id);
   expect(JSON.parse(rawBody.toString())).toEqual(item);
   expect(item).toMatchObject({ id, code });
-});
-
-operation('reviews.getByCode', 'GET /v1/reviews', async () => {
-  const { id, code } = await aReview();
-  expect((await api.reviews.getByCode(code ?? '')).id).toBe(id);
-  await gone(api.reviews.getByCode('none'));
 });
 
 operation('reviews.upsert', 'POST /v1/reviews', async () => {
@@ -477,18 +443,6 @@ operation('reviews.put', 'PUT /v1/reviews/:id', async () => {
   const { options, ...review } = await api.reviews.get(id);
   expect(review).toMatchObject({ message: '그냥 & so', score: null });
   expect(options).toMatchObject([{ review_option_type_id: 7, value: 'dry & soft' }]);
-});
-
-operation('reviews.remove', 'DELETE /v1/reviews/:id', async () => {
-  const { id } = await aReview();
-  await api.reviews.remove(id);
-  await gone(api.reviews.get(id));
-});
-
-operation('reviews.removeByCode', 'DELETE /v1/reviews', async () => {
-  const { id, code } = await aReview();
-  await api.reviews.removeByCode(code ?? '');
-  await gone(api.reviews.get(id));
 });
 
 operation('reviews.overview', 'GET /v1/reviews/overview', async () => {
