@@ -5,6 +5,7 @@ import { chromiumPath, startBrowser } from '../harness/browser.ts';
 import { runCli } from '../harness/cli.ts';
 import { isExhaustive } from '../harness/sampled.ts';
 import { openServe, type Serving } from '../harness/serve.ts';
+import { until } from '../harness/world.ts';
 
 const token = 'the-token-of-the-page';
 const environment = { STATUS_TOKEN: token, WEBHOOK_SECRET: 'a-secret-part-of-the-path' };
@@ -221,8 +222,11 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   test('with scripts it brings itself up to date, while nobody is at its controls', async () => {
     const page = await open(1280, { clock: true });
     await serving.world.warehouse(`update sync.dead_letters set reason = 'something new' where kind = 'order'`);
-    await page.clock.fastForward('00:16');
-    await page.locator('text=something new').first().waitFor();
+    // The server makes a report at most every few seconds.
+    await until(async () => {
+      await page.clock.fastForward('00:16');
+      return (await page.locator('text=something new').count()) > 0;
+    });
     await page.context().close();
   });
 });
