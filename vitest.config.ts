@@ -13,7 +13,6 @@ const long = [
     'stays-up',
     'orders-killed',
     'feed-killed',
-    'conformance-differs',
     'demo',
     'package',
   ],

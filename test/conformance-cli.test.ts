@@ -69,13 +69,6 @@ test('it groups what it found by section, sums it up, and exits 0 where nothing 
   expect([status, await ordersAt(databaseUrl)]).toEqual([0, []]);
 });
 
-test('credentials may come from the environment', async () => {
-  const { url } = await seededService();
-  const environment = { REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' };
-  const { status, out } = await run([url, '--read-only', '--section', 'versioning'], undefined, environment);
-  expect([status, out]).toEqual([0, expect.stringContaining(' 0 differ, ')]);
-});
-
 test('--receiver-port listens for the service’s webhooks', async () => {
   const free = await startReceiver(0, '127.0.0.1');
   await free.close();

@@ -14,8 +14,6 @@ const dockerfile = read('Dockerfile');
 const compose = read('docker-compose.yml');
 const example = read('.env.example');
 
-/** In .env.example a default is a comment `# NAME=value`. */
-const exampleWithDefaults = example.replaceAll(/^# (?=[A-Z_]+=)/gm, '');
 const named = read('src/app/config.ts').matchAll(/(?:required|optional|schedule)\(\s*'([A-Z_]+)'/g);
 const known = new Set([...named].map(([, name]) => name));
 
@@ -23,16 +21,6 @@ const known = new Set([...named].map(([, name]) => name));
 const service = (name: string) => new RegExp(`^ {2}${name}:\\n((?: {4}.*\\n| *\\n)+)`, 'm').exec(compose)?.[1] ?? '';
 
 describe('.env.example', () => {
-  test('is a configuration that review-sync accepts', () => {
-    expect(() => readConfig(parseEnv(example))).not.toThrow();
-  });
-
-  test('tells every variable, and the defaults that the program has', () => {
-    const told = parseEnv(exampleWithDefaults);
-    expect(Object.keys(told).sort()).toEqual([...known].sort());
-    expect(readConfig(told)).toEqual(readConfig(parseEnv(example)));
-  });
-
   test('explains each variable on the lines above it', () => {
     const lines = example.split('\n');
     const isName = (line: string) => /^(# )?[A-Z_]+=/.test(line);

@@ -152,12 +152,4 @@ describe('the command line', () => {
     expect(bare.status).toBe(1);
     expect(bare.stderr).toContain('npx review-sync migrate');
   });
-
-  test('migrate may run twice, and twice at once', async () => {
-    const environment = { ...right, WAREHOUSE_DATABASE_URL: await createDatabase('empty') };
-    const [one, other] = await Promise.all([runCli(['migrate'], environment), runCli(['migrate'], environment)]);
-    expect([one.status, other.status]).toEqual([0, 0]);
-    expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0, stdout: 'Up to date.\n' });
-    expect((await runCli(['status', '--json'], environment)).status).toBe(0);
-  });
 });

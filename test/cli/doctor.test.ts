@@ -1,12 +1,10 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
-import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
+import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -105,9 +103,7 @@ test('a shop user who may write is warned of, and a wrong password is named', as
 
 test('each shop query is held against the contract, with a sample of its rows', async () => {
   await using world = await openWorld();
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  const folder = await sampleShopQueries();
   const edit = async (name: string, change: (sql: string) => string) => {
     const file = join(folder, `${name}.sql`);
     await writeFile(file, change(await readFile(file, 'utf8')));

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
-import { openQueues, type Queues } from '../../src/queue/index.ts';
+import { openLog } from '../../src/base/log.ts';
+import { openQueues, type QueueName, type Queues } from '../../src/queue/index.ts';
+import type { AnyRunJob } from '../../src/queue/job.ts';
+import { startWorker } from '../../src/queue/worker.ts';
 import { createDatabase } from './database.ts';
+import { until } from './patience.ts';
 import { hasRedis, startRedis } from './redis.ts';
 
 export type TestQueue = {
@@ -40,3 +44,22 @@ export async function openTestQueues(redisUrl: string | undefined): Promise<Queu
   });
   return queues;
 }
+
+/** Starts a worker on queues of a test, which is ended with the test. `abort` stops its jobs. */
+export async function startTestWorker<Context>(
+  queues: Queues,
+  given: { jobs: readonly AnyRunJob<Context>[]; context: Context; take: readonly QueueName[] },
+) {
+  const abort = new AbortController();
+  const usual = { concurrency: 4, takeOverSeconds: 25, log: openLog('silent'), now: () => new Date() };
+  const worker = await startWorker({ ...usual, ...given, queues, abort });
+  onTestFinished(() => worker.close(0));
+  return { ...worker, abort };
+}
+
+/** The progress of a run once it has ended. */
+export const runEnded = (queues: Queues, id: string) =>
+  until(async () => {
+    const progress = await queues.progress(id);
+    return ['ended', 'failed', 'lost'].includes(progress.state) && progress;
+  });

@@ -1,6 +1,7 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { packagePath } from '../../src/base/package-path.ts';
 import { query } from './database.ts';
 
 /** A shop of two plain tables, for tests that change single orders and lines. */
@@ -24,6 +25,21 @@ export async function orderShopQueries(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
   await writeFile(join(folder, 'orders.sql'), 'select * from o');
   await writeFile(join(folder, 'order_lines.sql'), 'select * from l; -- as people end their queries\n');
+  return folder;
+}
+
+/**
+ * A folder with the queries of the sample shop, some of them replaced.
+ *
+ * @param edit what becomes of the text of a query, such as `changed_orders`.
+ */
+export async function sampleShopQueries(edit: Record<string, (sql: string) => string> = {}): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  for (const [name, change] of Object.entries(edit)) {
+    const file = join(folder, `${name}.sql`);
+    await writeFile(file, change(await readFile(file, 'utf8')));
+  }
   return folder;
 }
 

@@ -1,4 +1,5 @@
 import type { Counts } from '../../src/base/counts.ts';
+import type { PushRecord } from '../../src/warehouse/orders/order-store.ts';
 import { createOrderShop, orderShopQueries } from './order-shop.ts';
 import { type Rule, startRuleProxy } from './rule-proxy.ts';
 import { insertOf, type ShopOrder } from './shop-orders.ts';
@@ -61,3 +62,19 @@ export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<O
     },
   };
 }
+
+/** The record of a push that changed nothing. */
+export const emptyPush: PushRecord = {
+  orderId: 1,
+  fingerprint: 'f',
+  sentFields: [],
+  failedPushes: 0,
+  dueAfterMs: null,
+  userGradeCode: undefined,
+  userGradeId: undefined,
+  orderedAt: null,
+  lines: [],
+  dropLinks: [],
+  waiting: [],
+  deadLetters: [],
+};

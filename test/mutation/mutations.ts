@@ -42,7 +42,7 @@ export const mutations: readonly Mutation[] = [
     file: 'sql/warehouse/statements/record_orders.sql',
     find: 'where l.order_code = g.order_code and l.lease_owner = g.token',
     replace: 'where l.order_code = g.order_code',
-    tests: [warehouse('orders-fenced'), warehouse('order-leases')],
+    tests: [warehouse('order-leases')],
   },
   {
     name: 'an order whose push has begun is not due',

@@ -13,11 +13,9 @@ async function pushOrders(world: OrderWorld, count: number, lines = (_n: number)
   await world.sync();
 }
 
-/** As after 50 removals at this moment. */
-const useUpAllowance = (world: OrderWorld) =>
-  world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[$1::integer])', [
-    removalsPerDay,
-  ]);
+/** As after so many removals at this moment. */
+const useUpAllowance = (world: OrderWorld, removals = removalsPerDay) =>
+  world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[$1::integer])', [removals]);
 
 /** As if the removals so far had been made a day earlier. */
 const allowanceReturns = (world: OrderWorld) =>
@@ -55,10 +53,11 @@ test('of sixty removed lines fifty go, the run says that ten are held back, and 
 });
 
 test('of an order whose removals the allowance does not cover none is made', async ({ world }) => {
-  await pushOrders(world, 2, () => 40);
-  await world.shop(`delete from l where line_code::integer > 10; ${touch}`);
-  expect(await world.sync()).toMatchObject({ orders_pushed: 2, orders_held: 1, sub_orders_removed: 30 });
-  expect(await world.atService(subOrders)).toEqual([{ n: 50 }]);
+  await pushOrders(world, 2, () => 5);
+  await useUpAllowance(world, removalsPerDay - 5);
+  await world.shop(`delete from l where line_code::integer > 2; ${touch}`);
+  expect(await world.sync()).toMatchObject({ orders_pushed: 2, orders_held: 1, sub_orders_removed: 3 });
+  expect(await world.atService(subOrders)).toEqual([{ n: 7 }]);
 });
 
 test('an order that lost all of its lines keeps its sub-orders, and goes on once they are back', async ({ world }) => {
@@ -80,14 +79,17 @@ test('one line of an order is removed without asking', async ({ world }) => {
   expect(await world.atService(subOrders)).toEqual([{ n: 3 }]);
 });
 
-test('a deleted_at set everywhere deletes fifty orders, and the others when somebody says that it is right', async ({
+test('a deleted_at set everywhere deletes as many as are allowed, and the others when somebody says that it is right', async ({
   world,
 }) => {
-  await pushOrders(world, 60, () => 1);
+  await pushOrders(world, 8, () => 1);
+  await useUpAllowance(world, removalsPerDay - 5);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
+  await world.sync({ deletes: 'off' });
+  expect(await world.atService(ordersAtService)).toEqual([{ n: 8 }]);
   await world.sync({ deletes: 'send' });
-  expect(await world.atService(ordersAtService)).toEqual([{ n: 10 }]);
-  expect(await world.openDeadLetters()).toHaveLength(10);
+  expect(await world.atService(ordersAtService)).toEqual([{ n: 3 }]);
+  expect(await world.openDeadLetters()).toHaveLength(3);
   await world.sync({ deletes: 'send', allowRemovals: true });
   expect(await world.atService(ordersAtService)).toEqual([{ n: 0 }]);
   expect(await world.openDeadLetters()).toEqual([]);
@@ -177,36 +179,35 @@ test('two processes that remove at once never take more than the allowance', asy
   expect(taken.filter(Boolean)).toHaveLength(removalsPerDay);
 });
 
-test('deletions and removed lines spread over many slices share the allowance, and no later run of the day removes more', async ({
-  world,
-}) => {
-  await pushOrders(world, 250, (n) => (n % 5 === 1 ? 2 : 1));
+test('deletions and removed lines share the allowance, and no later run of the day removes more', async ({ world }) => {
+  await pushOrders(world, 25, (n) => (n % 5 === 1 ? 2 : 1));
+  await useUpAllowance(world, removalsPerDay - 5);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   const state = `select count(distinct o.id)::integer as orders, count(s.id)::integer as lines
     from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id`;
-  expect(await world.atService(state)).toEqual([{ orders: 250, lines: 300 }]);
-  // 25 orders and 50 lines.
+  expect(await world.atService(state)).toEqual([{ orders: 25, lines: 30 }]);
+  // Three orders and five lines.
   await world.shop(`update o set deleted_at = now() where right(code, 1) = '5';
     delete from l where line_code = '2'`);
   const removed = async () => {
     const [now] = await world.atService<{ orders: number; lines: number }>(state);
     // A deleted order takes its only line along.
-    return 300 - (now?.lines ?? 0);
+    return 30 - (now?.lines ?? 0);
   };
   const held = await runCli(['backfill', 'orders'], environment);
   expect(held.status).toBe(1);
   expect(held.stderr).toContain('dead-letters');
-  expect(held.stderr + held.stdout).toContain('25 removals of orders and lines are held back');
+  expect(held.stderr + held.stdout).toContain('3 removals of orders and lines are held back');
   expect(held.stderr + held.stdout).toContain('--allow-removals');
-  expect(await removed()).toBe(50);
+  expect(await removed()).toBe(5);
   for (const run of ['orders', 'reconcile']) {
     expect((await runCli(['sync', run], environment)).status).toBe(1);
     await world.timePasses('1 hour');
   }
-  expect(await removed()).toBe(50);
+  expect(await removed()).toBe(5);
   const allowed = await runCli(['sync', 'orders', '--allow-removals'], environment);
   expect(allowed).toMatchObject({ status: 0 });
-  expect(await world.atService(state)).toEqual([{ orders: 225, lines: 225 }]);
+  expect(await world.atService(state)).toEqual([{ orders: 22, lines: 22 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 

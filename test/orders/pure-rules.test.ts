@@ -12,8 +12,6 @@ import {
 import { fingerprint } from '../../src/orders/order/fingerprint.ts';
 import { optionalFields } from '../../src/orders/order/order-body.ts';
 import { areSameOptions, isSamePrice, isSameSecond } from '../../src/orders/order/same-value.ts';
-import { subOrderDifference } from '../../src/orders/order/sub-orders.ts';
-import type { SubOrder } from '../../src/review-api/index.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
 const row = {
@@ -141,22 +139,6 @@ describe('isUnchanged', () => {
 });
 
 describe('requestBody', () => {
-  const contact = { user_email: 'a@example.com', user_phone: '010' };
-
-  test('a body without contact has neither e-mail nor phone, and a cleared field goes as an empty value', () => {
-    const body = requestBody(desiredOf(contact), ['mileage', 'user_email'], false);
-    expect(body).not.toHaveProperty('user_email');
-    expect(body).not.toHaveProperty('user_phone');
-    expect(body.mileage).toBeNull();
-  });
-
-  test('an order that the shop has deleted has no contact: what was sent before is cleared', () => {
-    const deleted = desiredOf({ ...contact, deleted_at: '2026-01-02T00:00:00Z' });
-    const body = requestBody(deleted, ['user_email'], true);
-    expect(body.user_email).toBeNull();
-    expect(body).not.toHaveProperty('user_phone');
-  });
-
   test('each field that was sent and is empty now is cleared, once', () => {
     const body = requestBody(desiredOf(), optionalFields, true);
     for (const field of optionalFields) expect(body[field]).toBeNull();
@@ -185,33 +167,6 @@ describe('retryDelayMs', () => {
 });
 
 describe('what counts as the same', () => {
-  const theirs = (more: Partial<SubOrder>): SubOrder => ({
-    id: 1,
-    product_id: 7,
-    product_options: {},
-    price: { cents: 500, currency_iso: 'KRW' },
-    status: null,
-    delivery_started_at: null,
-    delivered_at: null,
-    invoice: null,
-    delivery_service: null,
-    created_at: null,
-    updated_at: null,
-    reviews_count: 0,
-    ...more,
-  });
-  const ours = { product_id: 7, price: '5', product_options: {} };
-
-  test('a line takes over a sub-order of its product with its options or its price: the product alone is never enough', () => {
-    const takes = (more: Partial<SubOrder>) =>
-      subOrderDifference([theirs(more)], [{ lineCode: '1', content: ours }], []).matched.length > 0;
-    expect(takes({})).toBe(true);
-    expect(takes({ product_options: { size: 'S' } })).toBe(true);
-    expect(takes({ price: { cents: 1, currency_iso: 'KRW' } })).toBe(true);
-    expect(takes({ price: null, product_options: { size: 'S' } })).toBe(false);
-    expect(takes({ product_id: 8 })).toBe(false);
-  });
-
   test('a price agrees in hundredths and in whole units, and differs by a cent', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 ** 12 }), (cents) => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
+import { each } from './preset-world.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service as the shop has it', async () => {
   const shop = await openMariadbShop('magento2', { products: ['shirt', 'mug'] });
@@ -42,10 +43,7 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
     '000000001': {
       ...ada,
       total: 99,
-      lines: [
-        { ...mug, status: 'unpaid' },
-        { ...shirt, status: 'unpaid' },
-      ],
+      lines: each({ status: 'unpaid' }, mug, shirt),
     },
   });
   const statuses = async (code = '000000001') => (await shop.orders())[code]?.lines.map(({ status }) => status);
@@ -82,10 +80,7 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
      update sales_order set state = 'complete', updated_at = :now where entity_id = 1`,
   );
   const sent = { status: 'delivery_started', shipped: '+3h', invoice: '1Z9', carrier: 'UPS' };
-  expect((await shop.orders())['000000001']?.lines).toEqual([
-    { ...mug, ...sent },
-    { ...shirt, ...sent },
-  ]);
+  expect((await shop.orders())['000000001']?.lines).toEqual(each(sent, mug, shirt));
 
   // One mug is refunded, then the other one.
   const refund = (id: number) => `

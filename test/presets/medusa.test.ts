@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openPresetWorld } from './preset-world.ts';
+import { each, openPresetWorld } from './preset-world.ts';
 
 /** A change of an order: a new version with its own total and its own rows, as [item, quantity, other columns]. */
 const version = (order: string, number: number, total: number, items: readonly [string, number, string?][]) =>
@@ -45,10 +45,7 @@ test('a life of orders in Medusa arrives at the service as the shop has it', asy
       ...ada,
       total: 72.4,
       created: '+1h',
-      lines: [
-        { ...shirts, status: 'unpaid' },
-        { ...mug, status: 'unpaid' },
-      ],
+      lines: each({ status: 'unpaid' }, shirts, mug),
     },
   });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
+import { each } from './preset-world.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service as the shop has it', async () => {
   const shop = await openMariadbShop('opencart4', { timeZone: 'America/Bogota', products: ['10', '20'] });
@@ -40,11 +41,7 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
     '1': {
       ...ada,
       total: 83,
-      lines: [
-        { ...medium, ...unpaid },
-        { ...large, ...unpaid },
-        { ...mugs, ...unpaid },
-      ],
+      lines: each(unpaid, medium, large, mugs),
     },
   });
 
@@ -63,11 +60,7 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
   expect((await shop.orders())['1']).toEqual({
     ...ada,
     total: 73,
-    lines: [
-      { ...medium, ...paid },
-      { ...large, ...paid },
-      { ...mug, ...paid },
-    ],
+    lines: each(paid, medium, large, mug),
   });
 
   // A state of the shop's own is passed on by its name.
@@ -76,11 +69,7 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
   await shop.step({ feed: ['1'] }, state(1, 3));
   await shop.step({ feed: ['1'] }, state(1, 5));
   const finished = { status: 'delivery_finished', shipped: '+5h', delivered: '+6h' };
-  expect((await shop.orders())['1']?.lines).toEqual([
-    { ...medium, ...finished },
-    { ...large, ...finished },
-    { ...mug, ...finished },
-  ]);
+  expect((await shop.orders())['1']?.lines).toEqual(each(finished, medium, large, mug));
 
   // The mug comes back: first announced, then complete.
   await shop.step({ feed: ['1'] }, `insert into oc_return values (1, 1, 21, 1, 1, :now, :now)`);

@@ -27,6 +27,9 @@ export type PresetOptions = {
 export type ServiceOrder = { total: number; lines: ServiceLine[] } & Record<string, unknown>;
 export type ServiceLine = { product: string; price: number } & Record<string, unknown>;
 
+/** Lines that have these fields in common. */
+export const each = (more: object, ...lines: object[]) => lines.map((line) => ({ ...line, ...more }));
+
 export type PresetWorld = {
   world: World;
   /** Statements in the shop, before anything is synced. */

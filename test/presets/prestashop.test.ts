@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
+import { each } from './preset-world.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service as the shop has it', async () => {
   const shop = await openMariadbShop('prestashop', { timeZone: 'Africa/Tunis', products: ['10', '20'] });
@@ -43,10 +44,7 @@ test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service 
     '1': {
       ...ada,
       total: 65,
-      lines: [
-        { ...shirt, status: 'unpaid' },
-        { ...mug, status: 'unpaid' },
-      ],
+      lines: each({ status: 'unpaid' }, shirt, mug),
     },
   });
 
@@ -61,10 +59,7 @@ test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service 
   expect((await shop.orders())['1']).toEqual({
     ...ada,
     total: 52.5,
-    lines: [
-      { ...shirt, status: 'paid' },
-      { ...oneMug, status: 'paid' },
-    ],
+    lines: each({ status: 'paid' }, shirt, oneMug),
   });
 
   // The first parcel leaves; its number is written an hour later, and that moves no date.
@@ -74,10 +69,7 @@ test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service 
   await shop.step({ feed: ['1'] }, state(1, 5));
   const parcel = { shipped: '+4h', delivered: '+7h', invoice: '6A1', carrier: 'Colissimo' };
   const finished = { ...parcel, status: 'delivery_finished' };
-  expect((await shop.orders())['1']?.lines).toEqual([
-    { ...shirt, ...finished },
-    { ...oneMug, ...finished },
-  ]);
+  expect((await shop.orders())['1']?.lines).toEqual(each(finished, shirt, oneMug));
 
   // The mug is refunded by a credit slip, which leaves the order as it is.
   await shop.step(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openPresetWorld } from './preset-world.ts';
+import { each, openPresetWorld } from './preset-world.ts';
 
 const order = (n: number) => `'00000000-0000-4000-8000-00000000000${n}'`;
 const line = (n: number) => `'00000000-0000-4000-9000-00000000000${n}'`;
@@ -30,10 +30,7 @@ test('a life of orders in Saleor arrives at the service as the shop has it', asy
       email: 'ada@example.com',
       total: 70.5,
       created: '+1h',
-      lines: [
-        { ...shirts, status: 'unpaid' },
-        { ...mug, status: 'unpaid' },
-      ],
+      lines: each({ status: 'unpaid' }, shirts, mug),
     },
   });
 

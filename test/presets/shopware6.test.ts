@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
+import { each } from './preset-world.ts';
 
 const live = '0x0FA91CE3E96A4BC2BE4BD9CE752C3425';
 const english = '0x2FBB5FE2E29A4D70AA5854CE7CE3E20B';
@@ -93,10 +94,7 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     '10001': {
       ...ada,
       total: 60.9,
-      lines: [
-        { ...mug, status: 'unpaid' },
-        { ...shirt, status: 'unpaid' },
-      ],
+      lines: each({ status: 'unpaid' }, mug, shirt),
     },
   });
 
@@ -119,10 +117,7 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
   expect((await shop.orders())['10001']).toEqual({
     ...ada,
     total: 50.45,
-    lines: [
-      { ...oneMug, status: 'paid' },
-      { ...shirt, status: 'paid' },
-    ],
+    lines: each({ status: 'paid' }, oneMug, shirt),
   });
 
   // Neither the parcel nor the order moves its date with the state.
@@ -135,10 +130,7 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
   await shop.step({ feed: ['10001'] }, moveTo('completed', 'order', 40));
   const sent = { shipped: '+4h', delivered: '+6h', invoice: '1Z1' };
   const finished = { ...sent, status: 'delivery_finished' };
-  expect((await shop.orders())['10001']?.lines).toEqual([
-    { ...oneMug, ...finished },
-    { ...shirt, ...finished },
-  ]);
+  expect((await shop.orders())['10001']?.lines).toEqual(each(finished, oneMug, shirt));
 
   await shop.step(
     { feed: ['10001'] },

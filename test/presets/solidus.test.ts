@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openPresetWorld } from './preset-world.ts';
+import { each, openPresetWorld } from './preset-world.ts';
 
 test('a life of orders in Solidus arrives at the service as the shop has it', async () => {
   const shop = await openPresetWorld('solidus', { timeZone: 'UTC', products: ['10', '20'] });
@@ -22,10 +22,7 @@ test('a life of orders in Solidus arrives at the service as the shop has it', as
       ...customer,
       total: 49.5,
       created: '+1h',
-      lines: [
-        { ...shirt, status: 'unpaid' },
-        { ...mug, status: 'unpaid' },
-      ],
+      lines: each({ status: 'unpaid' }, shirt, mug),
     },
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMysqlDatabase, hasMariadb } from '../harness/mariadb.ts';
-import { openPresetWorld, type PresetWorld } from './preset-world.ts';
+import { each, openPresetWorld, type PresetWorld } from './preset-world.ts';
 
 const moves = (now: string, fulfillment: number, to: string) =>
   `update fulfillment set state = '${to}', "updatedAt" = ${now} where id = ${fulfillment};
@@ -52,10 +52,7 @@ async function lifeInVendure(shop: PresetWorld, now: string): Promise<void> {
       ...ada,
       total: 83.4,
       created: '+1h',
-      lines: [
-        { ...shirts, status: 'paid' },
-        { ...mug, status: 'paid' },
-      ],
+      lines: each({ status: 'paid' }, shirts, mug),
     },
   });
 

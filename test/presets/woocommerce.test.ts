@@ -1,27 +1,73 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
+import { each } from './preset-world.ts';
 
-test.skipIf(!hasMariadb)(
-  'a life of orders in WooCommerce with HPOS arrives at the service as the shop has it',
-  async () => {
-    const shop = await openMariadbShop('woocommerce', { timeZone: 'UTC', products: ['50', '60'] });
+/** How WooCommerce stores orders: in tables of their own (HPOS), or as posts. */
+const storages = [
+  {
+    preset: 'woocommerce',
+    drafts: `insert into wp_wc_orders (id, status, type, total_amount, date_created_gmt, date_updated_gmt) values
+      (90, 'wc-checkout-draft', 'shop_order', 5, :now, :now), (91, 'auto-draft', 'shop_order', 0, :now, :now)`,
+    ada: `insert into wp_wc_orders (id, status, type, total_amount, customer_id, billing_email, date_created_gmt, date_updated_gmt)
+        values (101, 'wc-pending', 'shop_order', 64.90, 7, 'ada@example.com', :now, :now);
+      insert into wp_wc_order_addresses (order_id, address_type, first_name, last_name, phone) values
+        (101, 'billing', 'Ada', 'Lovelace', '+44 20 1'), (101, 'shipping', 'Somebody', 'Else', null);
+      insert into wp_wc_order_operational_data (order_id) values (101);
+      insert into wp_wc_orders_meta (order_id, meta_key, meta_value) values (101, '_wc_order_attribution_device_type', 'Tablet')`,
+    state: (id: number, state: string) =>
+      `update wp_wc_orders set status = '${state}', date_updated_gmt = :now where id = ${id}`,
+    total: 'update wp_wc_orders set total_amount = 76.80 where id = 101',
+    completed: 'update wp_wc_order_operational_data set date_completed_gmt = :now where order_id = 101',
+    refund: (id: number, mugs: number) => `
+      insert into wp_wc_orders (id, status, type, total_amount, parent_order_id, date_created_gmt, date_updated_gmt)
+        values (${id}, 'wc-completed', 'shop_order_refund', ${mugs} * -11.90, 101, :now, :now)`,
+    guest: (id: number) => `
+      insert into wp_wc_orders (id, status, type, total_amount, customer_id, billing_email, date_created_gmt, date_updated_gmt)
+        values (${id}, 'wc-processing', 'shop_order', 23.80, 0, 'guest@example.com', :now, :now)`,
+    remove: (id: number) => `delete from wp_wc_orders where id = ${id}`,
+  },
+  {
+    preset: 'woocommerce-legacy',
+    drafts: `insert into wp_posts (ID, post_type, post_status, post_date_gmt, post_modified_gmt) values
+      (90, 'shop_order', 'auto-draft', :now, :now), (91, 'page', 'publish', :now, :now)`,
+    ada: `insert into wp_posts (ID, post_type, post_status, post_date_gmt, post_modified_gmt)
+        values (101, 'shop_order', 'wc-pending', :now, :now);
+      insert into wp_postmeta (post_id, meta_key, meta_value) values
+        (101, '_order_total', '64.90'), (101, '_customer_user', '7'), (101, '_billing_first_name', 'Ada'),
+        (101, '_billing_last_name', 'Lovelace'), (101, '_billing_phone', '+44 20 1'), (101, '_billing_email', 'ada@example.com'),
+        (101, '_wc_order_attribution_device_type', 'Tablet')`,
+    state: (id: number, state: string) =>
+      `update wp_posts set post_status = '${state}', post_modified_gmt = :now where ID = ${id}`,
+    total: `update wp_postmeta set meta_value = '76.80' where post_id = 101 and meta_key = '_order_total'`,
+    completed: `insert into wp_postmeta (post_id, meta_key, meta_value) values (101, '_date_completed', unix_timestamp(:now))`,
+    refund: (id: number, mugs: number) => `
+      insert into wp_posts (ID, post_type, post_status, post_parent, post_date_gmt, post_modified_gmt)
+        values (${id}, 'shop_order_refund', 'wc-completed', 101, :now, :now);
+      insert into wp_postmeta (post_id, meta_key, meta_value) values (${id}, '_refund_amount', ${mugs} * 11.90)`,
+    guest: (id: number) => `
+      insert into wp_posts (ID, post_type, post_status, post_date_gmt, post_modified_gmt)
+        values (${id}, 'shop_order', 'wc-processing', :now, :now);
+      insert into wp_postmeta (post_id, meta_key, meta_value) values
+        (${id}, '_order_total', '23.80'), (${id}, '_customer_user', '0'), (${id}, '_billing_email', 'guest@example.com')`,
+    remove: (id: number) => `delete from wp_posts where ID = ${id}`,
+  },
+];
+
+test.skipIf(!hasMariadb).each(storages)(
+  'a life of orders in WooCommerce ($preset) arrives at the service as the shop has it',
+  async ({ preset, drafts, ada: order, state, total, completed, refund, guest: place, remove }) => {
+    const shop = await openMariadbShop(preset, { timeZone: 'UTC', products: ['50', '60'] });
     await shop.given(`
     insert into wp_terms values (1, 'Clothes &amp; shoes', 'clothes'), (2, 'Shirts', 'shirts'), (9, 'Dark red', 'dark-red');
     insert into wp_term_taxonomy values (1, 1, 'product_cat', 0), (2, 2, 'product_cat', 1), (9, 9, 'pa_color', 0);
     insert into wp_woocommerce_attribute_taxonomies values (1, 'color', 'Colour');
     insert into wp_postmeta (post_id, meta_key, meta_value) values (51, 'attribute_pa_color', 'dark-red'), (51, 'attribute_size', '');
-    insert into wp_wc_orders (id, status, type, total_amount, date_created_gmt, date_updated_gmt) values
-      (90, 'wc-checkout-draft', 'shop_order', 5, :now, :now), (91, 'auto-draft', 'shop_order', 0, :now, :now)`);
+    ${drafts}`);
 
     await shop.step(
       { feed: ['101'] },
-      `insert into wp_wc_orders (id, status, type, total_amount, customer_id, billing_email, date_created_gmt, date_updated_gmt)
-       values (101, 'wc-pending', 'shop_order', 64.90, 7, 'ada@example.com', :now, :now);
-     insert into wp_wc_order_addresses (order_id, address_type, first_name, last_name, phone) values
-       (101, 'billing', 'Ada', 'Lovelace', '+44 20 1'), (101, 'shipping', 'Somebody', 'Else', null);
-     insert into wp_wc_order_operational_data (order_id) values (101);
-     insert into wp_wc_orders_meta (order_id, meta_key, meta_value) values (101, '_wc_order_attribution_device_type', 'Tablet');
+      `${order};
      insert into wp_woocommerce_order_items values
        (1, 'Shirt', 'line_item', 101), (2, 'Mug', 'line_item', 101), (3, 'Flat rate', 'shipping', 101), (4, 'Tip', 'line_item', 101);
      insert into wp_woocommerce_order_itemmeta (order_item_id, meta_key, meta_value) values
@@ -44,91 +90,62 @@ test.skipIf(!hasMariadb)(
       '101': {
         ...ada,
         total: 64.9,
-        lines: [
-          { ...shirt, status: 'unpaid' },
-          { ...mug, status: 'unpaid' },
-        ],
+        lines: each({ status: 'unpaid' }, shirt, mug),
       },
     });
 
-    await shop.step(
-      { feed: ['101'] },
-      `update wp_wc_orders set status = 'wc-processing', date_updated_gmt = :now where id = 101`,
-    );
-    expect((await shop.orders())['101']?.lines).toEqual([
-      { ...shirt, status: 'paid' },
-      { ...mug, status: 'paid' },
-    ]);
+    await shop.step({ feed: ['101'] }, state(101, 'wc-processing'));
+    expect((await shop.orders())['101']?.lines).toEqual(each({ status: 'paid' }, shirt, mug));
 
     // An edit of the lines in their box does not move the date of the order (woocommerce#28969).
     await shop.step(
       { feed: [] },
       `update wp_woocommerce_order_itemmeta set meta_value = '3' where order_item_id = 2 and meta_key = '_qty';
      update wp_woocommerce_order_itemmeta set meta_value = '30' where order_item_id = 2 and meta_key = '_line_total';
-     update wp_woocommerce_order_itemmeta set meta_value = '5.70' where order_item_id = 2 and meta_key = '_line_tax';
-     update wp_wc_orders set total_amount = 76.80 where id = 101`,
+     update wp_woocommerce_order_itemmeta set meta_value = '5.70' where order_item_id = 2 and meta_key = '_line_tax'; ${total}`,
     );
-    await shop.step(
-      { feed: ['101'] },
-      `update wp_wc_orders set status = 'wc-completed', date_updated_gmt = :now where id = 101;
-     update wp_wc_order_operational_data set date_completed_gmt = :now where order_id = 101`,
-    );
+    await shop.step({ feed: ['101'] }, `${state(101, 'wc-completed')}; ${completed}`);
     const finished = { status: 'delivery_finished', shipped: '+4h', delivered: '+4h' };
     const mugs = { ...mug, price: 35.7 };
     expect((await shop.orders())['101']).toEqual({
       ...ada,
       total: 76.8,
-      lines: [
-        { ...shirt, ...finished },
-        { ...mugs, ...finished },
-      ],
+      lines: each(finished, shirt, mugs),
     });
 
     // A mug comes back, then the two others. The refunds are rows of their own; the order does not move.
-    const refund = (id: number, mugs: number) => `
-    insert into wp_wc_orders (id, status, type, total_amount, parent_order_id, date_created_gmt, date_updated_gmt)
-      values (${id}, 'wc-completed', 'shop_order_refund', ${mugs} * -11.90, 101, :now, :now);
+    const refundMugs = (id: number, count: number) => `${refund(id, count)};
     insert into wp_woocommerce_order_items values (${id}, 'Mug', 'line_item', ${id});
     insert into wp_woocommerce_order_itemmeta (order_item_id, meta_key, meta_value) values
-      (${id}, '_product_id', '60'), (${id}, '_qty', '-${mugs}'), (${id}, '_refunded_item_id', '2')`;
-    await shop.step({ feed: ['101'] }, refund(102, 1));
+      (${id}, '_product_id', '60'), (${id}, '_qty', '-${count}'), (${id}, '_refunded_item_id', '2')`;
+    await shop.step({ feed: ['101'] }, refundMugs(102, 1));
     expect((await shop.orders())['101']).toMatchObject({ total: 64.9, lines: [finished, finished] });
-    await shop.step({ feed: ['101'] }, refund(103, 2));
+    await shop.step({ feed: ['101'] }, refundMugs(103, 2));
     expect((await shop.orders())['101']).toMatchObject({
       total: 41.1,
       lines: [finished, { ...finished, status: 'returned' }],
     });
 
     // A refund that is deleted leaves no trace (woocommerce#26532).
-    await shop.step({ feed: [] }, `delete from wp_wc_orders where id = 103`);
+    await shop.step({ feed: [] }, remove(103));
     expect((await shop.orders())['101']).toMatchObject({ total: 64.9, lines: [finished, finished] });
 
     // A guest orders and cancels; another order of a guest ends in the trash, then it is deleted permanently.
-    const guestOrder = (id: number) => `
-    insert into wp_wc_orders (id, status, type, total_amount, customer_id, billing_email, date_created_gmt, date_updated_gmt)
-      values (${id}, 'wc-processing', 'shop_order', 23.80, 0, 'guest@example.com', :now, :now);
+    const guestOrder = (id: number) => `${place(id)};
     insert into wp_woocommerce_order_items values (${id}, 'Mug', 'line_item', ${id});
     insert into wp_woocommerce_order_itemmeta (order_item_id, meta_key, meta_value) values
       (${id}, '_product_id', '60'), (${id}, '_qty', '2'), (${id}, '_line_total', '20'), (${id}, '_line_tax', '3.80')`;
     await shop.step({ feed: ['201', '202'] }, `${guestOrder(201)}; ${guestOrder(202)}`);
-    await shop.step(
-      { feed: ['201'] },
-      `update wp_wc_orders set status = 'wc-cancelled', date_updated_gmt = :now where id = 201`,
-    );
+    await shop.step({ feed: ['201'] }, state(201, 'wc-cancelled'));
     const guest = { email: 'guest@example.com', total: 23.8, created: '+8h' };
     expect((await shop.orders())['201']).toEqual({ ...guest, lines: [{ ...mug, status: 'cancelled' }] });
     await shop.expectAgreement();
 
-    await shop.step(
-      { feed: ['202'] },
-      `update wp_wc_orders set status = 'trash', date_updated_gmt = :now where id = 202`,
-    );
+    await shop.step({ feed: ['202'] }, state(202, 'trash'));
     // The trash is a deletion: such an order has no contact.
     const { email: _, ...nobody } = guest;
     expect((await shop.orders())['202']).toEqual({ ...nobody, lines: [{ ...mug, status: 'paid' }] });
-    await shop.given(
-      `delete from wp_wc_orders where id = 202; delete from wp_woocommerce_order_items where order_id = 202`,
-    );
+    await shop.given(`${remove(202)}; delete from wp_woocommerce_order_items where order_id = 202`);
     expect(await shop.absentOrders()).toEqual(['202']);
 
     await shop.expectCatalog({ categories: { '1': 'Clothes & shoes', '2': 'Shirts < 1' } });

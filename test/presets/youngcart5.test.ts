@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
 import { openMariadbShop } from './mariadb-shop.ts';
+import { each } from './preset-world.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in Youngcart 5 arrives at the service as the shop has it', async () => {
   const shop = await openMariadbShop('youngcart5', { timeZone: 'Asia/Seoul', products: ['1001', '1002'] });
@@ -35,10 +36,7 @@ test.skipIf(!hasMariadb)('a life of orders in Youngcart 5 arrives at the service
     [first]: {
       ...hong,
       total: 33000,
-      lines: [
-        { ...shirt, status: 'unpaid' },
-        { ...mug, status: 'unpaid' },
-      ],
+      lines: each({ status: 'unpaid' }, shirt, mug),
     },
   });
 
@@ -58,10 +56,7 @@ test.skipIf(!hasMariadb)('a life of orders in Youngcart 5 arrives at the service
   );
   const parcel = { shipped: '+4h', invoice: '6012', carrier: 'CJ대한통운' };
   const sent = { ...parcel, status: 'delivery_started' };
-  expect((await shop.orders())[first]?.lines).toEqual([
-    { ...shirt, ...sent },
-    { ...mug, ...sent },
-  ]);
+  expect((await shop.orders())[first]?.lines).toEqual(each(sent, shirt, mug));
 
   // The form of the order finishes one line and notes when. The list of orders finishes the other one and notes
   // nothing.

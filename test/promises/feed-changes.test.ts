@@ -1,9 +1,8 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
+import { sampleShopQueries } from '../harness/order-shop.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** What changed comes from changed_orders.sql, whatever the order's own date says. */
@@ -87,15 +86,6 @@ test('a line or a parcel that changes without its order is pushed, by its own da
   ).toEqual([{ invoice: 'T-1' }]);
 });
 
-test('a transaction that commits late, with a date before the cursor, is found within the overlap', async () => {
-  const world = await pushedWorld();
-  await world.shop(
-    `update shop.orders set buyer_name = 'Late', modified_at = now() - interval '5 minutes' where order_id = ${nth(5)}`,
-  );
-  await syncOrders(world);
-  await expectSame(world);
-});
-
 test('after the shop’s clock was set back by an hour, a run finds what changed since, and does not read the whole shop', async () => {
   const world = await pushedWorld();
   await world.warehouse(`update sync.cursors
@@ -131,15 +121,12 @@ test('an order that is deleted from the shop and comes back is pushed as it came
 });
 
 test('a feed of dates without zone is read in SHOP_TIME_ZONE', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
-  await writeFile(
-    join(folder, 'changed_orders.sql'),
-    `select order_no as code, (modified_at at time zone 'America/New_York') as changed_at from shop.orders
+  const SHOP_SQL_DIR = await sampleShopQueries({
+    changed_orders:
+      () => `select order_no as code, (modified_at at time zone 'America/New_York') as changed_at from shop.orders
      where modified_at at time zone 'America/New_York' >= :since -- :since has no zone here`,
-  );
-  const world = await pushedWorld({ SHOP_SQL_DIR: folder, SHOP_TIME_ZONE: 'America/New_York' });
+  });
+  const world = await pushedWorld({ SHOP_SQL_DIR, SHOP_TIME_ZONE: 'America/New_York' });
   await world.shop(`update shop.orders set buyer_name = 'New', modified_at = now() where order_id = ${nth(1)}`);
   await syncOrders(world);
   await expectSame(world);
@@ -150,40 +137,17 @@ test('a feed of dates without zone is read in SHOP_TIME_ZONE', async () => {
 });
 
 test('where the shop keeps only the day of a change, a feed that dates it at the end of the day finds all changes of the day', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
-  await writeFile(
-    join(folder, 'changed_orders.sql'),
-    `select order_no as code, date_trunc('day', modified_at) + interval '1 day' as changed_at from shop.orders
+  const SHOP_SQL_DIR = await sampleShopQueries({
+    changed_orders:
+      () => `select order_no as code, date_trunc('day', modified_at) + interval '1 day' as changed_at from shop.orders
      where modified_at >= :since - interval '1 day'`,
-  );
-  const world = await pushedWorld({ SHOP_SQL_DIR: folder, ORDER_OVERLAP_MINUTES: '0' });
+  });
+  const world = await pushedWorld({ SHOP_SQL_DIR, ORDER_OVERLAP_MINUTES: '0' });
   for (const name of ['Early', 'Late']) {
     await world.shop(`update shop.orders set buyer_name = '${name}', modified_at = now() where order_id = ${nth(1)}`);
     await syncOrders(world);
     await expectSame(world);
   }
-});
-
-test('codes may be whole numbers, and are then looked up by the index of the number', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
-  for (const name of ['orders', 'order_lines', 'changed_orders']) {
-    const file = join(folder, `${name}.sql`);
-    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('o.order_no::text', 'o.order_id'));
-  }
-  const world = await pushedWorld({ SHOP_SQL_DIR: folder });
-  const [counts] = await world.atService<{ orders: number }>(
-    'select count(*)::integer as orders from reference_service.orders',
-  );
-  const [all] = await world.shop<{ orders: number }>(
-    'select count(*)::integer as orders from shop.orders where removed_at is null',
-  );
-  expect(counts).toEqual(all);
-  const { shop } = await world.openApp();
-  expect(await shop.orders(['no number', '999999999'])).toEqual([]);
 });
 
 test.each([
@@ -203,20 +167,15 @@ test.each([
     /changed_orders\.sql: column changed_at \(timestamptz\) is missing/,
   ],
 ])('a feed that %s ends the command before it does anything, with a sentence', async (_name, text, sentence) => {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
-  await writeFile(join(folder, 'changed_orders.sql'), text);
-  const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
+  const SHOP_SQL_DIR = await sampleShopQueries({ changed_orders: () => text });
+  const world = await openWorld({ environment: { SHOP_SQL_DIR } });
   onTestFinished(() => world[Symbol.asyncDispose]());
   const end = await runCli(['sync', 'orders'], world.environment);
   expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(sentence)]);
 });
 
 test('a shop without feed and without updated_at ends with a sentence that names both ways out', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  const folder = await sampleShopQueries();
   await rm(join(folder, 'changed_orders.sql'));
   const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
   onTestFinished(() => world[Symbol.asyncDispose]());
@@ -229,15 +188,11 @@ test('a shop without feed and without updated_at ends with a sentence that names
 
 test('a feed whose dates move while they are read ends: changes ahead of the shop’s clock are read once', async () => {
   const world = await pushedWorld();
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
-  await writeFile(
-    join(folder, 'changed_orders.sql'),
-    'select order_no as code, now() as changed_at from shop.orders where now() >= :since',
-  );
+  const SHOP_SQL_DIR = await sampleShopQueries({
+    changed_orders: () => 'select order_no as code, now() as changed_at from shop.orders where now() >= :since',
+  });
   const before = await world.warehouse(`select position from sync.cursors where flow = 'orders'`);
-  const environment = { SHOP_SQL_DIR: folder, ORDER_BATCH_SIZE: '20' };
+  const environment = { SHOP_SQL_DIR, ORDER_BATCH_SIZE: '20' };
   expect((await byCommand(world, environment)).orders).toBeLessThanOrEqual(40);
   // Its cursor is the shop's clock, and no later moment.
   const after = await world.warehouse<{ at: Date }>(

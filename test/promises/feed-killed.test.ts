@@ -46,14 +46,6 @@ async function expectRecovery(world: World, where: unknown): Promise<void> {
   });
 }
 
-test('a first push in batches of two orders pushes each order once', async () => {
-  await using world = await shopWorld();
-  const end = await runCli(['sync', 'orders', '--json'], world.environment);
-  expect(end).toMatchObject({ status: 0 });
-  expect(JSON.parse(end.stdout).counts).toMatchObject({ orders_pushed: 9 });
-  await expectRecovery(world, 'undisturbed');
-});
-
 test(
   'killed with kill -9 at any request to the service, the next run ends in the same state',
   {

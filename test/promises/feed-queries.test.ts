@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { changedQueriesNote } from '../../src/warehouse/shop-queries.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { openWorld } from '../harness/world.ts';
@@ -100,15 +99,4 @@ test('a corrected SHOP_TIME_ZONE is noticed as a corrected query is, where a dat
   expect(await world.atService(createdAt)).toEqual([{ at: '01:00' }]);
   expect(await run('Asia/Seoul', 'sync', 'orders')).not.toMatch(noticed);
   expect((await runCli(['status'], world.environment)).stdout).not.toMatch(noticed);
-});
-
-test('the notice names queries and zone', () => {
-  const changed = (...files: string[]) =>
-    changedQueriesNote(files.map((file) => ({ file, changedAt: new Date('2026-07-01T10:00:00Z') })))?.what;
-  const at = 'changed on 2026-07-01 10:00 UTC: orders that were pushed before were read';
-  expect(changed('orders')).toBe(`orders.sql ${at} by the earlier query`);
-  expect(changed('SHOP_TIME_ZONE')).toBe(`SHOP_TIME_ZONE ${at} in the earlier zone`);
-  expect(changed('orders', 'SHOP_TIME_ZONE')).toBe(
-    `orders.sql and SHOP_TIME_ZONE ${at} by the earlier query and in the earlier zone`,
-  );
 });

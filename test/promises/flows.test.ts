@@ -1,10 +1,9 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { packagePath } from '../../src/base/package-path.ts';
-import { runCli, runProcess, startCli, startHere } from '../harness/cli.ts';
+import { runCli, startCli, startHere } from '../harness/cli.ts';
 import { onEachQueue } from '../harness/each-queue.ts';
+import { sampleShopQueries } from '../harness/order-shop.ts';
 import { emptyRedis, hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
@@ -28,7 +27,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
 
   test.skipIf(!isHere)('reviews and orders are the same at both ends, and a second run sends nothing', async () => {
     await using here = await world();
-    const reviews = await runProcess(['sync', 'reviews', '--json'], here.environment);
+    const reviews = await runCli(['sync', 'reviews', '--json'], here.environment);
     expect(reviews).toMatchObject({ status: 0 });
     expect(JSON.parse(reviews.stdout)).toMatchObject({ outcome: 'done', counts: { inserted: 200 } });
     expect((await runCli(['sync', 'orders'], here.environment)).status).toBe(0);
@@ -54,27 +53,6 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     await until(async () => (await here.warehouse(done)).length === 2);
     worker.kill('SIGTERM');
     expect(await worker.ended).toMatchObject({ status: 0 });
-  });
-
-  test.skipIf(!isHere)('a run that is still going is not started on top of', async () => {
-    // Slower than its schedule: each request of a run takes longer than the second between two runs.
-    await using here = await world({
-      service: { latencyMs: 300 },
-      environment: { SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '' },
-    });
-    const worker = startHere(['worker'], here.environment);
-    await until(async () => {
-      const [row] = await here.warehouse<{ n: number }>(
-        `select count(*)::integer as n from sync.runs where outcome = 'done'`,
-      );
-      return (row?.n ?? 0) >= 3;
-    });
-    worker.kill('SIGTERM');
-    await worker.ended;
-    const overlapping = await here.warehouse(`
-      select a.id from sync.runs a join sync.runs b on a.job = b.job and a.id <> b.id
-        and tstzrange(a.started_at, a.finished_at) && tstzrange(b.started_at, b.finished_at)`);
-    expect(overlapping).toEqual([]);
   });
 
   test.skipIf(!isHere)('what a killed worker had in hand is taken over by another', async () => {
@@ -146,10 +124,29 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
   });
 });
 
+test('a run that is still going is not started on top of', async () => {
+  // Slower than its schedule: each request of a run takes longer than the second between two runs.
+  await using here = await openWorld({
+    service: { latencyMs: 300 },
+    environment: { SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '' },
+  });
+  const worker = startHere(['worker'], here.environment);
+  await until(async () => {
+    const [row] = await here.warehouse<{ n: number }>(
+      `select count(*)::integer as n from sync.runs where outcome = 'done'`,
+    );
+    return (row?.n ?? 0) >= 2;
+  });
+  worker.kill('SIGTERM');
+  await worker.ended;
+  const overlapping = await here.warehouse(`
+    select a.id from sync.runs a join sync.runs b on a.job = b.job and a.id <> b.id
+      and tstzrange(a.started_at, a.finished_at) && tstzrange(b.started_at, b.finished_at)`);
+  expect(overlapping).toEqual([]);
+});
+
 test('a shop query that is mended, or broken, counts from the next reading on, in a process that runs', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  const folder = await sampleShopQueries();
   await using world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
   const { shop } = await world.openApp();
   const all = { axis: 'created', after: { at: '-infinity', code: '' }, size: 100_000 } as const;
@@ -203,37 +200,6 @@ test('an order dated in the future, or never, stops no other; the cursor stays b
   await world.warehouse(`update sync.cursors set position = '{"at": "infinity", "code": "x"}' where flow = 'orders'`);
   expect(await runCli(['status'], world.environment)).toMatchObject({ status: 0, stderr: '' });
   expect(await change('Second')).toBe(1);
-});
-
-test('a row on which the shop’s query itself fails is kept as a dead letter that says where, and stops no other', async () => {
-  await using world = await openWorld();
-  await runCli(['sync', 'reviews'], world.environment);
-  await world.shop(`alter table shop.order_items alter column unit_price type bigint`);
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
-  const file = join(folder, 'order_lines.sql');
-  const text = await readFile(file, 'utf8');
-  await writeFile(
-    file,
-    text.replace('i.unit_price::numeric * i.quantity', '(i.unit_price::integer * i.quantity)::numeric'),
-  );
-  await world.shop(
-    `update shop.order_items set unit_price = 9999999999 where order_item_no = (select min(order_item_no) from shop.order_items)`,
-  );
-  const environment = { ...world.environment, SHOP_SQL_DIR: folder };
-  expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
-  const deadLetters = await world.warehouse<{ reason: string }>(
-    `select reason from sync.dead_letters where kind = 'order'`,
-  );
-  expect(deadLetters).toEqual([
-    { reason: expect.stringMatching(/^order_lines\.sql: price cannot be read: .*SQLSTATE 22003/) },
-  ]);
-  const [ends] = await world.atService<{ orders: number }>(pushed);
-  const [all] = await world.shop<{ orders: number }>(toPush);
-  expect(ends?.orders).toBe((all?.orders ?? 0) - 1);
-  await writeFile(file, text);
-  expect((await runCli(['sync', 'orders'], environment)).stdout).toContain('done');
 });
 
 test.skipIf(!hasRedis)('a command whose queue goes away under it says what it waits for', async () => {

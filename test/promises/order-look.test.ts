@@ -18,12 +18,6 @@ const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environ
 const notShown = 'could not be compared: order_device (the shop has pc): the service does not show this field';
 const emails = 'select code, user_email from reference_service.orders order by code';
 
-test('preview says what the lines add up to', async ({ world }) => {
-  await world.place(order('S', { total_price: 25 }, line('1', 7), line('2', 8, { price: 11 })));
-  const end = await cli(world, 'preview', 'order', 'S');
-  expect(end.stdout).toContain('The lines add up to 84 % of total_price.');
-});
-
 test('preview shows rows, requests and differences, with the customer’s data, and sends nothing', async ({ world }) => {
   await pushThree(world);
   await world.shop(`

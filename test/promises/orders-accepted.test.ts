@@ -38,22 +38,26 @@ const inLine = [
   { code: 'emptied', product: 7, status: 'paid', invoice: null },
 ];
 
-test('a change or deletion that the service only accepts (202) and does not carry out fails, and the next run makes it', async ({
-  world,
-}) => {
-  await changeAfterPush(world);
-  withoutBody(world, { status: 202, body: '' });
-  expect(await world.sync()).toMatchObject({ lines_failed: 3, orders_failed: 1 });
-  expect(await world.atService(service)).toEqual(before);
-  const deadLetters = await world.openDeadLetters();
-  expect(deadLetters.map(({ key }) => key)).toEqual(['deleted', 'changed/1', 'cleared/1', 'emptied/2']);
-  for (const { reason } of deadLetters) expect(reason).toContain('expected status 200, 201 or 204, got 202');
+test.for<[string, { status: number; body: string }, string]>([
+  ['status 202 alone', { status: 202, body: '' }, 'expected status 200, 201 or 204, got 202'],
+  ['a web page', { status: 200, body: '<!DOCTYPE html><html><body>We will be back soon.</body></html>' }, ''],
+])(
+  'a change or deletion that is not carried out and answered with %s fails, and the next run makes it',
+  async ([_, fate, reason], { world }) => {
+    await changeAfterPush(world);
+    withoutBody(world, fate);
+    expect(await world.sync()).toMatchObject({ lines_failed: 3, orders_failed: 1 });
+    expect(await world.atService(service)).toEqual(before);
+    const deadLetters = await world.openDeadLetters();
+    expect(deadLetters.map(({ key }) => key)).toEqual(['deleted', 'changed/1', 'cleared/1', 'emptied/2']);
+    for (const one of deadLetters) expect(one.reason).toContain(reason);
 
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await world.atService(service)).toEqual(inLine);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
+    world.serviceRule(() => 'pass');
+    await world.sync();
+    expect(await world.atService(service)).toEqual(inLine);
+    expect(await world.openDeadLetters()).toEqual([]);
+  },
+);
 
 test('a change or deletion that the service answers with 202 and carries out is done, since reading the order shows it', async ({
   world,

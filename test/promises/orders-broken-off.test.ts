@@ -34,15 +34,12 @@ async function breakOff(
   expect(hasEnded).toBe(true);
 }
 
-const backfill = ['backfill', 'orders'];
-const repair = ['verify', 'orders', '--repair'];
+const ends = [
+  [['backfill', 'orders'], 'kill -9'],
+  [['verify', 'orders', '--repair'], 'credentials refused'],
+] as const;
 
-test.for([
-  [backfill, 'kill -9'],
-  [backfill, 'credentials refused'],
-  [repair, 'kill -9'],
-  [repair, 'credentials refused'],
-] as const)(
+test.for(ends)(
   '%s ends by %s after orders were posted without contact: no later run sends e-mail or phone of them',
   async ([command, end], { world }) => {
     await world.place(
@@ -78,12 +75,7 @@ test.for([
   },
 );
 
-test.for([
-  [backfill, 'kill -9'],
-  [backfill, 'credentials refused'],
-  [repair, 'kill -9'],
-  [repair, 'credentials refused'],
-] as const)(
+test.for(ends)(
   '%s ends by %s between orders of 100 days ago and their sub-orders: the next sync of orders completes them',
   async ([command, end], { world }) => {
     await world.place(order('NEW', line('1', 99)));

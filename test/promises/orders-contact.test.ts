@@ -141,30 +141,6 @@ test('an order dated more than a day ahead goes without contact, now and later, 
   expect(await world.atService(contacts)).toMatchObject([{ user_email: null }, { user_email: 'soon@example.com' }]);
 });
 
-test('what the shop clears is cleared at the service, whatever the age of the order', async ({ world }) => {
-  await world.shop(`alter table o add column user_name text, add column store_name text, add column mileage integer;
-    insert into o (code, user_code, user_name, user_email, user_phone, store_name, order_device, mileage)
-    values ('C', 'member', 'Kim', 'c@example.com', '010', 'Store 1', 'pc', 5)`);
-  await world.sync();
-  await world.shop(`update o set user_code = null, user_name = '', user_email = null, user_phone = null, store_name = null,
-    order_device = null, mileage = null, created_at = now() - interval '400 days', updated_at = now()`);
-  await world.sync();
-  expect(
-    await world.atService(`select user_code, user_name, user_email, user_phone, store_name, order_device, mileage
-      from reference_service.orders`),
-  ).toEqual([
-    {
-      user_code: null,
-      user_name: null,
-      user_email: null,
-      user_phone: null,
-      store_name: null,
-      order_device: null,
-      mileage: null,
-    },
-  ]);
-});
-
 test('a contact that another integration left at the service is cleared when the shop has none', async ({ world }) => {
   await world.atService(`insert into reference_service.orders (code, user_email, user_phone, total_price, created_at, updated_at)
     values ('X', 'left@example.com', '010', 1, now(), now())`);
@@ -212,7 +188,8 @@ test('what a backfill withheld stays withheld when the shop clears, replaces or 
     { code: 'HALF', ...none },
     { code: 'NEW', ...none },
   ]);
-  expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
+  const asked = await runCli(['backfill', 'orders', '--with-email'], world.environment);
+  expect(asked).toMatchObject({ status: 0, stderr: expect.stringContaining('ARE sent') });
   expect(await world.atService(contacts)).toEqual([
     { code: 'BACK', user_email: 'b@example.com', user_phone: '010-0000-0002' },
     { code: 'HALF', user_email: null, user_phone: '010-0000-0003' },
@@ -252,18 +229,6 @@ test('a backfill that the service refused does not let the next sync mail the cu
   await world.timePasses('2 days');
   await world.sync();
   expect(await world.atService(contacts)).toEqual([{ code: 'R', user_email: null, user_phone: null }]);
-});
-
-test('what a backfill withheld stays withheld when the order changes, until somebody asks for it', async ({
-  world,
-}) => {
-  await world.place(order('B', { user_email: 'b@example.com' }));
-  await world.sync({ contact: 'never' });
-  await world.shop(touchAll);
-  await world.sync();
-  expect(await world.atService(contacts)).toMatchObject([{ user_email: null }]);
-  expect((await runCli(['backfill', 'orders', '--with-email'], world.environment)).status).toBe(0);
-  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'b@example.com' }]);
 });
 
 test.for([
@@ -314,7 +279,7 @@ test('a repair that breaks off makes no later run send the contact of orders tha
   await world.sync();
   // Imported without a new date: no feed shows them, and they are older than a rescan reads.
   await world.shop(`insert into o (code, created_at, updated_at, user_email)
-    select 'O' || n, now() - interval '20 days', now() - interval '20 days', 'customer' || n || '@example.com' from generate_series(1, 300) n`);
+    select 'O' || n, now() - interval '20 days', now() - interval '20 days', 'customer' || n || '@example.com' from generate_series(1, 20) n`);
   world.serviceRule(({ method }) => (method === 'POST' ? { status: 401 } : 'pass'));
   expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 1 });
   world.serviceRule(() => 'pass');
@@ -324,7 +289,7 @@ test('a repair that breaks off makes no later run send the contact of orders tha
     [],
   );
   expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.atService('select code from reference_service.orders')).toHaveLength(301);
+  expect(await world.atService('select code from reference_service.orders')).toHaveLength(21);
   await world.sync();
   expect(await world.atService('select user_email from reference_service.orders where user_email is not null')).toEqual(
     [],

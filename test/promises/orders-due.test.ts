@@ -9,7 +9,7 @@ import { line, order } from '../harness/shop-orders.ts';
  */
 
 const test = orderTest.extend('worldOptions', {
-  environment: { ORDER_BATCH_SIZE: '50', ORDER_OVERLAP_MINUTES: '10' },
+  environment: { ORDER_BATCH_SIZE: '10', ORDER_OVERLAP_MINUTES: '10' },
 });
 
 const aYearAgo = new Date(Date.now() - 365 * 86_400_000);
@@ -18,7 +18,7 @@ const codes = (prefix: string, count: number) => Array.from({ length: count }, (
 test('orders that wait for a product or a grade are all pushed by the first run after both are known, which says done', async ({
   world,
 }) => {
-  const [products, grades] = [codes('P', 130), codes('G', 130)];
+  const [products, grades] = [codes('P', 25), codes('G', 25)];
   await world.place(
     ...products.map((code) => order(code, { updated_at: aYearAgo }, line('1', 'rare'))),
     ...grades.map((code) => order(code, { updated_at: aYearAgo })),
@@ -31,7 +31,7 @@ test('orders that wait for a product or a grade are all pushed by the first run 
     expect(end).toMatchObject({ status: 0 });
     return JSON.parse(end.stdout);
   };
-  expect((await sync()).counts).toMatchObject({ lines_waiting: 130, orders_waiting_for_grade: 130 });
+  expect((await sync()).counts).toMatchObject({ lines_waiting: 25, orders_waiting_for_grade: 25 });
 
   const [grade] = await world.atService<{ id: number }>(
     `insert into reference_service.user_grades (name, created_at, updated_at) values ('Gold', now(), now()) returning id::integer`,
@@ -42,29 +42,27 @@ test('orders that wait for a product or a grade are all pushed by the first run 
   );
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('rare', 9)`);
   const { outcome, counts } = await sync();
-  expect({ outcome, ...counts }).toMatchObject({ outcome: 'done', orders_pushed: 260, lines_waiting: 0 });
+  expect({ outcome, ...counts }).toMatchObject({ outcome: 'done', orders_pushed: 50, lines_waiting: 0 });
   expect(counts).not.toHaveProperty('orders_waiting_for_grade');
   expect(
     await world.atService(`select count(*) filter (where user_grade_id = ${grade?.id})::integer as grades,
       (select count(*)::integer from reference_service.sub_orders where product_id = 9) as lines
       from reference_service.orders`),
-  ).toEqual([{ grades: 130, lines: 130 }]);
+  ).toEqual([{ grades: 25, lines: 25 }]);
   const status = await runCli(['status'], world.environment);
   expect(status.stdout).not.toMatch(/order lines of|member grade/);
   expect((await sync()).counts.orders_pushed ?? 0).toBe(0);
 });
 
 test('dead-letters retry retries every order, however many batches they fill', async ({ world }) => {
-  const refused = codes('R', 130);
+  const refused = codes('R', 25);
   await world.place(...refused.map((code) => order(code, { updated_at: aYearAgo }, line('1', 7))));
   await world.place(order('NEWEST', { updated_at: new Date(Date.now() - 60_000) }));
   world.serviceRule(({ form }) => (refused.includes(form.get('code') ?? '') ? { status: 422 } : 'pass'));
   expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
-  expect(await world.openDeadLetters()).toHaveLength(130);
+  expect(await world.openDeadLetters()).toHaveLength(25);
   world.serviceRule(() => 'pass');
   const retried = await runCli(['dead-letters', 'retry'], world.environment);
-  expect(retried).toMatchObject({ status: 0, stdout: expect.stringContaining('130 of 130 were synced. 0 are open.') });
-  expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([
-    { n: 130 },
-  ]);
+  expect(retried).toMatchObject({ status: 0, stdout: expect.stringContaining('25 of 25 were synced. 0 are open.') });
+  expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 25 }]);
 });

@@ -25,10 +25,10 @@ const writes = (world: World) =>
 
 test('two runs at once over the same orders add no sub-order twice', async ({ world }) => {
   await makeShop(world);
-  await world.shop(orders(1, 60));
+  await world.shop(orders(1, 20));
   const ends = await Promise.all([byCommand(world), byCommand(world), byCommand(world)]);
   expect(ends.map((end) => end.status)).toEqual([0, 0, 0]);
-  expect(await world.atService(subOrders)).toEqual([{ n: 120 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 40 }]);
 });
 
 test('a service that fails, limits, loses responses and tokens has each line once in the end', async ({
@@ -63,56 +63,18 @@ test('an order committed behind the cursor is still pushed within the overlap, a
   ]);
 });
 
-test('a shop whose updated_at is a date loses nothing at the seams of the slices', async ({ world }) => {
+test('a shop whose updated_at is a date loses nothing at the seams of the batches', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_BATCH_SIZE: '10' } });
   await makeShop(world);
-  await world.shop(`insert into o (code, updated_at) select 'D' || n, current_date from generate_series(1, 250) n`);
+  await world.shop(`insert into o (code, updated_at) select 'D' || n, current_date from generate_series(1, 25) n`);
   await syncOrders(world);
-  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 250 }]);
+  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 25 }]);
   // The same day again, behind codes that were read before.
   await world.shop(`insert into o (code, updated_at) values ('AAA', current_date)`);
   await world.shop(`insert into l (order_code, line_code, product_id) values ('D7', '1', 1)`);
   await syncOrders(world);
-  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 251 }]);
+  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 26 }]);
   expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
-});
-
-test('an order that is old when it is first pushed goes without e-mail and phone; one that went with them keeps them', async ({
-  world,
-}) => {
-  await makeShop(world);
-  await world.shop(`insert into o (code, created_at, user_email, user_phone) values
-    ('OLD', now() - interval '31 days', 'old@example.com', '010-0000-0001'),
-    ('YOUNG', now() - interval '29 days', 'young@example.com', '010-0000-0002')`);
-  await syncOrders(world);
-  const contact = 'select code, user_email, user_phone from reference_service.orders order by code';
-  const both = [
-    { code: 'OLD', user_email: null, user_phone: null },
-    { code: 'YOUNG', user_email: 'young@example.com', user_phone: '010-0000-0002' },
-  ];
-  expect(await world.atService(contact)).toEqual(both);
-  // Older by now, and changed.
-  await world.shop(`update o set created_at = created_at - interval '60 days', total_price = 1, updated_at = now()`);
-  await syncOrders(world);
-  expect(await world.atService(contact)).toEqual(both);
-});
-
-test('a backfill mails nobody without --with-email, and says so before', async ({ world }) => {
-  await makeShop(world);
-  await world.shop(`insert into o (code, user_email) values ('B1', 'b1@example.com'), ('B2', 'b2@example.com')`);
-  const dry = await runCli(['backfill', 'orders', '--dry-run', '--json'], world.environment);
-  expect(JSON.parse(dry.stdout)).toMatchObject({ orders: 2, toSend: 2, requests: 2, reachable: 2, withContact: 0 });
-  expect(writes(world)).toEqual({});
-  const done = await runCli(['backfill', 'orders'], world.environment);
-  expect(done).toMatchObject({ status: 0 });
-  expect(done.stderr).toContain('nobody is mailed');
-  const emails = 'select user_email from reference_service.orders order by code';
-  expect(await world.atService(emails)).toEqual([{ user_email: null }, { user_email: null }]);
-  // A scheduled run that comes after does not mail them either.
-  await world.shop(`update o set total_price = 7, updated_at = now()`);
-  await syncOrders(world);
-  expect(await world.atService(emails)).toEqual([{ user_email: null }, { user_email: null }]);
-  expect((await runCli(['backfill', 'orders', '--with-email'], world.environment)).stderr).toContain('ARE sent');
-  expect(await world.atService(emails)).toEqual([{ user_email: 'b1@example.com' }, { user_email: 'b2@example.com' }]);
 });
 
 test('bad rows stay alone: they are kept whole, counted, and go once they are corrected', async ({ world }) => {
@@ -166,23 +128,6 @@ test('what the service refuses is kept with its words, and tried again when aske
     { code: 'FINE' },
     { code: 'HUGE' },
   ]);
-});
-
-test('an order that the shop deleted is deleted at the service only when configured, and never with reviews', async ({
-  world,
-}) => {
-  await makeShop(world);
-  await world.shop(orders(1, 3));
-  await syncOrders(world);
-  await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
-    select now(), now(), min(s.id) from reference_service.sub_orders s join reference_service.orders o on o.id = s.order_id where o.code = 'O2'`);
-  await world.shop(`update o set deleted_at = now(), updated_at = now() where code in ('O1', 'O2')`);
-  const codes = 'select code from reference_service.orders order by code';
-  expect((await syncOrders(world)).outcome).toBe('done');
-  expect(await world.atService(codes)).toHaveLength(3);
-  const end = await runCli(['sync', 'orders'], { ...world.environment, ORDER_DELETES: 'send' });
-  expect(end.status).toBe(0);
-  expect(await world.atService(codes)).toEqual([{ code: 'O2' }, { code: 'O3' }]);
 });
 
 test('money loses no cent on its way', async ({ world }) => {

@@ -9,19 +9,6 @@ const review = (message: string, agoMs: number) => {
   return { product_code: 'P', message, created_at: at, updated_at: at };
 };
 
-test('reviews that the service dates three hours behind are found by the next sync', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  await seedReviews(world.serviceDatabaseUrl, [review('first', 5 * hour)]);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  // Written now. The overlap is an hour, so only a watermark that follows the dates of the reviews lies before it.
-  await seedReviews(world.serviceDatabaseUrl, [review('second', 3 * hour)]);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.warehouse('select message from warehouse.reviews order by id')).toEqual([
-    { message: 'first' },
-    { message: 'second' },
-  ]);
-});
-
 test('the minute before a reading began does not count as covered: a review of then may not be listed yet', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await seedReviews(world.serviceDatabaseUrl, [review('old', 5 * hour), review('just now', 1000)]);

@@ -6,7 +6,7 @@ import { openQueues, type QueueName, type Queues } from '../../src/queue/index.t
 import type { BatchEnd, RunJob, StepsEnd } from '../../src/queue/job.ts';
 import { startWorker } from '../../src/queue/worker.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { onEachQueue, openTestQueues } from '../harness/each-queue.ts';
+import { onEachQueue, openTestQueues, runEnded, startTestWorker } from '../harness/each-queue.ts';
 import { until } from '../harness/world.ts';
 
 /** A run plans its steps batch by batch, and holds one batch in the queue at a time. */
@@ -61,28 +61,8 @@ const every = batches.flat();
 onEachQueue(({ isHere, redisUrl }) => {
   const open = () => openTestQueues(redisUrl());
 
-  async function work(queues: Queues, context: Calls, take: readonly QueueName[] = ['runs', 'steps']) {
-    const abort = new AbortController();
-    const worker = await startWorker({
-      queues,
-      jobs: [job],
-      context,
-      take,
-      concurrency: 4,
-      takeOverSeconds: 25,
-      abort,
-      log: openLog('silent'),
-      now: () => new Date(),
-    });
-    onTestFinished(() => worker.close(0));
-    return worker;
-  }
-
-  const ended = (queues: Queues, id: string) =>
-    until(async () => {
-      const progress = await queues.progress(id);
-      return ['ended', 'failed', 'lost'].includes(progress.state) && progress;
-    });
+  const work = (queues: Queues, context: Calls, take: readonly QueueName[] = ['runs', 'steps']) =>
+    startTestWorker(queues, { jobs: [job], context, take });
 
   test.skipIf(!isHere)('each batch is planned when the one before has ended, and the run concludes once', async () => {
     const queues = await open();
@@ -93,7 +73,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     });
     const { id } = await queues.enqueue(job, {});
     await work(queues, context);
-    expect(await ended(queues, id)).toMatchObject({ state: 'ended', planned: 5, report: { outcome: 'done' } });
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', planned: 5, report: { outcome: 'done' } });
     expect(context.steps.toSorted()).toEqual(every);
     expect(context.ends).toEqual([
       { batch: 0, successes: 3, failures: 0 },
@@ -114,7 +94,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     });
     const { id } = await queues.enqueue(job, {});
     await work(queues, context);
-    expect(await ended(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
     expect(context.ends.map(({ successes, failures }) => [successes, failures])).toEqual([
       [2, 1],
       [0, 0],
@@ -138,7 +118,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       });
       const { id } = await queues.enqueue(job, {});
       await work(queues, context);
-      expect(await ended(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
+      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
       expect(context.ends.map(({ batch }) => batch)).toEqual([0, 0, 0, 1, 2]);
       expect(context.steps.toSorted()).toEqual(every);
       expect(context.concluded).toHaveLength(1);

@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Counts } from '../../src/base/counts.ts';
 import { IncompleteError } from '../../src/base/errors.ts';
-import { openLog } from '../../src/base/log.ts';
 import type { QueueName, Queues } from '../../src/queue/index.ts';
 import type { RunJob, StepsEnd } from '../../src/queue/job.ts';
-import { startWorker } from '../../src/queue/worker.ts';
-import { onEachQueue, openTestQueues } from '../harness/each-queue.ts';
+import { onEachQueue, openTestQueues, runEnded, startTestWorker } from '../harness/each-queue.ts';
 import { until } from '../harness/world.ts';
 
 /** What the handlers of a test's job do, and what they were called with. */
@@ -63,20 +61,8 @@ const job: RunJob<Calls, object, null, number> = {
 onEachQueue(({ isHere, redisUrl }) => {
   const open = () => openTestQueues(redisUrl());
 
-  async function work(queues: Queues, context: Calls, take: readonly QueueName[], one = job) {
-    const abort = new AbortController();
-    const options = { queues, jobs: [one], context, take, concurrency: 4, takeOverSeconds: 25, abort };
-    const more = { log: openLog('silent'), now: () => new Date() };
-    const worker = await startWorker({ ...options, ...more });
-    onTestFinished(() => worker.close(0));
-    return { ...worker, abort };
-  }
-
-  const ended = (queues: Queues, id: string) =>
-    until(async () => {
-      const progress = await queues.progress(id);
-      return ['ended', 'failed', 'lost'].includes(progress.state) && progress;
-    });
+  const work = (queues: Queues, context: Calls, take: readonly QueueName[], one = job) =>
+    startTestWorker(queues, { jobs: [one], context, take });
 
   test.skipIf(!isHere)(
     'a run interrupted while it adds its steps counts each of them once, also those that ended',
@@ -104,7 +90,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       await until(async () => worker.abort.signal.aborted);
       await worker.close();
       await work(queues, context, ['runs']);
-      expect(await ended(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
+      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
       expect(context.steps.sort()).toEqual([0, 1, 2]);
       expect(context.planned).toBe(1);
       const [begin, end] = context.startedAt;
@@ -126,7 +112,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     await lost?.remove();
     await runs.close();
     await work(queues, context, ['runs', 'steps']);
-    await ended(queues, id);
+    await runEnded(queues, id);
     expect(context.ends).toEqual([
       { state: null, results: [{ records: 1 }, { records: 1 }], failures: ['the queue has lost the step'] },
     ]);
@@ -154,7 +140,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       expect(step?.attemptsMade).toBe(0);
       const second = calls();
       await work(queues, second, ['runs', 'steps']);
-      expect(await ended(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
+      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
       expect(second.steps.sort()).toEqual([0, 1, 2]);
       expect(second.planned).toBe(0);
     },
@@ -176,7 +162,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       await first.close(1);
       expect(context.failed).toEqual([]);
       await work(queues, context, ['runs', 'steps']);
-      expect(await ended(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
+      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
     },
   );
 
@@ -197,7 +183,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       };
       const worker = await work(queues, context, ['runs'], { ...job, plan });
       const { id } = await queues.enqueue(job, {});
-      expect(await ended(queues, id)).toMatchObject({ state });
+      expect(await runEnded(queues, id)).toMatchObject({ state });
       expect(attempts).toBe(planned);
       await worker.close();
     }

@@ -7,7 +7,7 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
-import { client, january, json, order, quick, tinyService } from './tiny-service.ts';
+import { client, failureOf, january, json, order, quick, tinyService } from './tiny-service.ts';
 
 const line = { product_id: 3, price: '12.50' };
 const orderBody = { code: 'A-1', created_at: '2024-01-01T00:00:00+09:00', total_price: '12.50' };
@@ -16,9 +16,7 @@ test.each(['lost', 'half', { status: 502, body: '<html>' }, { status: 201, body:
   'a sub-order whose answer is no answer (%o) is not added twice',
   async (reply) => {
     const service = await tinyService(() => reply);
-    const error = await client(service.url)
-      .subOrders.create(5, line)
-      .catch((reason) => reason);
+    const error = await failureOf(client(service.url).subOrders.create(5, line));
     expect(error).toBeInstanceOf(UnknownOutcomeError);
     expect(error).toMatchObject({ method: 'POST', path: '/v1/orders/5/sub_orders' });
     expect(service.calls()).toHaveLength(1);
@@ -32,9 +30,7 @@ test('a sub-order is sent again where the service cannot have seen it or said th
   const closed = await tinyService(() => json([]));
   await new Promise((resolve) => closed.server.close(resolve));
   const retry = { ...quick, attempts: 3 };
-  const error = await client(closed.url, { retry })
-    .subOrders.create(5, line)
-    .catch((reason) => reason);
+  const error = await failureOf(client(closed.url, { retry }).subOrders.create(5, line));
   expect(error).toBeInstanceOf(UnavailableError);
 });
 
@@ -61,9 +57,7 @@ test('a service that keeps silent is asked again after the time limit', async ()
 test('HTML, an object or nothing with status 200 is no data', async () => {
   for (const body of ['<html><body>Maintenance</body></html>', { error: 'busy' }, undefined]) {
     const service = await tinyService(() => ({ body }));
-    const error = await client(service.url)
-      .reviews.page(january, 1)
-      .catch((reason) => reason);
+    const error = await failureOf(client(service.url).reviews.page(january, 1));
     expect(error).toBeInstanceOf(MalformedResponseError);
     expect(service.calls()).toHaveLength(4);
   }
@@ -72,9 +66,7 @@ test('HTML, an object or nothing with status 200 is no data', async () => {
 test('an order whose answer has another shape is sent four times, one whose id is beyond 2^53 once', async () => {
   const push = async (text: string) => {
     const service = await tinyService(() => ({ status: 201, body: text }));
-    const error = await client(service.url)
-      .orders.upsert(orderBody)
-      .catch((reason) => reason);
+    const error = await failureOf(client(service.url).orders.upsert(orderBody));
     expect(error).toBeInstanceOf(MalformedResponseError);
     return { error, requests: service.calls().length };
   };
@@ -144,9 +136,7 @@ test('a response that shows another record is malformed', async () => {
 test('refusals are not repeated and carry the words of the service', async () => {
   for (const status of [400, 403, 409, 422]) {
     const service = await tinyService(() => ({ status, body: { message: 'price is odd' } }));
-    const error = await client(service.url)
-      .orders.upsert(orderBody)
-      .catch((reason) => reason);
+    const error = await failureOf(client(service.url).orders.upsert(orderBody));
     expect(error).toBeInstanceOf(RefusedError);
     expect(error).toMatchObject({ status, detail: 'message: price is odd', retryable: false });
     expect(service.calls()).toHaveLength(1);
@@ -160,9 +150,7 @@ test('a review that is not there is a NotFoundError, a redirect is not followed'
     status: 301,
     headers: { location: 'http://127.0.0.1:1/x?access_token=t' },
   }));
-  const error = await client(moved.url)
-    .reviews.get(5)
-    .catch((reason) => reason);
+  const error = await failureOf(client(moved.url).reviews.get(5));
   expect(error).toBeInstanceOf(RefusedError);
   expect(error).toMatchObject({ detail: 'redirected to http://127.0.0.1:1/x' });
 });
@@ -246,8 +234,6 @@ test('a call that may spend 200 ms on failures gives up by then, and its error s
 test('a service that cannot be reached is distinguished from one that fails on a request: its error has no status', async () => {
   const closed = await tinyService(() => json([]));
   await new Promise((resolve) => closed.server.close(resolve));
-  const error = await client(closed.url)
-    .orders.upsert(orderBody, { giveUpAfterMs: 5 })
-    .catch((reason) => reason);
+  const error = await failureOf(client(closed.url).orders.upsert(orderBody, { giveUpAfterMs: 5 }));
   expect(error).toMatchObject({ name: 'UnavailableError', status: undefined });
 });

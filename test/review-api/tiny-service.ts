@@ -55,6 +55,10 @@ export const order = (id: number, more: object = {}) => ({ id, code: `A-${id}`, 
 
 export const january = { start_datetime: '2024-01-01 00:00:00', end_datetime: '2024-01-31 23:59:59' } as const;
 
+/** The error that ends a call; what the call brings where it succeeds. */
+// biome-ignore lint/suspicious/noExplicitAny: errors are judged by expectations, not by types
+export const failureOf = (call: Promise<any>) => call.catch((reason) => reason);
+
 function token(_seen: Seen, nth: number): Reply {
   return json({ access_token: secretToken(nth) });
 }

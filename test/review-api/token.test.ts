@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AuthenticationError } from '../../src/review-api/index.ts';
-import { client, january, json, order, type Seen, secretToken, tinyService } from './tiny-service.ts';
+import { client, failureOf, january, json, order, type Seen, secretToken, tinyService } from './tiny-service.ts';
 
 const tokenOf = (seen: Seen) => seen.params.get('access_token');
 
@@ -45,9 +45,7 @@ test('refused credentials are told at once, in the words of the service', async 
     () => json([]),
     () => ({ status: 401, body: { error: 'invalid_client' } }),
   );
-  const error = await client(service.url)
-    .reviews.overview()
-    .catch((reason) => reason);
+  const error = await failureOf(client(service.url).reviews.overview());
   expect(error).toBeInstanceOf(AuthenticationError);
   expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status: 401, detail: 'error: invalid_client' });
   expect(service.tokenRequests()).toBe(1);
@@ -58,9 +56,7 @@ test('a base address that is another’s is told as such, not as wrong credentia
     () => json([]),
     () => ({ status: 404, body: { error: 'no such path' } }),
   );
-  const error = await client(service.url)
-    .reviews.overview()
-    .catch((reason) => reason);
+  const error = await failureOf(client(service.url).reviews.overview());
   expect(error).toMatchObject({ status: 404, hint: expect.stringContaining('base address') });
 });
 

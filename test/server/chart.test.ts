@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { paceOf } from '../../src/app/run-progress.ts';
-import { type Chart, chart, durationTicks, stack, ticksOf } from '../../src/server/page/chart.ts';
+import { type Chart, chart, durationTicks, ticksOf } from '../../src/server/page/chart.ts';
 import {
   deadLetterChart,
   type History,
@@ -36,29 +36,6 @@ const rectangles = (svg: string) =>
   );
 
 describe('ticks', () => {
-  test.each([
-    [0, [0, 1]],
-    [1, [0, 1]],
-    [3, [0, 1, 2, 3]],
-    [7, [0, 2, 4, 6, 8]],
-    [34, [0, 10, 20, 30, 40]],
-    [1000, [0, 500, 1000]],
-    [1_000_000_000, [0, 500_000_000, 1_000_000_000]],
-  ])('of counts up to %d are round numbers', (most, expected) => {
-    expect(ticksOf(most)).toEqual(expected);
-  });
-
-  test.each([
-    [0, [0, 1]],
-    [50, [0, 15, 30, 45, 60]],
-    [900, [0, 300, 600, 900]],
-    [7 * 3600, [0, 7200, 14_400, 21_600, 28_800]],
-    [86_400, [0, 21_600, 43_200, 64_800, 86_400]],
-    [40 * 86_400, [0, 864_000, 1_728_000, 2_592_000, 3_456_000]],
-  ])('of %d seconds are whole seconds, minutes, hours or days', (most, expected) => {
-    expect(durationTicks(most)).toEqual(expected);
-  });
-
   test('are at most five, begin at 0, are evenly apart and reach the largest value, whatever that is', () => {
     for (const ticks of [ticksOf, durationTicks]) {
       fc.assert(
@@ -73,19 +50,6 @@ describe('ticks', () => {
       );
     }
   });
-});
-
-test('the values of a bar are stacked upon each other, and a negative one counts as none', () => {
-  expect(stack([3, 0, 4])).toEqual([
-    { from: 0, to: 3 },
-    { from: 3, to: 3 },
-    { from: 3, to: 7 },
-  ]);
-  expect(stack([-5, 2])).toEqual([
-    { from: 0, to: 0 },
-    { from: 0, to: 2 },
-  ]);
-  expect(stack([])).toEqual([]);
 });
 
 describe('a chart', () => {

@@ -25,15 +25,23 @@ describe.each(shopServers)('$name', (server) => {
     return database;
   }
 
-  /** Cancels the statement that sleeps, or ends its connection, once it runs; `nothing` waits for it. */
+  /**
+   * Cancels the next statement that sleeps, or ends its connection, once it runs; `nothing` waits for it. A statement of
+   * Postgres may be seen for a moment after it was cancelled: it ends before this returns.
+   */
   async function interrupt(database: ShopTables, what: 'statement' | 'connection' | 'nothing'): Promise<void> {
     await until(async () => {
       if (isPostgres) {
-        const verb = { statement: 'pg_cancel_backend', connection: 'pg_terminate_backend', nothing: '' }[what];
-        const rows = await database.run(
-          `select ${verb}(pid) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
-        );
-        return (rows as unknown[]).length > 0;
+        const [one] = (await database.run(
+          `select pid, query_start::text as began from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+        )) as { pid: number; began: string }[];
+        if (one === undefined || what === 'nothing') return one !== undefined;
+        await database.run(`select ${what === 'statement' ? 'pg_cancel_backend' : 'pg_terminate_backend'}(${one.pid})`);
+        await until(async () => {
+          const same = `select from pg_stat_activity where pid = ${one.pid} and query_start = '${one.began}' and state = 'active'`;
+          return ((await database.run(same)) as unknown[]).length === 0;
+        });
+        return true;
       }
       const rows = (await database.run(
         `select id from information_schema.processlist where db = database() and info like '%sleep(300)%' and id <> connection_id()`,

@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Shop } from '../../src/shop/index.ts';
 import type { OrderPosition } from '../../src/shop/session.ts';
-import { hasMariadb } from '../harness/mariadb.ts';
 import { openTables, type ShopServer, type ShopTables, shopServers } from '../harness/shop-servers.ts';
 
 /** What every driver of a shop database does, on real servers. */
-
-test.skipIf(hasMariadb)('MariaDB is left out: there is no mariadbd on the path', () => {});
 
 const queries = {
   orders: 'select code, created_at, updated_at, total_price, user_name from o',

@@ -1,10 +1,7 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeAll, expect, onTestFinished } from 'vitest';
-import { packagePath } from '../../src/base/package-path.ts';
+import { beforeAll, expect } from 'vitest';
 import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
 import { runCli } from '../harness/cli.ts';
+import { sampleShopQueries } from '../harness/order-shop.ts';
 import { openWorld, type World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
@@ -23,15 +20,7 @@ beforeAll(async () => {
 
 /** The grown shop; its queries edited. */
 async function grownShop(open: OpenWorld, edit: Record<string, (sql: string) => string> = {}): Promise<World> {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
-  for (const [name, change] of Object.entries(edit)) {
-    const file = join(folder, `${name}.sql`);
-    await writeFile(file, change(await readFile(file, 'utf8')));
-  }
-  const world = await open({ copyOf: grown, environment: { SHOP_SQL_DIR: folder } });
-  return world;
+  return open({ copyOf: grown, environment: { SHOP_SQL_DIR: await sampleShopQueries(edit) } });
 }
 
 async function findings(world: World): Promise<string[]> {

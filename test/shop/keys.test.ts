@@ -39,59 +39,32 @@ const doctor = async (world: World) => {
     .map(({ level, what }) => `${level}: ${what}`);
 };
 
-test('keys of type char(12) lose their padding, and lines meet their orders', async ({ openWorld }) => {
-  const world = await keyShop(openWorld, { codeType: 'char(12)' });
-  await world.shop(`insert into o values ('A'), ('B'), ('C'); insert into l values ('A'), ('B'), ('C')`);
+test('a line whose order_code differs in case meets its order where a collation ignores case', async ({
+  openWorld,
+}) => {
+  const world = await keyShop(openWorld, {
+    codeType: 'text collate nocase',
+    before: `create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
+  });
+  await world.shop(`insert into o values ('Ab'), ('CD'); insert into l values ('aB'), ('cd')`);
   expect((await syncOrders(world)).status).toBe(0);
-  expect(await atService(world)).toEqual(['A', 'B', 'C'].map((code) => ({ code, lines: 1 })));
-  expect(await world.warehouse('select order_code, line_code from sync.sub_order_links order by 1')).toEqual(
-    ['A', 'B', 'C'].map((code) => ({ order_code: code, line_code: '1' })),
-  );
+  expect(await atService(world)).toEqual([
+    { code: 'Ab', lines: 1 },
+    { code: 'CD', lines: 1 },
+  ]);
+  await world.shop(`update l set order_code = upper(order_code::text); update o set updated_at = now()`);
+  expect(JSON.parse((await syncOrders(world)).stdout)).toMatchObject({ counts: { orders_unchanged: 2 } });
   expect(await doctor(world)).toEqual([]);
 });
 
-test.for([
-  ['citext', { codeType: 'citext', before: 'create extension citext' }],
-  [
-    'text of a collation without case',
-    {
-      codeType: 'text collate nocase',
-      before: `create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
-    },
-  ],
-] as const)(
-  'a line whose order_code differs in case meets its order where the key is %s',
-  async ([_name, keys], { openWorld }) => {
-    const world = await keyShop(openWorld, keys);
-    await world.shop(`insert into o values ('Ab'), ('CD'); insert into l values ('aB'), ('cd')`);
-    expect((await syncOrders(world)).status).toBe(0);
-    expect(await atService(world)).toEqual([
-      { code: 'Ab', lines: 1 },
-      { code: 'CD', lines: 1 },
-    ]);
-    await world.shop(`update l set order_code = upper(order_code::text); update o set updated_at = now()`);
-    expect(JSON.parse((await syncOrders(world)).stdout)).toMatchObject({ counts: { orders_unchanged: 2 } });
-    expect(await doctor(world)).toEqual([]);
-  },
-);
-
-test('doctor says where the lines carry another key than the orders, with an example of both', async ({
+test('where the lines carry another key than the orders, a run pushes none, and doctor gives an example of both', async ({
   openWorld,
 }) => {
   const world = await keyShop(openWorld, { codeType: 'text' });
   await world.shop(`insert into o values ('2026-0001'), ('2026-0002'); insert into l values ('101'), ('102')`);
   expect(await doctor(world)).toEqual([
-    expect.stringMatching(
-      /^fault: None of the newest 2 orders has a line, although order_lines\.sql has rows: an order is called "2026-000\d" in orders\.sql, and "10\d" in order_lines\.sql$/,
-    ),
+    expect.stringMatching(/an order is called "2026-000\d" in orders\.sql, and "10\d" in order_lines\.sql$/),
   ]);
-});
-
-test('a run whose lines carry another key than the orders pushes none of them, and names both keys', async ({
-  openWorld,
-}) => {
-  const world = await keyShop(openWorld, { codeType: 'text' });
-  await world.shop(`insert into o values ('2026-0001'), ('2026-0002'); insert into l values ('101'), ('102')`);
   const end = await syncOrders(world);
   expect(end.status).toBe(1);
   expect(`${end.stdout}${end.stderr}`).toMatch(
@@ -121,18 +94,4 @@ test('doctor names what a run would make a dead letter, by reason, with an examp
     ),
     expect.stringMatching(/^warning: order_lines\.sql: 1 of 30 rows .*product_id is 0.*line_code 1 of order O5\)$/),
   ]);
-});
-
-test('a query that writes is refused by the transaction, and nothing is written', async ({ openWorld }) => {
-  const world = await keyShop(openWorld, { codeType: 'text' });
-  await world.shop(`insert into o values ('A');
-    create function written() returns text language plpgsql volatile as
-      $$ begin insert into o values ('B'); return 'x'; end $$`);
-  await writeFile(
-    join(world.environment.SHOP_SQL_DIR ?? '', 'orders.sql'),
-    'select code, created_at, updated_at, total_price, written() as user_name from o',
-  );
-  const end = await syncOrders(world);
-  expect([end.status, end.stderr]).toEqual([1, expect.stringContaining('read-only transaction')]);
-  expect(await world.shop('select code from o')).toEqual([{ code: 'A' }]);
 });

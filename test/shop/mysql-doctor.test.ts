@@ -38,8 +38,6 @@ const queries = {
   changed_orders: 'select o.id as code, o.modified as changed_at from orders o where o.modified >= :since',
 };
 
-test.skipIf(mysqlKinds.length > 0)('left out: there is no mariadbd on the path', () => {});
-
 describe.each(mysqlKinds)('%s', (kind) => {
   test('a MyISAM table, a zero date, a date ahead and a user who may write each get a sentence with the next step', async () => {
     const shop = await mysqlShop(kind, queries);

@@ -60,15 +60,6 @@ async function costsOnly(
   }
 }
 
-test('an order that a join shows twice is one dead letter that says so', async ({ openWorld }) => {
-  const world = await oddShop(openWorld, {
-    orders: `select code, created_at, updated_at, total_price from o
-      left join (values ('O07'), ('O07')) twice (of) on twice.of = o.code`,
-  });
-  const reason = 'orders.sql: code is there in 2 rows, expected one; a join may multiply rows';
-  await costsOnly(world, { kind: 'order', key: 'O07', reason });
-});
-
 test('an order whose two rows lie in different slices is found to be there twice', async ({ openWorld }) => {
   const world = await oddShop(openWorld, {
     orders: `select code, created_at, updated_at, total_price from o
@@ -134,15 +125,6 @@ test('doctor names the row that cannot be cast, and times the statements that ca
   expect(stdout).toContain('orders.sql: mileage cannot be read');
   expect(stdout).toContain('ms to find the lines of 20 orders');
   expect(stdout).not.toContain('could not be run');
-});
-
-test('a subquery that gives two rows costs its own order', async ({ openWorld }) => {
-  const world = await oddShop(openWorld, {
-    orders: `select code, created_at, updated_at, total_price,
-      (select v from (values ('O07', 'a'), ('O07', 'b')) as x (of, v) where x.of = o.code) as user_name from o`,
-  });
-  const reason = 'orders.sql: user_name cannot be read: a subquery gives more than one row (SQLSTATE 21000)';
-  await costsOnly(world, { kind: 'order', key: 'O07', reason });
 });
 
 test('every value that no request or column can hold costs its own order or line, all in one run', async ({

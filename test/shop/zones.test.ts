@@ -76,17 +76,6 @@ test('a date without zone needs SHOP_TIME_ZONE: the command names column and var
   expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringMatching(/SHOP_TIME_ZONE is malformed/)]);
 });
 
-test('orders of the hour that daylight saving repeats are all found, though their local dates go back', async ({
-  openWorld,
-}) => {
-  const world = await zoneShop(openWorld, { zone: 'America/New_York' });
-  await world.shop(`insert into o values ('A', '2025-11-02 01:50:00')`);
-  expect((await syncOrders(world)).status).toBe(0);
-  await world.shop(`insert into o values ('B', '2025-11-02 01:05:00')`);
-  expect((await syncOrders(world, { ORDER_OVERLAP_MINUTES: '0' })).status).toBe(0);
-  expect(await dates(world)).toEqual([both('A', '2025-11-02 05:50:00'), both('B', '2025-11-02 05:05:00')]);
-});
-
 test('a time that the clocks skip is one order of the walk like every other, at every size of page', async ({
   openWorld,
 }) => {

@@ -11,6 +11,7 @@ import { checkPage } from '../../src/warehouse/reviews/check-page.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
+import { emptyPush } from '../harness/order-world.ts';
 import { testSeed } from '../harness/sampled.ts';
 import { differencesByRow } from '../harness/views-by-row.ts';
 import { openWorld } from '../harness/world.ts';
@@ -44,21 +45,6 @@ function version(id: number, more: object = {}): object {
     ...more,
   };
 }
-
-const emptyPush: PushRecord = {
-  orderId: 1,
-  fingerprint: 'f',
-  sentFields: [],
-  failedPushes: 0,
-  dueAfterMs: null,
-  userGradeCode: undefined,
-  userGradeId: undefined,
-  orderedAt: null,
-  lines: [],
-  dropLinks: [],
-  waiting: [],
-  deadLetters: [],
-};
 
 type Line = {
   lineCode: string;

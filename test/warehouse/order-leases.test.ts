@@ -4,6 +4,7 @@ import { dueOrders } from '../../src/warehouse/orders/due-orders.ts';
 import { orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { orderTest as test } from '../harness/order-test.ts';
+import { emptyPush } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
 import type { Fate } from '../harness/rule-proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
@@ -26,6 +27,8 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
   const third = await store.lease('O1', allowed);
   expect(third).not.toHaveProperty('leasedBy');
   await expect(store.saveLines(first, { lines: [], dropLinks: [] })).rejects.toThrow(LeaseLostError);
+  await expect(store.record(first, emptyPush)).rejects.toThrow(LeaseLostError);
+  await expect(store.forget(first)).rejects.toThrow(LeaseLostError);
   await store.release(first);
   await store.breakOff(first);
   expect(await store.lease('O1', allowed)).toHaveProperty('leasedBy');

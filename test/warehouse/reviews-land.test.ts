@@ -367,25 +367,27 @@ test('a changed value of any column lands, and before it does verify names exact
   );
 }, 60_000);
 
-test.each(changeable)(
-  'column %s (%s): another value is seen by verify, also when it is wrong in the warehouse only',
-  async (name, type) => {
-    const value = { bigint: 5, smallint: 4, integer: 3, text: 'text', boolean: true, jsonb: [{ a: 1 }] };
+test('another value of any column is seen by verify, also when it is wrong in the warehouse only', async () => {
+  const value = { bigint: 5, smallint: 4, integer: 3, text: 'text', boolean: true, jsonb: [{ a: 1 }] };
+  const wrong = { timestamptz: `'2025-01-01T00:00:00Z'`, boolean: 'false', jsonb: `'[]'`, text: `'other'` };
+  for (const [name, type] of changeable) {
+    await query(url, 'delete from warehouse.reviews');
     const shown = type === 'timestamptz' ? review(1) : review(1, { [name]: value[type] });
+    const asShown = { name, found: [] };
+    const found = async (one: object = shown) => ({ name, found: await compare([one]) });
     await land([shown]);
-    expect(await compare([shown])).toEqual([]);
-    const wrong = { timestamptz: `'2025-01-01T00:00:00Z'`, boolean: 'false', jsonb: `'[]'`, text: `'other'` };
+    expect(await found()).toEqual(asShown);
     const other = type in wrong ? wrong[type as keyof typeof wrong] : '9';
     for (const sqlValue of type === 'timestamptz' ? [other] : [other, 'null']) {
       await query(url, `update warehouse.reviews set ${name} = ${sqlValue}`);
-      expect(await compare([shown])).toEqual([{ id: 1, kind: 'stale', fields: [name] }]);
+      expect(await found()).toEqual({ name, found: [{ id: 1, kind: 'stale', fields: [name] }] });
       // The list of fields that a response may lack is the only reason not to see a value that should not be there.
       const { [name as 'id']: _, ...without } = shown;
       if (!partialFields.includes(name) && type !== 'timestamptz' && sqlValue !== 'null') {
-        expect(await compare([without])).toMatchObject([{ fields: [name] }]);
+        expect(await found(without)).toMatchObject({ name, found: [{ fields: [name] }] });
       }
       expect(await land([shown])).toMatchObject({ updated: 1 });
-      expect(await compare([shown])).toEqual([]);
+      expect(await found()).toEqual(asShown);
     }
-  },
-);
+  }
+});

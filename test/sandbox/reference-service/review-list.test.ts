@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type SeedReview, seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
-import { linksOf, type Running, runService } from './service.ts';
+import { type Running, runService } from './service.ts';
 
 const now = () => new Date('2024-06-15T03:00:00Z');
 const at = (time: string, more: Partial<SeedReview> = {}): SeedReview => ({
@@ -55,51 +55,4 @@ test('timestamps carry the zone’s offset of their own day, and milliseconds', 
     '2024-03-10T01:59:59.123-05:00',
     '2024-03-10T03:00:00.000-04:00',
   ]);
-});
-
-test.for([
-  ['real', '32'],
-  ['capped', '30'],
-  ['absent', undefined],
-] as const)(
-  'of 32 pages, the last is told as %s: %s; page 31 is refused, and none follows the thirtieth',
-  async ([lastPageLink, last]) => {
-    const many = Array.from({ length: 32 }, (_, index) => at('2024-06-01T00:00:00Z', { message: String(index) }));
-    const { call } = await seeded(many, { lastPageLink });
-    const ask = (page: number) => call('GET', '/v1/reviews', { query: { limit: 1, page } });
-    const pageOf = (url: string | undefined) => (url === undefined ? undefined : new URL(url).searchParams.get('page'));
-    const first = linksOf(await ask(1));
-    expect([pageOf(first.last), pageOf(first.next)]).toEqual([last, '2']);
-    const thirtieth = await ask(30);
-    expect(thirtieth.body[0].message).toBe('29');
-    expect(linksOf(thirtieth).next).toBeUndefined();
-    const beyond = await ask(31);
-    expect([beyond.status, beyond.body.error]).toEqual([422, 'page: found "31", expected an integer from 1 to 30']);
-  },
-);
-
-test('what a filter cannot be is refused by name', async () => {
-  const { call } = await runService({ now });
-  const wrong = {
-    score: 6,
-    photo: 2,
-    limit: 101,
-    start_datetime: '2024-06-01 24:00:00',
-    end_date: 'today',
-    product_id: 'P',
-  };
-  const { status, body } = await call('GET', '/v1/reviews', { query: wrong });
-  expect(status).toBe(422);
-  for (const name of Object.keys(wrong)) expect(body.errors.join('\n')).toContain(`${name}: found`);
-});
-
-test('the overview tells the first and the last creation, or nulls', async () => {
-  const empty = await runService();
-  const none = { first_review_created_at: null, last_review_created_at: null };
-  expect((await empty.call('GET', '/v1/reviews/overview')).body).toEqual(none);
-  const { call } = await seeded([at('2024-06-01T00:00:00.001Z'), at('2013-06-01T00:00:00Z')]);
-  expect((await call('GET', '/v1/reviews/overview')).body).toEqual({
-    first_review_created_at: '2013-06-01T09:00:00.000+09:00',
-    last_review_created_at: '2024-06-01T09:00:00.001+09:00',
-  });
 });

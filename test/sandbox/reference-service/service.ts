@@ -82,15 +82,6 @@ export const anOrder = {
 
 export const aReview = { product_code: 'P-1', message: 'Good.', score: 5, user_code: 'kim', user_name: 'Kim' };
 
-/** The page numbers of the rels in a `Link` header. */
-export function linksOf({ headers }: Answer): Record<string, string> {
-  const links: Record<string, string> = {};
-  for (const [, target = '', rel = ''] of (headers.get('link') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)) {
-    links[rel] = target;
-  }
-  return links;
-}
-
 /** Somebody else in the service's database. */
 export async function openClient(databaseUrl: string) {
   const client = new pg.Client({ connectionString: databaseUrl });
