@@ -37,7 +37,7 @@ export async function planFiles(
     for (const [name, month] of [...months].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const path = `${table.name}/month=${name}/${fileName}`;
       const version = before?.files[path]?.version ?? before?.emptyMonths[path];
-      const mustWrite = !before || all || isRedefined || version !== month.version || before.writing.includes(path);
+      const mustWrite = !before || all || isRedefined || version !== month.version;
       // The file of an empty month is not there, and nothing is to be found out about it.
       const isChanged = mustWrite || !(path in before.emptyMonths || (await isAsBefore(path)));
       planned.push({ table, path, month: { ...month, name, by: table.by }, isChanged });
@@ -66,10 +66,10 @@ function firstDayOf(name: string): string | null {
   return `${isEarlier ? String(1 - Number(year)).padStart(4, '0') : year}-${month}-01${isEarlier ? ' BC' : ''}`;
 }
 
-/** The months of a table of which an earlier export wrote, or was about to write, a file. */
+/** The months of a table of which an earlier export wrote a file: a warehouse that was restored may not know them. */
 function formerMonths(before: Manifest | undefined, table: string): string[] {
   const prefix = `${table}/month=`;
-  return [...Object.keys(before?.files ?? {}), ...(before?.writing ?? [])]
+  return Object.keys(before?.files ?? {})
     .filter((path) => path.startsWith(prefix))
     .map((path) => path.slice(prefix.length).replace(`/${fileName}`, ''));
 }

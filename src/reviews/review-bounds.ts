@@ -78,7 +78,7 @@ export async function captureOverview(deps: BoundsDeps): Promise<Span> {
     const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(isoOf);
     await recordOverview(deps.db, { capturedAt, first: least ?? null, last: most ?? null });
   }
-  const isBelieved = first !== undefined && last !== undefined && first >= start && first <= last;
+  const isBelieved = first !== undefined && last !== undefined && first <= last;
   return {
     start: isBelieved ? clamp(first - overviewErrorSeconds) : start,
     end: clamp(newest ?? (last === undefined ? end : last + overviewErrorSeconds)) + 1,

@@ -51,6 +51,15 @@ beforeEach(async () => {
   await lake.export();
 });
 
+test('after the warehouse was restored from a backup, the file of a month that it does not know is removed', async () => {
+  const file = monthFile('reviews', '2026-03');
+  expect((await lake.files()).has(file)).toBe(true);
+  await lake.world.warehouse('delete from warehouse.reviews where id = 4');
+  await lake.world.warehouse(`delete from sync.month_versions where month = '2026-03-01'`);
+  expect((await lake.export()).removed).toContain(file);
+  expect((await lake.files()).has(file)).toBe(false);
+});
+
 test('a second run writes no file of data', async () => {
   const before = await lake.files();
   expect(await lake.export()).toMatchObject({ written: [], removed: [], unchanged: before.size - 1 });

@@ -66,3 +66,26 @@ test('dead-letters retry retries every order, however many batches they fill', a
   expect(retried).toMatchObject({ status: 0, stdout: expect.stringContaining('25 of 25 were synced. 0 are open.') });
   expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 25 }]);
 });
+
+test('an order that could not be read, and is again as it was pushed, is no dead letter any more', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7)));
+  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+  await world.shop(`update o set order_device = 'television'`);
+  // The second time it becomes due in ten minutes only.
+  for (let run = 0; run < 2; run += 1) expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
+  expect(await world.openDeadLetters()).toHaveLength(1);
+  await world.shop('update o set order_device = null');
+  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('a shop whose lines belong to no order is not pushed: the query is at fault', async ({ world }) => {
+  await world.place(order('A', line('1', 7)), order('B', line('1', 8)));
+  await world.shop(`update l set order_code = 'internal-' || order_code`);
+  const end = await runCli(['sync', 'orders'], world.environment);
+  expect(end).toMatchObject({ status: 1 });
+  expect(end.stdout).toContain('None of the newest 2 orders has a line');
+  expect(await world.atService('select from reference_service.orders')).toEqual([]);
+});

@@ -60,6 +60,7 @@ const around = [...reviews(50, 3600), ...reviews(50, 3600, '2026-03-05T00:00:00+
 test.for([
   ['by score', 'capped', 3100, (index: number) => [null, 1, 2, 3, 4, 5][index % 6] ?? null],
   ['by product', 'real', 3100, () => 5],
+  ['by score and product', 'real', 16_000, (index: number) => 1 + (Math.floor(index / 20) % 5)],
 ] as const)(
   'a second that holds more than thirty pages is read %s (Link %s, %i reviews)',
   async ([_, lastPageLink, count, score], { openWorld }) => {

@@ -98,3 +98,15 @@ test('the service gives the id of a lost order to another one: that one is neith
   ]);
   expect(await world.warehouse('select from sync.order_links')).toEqual([]);
 });
+
+test('of an order that the service has made again without contact nobody says that it went with contact', async ({
+  world,
+}) => {
+  await world.place(order('A', { user_email: 'a@example.com' }, line('1', 7)));
+  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect((await cli(world, 'explain', 'order', 'A')).stdout).toContain('with e-mail and phone');
+  await world.atService('delete from reference_service.orders');
+  await world.shop('update o set total_price = 7');
+  await cli(world, 'backfill', 'orders');
+  expect((await cli(world, 'explain', 'order', 'A')).stdout).toContain('without e-mail and phone');
+});

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { dueOrders } from '../../src/warehouse/orders/due-orders.ts';
+import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 
 test('all orders that are due are read, page by page, and none whose time has not come', async ({ world }) => {
@@ -31,4 +31,20 @@ test('all orders that are due are read, page by page, and none whose time has no
   const others = ['dead', 'leased', 'product known', 'grade known'];
   expect(due.toSorted()).toEqual([...failed, ...others].toSorted());
   expect((await read(true)).toSorted()).toEqual([...failed, ...others, 'later'].toSorted());
+});
+
+test('an order that is gone from the shop is not due any more, unless another process is pushing it', async ({
+  world,
+}) => {
+  await world.warehouse(`
+    insert into sync.order_links (order_code, due_at) values ('failed', now());
+    insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
+      ('broken off', 'a', now() - interval '1 second'), ('leased', 'b', now() + interval '1 minute')`);
+  const { db } = (await world.openApp()).warehouse;
+  await settleGone(db, ['failed', 'broken off', 'leased']);
+  expect(
+    await world.warehouse(
+      'select order_code from sync.order_links where due_at is not null or lease_owner is not null',
+    ),
+  ).toEqual([{ order_code: 'leased' }]);
 });

@@ -48,14 +48,13 @@ export const lastCertainPage = ({ deps }: Reading): number => limitsOf(deps).pag
  *
  * Every page lands, whatever comes of it.
  *
- * @throws RefusedError or NotFoundError where the service refuses page 1, or another page in two readings.
+ * @throws RefusedError or NotFoundError where the service refuses a page that the list has.
  */
 export async function readList(reading: Reading, query: PageQuery, start: Start = { number: 1 }): Promise<ListEnd> {
   const { deps } = reading;
   const seen = new Set(start.known);
   /** Records of a full page: no page but the last is shorter, unless hidden reviews were taken off it. */
   let size = 0;
-  let refusals = 0;
   let before: readonly string[] | undefined;
   let { number } = start;
   let top: Top | undefined = start.known && { number };
@@ -78,14 +77,14 @@ export async function readList(reading: Reading, query: PageQuery, start: Start 
     for (const id of [...ids, ...(end?.ids ?? [])]) seen.add(id);
     size = Math.max(size, ...pages.map(recordsOn));
     const isEnd = end !== undefined && (await isLast(reading, query, { number: top.number, page: end, size }));
-    if (refusal && ++refusals === 2) throw refusal;
-    if (isEnd && !refusal) {
+    if (refusal) throw refusal;
+    if (isEnd) {
       if (seen.size >= (top.number - 1) * size + recordsOn(end)) return { kind: 'whole' };
       if (before && showsSame(before, ids)) return { kind: 'whole' };
     }
     number = end?.lastPage ?? 1;
     // The first reading of a part whose last page is known shows less than the whole list.
-    before = refusal || !top.page ? undefined : ids;
+    before = top.page ? ids : undefined;
     top = isEnd ? { number: top.number, page: end } : undefined;
   }
   return { kind: 'changing' };

@@ -79,11 +79,10 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
   return undefined;
 }
 
-/** The id of a review, an integer from 1 to 2^53 - 1 as a number or as text; undefined where there is none. */
+/** The id of a review, an integer from 1 to 2^53 - 1; undefined where there is none. */
 export function usableId(item: unknown): number | undefined {
   const id = isRecord(item) ? item.id : undefined;
-  const number = typeof id === 'string' && /^[1-9]\d{0,15}$/.test(id) ? Number(id) : id;
-  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 1 ? number : undefined;
+  return typeof id === 'number' && Number.isSafeInteger(id) && id >= 1 ? id : undefined;
 }
 
 const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
