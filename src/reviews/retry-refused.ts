@@ -24,7 +24,7 @@ export async function retryRefused(deps: RefreshDeps, which: { areDueOnly: boole
  */
 export async function retryRefusedReview(deps: RefreshDeps, deadLetter: DeadLetter): Promise<'failed' | 'tried'> {
   const { db } = deps.warehouse;
-  const id = usableId({ id: deadLetter.key });
+  const id = usableId({ id: Number(deadLetter.key) });
   if (id === undefined) return 'tried';
   const outcome = await refreshReview(deps, id);
   if (outcome.kind === 'failed') {

@@ -5,7 +5,7 @@ import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { openWorld } from '../harness/world.ts';
 
-/** A shop that cancels statements after 100 ms, one of whose queries needs 50 ms for each order. */
+/** A shop that was synced before, and cancels statements after 100 ms. One of its queries needs 50 ms for each order. */
 async function slowShop(file: string, query: string) {
   const folder = await orderShopQueries();
   await writeFile(join(folder, file), query);
@@ -13,6 +13,7 @@ async function slowShop(file: string, query: string) {
   onTestFinished(() => world[Symbol.asyncDispose]());
   await createOrderShop(world.shopUrl);
   await world.shop(`insert into o (code, updated_at) select 'O' || n, now() from generate_series(1, 50) n`);
+  await runCli(['sync', 'orders'], world.environment);
   await world.shop(`alter database ${new URL(world.shopUrl).pathname.slice(1)} set statement_timeout = '100ms'`);
   return world;
 }

@@ -68,7 +68,7 @@ export async function readList(reading: Reading, query: PageQuery, start: Start 
       before = found.before;
       top = found;
     }
-    const { pages, refusal } = await readDown(reading, query, top.number - 1, top.page);
+    const pages = await readDown(reading, query, top.number - 1, top.page);
     if (top.number === 1 && (pages[0]?.lastPage === 1 || pages[0]?.ids.length === 0)) return { kind: 'whole' };
     const { page: end } = await pageIfAny(deps, query, top.number);
     if (end?.ids.some((id) => !seen.has(id))) await reading.take(end);
@@ -77,7 +77,6 @@ export async function readList(reading: Reading, query: PageQuery, start: Start 
     for (const id of [...ids, ...(end?.ids ?? [])]) seen.add(id);
     size = Math.max(size, ...pages.map(recordsOn));
     const isEnd = end !== undefined && (await isLast(reading, query, { number: top.number, page: end, size }));
-    if (refusal) throw refusal;
     if (isEnd) {
       if (seen.size >= (top.number - 1) * size + recordsOn(end)) return { kind: 'whole' };
       if (before && showsSame(before, ids)) return { kind: 'whole' };
@@ -97,10 +96,9 @@ export async function readList(reading: Reading, query: PageQuery, start: Start 
 export async function readBefore(reading: Reading, query: PageQuery, end: Second): Promise<ListEnd> {
   let before: readonly string[] | undefined;
   for (let attempt = 1; attempt <= readingsAtMost; attempt += 1) {
-    const { pages, refusal } = await readDown(reading, query, lastCertainPage(reading));
+    const pages = await readDown(reading, query, lastCertainPage(reading));
     const seconds = pages.toReversed().flatMap((page) => page.seconds);
     const isReached = seconds.some((second) => second !== undefined && second >= end);
-    if (refusal) throw refusal;
     if (reading.outOfRange !== undefined || !isSorted(seconds) || !isReached) break;
     const isBefore = (second: Second | undefined) => second === undefined || second < end;
     const ids = pages.flatMap((page) => page.ids.filter((_, index) => isBefore(page.seconds[index])));
@@ -213,13 +211,12 @@ async function endsBehindFullPage(reading: Reading, query: PageQuery, last: Page
   return false;
 }
 
-type Down = { pages: ListPage[]; refusal?: Error | undefined };
-
 /**
- * Reads the pages from `number` down to 1. `top`: the page behind them, which was shown just now. `refusal`: the service
- * refused a page that its list has.
+ * Reads the pages from `number` down to 1. `top`: the page behind them, which was shown just now.
+ *
+ * @throws RefusedError or NotFoundError where the service refuses a page that its list has.
  */
-async function readDown(reading: Reading, query: PageQuery, number: number, top?: ListPage): Promise<Down> {
+async function readDown(reading: Reading, query: PageQuery, number: number, top?: ListPage): Promise<ListPage[]> {
   const pages: ListPage[] = top ? [top] : [];
   let refused: { number: number; refusal: Error } | undefined;
   if (top) await reading.take(top);
@@ -235,7 +232,8 @@ async function readDown(reading: Reading, query: PageQuery, number: number, top?
   }
   const lastPage = pages.at(-1)?.lastPage;
   const isGone = refused !== undefined && lastPage !== undefined && lastPage < refused.number;
-  return { pages, refusal: isGone ? undefined : refused?.refusal };
+  if (refused && !isGone) throw refused.refusal;
+  return pages;
 }
 
 const recordsOn = (page: ListPage): number => new Set(page.ids).size;
