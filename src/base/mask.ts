@@ -7,14 +7,9 @@ const gap = `(?:${separator}|\\+(?=\\d)){0,3}`;
 /** An underscore also separates the dates of a window, so it counts between the usual groups of a number only. */
 const grouping = '(?:[ ._\\p{Zs}\\p{Pd}\u2212]|%2D|%5F)';
 
-/** Patterns of tokens, e-mail addresses and phone numbers. Order codes, dates and ids stay readable. */
+/** Patterns of tokens and phone numbers. Order codes, dates and ids stay readable. */
 const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
   [/((?:token|client_secret|authorization)["']?\s*[=:]\s*["']?|bearer\s+)(?=\S*\d)[\w.~+/-]{6,}=*/gi, '$1[masked]'],
-  // The host part may be an internationalised name, plain, percent-encoded or as xn--.
-  [
-    /[^\s"'<>:;,()=&?/]+(?:@|%40)(?:[\p{L}\p{N}_-]|%[0-9a-f]{2})+(?:\.(?:[\p{L}\p{N}_-]|%[0-9a-f]{2})+)+/giu,
-    '[e-mail]',
-  ],
   // Month and day of a date are no beginning of a number.
   [new RegExp(`(?<![\\w.]|\\d{4}-|\\d{4}-\\d\\d-)(?:\\+|%2B|\\(?0)(?:${gap}\\d){8,14}(?!\\d)`, 'giu'), '[phone]'],
   // A Korean mobile number in international form without its plus.
@@ -26,8 +21,32 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
   [/(?<!`[\w$-]{1,64}`\.`)(?<!\bTable '[\w$-]{1,64}\.)\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
 ];
 
+/**
+ * An at sign and a host, which may be an internationalised name, plain, percent-encoded or as xn--. The limits keep the
+ * time in proportion to the length of the text, whatever it holds.
+ */
+const atHost = /(?:@|%40)(?:[\p{L}\p{N}_-]|%[0-9a-f]{2}){1,255}(?:\.(?:[\p{L}\p{N}_-]|%[0-9a-f]{2}){1,255}){1,8}/giu;
+/** A character that cannot stand in front of the at sign. */
+const noLocalPart = /[\s"'<>:;,()=&?/]/;
+
+function maskAddresses(text: string): string {
+  let masked = '';
+  let end = 0;
+  for (const { index, 0: found } of text.matchAll(atHost)) {
+    let start = index;
+    while (start > end && !noLocalPart.test(text.charAt(start - 1))) start -= 1;
+    if (start === index) continue;
+    masked += `${text.slice(end, start)}[e-mail]`;
+    end = index + found.length;
+  }
+  return masked + text.slice(end);
+}
+
 /** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000. */
 const maxMasked = 10_000;
+
+/** Secrets that are looked for. A record with more private texts than these is made to cost time. */
+const maxSecrets = 1000;
 
 /**
  * Characters of a secret that are looked for. What follows them in the text is masked too: a customer's text may have
@@ -43,9 +62,12 @@ const maxSecret = 1000;
  *   percent-encoded and JSON-escaped; phone numbers with any separators and country code.
  */
 export function mask(text: string, secrets: readonly (string | undefined)[] = []): string {
-  const patterns = [...new Set(secrets)].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
+  const distinct = new Set(secrets);
+  if (distinct.size > maxSecrets) return '[masked]';
+  const patterns = [...distinct].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
   let masked = narrow(text.slice(0, maxMasked));
   for (const pattern of patterns) masked = masked.replaceAll(pattern, '[masked]');
+  masked = maskAddresses(masked);
   for (const [pattern, replacement] of privatePatterns) masked = masked.replaceAll(pattern, replacement);
   if (text.length <= maxMasked) return masked;
   // The cut may lie within a secret, which no pattern recognises then: its beginning is left out.

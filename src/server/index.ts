@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Warehouse } from '../warehouse/index.ts';
+import { cached } from './cached.ts';
 import { type MetricsOptions, metricsRoute } from './metrics-route.ts';
 import { type StatusOptions, statusRoutes } from './status-routes.ts';
 import { openTokenThrottle } from './token-throttle.ts';
@@ -19,6 +20,12 @@ export type ServerOptions = {
   /** Undefined: there is no status page. */
   status: StatusOptions | undefined;
 };
+
+/** Requests answered at a time. A request in work takes memory, and anybody may send one. */
+const mostAtATime = 200;
+
+/** Requests that one connection may send, also before it has read a response. */
+const mostOfConnection = 100;
 
 export type RunningServer = { url: string; close(): Promise<void> };
 
@@ -38,6 +45,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const { warehouse, log, webhooks, metrics, status } = options;
   app.addHook('onSend', async (_request, reply) => void reply.header('x-content-type-options', 'nosniff'));
+  app.server.maxRequestsPerSocket = mostOfConnection;
+  let inWork = 0;
+  app.addHook('onRequest', async (_request, reply) => {
+    if (inWork >= mostAtATime) return reply.status(503).header('retry-after', '5').send({ error: 'too many requests' });
+    inWork += 1;
+    reply.raw.once('close', () => {
+      inWork -= 1;
+    });
+  });
   handleErrors(app, log);
   healthRoutes(app, warehouse);
   const throttle = openTokenThrottle(log);
@@ -70,9 +86,11 @@ function handleErrors(app: FastifyInstance, log: Logger): void {
 /** `/healthz`: the process responds. `/readyz`: it can store what it receives. */
 function healthRoutes(app: FastifyInstance, warehouse: Warehouse): void {
   app.get('/healthz', async () => ({ status: 'ok' }));
+  // One look a second for all who ask, for it takes a connection of the webhooks.
+  const ready = cached(() => warehouse.pool.query('select 1'), 1000);
   app.get('/readyz', async (_request, reply) => {
     try {
-      await warehouse.pool.query('select 1');
+      await ready.get();
       return { status: 'ok' };
     } catch {
       return reply.status(503).send({ status: 'the warehouse does not respond' });

@@ -160,6 +160,20 @@ test('wrong secrets are slowed as wrong tokens are: behind fifty that wait, the 
   await Promise.allSettled(many);
 });
 
+test('one connection sends at most a hundred requests, however many it sends before it reads', async () => {
+  await using serving = await openServe({ STATUS_TOKEN: token });
+  const { hostname, port } = new URL(serving.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let responses = '';
+  socket.on('data', (data) => {
+    responses += data;
+  });
+  socket.write('GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1000));
+  await until(() => responses.includes('HTTP/1.1 503'));
+  socket.destroy();
+  expect(responses.match(/HTTP\/1\.1 200/g)).toHaveLength(100);
+});
+
 test('without a token only direct requests on a loopback address get metrics; elsewhere they need the token', async () => {
   await using open = await openServe({});
   expect((await fetch(`${open.url}/metrics`)).status).toBe(200);
