@@ -194,7 +194,12 @@ for (const name of ['orders', 'categories', 'reviews'] as const) {
 }
 
 operation('orders.list', 'GET /v1/orders', async () => {
-  const { id, code } = await api.orders.upsert({ code: newCode(), ...orderFields, user_name: 'Kim', user_code: 'choi' });
+  const { id, code } = await api.orders.upsert({
+    code: newCode(),
+    ...orderFields,
+    user_name: 'Kim',
+    user_code: 'choi',
+  });
   await api.subOrders.create(id, { product_id: 3, price: '1', status: 'paid' });
   const page = await api.orders.list({ paid_on: '2024-01-05', usernames: ['choi', 'lee'], limit: 1, page: 1 });
   expect(page).toEqual({
