@@ -1,9 +1,9 @@
-import { openHttpClient, type ReviewApiOptions, type ReviewApiStats } from './http/http-client.ts';
-import { type Categories, categoriesApi } from './resources/categories-api.ts';
-import { type Orders, ordersApi } from './resources/orders-api.ts';
-import { type Reviews, reviewsApi } from './resources/reviews-api.ts';
-import { type SubOrders, subOrdersApi } from './resources/sub-orders-api.ts';
-import { type UserGrades, userGradesApi } from './resources/user-grades-api.ts';
+import { openHttpClient, type ReviewApiOptions } from './http/http-client.ts';
+import { categoriesApi } from './resources/categories-api.ts';
+import { ordersApi } from './resources/orders-api.ts';
+import { reviewsApi } from './resources/reviews-api.ts';
+import { subOrdersApi } from './resources/sub-orders-api.ts';
+import { userGradesApi } from './resources/user-grades-api.ts';
 
 export type { CallOptions } from './http/call.ts';
 export type {
@@ -74,23 +74,7 @@ export {
  * before anything is sent (a parameter that the service would misread), another `ReviewApiError`, or the reason why the
  * client was closed or aborted.
  */
-export type ReviewApi = AsyncDisposable & {
-  orders: Orders;
-  subOrders: SubOrders;
-  categories: Categories;
-  userGrades: UserGrades;
-  reviews: Reviews;
-  /**
-   * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this
-   * themselves; call it to find out early whether the credentials are right.
-   *
-   * @throws AuthenticationError where the service does not accept client id and secret.
-   */
-  authenticate(): Promise<void>;
-  stats(): ReviewApiStats;
-  /** Ends waits and retries, lets requests in flight finish, then closes the connections. */
-  close(): Promise<void>;
-};
+export type ReviewApi = ReturnType<typeof openReviewApi>;
 
 /**
  * Opens a client of the review service. Nothing is sent before the first call.
@@ -100,17 +84,24 @@ export type ReviewApi = AsyncDisposable & {
  * await using api = openReviewApi({ baseUrl: 'https://reviews.example.com', clientId, clientSecret });
  * const { first_review_created_at } = await api.reviews.overview();
  */
-export function openReviewApi(options: ReviewApiOptions): ReviewApi {
-  const client = openHttpClient(options);
+export function openReviewApi(options: ReviewApiOptions) {
+  const { send, authenticate, stats, close } = openHttpClient(options);
   return {
-    orders: ordersApi(client.send),
-    subOrders: subOrdersApi(client.send),
-    categories: categoriesApi(client.send),
-    userGrades: userGradesApi(client.send),
-    reviews: reviewsApi(client.send, options.now ?? Date.now),
-    authenticate: client.authenticate,
-    stats: client.stats,
-    close: client.close,
-    [Symbol.asyncDispose]: client.close,
+    orders: ordersApi(send),
+    subOrders: subOrdersApi(send),
+    categories: categoriesApi(send),
+    userGrades: userGradesApi(send),
+    reviews: reviewsApi(send, options.now ?? Date.now),
+    /**
+     * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this
+     * themselves; call it to find out early whether the credentials are right.
+     *
+     * @throws AuthenticationError where the service does not accept client id and secret.
+     */
+    authenticate,
+    stats,
+    /** Ends waits and retries, lets requests in flight finish, then closes the connections. */
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -1,14 +1,12 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import { type CatalogRow, readCatalog } from './catalog.ts';
+import { readCatalog } from './catalog.ts';
 import type { QueryName } from './contract.ts';
-import type { ShopFacts } from './driver.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
 import { openDatabase } from './open-database.ts';
 import {
   findLinesFault,
-  type KeylessOrders,
   type OrderPage,
   type OrderPosition,
   type OrderQueries,
@@ -24,8 +22,7 @@ import { hashOf, hashOfQuery, type LoadedQueries, loadShopQuery } from './querie
 import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
-import type { SqlDialect } from './sql-text.ts';
-import { readTables, type ShopTables } from './tables.ts';
+import { readTables } from './tables.ts';
 
 /** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is read, now and later. */
 export type ShopOptions = {
@@ -36,80 +33,7 @@ export type ShopOptions = {
   signal?: AbortSignal | undefined;
 };
 
-export type Shop = {
-  /** The SQL of the shop's database. */
-  readonly dialect: SqlDialect;
-  /**
-   * One page of the orders that changed since a position: from changed_orders.sql, or, where there is none, by
-   * `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent:
-   *
-   *     const page = await shop.changedSince(after, 50_000);
-   *     const orders = await shop.orders(page.keys.slice(0, 200).map(({ code }) => code));
-   *
-   * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
-   * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
-   */
-  changedSince(after: OrderPosition, size: number): Promise<OrderPage>;
-  /** Whether there is a changed_orders.sql. */
-  hasFeed(): Promise<boolean>;
-  /**
-   * One page of a walk over all orders by creation or by code, or over a range of creations:
-   *
-   *     await shop.orderCodes({ axis: 'created', after: { at: from, code: '' }, before: to, size: 1000 })
-   *
-   * Walk on with `after: page.next` until that is absent. One statement a page. By code it needs the index by which
-   * orders are read, by creation an index on created_at in a large shop.
-   *
-   * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
-   */
-  orderCodes(range: OrderRange): Promise<OrderPage>;
-  /**
-   * The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes. An
-   * order that takes longer than 30 s alone comes back with a fault.
-   *
-   * @throws ReviewSyncError `shop-timeout` where single orders take that long too, see readSlowAlone.
-   */
-  orders(codes: readonly string[]): Promise<RawOrder[]>;
-  /**
-   * Rows whose code is null, blank, too long or has a NUL, or whose date is null. Reads the whole of orders.sql: not
-   * for each run.
-   *
-   * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
-   */
-  keylessOrders(): Promise<KeylessOrders>;
-  /**
-   * SHA-256 of what each query file says, without comments and spacing. Absent files are left out. `SHOP_TIME_ZONE`: of
-   * the zone, where a date of an order or a line is without zone.
-   */
-  queryHashes(): Promise<Partial<Record<QueryName | 'SHOP_TIME_ZONE', string>>>;
-  /** A sentence where no line belongs to any of the newest orders, although there are lines; else undefined. */
-  linesFault(): Promise<string | undefined>;
-  /** Undefined where the file is absent: then that part is not synced. */
-  categories(): Promise<CatalogRow[] | undefined>;
-  userGrades(): Promise<CatalogRow[] | undefined>;
-  /** The database's clock: an instant in ISO 8601. */
-  now(): Promise<string>;
-  facts(): Promise<ShopFacts>;
-  /** The newest and the oldest orders, read as a run reads them. */
-  orderSample(): Promise<{ orders: RawOrder[]; linesWithoutOrderCode: number }>;
-  /**
-   * Explains and times each statement of the order queries as a run sends it. The shop's tables are read, not changed.
-   *
-   * @returns without entries where orders.sql has no row.
-   */
-  queryCosts(): Promise<QueryCost[]>;
-  /** Three codes that several rows of orders.sql have. Reads the whole query. @throws ReviewSyncError `shop-timeout` */
-  repeatedCodes(): Promise<{ code: string; rows: number }[]>;
-  /** False where its file is absent. @throws UsageError for a query that does not keep to the contract. */
-  hasQuery(name: QueryName): Promise<boolean>;
-  /** Names of the tables that the user may read, with their columns. Needs no query. */
-  tables(): Promise<ShopTables>;
-  /** The first value that a SELECT shows, as text; undefined where it shows none. */
-  value(sql: string): Promise<string | undefined>;
-  /** Checks all shop queries. @throws UsageError where one is missing or does not keep to the contract. */
-  checkQueries(): Promise<void>;
-  close(): Promise<void>;
-};
+export type Shop = ReturnType<typeof openShop>;
 
 /**
  * Opens the shop's database, read-only: each reading is a transaction that sees one moment and may write nothing. No
@@ -119,7 +43,7 @@ export type Shop = {
  * Its verbs throw a UsageError for a query that does not keep to the contract, and a ReviewSyncError when the database
  * does not answer. A row that the database cannot compute is not an error: it comes back with a fault.
  */
-export function openShop(options: ShopOptions): Shop {
+export function openShop(options: ShopOptions) {
   const at = { folder: resolve(options.sqlDir), timeZone: options.timeZone };
   const database = openDatabase({ ...options, timeZone: options.timeZone });
   const { dialect } = database.words;
@@ -158,8 +82,20 @@ export function openShop(options: ShopOptions): Shop {
   };
 
   return {
+    /** The SQL of the shop's database. */
     dialect,
-    async changedSince(after, size) {
+    /**
+     * One page of the orders that changed since a position: from changed_orders.sql, or, where there is none, by
+     * `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent.
+     *
+     * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
+     * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s, `shop-query` where some date
+     *   cannot be computed.
+     * @example
+     * const page = await shop.changedSince(after, 50_000);
+     * const orders = await shop.orders(page.keys.slice(0, 200).map(({ code }) => code));
+     */
+    async changedSince(after: OrderPosition, size: number): Promise<OrderPage> {
       const { feed } = await orderQueries();
       if (feed === undefined) return walk({ axis: 'updated', after, size });
       try {
@@ -168,17 +104,42 @@ export function openShop(options: ShopOptions): Shop {
         throw isShopTimeout(error) ? tooManyAtOnce(`the next ${size} changes`, 'changed_at', error) : error;
       }
     },
+    /** Whether there is a changed_orders.sql. */
     hasFeed: async () => (await orderQueries()).feed !== undefined,
+    /**
+     * One page of a walk over all orders by creation or by code, or over a range of creations. Walk on with
+     * `after: page.next` until that is absent. One statement a page. By code it needs the index by which orders are
+     * read, by creation an index on created_at in a large shop.
+     *
+     * @throws as `changedSince` does.
+     * @example await shop.orderCodes({ axis: 'created', after: { at: from, code: '' }, before: to, size: 1000 })
+     */
     orderCodes: walk,
-    async orders(codes) {
+    /**
+     * The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes.
+     * An order that takes longer than 30 s alone comes back with a fault.
+     *
+     * @throws ReviewSyncError `shop-timeout` where single orders take that long too, see readSlowAlone.
+     */
+    async orders(codes: readonly string[]): Promise<RawOrder[]> {
       if (codes.length === 0) return [];
       return readSlowAlone([...new Set(codes)], (some, seconds) =>
         ofOrders((session, queries) => readOrders(session, queries, some), { seconds }),
       );
     },
+    /**
+     * Rows that no walk finds, because their code or date is absent or cannot be used. Reads the whole of orders.sql:
+     * not for each run.
+     *
+     * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
+     */
     keylessOrders: () => ofOrders(readKeylessOrders),
+    /**
+     * SHA-256 of what the two queries of orders say, without comments and spacing. `SHOP_TIME_ZONE`: of the zone, where
+     * a date of an order or a line is without zone.
+     */
     async queryHashes() {
-      const hashes: Awaited<ReturnType<Shop['queryHashes']>> = {};
+      const hashes: Partial<Record<QueryName | 'SHOP_TIME_ZONE', string>> = {};
       for (const name of ['orders', 'order_lines'] as const) {
         const hash = await hashOfQuery(at.folder, name, dialect);
         if (hash !== undefined) hashes[name] = hash;
@@ -190,26 +151,39 @@ export function openShop(options: ShopOptions): Shop {
       if (hasLocalDate && at.timeZone !== undefined) hashes.SHOP_TIME_ZONE = hashOf(at.timeZone);
       return hashes;
     },
+    /** A sentence where no line belongs to any of the newest orders, although there are lines; else undefined. */
     linesFault: () => ofOrders(findLinesFault),
+    /** Undefined where the file is absent: then that part is not synced. */
     categories: () => catalog('categories'),
     userGrades: () => catalog('user_grades'),
+    /** The database's clock: an instant in ISO 8601. */
     now: () => database.read((session) => session.now()),
     facts: database.facts,
+    /** The newest and the oldest orders, read as a run reads them. */
     orderSample: () => ofOrders(readOrderSample),
-    async queryCosts() {
+    /**
+     * Explains and times each statement of the order queries as a run sends it. The shop's tables are read, not changed.
+     *
+     * @returns without entries where orders.sql has no row.
+     */
+    async queryCosts(): Promise<QueryCost[]> {
       const queries = await orderQueries();
       const newest = await database.read((session) => session.codesByCreation(queries.orders, 'newest', 200));
-      if (newest.length === 0) return [];
-      return explainQueries(database, queries, newest);
+      return newest.length === 0 ? [] : explainQueries(database, queries, newest);
     },
+    /** Three codes that several rows of orders.sql have. Reads the whole query. @throws ReviewSyncError `shop-timeout` */
     repeatedCodes: () => ofOrders((session, { orders }) => session.repeatedCodes(orders, 3)),
-    hasQuery: async (name) => (await load(name)) !== undefined,
+    /** False where its file is absent. @throws UsageError for a query that does not keep to the contract. */
+    hasQuery: async (name: QueryName) => (await load(name)) !== undefined,
+    /** Names of the tables that the user may read, with their columns. Needs no query. */
     tables: () => readTables(database),
-    async value(sql) {
+    /** The first value that a SELECT shows, as text; undefined where it shows none. */
+    async value(sql: string): Promise<string | undefined> {
       const [row] = await database.read((_session, connection) => connection.run(sql));
       return Object.values(row ?? {})[0] ?? undefined;
     },
-    async checkQueries() {
+    /** Checks all shop queries. @throws UsageError where one is missing or does not keep to the contract. */
+    async checkQueries(): Promise<void> {
       await orderQueries();
       await load('categories');
       await load('user_grades');

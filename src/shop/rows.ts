@@ -12,99 +12,63 @@ export const longestCode = 1000;
  */
 export type RawRow = Readonly<Record<string, string | null>>;
 
-export type OrderLine = Readonly<{
-  orderCode: string;
-  lineCode: string;
-  productId: number | undefined;
-  productCode: string | undefined;
-  /** Decimal text. */
-  price: string;
-  status: string | undefined;
-  deliveryStartedAt: Date | undefined;
-  deliveredAt: Date | undefined;
-  invoice: string | undefined;
-  deliveryService: string | undefined;
-  productOptions: Readonly<Record<string, string>>;
-}>;
-
-export type Order = Readonly<{
-  code: string;
-  createdAt: Date;
-  /** ISO 8601 with microseconds, in UTC. A shop with a change feed need not have it. */
-  updatedAt: string | undefined;
-  /** Decimal text. */
-  totalPrice: string;
-  userCode: string | undefined;
-  userName: string | undefined;
-  userPhone: string | undefined;
-  userEmail: string | undefined;
-  userGradeCode: string | undefined;
-  storeName: string | undefined;
-  orderDevice: 'pc' | 'mobile' | undefined;
-  mileage: number | undefined;
-  deletedAt: Date | undefined;
-}>;
-
-export type Category = Readonly<{
-  code: string;
-  name: string;
-  parentCode: string | undefined;
-  status: 'visible' | 'hidden' | undefined;
-}>;
-export type UserGrade = Readonly<{ code: string; name: string; iconUrl: string | undefined }>;
-
 /** A row that keeps to the contract, or what of it does not. */
 export type Read<T> = { row: T } | { fault: string };
 
-export function readOrder(raw: RawRow): Read<Order> {
-  return checkRow(raw, (read) => ({
-    code: read.required('code'),
-    createdAt: read.moment('created_at', true),
-    updatedAt: raw.updated_at === undefined ? undefined : read.momentText('updated_at'),
-    totalPrice: read.money('total_price'),
-    userCode: read.text('user_code'),
-    userName: read.text('user_name'),
-    userPhone: read.text('user_phone'),
-    userEmail: read.text('user_email'),
-    userGradeCode: read.text('user_grade_code'),
-    storeName: read.text('store_name'),
-    orderDevice: read.oneOf('order_device', ['pc', 'mobile']),
-    mileage: read.integer('mileage', -2_147_483_648, 2_147_483_647),
-    deletedAt: read.moment('deleted_at', false),
-  }));
-}
+export type Order = Readonly<ReturnType<typeof orderOf>>;
+export type OrderLine = Readonly<ReturnType<typeof lineOf>>;
+export type Category = Readonly<ReturnType<typeof categoryOf>>;
+export type UserGrade = Readonly<ReturnType<typeof gradeOf>>;
 
-export function readOrderLine(raw: RawRow): Read<OrderLine> {
-  return checkRow(raw, (read) => ({
-    orderCode: read.required('order_code'),
-    lineCode: read.required('line_code'),
-    ...product(read),
-    price: read.money('price'),
-    status: read.text('status'),
-    deliveryStartedAt: read.moment('delivery_started_at', false),
-    deliveredAt: read.moment('delivered_at', false),
-    invoice: read.text('invoice'),
-    deliveryService: read.text('delivery_service'),
-    productOptions: read.options('product_options'),
-  }));
-}
+export const readOrder = (raw: RawRow): Read<Order> => checkRow(raw, orderOf);
+export const readOrderLine = (raw: RawRow): Read<OrderLine> => checkRow(raw, lineOf);
+export const readCategory = (raw: RawRow): Read<Category> => checkRow(raw, categoryOf);
+export const readUserGrade = (raw: RawRow): Read<UserGrade> => checkRow(raw, gradeOf);
 
-export function readCategory(raw: RawRow): Read<Category> {
-  return checkRow(raw, (read) => ({
-    code: read.code('code'),
-    name: read.required('name'),
-    parentCode: read.text('parent_code'),
-    status: read.oneOf('status', ['visible', 'hidden']),
-  }));
-}
+const orderOf = (read: Reader) => ({
+  code: read.required('code'),
+  createdAt: read.moment('created_at'),
+  /** ISO 8601 with microseconds, in UTC. A shop with a change feed need not have it. */
+  updatedAt: read.momentText('updated_at'),
+  /** Decimal text. */
+  totalPrice: read.money('total_price'),
+  userCode: read.text('user_code'),
+  userName: read.text('user_name'),
+  userPhone: read.text('user_phone'),
+  userEmail: read.text('user_email'),
+  userGradeCode: read.text('user_grade_code'),
+  storeName: read.text('store_name'),
+  orderDevice: read.oneOf('order_device', ['pc', 'mobile']),
+  mileage: read.integer('mileage', -2_147_483_648, 2_147_483_647),
+  deletedAt: read.optionalMoment('deleted_at'),
+});
 
-export function readUserGrade(raw: RawRow): Read<UserGrade> {
-  return checkRow(raw, (read) => ({
-    code: read.code('code'),
-    name: read.required('name'),
-    iconUrl: read.text('icon_url'),
-  }));
-}
+const lineOf = (read: Reader) => ({
+  orderCode: read.required('order_code'),
+  lineCode: read.required('line_code'),
+  ...product(read),
+  /** Decimal text. */
+  price: read.money('price'),
+  status: read.text('status'),
+  deliveryStartedAt: read.optionalMoment('delivery_started_at'),
+  deliveredAt: read.optionalMoment('delivered_at'),
+  invoice: read.text('invoice'),
+  deliveryService: read.text('delivery_service'),
+  productOptions: read.options('product_options'),
+});
+
+const categoryOf = (read: Reader) => ({
+  code: read.code('code'),
+  name: read.required('name'),
+  parentCode: read.text('parent_code'),
+  status: read.oneOf('status', ['visible', 'hidden']),
+});
+
+const gradeOf = (read: Reader) => ({
+  code: read.code('code'),
+  name: read.required('name'),
+  iconUrl: read.text('icon_url'),
+});
 
 class RowFault extends Error {}
 
@@ -162,11 +126,17 @@ function rowReader(raw: RawRow) {
       if (isTooLong(value)) throw new RowFault(tooLong(name, value));
       return value;
     },
-    /** With the microseconds that a Date would cut. */
-    momentText(name: string): string {
+    /** With the microseconds that a Date would cut; undefined where the query has no such column. */
+    momentText(name: string): string | undefined {
+      if (raw[name] === undefined) return undefined;
       const value = required(name);
       dateOf(name, value);
       return value;
+    },
+    moment: (name: string): Date => dateOf(name, required(name)),
+    optionalMoment(name: string): Date | undefined {
+      const value = text(name);
+      return value === undefined ? undefined : dateOf(name, value);
     },
     money(name: string): string {
       const value = required(name);
@@ -184,10 +154,6 @@ function rowReader(raw: RawRow) {
         throw new RowFault(`${name} is ${shownValue(value)}, expected a whole number from ${least} to ${most}`);
       }
       return number;
-    },
-    moment<R extends boolean>(name: string, mustBe: R): R extends true ? Date : Date | undefined {
-      const value = mustBe ? required(name) : text(name);
-      return (value === undefined ? undefined : dateOf(name, value)) as R extends true ? Date : Date | undefined;
     },
     oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
       const value = text(name);

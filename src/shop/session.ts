@@ -155,6 +155,7 @@ export function shopSession(
         const sqlState = words.dataFaultOf(error);
         if (sqlState === undefined) throw error;
         await connection.run('rollback to savepoint attempt');
+        await connection.run('release savepoint attempt');
         return { dataFault: `${conditions[sqlState] ?? 'a value cannot be computed'} (SQLSTATE ${sqlState})` };
       }
     },

@@ -45,10 +45,10 @@ test('refused credentials are told at once, in the words of the service', async 
     () => json([]),
     () => ({ status: 401, body: { error: 'invalid_client' } }),
   );
-  const error = await failureOf(client(service.url).reviews.overview());
+  const error = await failureOf(client(service.url).authenticate());
   expect(error).toBeInstanceOf(AuthenticationError);
   expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status: 401, detail: 'error: invalid_client' });
-  expect(service.tokenRequests()).toBe(1);
+  expect(service.seen).toHaveLength(1);
 });
 
 test('a base address that is another’s is told as such, not as wrong credentials', async () => {

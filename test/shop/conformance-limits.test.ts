@@ -59,25 +59,6 @@ describe.each(shopServers)('$name', (server) => {
       (error: unknown) => error,
     );
 
-  test('a shop that cannot read any order in time is an error that names the file, and the next reading works', async () => {
-    const database = await tables();
-    const codes = ['A', 'B', 'C', 'D'];
-    for (const code of codes.slice(1)) {
-      await database.run(`insert into o select '${code}', created_at, updated_at, 1 from o where code = 'A'`);
-    }
-    const slowOrders = `${queries.orders} where code > 'D' or ${sleeping}`;
-    const shop = await openTables(database, { ...queries, orders: slowOrders }, 'UTC');
-    const reading = failureOf(shop.orders(codes));
-    // All of them, A and B, each of these alone, C and D, C alone.
-    for (let statement = 1; statement <= 6; statement += 1) await interrupt(database, 'statement');
-    expect(await reading).toMatchObject({
-      code: 'shop-timeout',
-      message: 'orders.sql: one statement took longer than 30 s',
-      hint: expect.stringContaining('doctor'),
-    });
-    expect(await shop.orders(['E'])).toEqual([]);
-  });
-
   test('an order whose lines take too long comes back with a fault that names the file, and the others with their lines', async () => {
     const database = await tables();
     await database.run(`insert into o select 'B', created_at, updated_at, 1 from o where code = 'A'`);
@@ -94,21 +75,6 @@ describe.each(shopServers)('$name', (server) => {
       ['B', 1, undefined],
       ['A', 0, expect.stringContaining('order_lines.sql: one statement took longer than 30 s, for this order alone')],
       ['C', 1, undefined],
-    ]);
-  });
-
-  test('an order that is read alone and takes too long comes back with a fault', async () => {
-    const database = await tables();
-    const slowOrders = `${queries.orders} where code <> 'A' or ${sleeping}`;
-    const shop = await openTables(database, { ...queries, orders: slowOrders }, 'UTC');
-    const reading = shop.orders(['A']);
-    await interrupt(database, 'statement');
-    expect(await reading).toEqual([
-      {
-        order: { code: 'A' },
-        lines: [],
-        fault: expect.stringContaining('orders.sql: one statement took longer'),
-      },
     ]);
   });
 

@@ -62,15 +62,6 @@ test('a missing index is named with the statement that creates it, and with what
   ]);
 });
 
-test('a function around the code hides its index, and doctor says so', async ({ openWorld }) => {
-  const world = await grownShop(openWorld, {
-    orders: (sql) => sql.replace('o.order_no::text as code', "concat(o.order_no, '') as code"),
-  });
-  expect(about(await findings(world), 'to find 200 orders by code')).toEqual([
-    expect.stringMatching(/orders\.sql reads the whole of shop\.orders .* → .* select and compare order_no as it is/),
-  ]);
-});
-
 test('prices in minor units, unknown statuses and dates in a wrong zone are named, with what to write', async ({
   openWorld,
 }) => {

@@ -8,20 +8,15 @@ import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
 /** Lines meet their orders as the shop's own database compares keys, and doctor says where none of them does. */
 
-/** Three orders with one line each; `codeType` and `orderCodeType` are the types of the two key columns. */
-async function keyShop(
-  open: OpenWorld,
-  keys: { codeType: string; orderCodeType?: string; before?: string },
-): Promise<World> {
+async function keyShop(open: OpenWorld): Promise<World> {
   const folder = await orderShopQueries();
   await writeFile(join(folder, 'orders.sql'), 'select code, created_at, updated_at, total_price from o');
   await writeFile(join(folder, 'order_lines.sql'), 'select order_code, line_code, product_id, price from l');
   const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
-  if (keys.before) await world.shop(keys.before);
   await world.shop(`
-    create table o (code ${keys.codeType} primary key, created_at timestamptz default now() - interval '1 hour',
+    create table o (code text primary key, created_at timestamptz default now() - interval '1 hour',
       updated_at timestamptz default now() - interval '1 hour', total_price numeric default 1, internal_id integer);
-    create table l (order_code ${keys.orderCodeType ?? keys.codeType}, line_code text default '1',
+    create table l (order_code text, line_code text default '1',
       product_id bigint default 7, price numeric default 1)`);
   return world;
 }
@@ -39,28 +34,10 @@ const doctor = async (world: World) => {
     .map(({ level, what }) => `${level}: ${what}`);
 };
 
-test('a line whose order_code differs in case meets its order where a collation ignores case', async ({
-  openWorld,
-}) => {
-  const world = await keyShop(openWorld, {
-    codeType: 'text collate nocase',
-    before: `create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
-  });
-  await world.shop(`insert into o values ('Ab'), ('CD'); insert into l values ('aB'), ('cd')`);
-  expect((await syncOrders(world)).status).toBe(0);
-  expect(await atService(world)).toEqual([
-    { code: 'Ab', lines: 1 },
-    { code: 'CD', lines: 1 },
-  ]);
-  await world.shop(`update l set order_code = upper(order_code::text); update o set updated_at = now()`);
-  expect(JSON.parse((await syncOrders(world)).stdout)).toMatchObject({ counts: { orders_unchanged: 2 } });
-  expect(await doctor(world)).toEqual([]);
-});
-
 test('where the lines carry another key than the orders, a run pushes none, and doctor gives an example of both', async ({
   openWorld,
 }) => {
-  const world = await keyShop(openWorld, { codeType: 'text' });
+  const world = await keyShop(openWorld);
   await world.shop(`insert into o values ('2026-0001'), ('2026-0002'); insert into l values ('101'), ('102')`);
   expect(await doctor(world)).toEqual([
     expect.stringMatching(/an order is called "2026-000\d" in orders\.sql, and "10\d" in order_lines\.sql$/),
@@ -77,13 +54,13 @@ test('where the lines carry another key than the orders, a run pushes none, and 
 });
 
 test('lines without order_code are counted by doctor', async ({ openWorld }) => {
-  const world = await keyShop(openWorld, { codeType: 'text' });
+  const world = await keyShop(openWorld);
   await world.shop(`insert into o values ('A'); insert into l values ('A'), (null)`);
   expect(await doctor(world)).toEqual(['warning: order_lines.sql: 1 rows have no order_code: no order will show them']);
 });
 
 test('doctor names what a run would make a dead letter, by reason, with an example', async ({ openWorld }) => {
-  const world = await keyShop(openWorld, { codeType: 'text' });
+  const world = await keyShop(openWorld);
   await world.shop(`insert into o (code) select 'O' || n from generate_series(1, 30) n;
     insert into l (order_code) select 'O' || n from generate_series(1, 30) n;
     update o set total_price = 'NaN' where code in ('O3', 'O4');

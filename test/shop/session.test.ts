@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
 import type { World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
@@ -17,21 +16,6 @@ async function shopWith(open: OpenWorld, orders: string): Promise<World> {
   await world.shop('create table o (code text, at timestamptz)');
   return world;
 }
-
-test('a connection to the shop that is terminated while a query runs ends the command with a sentence', async ({
-  openWorld,
-}) => {
-  const world = await shopWith(
-    openWorld,
-    `select code, at as created_at, 1::numeric as total_price,
-    case when pg_terminate_backend(pg_backend_pid()) then at end as updated_at from o`,
-  );
-  await world.shop(`insert into o values ('A', now())`);
-  const { status, stderr } = await runCli(['sync', 'orders'], world.environment);
-  expect(status).toBe(1);
-  expect(stderr).toMatch(/terminating connection|Connection terminated/);
-  expect(stderr).not.toMatch(/\n\s+at |Unhandled/);
-});
 
 test('every reading has a time limit of 30 s, and a shorter one of the shop holds', async ({ openWorld }) => {
   const world = await shopWith(

@@ -11,22 +11,6 @@ export type Params = Readonly<Record<string, ParamValue>>;
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** One operation of the service, without token, retries and encoding. */
-export type Call = {
-  method: Method;
-  /** Path below the base address. It appears in logs and errors, so it holds neither a code nor a customer's data. */
-  path: string;
-  params?: Params;
-  /** Whether sending it twice has the same effect as sending it once. Default true. */
-  repeatable?: boolean;
-  /** Whether a 404 is a success: it is for deletes (docs/service-facts.md). */
-  notFoundIsSuccess?: boolean;
-  /** See `CallOptions`. */
-  giveUpAfterMs?: number | undefined;
-  /** See `CallOptions`. */
-  beforeSend?: (() => void) | undefined;
-};
-
 /** Options of a single call. */
 export type CallOptions = {
   /**
@@ -40,6 +24,18 @@ export type CallOptions = {
    * An error that it throws ends the call, and nothing is sent.
    */
   beforeSend?: (() => void) | undefined;
+};
+
+/** One operation of the service, without token, retries and encoding. */
+export type Call = CallOptions & {
+  method: Method;
+  /** Path below the base address. It appears in logs and errors, so it holds neither a code nor a customer's data. */
+  path: string;
+  params?: Params;
+  /** Whether sending it twice has the same effect as sending it once. Default true. */
+  repeatable?: boolean;
+  /** Whether a 404 is a success: it is for deletes (docs/service-facts.md). */
+  notFoundIsSuccess?: boolean;
 };
 
 /** A whole response with a status that counts as success. */

@@ -151,12 +151,10 @@ export function openHttpClient({
 
   return {
     send,
-    /** Requests a token unless there is one. */
     async authenticate(): Promise<void> {
       await takeToken();
     },
-    stats: () => ({ ...stats }),
-    /** Ends waits and retries, lets requests in flight finish, then closes the connections. */
+    stats: (): ReviewApiStats => ({ ...stats }),
     close(): Promise<void> {
       closing.abort(new Error('the client of the review service was closed'));
       closed ??= pool?.then((opened) => opened.close()) ?? Promise.resolve();

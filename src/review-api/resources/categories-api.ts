@@ -50,8 +50,6 @@ export type CategoryListAllParams = { limit?: number | undefined };
 /** Page size and page, from 1. The spec shows no page parameter here; other lists have one. */
 export type CategoryListParams = CategoryListAllParams & { page?: number | undefined };
 
-export type Categories = ReturnType<typeof categoriesApi>;
-
 /** Product categories (docs/interface.md, "Categories"). */
 export function categoriesApi(send: Send) {
   const resource = { path, what: 'a category', shape: category, params: checked };

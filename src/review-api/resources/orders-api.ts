@@ -118,8 +118,6 @@ export type OrderListAllParams = {
 /** What to list, and which page of it: `page` from 1, the default. */
 export type OrderListParams = OrderListAllParams & { page?: number | undefined };
 
-export type Orders = ReturnType<typeof ordersApi>;
-
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
 export function ordersApi(send: Send) {
   const resource = { path, what: 'an order', shape: orderDetail, params: (patch: OrderPatch) => checked(patch) };

@@ -147,8 +147,6 @@ export type ReviewOverview = {
   serviceNow: Date | undefined;
 };
 
-export type Reviews = ReturnType<typeof reviewsApi>;
-
 /** Reviews (docs/interface.md, "Reviews"). `now`: the wall clock, in milliseconds since 1970. */
 export function reviewsApi(send: Send, now: () => number) {
   const resource = { path, what: 'a review', shape: review, params: reviewPatchParams };

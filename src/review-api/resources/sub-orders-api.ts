@@ -31,8 +31,6 @@ export type SubOrderPatch = {
 
 type Clearable = 'product_options' | 'status' | 'delivery_started_at' | 'delivered_at' | 'invoice' | 'delivery_service';
 
-export type SubOrders = ReturnType<typeof subOrdersApi>;
-
 /** Sub-orders (docs/interface.md, "Sub-orders"): one purchased product each. They are read with their order. */
 export function subOrdersApi(send: Send) {
   return {

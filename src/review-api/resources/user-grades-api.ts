@@ -36,8 +36,6 @@ export type UserGradeListAllParams = { limit?: number | undefined };
 /** Page size and page, from 1. */
 export type UserGradeListParams = UserGradeListAllParams & { page?: number | undefined };
 
-export type UserGrades = ReturnType<typeof userGradesApi>;
-
 /** Member grades (docs/interface.md, "User grades"). They have no code, only the service's id. */
 export function userGradesApi(send: Send) {
   const resource = { path, what: 'a user grade', shape: userGrade, params: checked };

@@ -105,14 +105,6 @@ export function openVerbs(url: string, admin: Api, goods: Goods) {
         await admin.post(`/admin/order-edits/${order}/items/item/${id}`, { quantity });
       await admin.post(`/admin/order-edits/${order}/confirm`);
     },
-    /** What the order costs more after a change is paid by hand. */
-    async payByHand(order: string, amount: number) {
-      const { payment_collection: collection } = await admin.post('/admin/payment-collections', {
-        order_id: order,
-        amount,
-      });
-      await admin.post(`/admin/payment-collections/${collection.id}/mark-as-paid`, { order_id: order });
-    },
     cancel: (order: string) => admin.post(`/admin/orders/${order}/cancel`),
     changeAddress: (order: string, changes: Record<string, string>) =>
       admin.post(`/admin/orders/${order}`, { billing_address: { ...address, ...changes } }),
