@@ -68,11 +68,10 @@ function explored(plan: Plan, { days, tally }: Simulated): string {
   ].join('\n');
 }
 
-const list = (counts: ReadonlyMap<string, number>) =>
-  [...counts]
-    .map(([name, count]) => `${name} ${count}`)
-    .sort()
-    .join(', ');
+function list(counts: ReadonlyMap<string, number>): string {
+  const all = [...counts].map(([name, count]) => `${name} ${count}`);
+  return all.sort().join(', ');
+}
 
 /** What review-sync keeps: a year must not make it grow without bound. */
 async function largestTables(stage: Stage): Promise<string> {
