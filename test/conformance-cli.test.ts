@@ -72,7 +72,7 @@ test('it groups what it found by section, sums it up, and exits 0 where nothing 
 test('--receiver-port listens for the service’s webhooks', async () => {
   const free = await startReceiver(0, '127.0.0.1');
   await free.close();
-  const { url } = await seededService({ receivers: [{ url: `http://127.0.0.1:${free.port}` }] });
+  const { url } = await seededService({ receivers: [`http://127.0.0.1:${free.port}`] });
   const args = [url, ...demo, '--yes', '--section', 'events', '--receiver-port', String(free.port)];
   const { status, out } = await run(args);
   expect(out).toMatch(/\n18 hold, 0 differ, 0 cannot be told\n$/);

@@ -66,7 +66,7 @@ test('a service all of whose fields are of another type is told so for each of t
 test('a service whose events name the brand by text is told so', async () => {
   const receiver = await startReceiver(0, '127.0.0.1');
   try {
-    const { url } = await seededService({ receivers: [{ url: `http://127.0.0.1:${receiver.port}` }] });
+    const { url } = await seededService({ receivers: [`http://127.0.0.1:${receiver.port}`] });
     const spoilt = {
       ...receiver,
       get deliveries() {

@@ -54,7 +54,7 @@ const countRows = (databaseUrl: string) =>
 
 test('the reference service does what every statement of the spec says, and is left as it was', async () => {
   await withReceiver(async (receiver) => {
-    const receivers = [{ url: `http://127.0.0.1:${receiver.port}` }];
+    const receivers = [`http://127.0.0.1:${receiver.port}`];
     const { url, databaseUrl } = await seededService({ partner: true, receivers });
     const [foreign] = await query<{ id: string }>(databaseUrl, 'select id from reference_service.reviews');
     const settings = settingsFor(url, { receiver, foreignReviewId: Number(foreign?.id) });
