@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { startReceiver } from './conformance/receiver.ts';
-import { type Change, startChangingProxy } from './harness/changing-proxy.ts';
 import { conform, differing, seededService, settingsFor, untold } from './harness/conform.ts';
 import { query } from './harness/database.ts';
 import { all, deviations, eachObject, inAnswers, isFields, keepsAll } from './harness/deviations.ts';
+import { type Change, startChangingProxy } from './harness/proxy.ts';
 import { tokenOf } from './sandbox/reference-service/service.ts';
 
 const ourCodes = `

@@ -1,4 +1,4 @@
-import type { Answer, Call, Change } from './changing-proxy.ts';
+import type { Answer, Call, Change } from './proxy.ts';
 
 /** A service that is not as the spec says, and the statement that must find it. */
 export type Deviation = { does: string; section: string; statement: string; change: Change };

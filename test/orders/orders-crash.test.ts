@@ -19,8 +19,8 @@ import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
 import { cloneDatabase, createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls, deadlyPool } from '../harness/deadly-pool.ts';
-import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
+import { type FaultMode, startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
 
 const before = `

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { onEachQueue } from '../harness/each-queue.ts';
-import { startFaultProxy } from '../harness/fault-proxy.ts';
+import { startFaultProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];

@@ -8,7 +8,7 @@ import { type SeedReview, seedReviews } from '../../src/sandbox/reference-servic
 import { createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls } from '../harness/deadly-pool.ts';
 import { type ExportProcess, inExportProcess } from '../harness/export-process.ts';
-import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
+import { type FaultMode, startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
 
 /** Zone of the service: periods in requests read as they are. */
