@@ -241,7 +241,7 @@ test.concurrent.each([
     const deaths = numbers(counting.total).flatMap((at) =>
       (['before', 'after'] as const).map((when) => ({ at, when })),
     );
-    for (const die of sampled(deaths, 5)) {
+    for (const die of sampled(deaths, 3)) {
       const calls = { ...alive(), die };
       const struck = await strikeAndRecover(world, flow, (run) => run(world.service.url, calls));
       expect(calls.isDead).toBe(true);
@@ -274,7 +274,7 @@ test.concurrent.each([
     const total = between.calls();
     expect(total).toBeGreaterThan(8);
     const strikes = numbers(total).flatMap((n) => faults.map(([mode, dies]) => ({ n, mode, dies })));
-    for (const { n, mode, dies } of sampled(strikes, 5)) {
+    for (const { n, mode, dies } of sampled(strikes, 3)) {
       const calls = alive();
       between.strike(n, mode, () => {
         calls.isDead = dies;
