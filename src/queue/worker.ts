@@ -45,7 +45,6 @@ type BullWorker = InstanceType<QueueClasses['Worker']>;
  * @throws ReviewSyncError when the queue does not respond.
  */
 export async function startWorker<Context>(options: WorkerOptions<Context>): Promise<RunningWorker> {
-  const { queues } = options;
   const workers: BullWorker[] = [];
   const close = async (graceMs = 10_000) => {
     const timer = setTimeout(() => options.abort.abort(), graceMs);
@@ -62,7 +61,6 @@ export async function startWorker<Context>(options: WorkerOptions<Context>): Pro
   };
   try {
     for (const name of options.take) {
-      queues.classes.addListener();
       const worker = makeWorker(options, name);
       workers.push(worker);
       await worker.waitUntilReady();
