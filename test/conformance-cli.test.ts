@@ -116,7 +116,7 @@ test('interrupted, it removes what it made', async () => {
   const { url, databaseUrl } = await seededService();
   let isStopped = false;
   const { status, errors } = await run([url, ...demo, '--yes', '--section', 'orders'], (out, stop) => {
-    if (isStopped || !out.includes('limit: page size')) return;
+    if (isStopped || !out.includes('limit: from 1')) return;
     isStopped = true;
     // The terminal sends it to the whole group, and npm passes it on.
     stop();
