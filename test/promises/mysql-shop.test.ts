@@ -91,7 +91,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await each('sync', 'reconcile');
     await same();
     await each('verify', 'orders');
-  }, 120_000);
+  });
 
   test('a NUL in a code of an order, a line, a product, a category or a grade costs only that record', async () => {
     const world = await openOwnShop(kind);
@@ -120,7 +120,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
       })),
     );
     expect((await runCli(['verify', 'orders'], world.environment)).stderr).not.toContain('doctor');
-  }, 60_000);
+  });
 
   test('a shop that locks its tables for some seconds is waited for', async () => {
     const world = await openOwnShop(kind);
@@ -133,7 +133,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await lock.query('unlock tables');
     expect(await run.ended).toMatchObject({ status: 0 });
     expect(await world.atService(serviceState)).toMatchObject([{ code: 'A' }]);
-  }, 60_000);
+  });
 });
 
 /** A world whose shop has a table each of orders, lines, categories and grades, without a change feed. */
