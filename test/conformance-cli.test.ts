@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startReceiver } from './conformance/receiver.ts';
-import { startChangingProxy } from './harness/changing-proxy.ts';
 import { seededService } from './harness/conform.ts';
 import { query } from './harness/database.ts';
+import { startChangingProxy } from './harness/proxy.ts';
 
 const main = join(import.meta.dirname, 'conformance', 'main.ts');
 const demo = ['--client-id', 'demo', '--client-secret', 'demo'];
@@ -72,7 +72,7 @@ test('it groups what it found by section, sums it up, and exits 0 where nothing 
 test('--receiver-port listens for the service’s webhooks', async () => {
   const free = await startReceiver(0, '127.0.0.1');
   await free.close();
-  const { url } = await seededService({ receivers: [{ url: `http://127.0.0.1:${free.port}` }] });
+  const { url } = await seededService({ receivers: [`http://127.0.0.1:${free.port}`] });
   const args = [url, ...demo, '--yes', '--section', 'events', '--receiver-port', String(free.port)];
   const { status, out } = await run(args);
   expect(out).toMatch(/\n18 hold, 0 differ, 0 cannot be told\n$/);
@@ -116,7 +116,7 @@ test('interrupted, it removes what it made', async () => {
   const { url, databaseUrl } = await seededService();
   let isStopped = false;
   const { status, errors } = await run([url, ...demo, '--yes', '--section', 'orders'], (out, stop) => {
-    if (isStopped || !out.includes('limit: page size')) return;
+    if (isStopped || !out.includes('limit: from 1')) return;
     isStopped = true;
     // The terminal sends it to the whole group, and npm passes it on.
     stop();

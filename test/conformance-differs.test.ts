@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { startReceiver } from './conformance/receiver.ts';
-import { type Change, startChangingProxy } from './harness/changing-proxy.ts';
 import { conform, differing, seededService, settingsFor, untold } from './harness/conform.ts';
 import { query } from './harness/database.ts';
 import { all, deviations, eachObject, inAnswers, isFields, keepsAll } from './harness/deviations.ts';
+import { type Change, startChangingProxy } from './harness/proxy.ts';
 import { tokenOf } from './sandbox/reference-service/service.ts';
 
 const ourCodes = `
@@ -66,7 +66,7 @@ test('a service all of whose fields are of another type is told so for each of t
 test('a service whose events name the brand by text is told so', async () => {
   const receiver = await startReceiver(0, '127.0.0.1');
   try {
-    const { url } = await seededService({ receivers: [{ url: `http://127.0.0.1:${receiver.port}` }] });
+    const { url } = await seededService({ receivers: [`http://127.0.0.1:${receiver.port}`] });
     const spoilt = {
       ...receiver,
       get deliveries() {

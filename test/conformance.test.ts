@@ -54,14 +54,14 @@ const countRows = (databaseUrl: string) =>
 
 test('the reference service does what every statement of the spec says, and is left as it was', async () => {
   await withReceiver(async (receiver) => {
-    const receivers = [{ url: `http://127.0.0.1:${receiver.port}` }];
+    const receivers = [`http://127.0.0.1:${receiver.port}`];
     const { url, databaseUrl } = await seededService({ partner: true, receivers });
     const [foreign] = await query<{ id: string }>(databaseUrl, 'select id from reference_service.reviews');
     const settings = settingsFor(url, { receiver, foreignReviewId: Number(foreign?.id) });
     const { results, left } = await conform(settings);
     expect(differing(results)).toEqual([]);
     expect(untold(results).sort()).toEqual([...beyondReach, ...onlyInV2].sort());
-    expect(results.length).toBeGreaterThan(550);
+    expect(results.length).toBeGreaterThan(500);
     expect(left).toEqual([]);
     expect(await countRows(databaseUrl)).toEqual([
       { orders: 0, sub_orders: 0, categories: 0, user_grades: 0, reviews: 1 },

@@ -1,43 +1,29 @@
 -- Webhooks (docs/interface.md, "Events"): who receives them, and the outbox in which they wait.
 create table reference_service.webhook_receivers (
-  id            bigint generated always as identity primary key,
-  url           text not null unique,
-  secret        text,
-  created_at    timestamptz not null,
-  delivered_at  timestamptz,
-  -- An instance is sending to it until then; past that time the instance is dead, and another may go on.
-  sending_until timestamptz
+  id         bigint generated always as identity primary key,
+  url        text not null unique,
+  created_at timestamptz not null
 );
 
--- One row for each receiver and event. What was delivered is deleted; what was given up stays, to be seen.
--- Times here are Postgres's own, so that all instances agree; only `at` is the service's.
+-- One row for each receiver and event. What was delivered or given up is deleted.
 create table reference_service.webhook_events (
   id          bigint generated always as identity primary key,
   receiver_id bigint not null references reference_service.webhook_receivers on delete cascade,
   kind        text not null check (kind in ('review', 'product', 'summary')),
-  brand_id    integer not null,
   subject_id  bigint not null,
   -- When the review or product changed. A summary has none: it is made from what is stored when it is sent.
-  at          timestamptz check ((at is null) = (kind = 'summary')),
-  attempts    integer not null default 0,
-  next_at     timestamptz not null default now(),
-  last_error  text,
-  gave_up_at  timestamptz
+  at          timestamptz check ((at is null) = (kind = 'summary'))
 );
-create index on reference_service.webhook_events (receiver_id, next_at, id) where gave_up_at is null;
-create index on reference_service.webhook_events (receiver_id) where gave_up_at is not null;
+create index on reference_service.webhook_events (receiver_id, id);
 
 alter table reference_service.products add updated_at timestamptz not null default now();
 
--- `for key share`: a receiver that is just being deleted is left out; the foreign key alone would fail the write.
 create function reference_service.emit(kind text, subject_id bigint, at timestamptz) returns void
-language plpgsql as $$
-begin
-  insert into reference_service.webhook_events (receiver_id, kind, brand_id, subject_id, at)
-  select r.id, emit.kind, current_setting('reference_service.brand_id')::integer, emit.subject_id, emit.at
-  from reference_service.webhook_receivers r
-  for key share;
-end $$;
+language sql
+begin atomic
+  insert into reference_service.webhook_events (receiver_id, kind, subject_id, at)
+  select r.id, $1, $2, $3 from reference_service.webhook_receivers r;
+end;
 
 -- Only a displayed review counts in its product's summary.
 create function reference_service.emit_review() returns trigger
@@ -68,13 +54,13 @@ begin
   return null;
 end $$;
 
--- Only the service's sessions know a brand: what is seeded, or mended by hand, emits nothing.
+-- Only the service's sessions emit: what is seeded, or mended by hand, emits nothing.
 create trigger emit_review after insert or update or delete on reference_service.reviews
-for each row when (current_setting('reference_service.brand_id', true) <> '')
+for each row when (current_setting('reference_service.emits', true) = 'yes')
 execute function reference_service.emit_review();
 
 create trigger emit_product after insert or update on reference_service.products
-for each row when (current_setting('reference_service.brand_id', true) <> '')
+for each row when (current_setting('reference_service.emits', true) = 'yes')
 execute function reference_service.emit_product();
 
 -- There are no set products, so the numbers that include them are the same.

@@ -15,8 +15,6 @@ export type QueueClasses = {
   Queue: ReturnType<typeof redisClasses>['Queue'];
   Worker: ReturnType<typeof redisClasses>['Worker'];
   connection: object;
-  /** Makes room for the connection on which one more worker listens. */
-  addListener(): void;
   /** How BullMQ reports spans; absent without an OpenTelemetry SDK. */
   telemetry: { telemetry?: BullMQOtel };
   /** Closes the shared connections. Close queues and workers first. */
@@ -28,11 +26,11 @@ const schema = 'bullmq';
 const connectTimeoutMs = 10_000;
 
 /**
- * Connections for the statements of all queues and workers of a process, which take milliseconds. A new connection
- * costs the server 11 ms of processor time with the first claim of a job, since it reads the catalog and compiles
- * BullMQ's function; a used one 0.6 ms.
+ * Two for the statements of all queues and workers of a process, which take milliseconds, and one on which each of its
+ * three workers listens. A new connection costs the server 11 ms of processor time with the first claim of a job, since
+ * it reads the catalog and compiles BullMQ's function; a used one 0.6 ms.
  */
-const forStatements = 2;
+const connections = 5;
 
 /**
  * @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds.
@@ -44,11 +42,11 @@ export async function queueClasses(url: string, silenceMs = 60_000): Promise<Que
   if (isRedis(url)) {
     await requireResponse(withRedis(url, (redis) => redis.ping()));
     const connection = { url, maxRetriesPerRequest: null };
-    return { ...redisClasses(), connection, addListener: () => {}, telemetry, close: async () => {} };
+    return { ...redisClasses(), connection, telemetry, close: async () => {} };
   }
   const connection = new pg.Pool({
     connectionString: withSearchPath(url, schema),
-    max: forStatements,
+    max: connections,
     application_name: 'review-sync queue',
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
@@ -66,10 +64,7 @@ export async function queueClasses(url: string, silenceMs = 60_000): Promise<Que
     throw error;
   }
   const classes = withBackend(createPostgresBackend) as unknown as ReturnType<typeof redisClasses>;
-  const addListener = () => {
-    connection.options.max = (connection.options.max ?? 0) + 1;
-  };
-  return { ...classes, connection, addListener, telemetry, close: () => connection.end() };
+  return { ...classes, connection, telemetry, close: () => connection.end() };
 }
 
 /** @throws ReviewSyncError that names QUEUE_URL, with the driver's error, where the server does not respond in time. */

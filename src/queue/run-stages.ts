@@ -160,7 +160,7 @@ async function addedSteps(job: BullJob): Promise<Set<string>> {
 const isLastAttempt = (job: BullJob) => job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
 
 /** @param now when the run begins, if it has not yet. */
-export function runInfo(job: BullJob, now: Date): RunInfo {
+function runInfo(job: BullJob, now: Date): RunInfo {
   const data = job.data as RunData;
   return {
     id: String(job.id),

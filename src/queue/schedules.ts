@@ -38,22 +38,11 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
 }
 
 /**
- * Sets the schedules again where the queue has none: a Redis that restarts empty has lost them, and no run would start
- * until a worker restarts. Other schedules stay: in a rolling update two workers would otherwise change them back and
- * forth.
+ * Looks every `everyMs` milliseconds whether the queue still has schedules, and sets these where it has none: a Redis
+ * that restarts empty has lost them, and no run would start until a worker restarts. Others stay: in a rolling update
+ * two workers would otherwise change them back and forth.
  *
- * @returns whether they were lost.
- */
-export async function restoreSchedules(queues: Queues, schedules: readonly Schedule[]): Promise<boolean> {
-  if (schedules.length === 0 || (await plannedRuns(queues)).length > 0) return false;
-  await applySchedules(queues, schedules);
-  return true;
-}
-
-/**
- * Calls restoreSchedules every `everyMs` milliseconds, never twice at a time.
- *
- * @returns ends that, after the call that is under way: it needs the queue, which may be closed only then.
+ * @returns ends that, after the look that is under way: it needs the queue, which may be closed only then.
  */
 export function watchSchedules(
   { queues, log }: { queues: Queues; log: Logger },
@@ -63,7 +52,9 @@ export function watchSchedules(
   let current: Promise<void> | undefined;
   async function restore(): Promise<void> {
     try {
-      if (await restoreSchedules(queues, schedules)) log.warn('the queue had lost the schedules; they are set again');
+      if (schedules.length === 0 || (await plannedRuns(queues)).length > 0) return;
+      await applySchedules(queues, schedules);
+      log.warn('the queue had lost the schedules; they are set again');
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the schedules cannot be read');
     } finally {

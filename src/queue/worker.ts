@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingError } from 'bullmq';
 import type { Counts } from '../base/counts.ts';
 import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
@@ -7,15 +6,13 @@ import { withTimeout } from '../base/timeout.ts';
 import type { QueueClasses } from './connection.ts';
 import { type QueueName, queueNames, type StepData } from './index.ts';
 import { named, type RunReport, type StepJob } from './job.ts';
-import { type RunOptions, runInfo, runRun } from './run-stages.ts';
+import { type RunOptions, runRun } from './run-stages.ts';
 
 export type WorkerOptions<Context> = RunOptions<Context> & {
   /** Which queues to take from; a command leaves `scheduled` to real workers. */
   take: readonly QueueName[];
   /** Steps at a time. */
   concurrency: number;
-  /** Another worker takes over the jobs of a dead one after this many seconds at most. */
-  takeOverSeconds: number;
   log: Logger;
   /** Called for each step that ended, with its counts, or undefined where it failed. */
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
@@ -45,14 +42,13 @@ type BullWorker = InstanceType<QueueClasses['Worker']>;
 /**
  * Runs jobs until closed. A handler may run twice at the same time: another worker takes over a job that seems stalled.
  *
- * @throws ReviewSyncError when the queue does not respond for a minute.
+ * @throws ReviewSyncError when the queue does not respond.
  */
-export async function startWorker<Context>(given: WorkerOptions<Context>): Promise<RunningWorker> {
+export async function startWorker<Context>(options: WorkerOptions<Context>): Promise<RunningWorker> {
   const workers: BullWorker[] = [];
-  const options = { ...given, recordings: new Set<Promise<void>>() };
   const close = async (graceMs = 10_000) => {
     const timer = setTimeout(() => options.abort.abort(), graceMs);
-    const closing = Promise.all(workers.map((worker) => worker.close())).then(() => Promise.all(options.recordings));
+    const closing = Promise.all(workers.map((worker) => worker.close()));
     const timeoutError = () => new ReviewSyncError('queue', 'The queue takes no jobs back');
     try {
       await withTimeout(closing, graceMs + returnJobsMs, timeoutError);
@@ -64,39 +60,20 @@ export async function startWorker<Context>(given: WorkerOptions<Context>): Promi
     }
   };
   try {
-    for (const name of options.take) workers.push(await openWorker(options, name));
+    for (const name of options.take) {
+      const worker = makeWorker(options, name);
+      workers.push(worker);
+      await worker.waitUntilReady();
+    }
     for (const worker of workers) worker.run().catch((error: unknown) => options.onQueueError?.(error));
-  } catch (error) {
+  } catch (cause) {
     await close(0).catch(() => {});
-    throw error;
+    throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
   }
   return { close };
 }
 
-/** `recordings`: ends of runs that are being recorded, which BullMQ does not wait for. */
-type OpenWorkerOptions<Context> = WorkerOptions<Context> & { recordings: Set<Promise<void>> };
-
-/** A BullMQ worker whose first connection failed never becomes ready, so each attempt opens a new one. */
-async function openWorker<Context>(options: OpenWorkerOptions<Context>, name: QueueName): Promise<BullWorker> {
-  options.queues.classes.addListener();
-  for (let attempt = 1; ; attempt += 1) {
-    const worker = makeWorker(options, name);
-    try {
-      await worker.waitUntilReady();
-      return worker;
-    } catch (cause) {
-      await worker.close(true).catch(() => {});
-      options.onQueueError?.(cause);
-      if (attempt === openAttemptsAtMost)
-        throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
-      await delay(betweenOpeningsMs);
-    }
-  }
-}
-const openAttemptsAtMost = 60;
-const betweenOpeningsMs = 1000;
-
-function makeWorker<Context>(options: OpenWorkerOptions<Context>, name: QueueName): BullWorker {
+function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): BullWorker {
   const { queues, log, abort } = options;
   const isSteps = name === 'steps';
   const worker = new queues.classes.Worker(
@@ -139,25 +116,8 @@ function makeWorker<Context>(options: OpenWorkerOptions<Context>, name: QueueNam
       log.error(facts, 'job failed');
     }
     if (!isSteps && !willRetry) options.onRun?.();
-    if (!isSteps && !willRetry && job) {
-      const recording = recordFailure(options, job, error).finally(() => options.recordings.delete(recording));
-      options.recordings.add(recording);
-    }
   });
   return worker;
-}
-
-/** Records the end of a run that the queue gave up because its workers died repeatedly. */
-async function recordFailure<Context>(options: WorkerOptions<Context>, job: BullJob, error: Error): Promise<void> {
-  try {
-    await named(options.jobs, job.name).fail(options.context, runInfo(job, options.now()), describeError(error));
-  } catch (cause) {
-    // The next run to begin marks it as abandoned.
-    options.log.warn(
-      { job: job.name, id: job.id, error: describeError(cause) },
-      'the end of the run could not be recorded',
-    );
-  }
 }
 
 /** Passes the same text on at most once in ten seconds: a server that is down fails several times a second. */

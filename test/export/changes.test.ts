@@ -1,4 +1,4 @@
-import { readFile, rm, truncate, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, rmdir, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { runCli, startCli } from '../harness/cli.ts';
@@ -49,6 +49,18 @@ beforeEach(async () => {
       ('mar', '1', 3, '{"price": "30"}', true, 7, 'paid')`,
   );
   await lake.export();
+});
+
+test('no file changes under a manifest that calls the old export complete', async () => {
+  const file = monthFile('reviews', '2026-02');
+  const before = (await lake.files()).get(file);
+  await change(`update warehouse.reviews set score = 5 where id = 3`);
+  // The manifest cannot be written.
+  await mkdir(join(lake.dir, '.manifest.json.part'));
+  await expect(lake.export()).rejects.toThrow();
+  expect((await lake.files()).get(file)).toEqual(before);
+  await rmdir(join(lake.dir, '.manifest.json.part'));
+  expect((await lake.export()).written.map(({ path }) => path)).toContain(file);
 });
 
 test('after the warehouse was restored from a backup, the file of a month that it does not know is removed', async () => {

@@ -1,4 +1,4 @@
-import type { Answer, Call, Change } from './changing-proxy.ts';
+import type { Answer, Call, Change } from './proxy.ts';
 
 /** A service that is not as the spec says, and the statement that must find it. */
 export type Deviation = { does: string; section: string; statement: string; change: Change };
@@ -104,8 +104,8 @@ export const deviations: readonly Deviation[] = [
   },
   {
     does: 'gives no Link',
-    section: 'conventions',
-    statement: '7: the Link header of GET /v1/orders holds rel "last" with the last page\'s number',
+    section: 'orders',
+    statement: 'the Link header holds rel "last" with the last page\'s number',
     change: inAnswers('GET', all('orders'), ({ headers }) => delete headers.link),
   },
   {
@@ -191,13 +191,13 @@ export const deviations: readonly Deviation[] = [
   {
     does: keepsAll,
     section: 'review-writes',
-    statement: 'DELETE /v1/reviews/:id is permanent',
+    statement: 'DELETE /v1/reviews/:id deletes it for good',
     change: keeps(one('reviews')),
   },
   {
     does: 'makes a second record of a code that it has',
     section: 'categories',
-    statement: 'code is unique among categories: the same code again updates the category',
+    statement: 'code is unique: the same code again updates the record',
     change: duplicates(),
   },
   {

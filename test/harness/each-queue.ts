@@ -5,7 +5,7 @@ import type { AnyRunJob } from '../../src/queue/job.ts';
 import { startWorker } from '../../src/queue/worker.ts';
 import { createDatabase } from './database.ts';
 import { until } from './patience.ts';
-import { hasRedis, startRedis } from './redis.ts';
+import { emptyRedis, hasRedis, startRedis } from './redis.ts';
 
 export type TestQueue = {
   /** False: there is no redis-server here, so the tests on it are skipped. */
@@ -35,13 +35,11 @@ export function onEachQueue(declare: (queue: TestQueue) => void): void {
   });
 }
 
-/** Empty queues, which go when the test has ended. */
+/** Empty queues. */
 export async function openTestQueues(redisUrl: string | undefined): Promise<Queues> {
+  if (redisUrl !== undefined) await emptyRedis(redisUrl);
   const queues = await openQueues(redisUrl ?? (await createDatabase('migrated')));
-  onTestFinished(async () => {
-    for (const one of Object.values(queues.bull)) await one.obliterate({ force: true });
-    await queues.close();
-  });
+  onTestFinished(() => queues.close());
   return queues;
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { runCli, startCli } from './cli.ts';
-import { startFaultProxy } from './fault-proxy.ts';
+import { startFaultProxy } from './proxy.ts';
 import { sampled } from './sampled.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 import type { World } from './world.ts';

@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { Exchange } from './witness.ts';
+import type { Exchange } from './proxy.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
 type Parameter = { name: string; in: string; required?: boolean; schema: Schema };
@@ -52,7 +52,7 @@ export function openApiReader(document: Document): (exchange: Exchange) => Readi
       Object.fromEntries(query.map(({ name, schema }) => [name, schema])),
       query.filter(({ required }) => required).map(({ name }) => name),
     );
-    const type = exchange.requestHeaders['content-type']?.split(';')[0];
+    const type = exchange.type?.split(';')[0];
     const inForm = requestBody?.content[type ?? '']?.schema ?? objectOf({}, []);
     searchParams.delete('access_token');
     const named = responses[exchange.status] ?? responses.default;

@@ -1,7 +1,7 @@
 import type { Counts } from '../../src/base/counts.ts';
 import type { PushRecord } from '../../src/warehouse/orders/order-store.ts';
 import { createOrderShop, orderShopQueries } from './order-shop.ts';
-import { type Rule, startRuleProxy } from './rule-proxy.ts';
+import { type Rule, startRuleProxy } from './proxy.ts';
 import { insertOf, type ShopOrder } from './shop-orders.ts';
 import { type SyncRun, syncOrdersOnce } from './sync-orders.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';

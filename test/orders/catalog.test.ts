@@ -4,9 +4,9 @@ import { expect, onTestFinished } from 'vitest';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
-import { type Change, startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
+import { type Change, startChangingProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 

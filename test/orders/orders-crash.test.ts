@@ -19,8 +19,8 @@ import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
 import { cloneDatabase, createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls, deadlyPool } from '../harness/deadly-pool.ts';
-import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
+import { type FaultMode, startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
 
 const before = `
@@ -167,7 +167,7 @@ test('killed before or after any statement, the next run ends in the same state'
   expect(undisturbed.idle).toBe(true);
   expect(counting.total).toBeGreaterThan(15);
   const deaths = numbers(counting.total).flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when })));
-  for (const { at, when } of sampled(deaths, 7)) {
+  for (const { at, when } of sampled(deaths, 4)) {
     const struck = await strikeAndRecover((urls, url) => run(urls, url, { ...alive(), die: { at, when } }));
     expect({ at, when, ...struck }).toEqual({ at, when, ...undisturbed });
   }
@@ -186,7 +186,7 @@ test('killed before or after any request, or before its response, the next run e
   });
   expect(total).toBe(9);
   const strikes = numbers(total).flatMap((n) => cases.map(([mode, dies]) => ({ n, mode, dies })));
-  for (const { n, mode, dies } of sampled(strikes, 7)) {
+  for (const { n, mode, dies } of sampled(strikes, 4)) {
     const struck = await strikeAndRecover(async (urls, url) => {
       const between = await startFaultProxy(url);
       const calls = alive();

@@ -4,7 +4,7 @@ import { removalsPerDay, takeRemovals } from '../../src/warehouse/orders/removal
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import type { Fate } from '../harness/rule-proxy.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. @param lines how many order n has instead. */

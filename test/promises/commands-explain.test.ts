@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startHere } from '../harness/cli.ts';
-import { startRuleProxy } from '../harness/rule-proxy.ts';
+import { startRuleProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 

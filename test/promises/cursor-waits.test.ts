@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
-import { startFaultProxy } from '../harness/fault-proxy.ts';
+import { startFaultProxy } from '../harness/proxy.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** Reviews of a hundred days, in several windows. */

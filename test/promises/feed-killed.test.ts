@@ -59,7 +59,7 @@ test(
   {
     timeout: 600_000,
   },
-  () => killAtQueueCalls(shopWorld, { sample: 3 }, expectRecovery),
+  () => killAtQueueCalls(shopWorld, { sample: 2 }, expectRecovery),
 );
 
 test('a step that fails leaves a first push without cursor, and the cursor of a run of changes where it was', async () => {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type RunningCli, runCli, startCli } from '../harness/cli.ts';
-import { type FaultProxy, startFaultProxy } from '../harness/fault-proxy.ts';
+import { type FaultProxy, startFaultProxy } from '../harness/proxy.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 

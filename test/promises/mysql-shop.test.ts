@@ -3,52 +3,43 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { generateSampleShop } from '../../src/sandbox/sample-shop/generate.ts';
+import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
+import { loadSampleShopIntoMariadb } from '../../src/sandbox/sample-shop/load-mariadb.ts';
 import { runCli, startCli } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
-import { mysqlSampleQueries, mysqlSampleSchema } from '../harness/mysql-sample-shop.ts';
-import { orderShopQueries, serviceState } from '../harness/order-shop.ts';
+import { serviceState } from '../harness/order-shop.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** The sample shop on MariaDB (and MySQL): every command does with it what it does with the same shop on Postgres. */
 
 type Both = { postgres: World; mysql: World; change(statement: string): Promise<void> };
 
-/** Two worlds of the same shop: one on Postgres, and one whose shop is a copy of it on the other server. */
+/** Two worlds of the same shop, one on Postgres, and one on the other server. */
 async function openBoth(kind: (typeof mysqlKinds)[number]): Promise<Both> {
-  const folder = await orderShopQueries();
-  for (const [name, text] of Object.entries(mysqlSampleQueries)) await writeFile(join(folder, `${name}.sql`), text);
-  const copy = await createMysqlDatabase(kind);
-  onTestFinished(() => copy.drop());
-  const postgres = await openWorld();
+  const sample = generateSampleShop({ seed: 7, orders: 60, reviews: 200, now: new Date() });
+  const database = await createMysqlDatabase(kind);
+  await database.drop();
+  onTestFinished(() => database.drop());
+  await loadSampleShopIntoMariadb(database.url, sample);
+  const postgres = await openWorld({ shop: 'empty' });
   onTestFinished(() => postgres[Symbol.asyncDispose]());
-  const mysql = await openWorld({
-    environment: { SHOP_DATABASE_URL: copy.url, SHOP_SQL_DIR: folder, SHOP_TIME_ZONE: 'Asia/Seoul' },
-  });
+  await loadSampleShop(postgres.shopUrl, sample);
+  const ofMysql = { SHOP_SQL_DIR: packagePath('sql', 'demo', 'mariadb'), SHOP_TIME_ZONE: 'Asia/Seoul' };
+  const mysql = await openWorld({ shop: 'empty', environment: { SHOP_DATABASE_URL: database.url, ...ofMysql } });
   onTestFinished(() => mysql[Symbol.asyncDispose]());
-  await copy.query(mysqlSampleSchema);
-  for (const [table] of mysqlSampleSchema.matchAll(/(?<=create table )\w+/g)) {
-    const rows = await postgres.shop(`select * from shop.${table}`);
-    const columns = Object.keys(rows[0] ?? {});
-    const values = rows.map((row) => `(${columns.map((column) => literal(row[column])).join(', ')})`);
-    if (values.length > 0) await copy.query(`insert into ${table} (${columns.join(', ')}) values ${values.join(', ')}`);
-  }
+  for (const world of [postgres, mysql]) await seedReviews(world.serviceDatabaseUrl, sample.reviews);
   return {
     postgres,
     mysql,
     async change(statement) {
       await postgres.shop(statement.replaceAll('$', 'shop.').replaceAll('NOW', 'now()'));
       // The shop writes the time of Seoul, whatever the zone of the server is.
-      await copy.query(statement.replaceAll('$', '').replaceAll('NOW', 'utc_timestamp(6) + interval 9 hour'));
+      await database.query(statement.replaceAll('$', '').replaceAll('NOW', 'utc_timestamp(6) + interval 9 hour'));
     },
   };
-}
-
-function literal(value: unknown): string {
-  if (value === null) return 'null';
-  if (value instanceof Date) {
-    return `'${new Date(value.getTime() + 9 * 3_600_000).toISOString().slice(0, 23).replace('T', ' ')}'`;
-  }
-  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
 }
 
 test.skipIf(mysqlKinds.length > 0)('left out: there is no mariadbd on the path', () => {});
@@ -100,7 +91,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await each('sync', 'reconcile');
     await same();
     await each('verify', 'orders');
-  }, 120_000);
+  });
 
   test('a NUL in a code of an order, a line, a product, a category or a grade costs only that record', async () => {
     const world = await openOwnShop(kind);
@@ -129,7 +120,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
       })),
     );
     expect((await runCli(['verify', 'orders'], world.environment)).stderr).not.toContain('doctor');
-  }, 60_000);
+  });
 
   test('a shop that locks its tables for some seconds is waited for', async () => {
     const world = await openOwnShop(kind);
@@ -142,7 +133,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await lock.query('unlock tables');
     expect(await run.ended).toMatchObject({ status: 0 });
     expect(await world.atService(serviceState)).toMatchObject([{ code: 'A' }]);
-  }, 60_000);
+  });
 });
 
 /** A world whose shop has a table each of orders, lines, categories and grades, without a change feed. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import type { Fate } from '../harness/rule-proxy.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
 const test = orderTest.extend('worldOptions', { environment: { ORDER_DELETES: 'send' } });

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { orderTest as test } from '../harness/order-test.ts';
-import type { Fate } from '../harness/rule-proxy.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
 test('a create that was under way when its worker was stopped, and is carried out after the next run, leaves no copy for longer than an hour', async ({

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import type { Fate } from '../harness/rule-proxy.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { line, order, orders } from '../harness/shop-orders.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. */

@@ -41,7 +41,7 @@ test(
   {
     timeout: 300_000,
   },
-  () => killAtRequests(shopWorld, { requests: [1, 2, 3, 4, 5, 6, 7], sample: 3 }, expectRecovery),
+  () => killAtRequests(shopWorld, { requests: [1, 2, 3, 4, 5, 6, 7], sample: 2 }, expectRecovery),
 );
 
 test(
@@ -49,5 +49,5 @@ test(
   {
     timeout: 600_000,
   },
-  () => killAtQueueCalls(shopWorld, { sample: 3 }, expectRecovery),
+  () => killAtQueueCalls(shopWorld, { sample: 2 }, expectRecovery),
 );

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { startCli } from '../harness/cli.ts';
 import { query } from '../harness/database.ts';
 import { orderTest as test } from '../harness/order-test.ts';
-import type { Fate } from '../harness/rule-proxy.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
 
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';

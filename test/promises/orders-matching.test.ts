@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
 const subOrders = `select product_id::integer as product, price::text, status, product_options ->> 'size' as size

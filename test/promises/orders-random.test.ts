@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
-import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */

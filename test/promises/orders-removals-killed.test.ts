@@ -3,7 +3,7 @@ import { type RunningCli, runCli, runProcess, startCli } from '../harness/cli.ts
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
-import type { Fate } from '../harness/rule-proxy.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
 
 /** Removals belong to no run: any run that finds one makes it, or names it (promises 6 and 8). */

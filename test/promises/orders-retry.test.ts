@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
 import { line, order, orders } from '../harness/shop-orders.ts';
 
 const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>

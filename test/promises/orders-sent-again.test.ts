@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import type { ProxiedRequest } from '../harness/rule-proxy.ts';
+import type { ProxiedRequest } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
 const isCreate = ({ method, path }: ProxiedRequest) => method === 'POST' && path.endsWith('/sub_orders');

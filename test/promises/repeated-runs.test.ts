@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
-import { onEachQueue } from '../harness/each-queue.ts';
-import { startFaultProxy } from '../harness/fault-proxy.ts';
+import { startFaultProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
@@ -23,56 +22,48 @@ async function trimRuns(world: World): Promise<void> {
   expect((await bull.steps.getJobCounts('completed', 'failed')).completed).toBeGreaterThan(0);
 }
 
-onEachQueue(({ isHere, environment: onQueue }) => {
-  const world = (environment: Record<string, string> = {}): Promise<World> =>
-    openWorld({ shop: 'empty', environment: { ...environment, ...onQueue() } });
+const world = () => openWorld({ shop: 'empty' });
 
-  test.skipIf(!isHere)('a backfill repeated after the queue removed the first run reads everything again', async () => {
-    await using here = await world();
-    await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
-    expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
-    await trimRuns(here);
-    await seedReviews(here.serviceDatabaseUrl, reviews(20, 5));
-    const before = here.service.requests()['GET /v1/reviews'] ?? 0;
-    expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
-    expect(here.service.requests()['GET /v1/reviews']).toBeGreaterThan(before);
-    expect(await reviewsOf(here)).toBe(25);
-    const runs = await here.warehouse('select distinct id from sync.runs where outcome = $1', ['done']);
-    expect(runs).toHaveLength(2);
-  });
+test('a backfill repeated after the queue removed the first run reads everything again', async () => {
+  await using here = await world();
+  await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
+  expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
+  await trimRuns(here);
+  await seedReviews(here.serviceDatabaseUrl, reviews(20, 5));
+  const before = here.service.requests()['GET /v1/reviews'] ?? 0;
+  expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
+  expect(here.service.requests()['GET /v1/reviews']).toBeGreaterThan(before);
+  expect(await reviewsOf(here)).toBe(25);
+  const runs = await here.warehouse('select distinct id from sync.runs where outcome = $1', ['done']);
+  expect(runs).toHaveLength(2);
+});
 
-  test.skipIf(!isHere)('a backfill of which a step failed is completed by the same command', async () => {
-    await using here = await world();
-    await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
-    const first = await startFaultProxy(here.serviceUrl);
-    // No request for the last window goes through.
-    first.refuse((path) => path.includes('2024-03'), 403);
-    const broken = await runCli(backfill, { ...here.environment, REVIEW_API_BASE_URL: first.url });
-    await first.close();
-    expect(broken.status).toBe(1);
-    expect(JSON.parse(broken.stdout)).toMatchObject({ outcome: 'incomplete', reason: 'steps-failed' });
-    await trimRuns(here);
-    const repeated = await runCli(backfill, here.environment);
-    expect(JSON.parse(repeated.stdout)).toMatchObject({ outcome: 'done' });
-    expect(await reviewsOf(here)).toBe(20);
-  });
+test('a backfill of which a step failed is completed by the same command', async () => {
+  await using here = await world();
+  await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
+  const first = await startFaultProxy(here.serviceUrl);
+  // No request for the last window goes through.
+  first.refuse((path) => path.includes('2024-03'), 403);
+  const broken = await runCli(backfill, { ...here.environment, REVIEW_API_BASE_URL: first.url });
+  await first.close();
+  expect(broken.status).toBe(1);
+  expect(JSON.parse(broken.stdout)).toMatchObject({ outcome: 'incomplete', reason: 'steps-failed' });
+  await trimRuns(here);
+  const repeated = await runCli(backfill, here.environment);
+  expect(JSON.parse(repeated.stdout)).toMatchObject({ outcome: 'done' });
+  expect(await reviewsOf(here)).toBe(20);
+});
 
-  test.skipIf(!isHere)(
-    'of two commands that start the same backfill at once one starts it, the other joins',
-    async () => {
-      await using here = await world();
-      await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
-      here.service.setFaults({ latencyMs: 300 });
-      const detached = [...backfill, '--detach'];
-      const ends = await Promise.all([1, 2, 3].map(() => runCli(detached, here.environment)));
-      const reports = ends.map(({ stdout }) => JSON.parse(stdout) as { run: string; joined: boolean });
-      expect(new Set(reports.map(({ run }) => run)).size).toBe(1);
-      expect(reports.map(({ joined }) => joined).sort()).toEqual([false, true, true]);
-      const followed = await Promise.all([1, 2].map(() => runCli(backfill, here.environment)));
-      expect(followed.map(({ status }) => status)).toEqual([0, 0]);
-      expect(await here.warehouse('select id, outcome from sync.runs')).toEqual([
-        { id: reports[0]?.run, outcome: 'done' },
-      ]);
-    },
-  );
+test('of two commands that start the same backfill at once one starts it, the other joins', async () => {
+  await using here = await world();
+  await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
+  here.service.setFaults({ latencyMs: 300 });
+  const detached = [...backfill, '--detach'];
+  const ends = await Promise.all([1, 2, 3].map(() => runCli(detached, here.environment)));
+  const reports = ends.map(({ stdout }) => JSON.parse(stdout) as { run: string; joined: boolean });
+  expect(new Set(reports.map(({ run }) => run)).size).toBe(1);
+  expect(reports.map(({ joined }) => joined).sort()).toEqual([false, true, true]);
+  const followed = await Promise.all([1, 2].map(() => runCli(backfill, here.environment)));
+  expect(followed.map(({ status }) => status)).toEqual([0, 0]);
+  expect(await here.warehouse('select id, outcome from sync.runs')).toEqual([{ id: reports[0]?.run, outcome: 'done' }]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
+import { startChangingProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const hour = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startCli } from '../harness/cli.ts';
-import { type Fate, startRuleProxy } from '../harness/rule-proxy.ts';
+import { type Fate, startRuleProxy } from '../harness/proxy.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('a backfill has as many requests in flight as allowed, although each window is read by one request after the other', async () => {

@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
 import { hourlyReviews } from '../harness/hourly-reviews.ts';
+import { startChangingProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
-import { startRuleProxy } from '../harness/rule-proxy.ts';
+import { startRuleProxy } from '../harness/proxy.ts';
 import { openServe } from '../harness/serve.ts';
 
 const token = 'a-token-of-the-page-that-is-long-enough';

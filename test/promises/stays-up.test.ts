@@ -3,8 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startCli } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
-import { startFaultProxy } from '../harness/fault-proxy.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
+import { startFaultProxy } from '../harness/proxy.ts';
 import { order } from '../harness/shop-orders.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runCli, startHere } from '../harness/cli.ts';
-import { startRuleProxy } from '../harness/rule-proxy.ts';
+import { startRuleProxy } from '../harness/proxy.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 const secret = 'a-secret-part-of-the-path';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { startChangingProxy } from '../harness/proxy.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 

@@ -1,39 +1,47 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Counts } from '../../src/base/counts.ts';
 import { IncompleteError } from '../../src/base/errors.ts';
-import type { QueueName, Queues } from '../../src/queue/index.ts';
-import type { RunJob, StepsEnd } from '../../src/queue/job.ts';
+import { openLog } from '../../src/base/log.ts';
+import { openQueues, type QueueName, type Queues } from '../../src/queue/index.ts';
+import type { BatchEnd, RunJob, StepsEnd } from '../../src/queue/job.ts';
+import { startWorker } from '../../src/queue/worker.ts';
+import { createDatabase, query } from '../harness/database.ts';
 import { onEachQueue, openTestQueues, runEnded, startTestWorker } from '../harness/each-queue.ts';
 import { until } from '../harness/world.ts';
 
 /** What the handlers of a test's job do, and what they were called with. */
 type Calls = {
   planned: number;
-  /** The beginning of the run, as `begin` and `conclude` were told it. */
+  /** The beginning of the run, as `begin` and `conclude` got it. */
   startedAt: Date[];
-  steps: number[];
-  ends: StepsEnd<null>[];
+  steps: string[];
+  ends: (BatchEnd & { batch: number })[];
+  concluded: StepsEnd<number>[];
   failed: unknown[];
-  step: (step: number, signal: AbortSignal) => Promise<Counts>;
+  step: (step: string, signal: AbortSignal) => Promise<Counts>;
+  next: (batch: number) => Promise<void>;
 };
 
-const calls = (step: Calls['step'] = async () => ({ records: 1 })): Calls => ({
+const calls = (given: Partial<Pick<Calls, 'step' | 'next'>> = {}): Calls => ({
   planned: 0,
   startedAt: [],
   steps: [],
   ends: [],
+  concluded: [],
   failed: [],
-  step,
+  step: async () => ({ records: 1 }),
+  next: async () => {},
+  ...given,
 });
 
-/** A run of three steps. */
-const job: RunJob<Calls, object, null, number> = {
+/** A run of these steps, batch by batch. The state is the number of the batch. */
+const jobOf = (batches: readonly string[][]): RunJob<Calls, object, number, string> => ({
   name: 'test-run',
   priority: 1,
   step: {
     name: 'test-step',
-    parse: Number,
+    parse: String,
     async run(context, step, { signal }) {
       context.steps.push(step);
       return context.step(step, signal);
@@ -46,17 +54,27 @@ const job: RunJob<Calls, object, null, number> = {
   },
   async plan(context) {
     context.planned += 1;
-    return { state: null, steps: [0, 1, 2] };
+    return { state: 0, steps: batches[0] ?? [] };
+  },
+  async next(context, _payload, batch, end) {
+    context.ends.push({ batch, ...end });
+    await context.next(batch);
+    const steps = batches[batch + 1];
+    return steps && { state: batch + 1, steps };
   },
   async conclude(context, _payload, { startedAt }, end) {
     context.startedAt.push(startedAt);
-    context.ends.push(end);
+    context.concluded.push(end);
     return { outcome: end.failures.length > 0 ? 'incomplete' : 'done', counts: {} };
   },
   async fail(context, _run, error) {
     context.failed.push(error);
   },
-};
+});
+const job = jobOf([['0', '1', '2']]);
+const batches = [['0a', '0b', '0c'], [], ['2a', '2b']];
+const inBatches = jobOf(batches);
+const every = batches.flat();
 
 onEachQueue(({ isHere, redisUrl }) => {
   const open = () => openTestQueues(redisUrl());
@@ -68,9 +86,11 @@ onEachQueue(({ isHere, redisUrl }) => {
     'a run interrupted while it adds its steps counts each of them once, also those that ended',
     async () => {
       const queues = await open();
-      const context = calls(async (step) => {
-        if (step === 1) throw new IncompleteError('step 1 cannot be read');
-        return { records: 1 };
+      const context = calls({
+        async step(step) {
+          if (step === '1') throw new IncompleteError('step 1 cannot be read');
+          return { records: 1 };
+        },
       });
       const { id } = await queues.enqueue(job, {});
       await work(queues, context, ['steps']);
@@ -91,12 +111,12 @@ onEachQueue(({ isHere, redisUrl }) => {
       await worker.close();
       await work(queues, context, ['runs']);
       expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
-      expect(context.steps.sort()).toEqual([0, 1, 2]);
+      expect(context.steps.sort()).toEqual(['0', '1', '2']);
       expect(context.planned).toBe(1);
       const [begin, end] = context.startedAt;
       expect(end).toEqual(begin);
-      expect(context.ends).toEqual([
-        { state: null, results: [{ records: 1 }, { records: 1 }], failures: [expect.stringContaining('step 1')] },
+      expect(context.concluded).toEqual([
+        { state: 0, results: [{ records: 1 }, { records: 1 }], failures: [expect.stringContaining('step 1')] },
       ]);
     },
   );
@@ -113,8 +133,8 @@ onEachQueue(({ isHere, redisUrl }) => {
     await runs.close();
     await work(queues, context, ['runs', 'steps']);
     await runEnded(queues, id);
-    expect(context.ends).toEqual([
-      { state: null, results: [{ records: 1 }, { records: 1 }], failures: ['the queue has lost the step'] },
+    expect(context.concluded).toEqual([
+      { state: 0, results: [{ records: 1 }, { records: 1 }], failures: ['the queue has lost the step'] },
     ]);
   });
 
@@ -122,10 +142,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     'a step in hand when the time to finish is over goes back to the queue, with all its attempts',
     async () => {
       const queues = await open();
-      const context = calls(async (_step, signal) => {
-        await delay(3_600_000, undefined, { signal });
-        return {};
-      });
+      const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
       const { id } = await queues.enqueue(job, {});
       const first = await work(queues, context, ['runs', 'steps']);
       await until(async () => context.steps.length === 3);
@@ -141,7 +158,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       const second = calls();
       await work(queues, second, ['runs', 'steps']);
       expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
-      expect(second.steps.sort()).toEqual([0, 1, 2]);
+      expect(second.steps.sort()).toEqual(['0', '1', '2']);
       expect(second.planned).toBe(0);
     },
   );
@@ -154,7 +171,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       const stuck = {
         ...job,
         plan: (_c: Calls, _p: object, _r: unknown, signal: AbortSignal) =>
-          delay(3_600_000, { state: null, steps: [] }, { signal }),
+          delay(3_600_000, { state: 0, steps: [] }, { signal }),
       };
       const { id } = await queues.enqueue(job, {});
       const first = await work(queues, context, ['runs'], stuck);
@@ -179,7 +196,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       const plan: typeof job.plan = async () => {
         attempts += 1;
         if (attempts === 1) throw error;
-        return { state: null, steps: [] };
+        return { state: 0, steps: [] };
       };
       const worker = await work(queues, context, ['runs'], { ...job, plan });
       const { id } = await queues.enqueue(job, {});
@@ -202,4 +219,91 @@ onEachQueue(({ isHere, redisUrl }) => {
       expect(data).not.toHaveProperty('steps');
     },
   );
+
+  test.skipIf(!isHere)('each batch is planned when the one before has ended, and the run concludes once', async () => {
+    const queues = await open();
+    const seen: number[] = [];
+    const context = calls({
+      next: async () =>
+        void seen.push((await queues.bull.steps.getJobCounts('prioritized', 'active')).prioritized ?? 0),
+    });
+    const { id } = await queues.enqueue(inBatches, {});
+    await work(queues, context, ['runs', 'steps'], inBatches);
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', planned: 5, report: { outcome: 'done' } });
+    expect(context.steps.toSorted()).toEqual(every);
+    expect(context.ends).toEqual([
+      { batch: 0, successes: 3, failures: 0 },
+      { batch: 1, successes: 0, failures: 0 },
+      { batch: 2, successes: 2, failures: 0 },
+    ]);
+    expect(context.concluded).toEqual([{ state: 2, results: every.map(() => ({ records: 1 })), failures: [] }]);
+    expect(seen).toEqual([0, 0, 0]);
+  });
+
+  test.skipIf(!isHere)('a step that fails is reported to its own batch, and to the end of the run', async () => {
+    const queues = await open();
+    const context = calls({
+      async step(step) {
+        if (step === '0b') throw new IncompleteError('0b cannot be read');
+        return { records: 1 };
+      },
+    });
+    const { id } = await queues.enqueue(inBatches, {});
+    await work(queues, context, ['runs', 'steps'], inBatches);
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
+    expect(context.ends.map(({ successes, failures }) => [successes, failures])).toEqual([
+      [2, 1],
+      [0, 0],
+      [2, 0],
+    ]);
+    expect(context.concluded).toMatchObject([{ state: 2, failures: [expect.stringContaining('0b cannot be read')] }]);
+  });
+
+  test.skipIf(!isHere)(
+    'a run interrupted between two batches plans the next one again, and repeats no step',
+    async () => {
+      const queues = await open();
+      let failures = 2;
+      const context = calls({
+        async next(batch) {
+          // Lost after what `next` saves, and before the plan is written down.
+          if (batch === 0 && failures-- > 0) {
+            throw Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
+          }
+        },
+      });
+      const { id } = await queues.enqueue(inBatches, {});
+      await work(queues, context, ['runs', 'steps'], inBatches);
+      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
+      expect(context.ends.map(({ batch }) => batch)).toEqual([0, 0, 0, 1, 2]);
+      expect(context.steps.toSorted()).toEqual(every);
+      expect(context.concluded).toHaveLength(1);
+    },
+  );
+});
+
+test('a worker that lost the run while it planned the next batch writes no plan over the other worker’s', async () => {
+  const url = await createDatabase('migrated');
+  const queues = await openQueues(url);
+  onTestFinished(() => queues.close());
+  const context = calls();
+  let plans = 0;
+  const stolen: typeof job = {
+    ...inBatches,
+    async next(_context, _payload, batch) {
+      if (batch > 0) return undefined;
+      plans += 1;
+      if (plans > 1) return { state: 1, steps: ['plan of the other worker'] };
+      // As if this process had been frozen until another one took the run over.
+      await query(url, `update bullmq.job set lock_token = 'another' where queue = 'review-sync-runs'`);
+      return { state: 1, steps: ['plan of the frozen worker'] };
+    },
+  };
+  const { id } = await queues.enqueue(stolen, {});
+  const options = { queues, jobs: [stolen], context, take: ['runs', 'steps'] as const, concurrency: 4 };
+  const more = { takeOverSeconds: 2, abort: new AbortController(), log: openLog('silent'), now: () => new Date() };
+  const worker = await startWorker({ ...options, ...more });
+  onTestFinished(() => worker.close(0));
+  await until(async () => (await queues.progress(id)).state === 'ended');
+  expect(context.steps.toSorted()).toEqual(['0a', '0b', '0c', 'plan of the other worker']);
 });

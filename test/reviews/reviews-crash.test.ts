@@ -8,7 +8,7 @@ import { type SeedReview, seedReviews } from '../../src/sandbox/reference-servic
 import { createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls } from '../harness/deadly-pool.ts';
 import { type ExportProcess, inExportProcess } from '../harness/export-process.ts';
-import { type FaultMode, startFaultProxy } from '../harness/fault-proxy.ts';
+import { type FaultMode, startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
 
 /** Zone of the service: periods in requests read as they are. */
@@ -241,7 +241,7 @@ test.concurrent.each([
     const deaths = numbers(counting.total).flatMap((at) =>
       (['before', 'after'] as const).map((when) => ({ at, when })),
     );
-    for (const die of sampled(deaths, 5)) {
+    for (const die of sampled(deaths, 3)) {
       const calls = { ...alive(), die };
       const struck = await strikeAndRecover(world, flow, (run) => run(world.service.url, calls));
       expect(calls.isDead).toBe(true);
@@ -274,7 +274,7 @@ test.concurrent.each([
     const total = between.calls();
     expect(total).toBeGreaterThan(8);
     const strikes = numbers(total).flatMap((n) => faults.map(([mode, dies]) => ({ n, mode, dies })));
-    for (const { n, mode, dies } of sampled(strikes, 5)) {
+    for (const { n, mode, dies } of sampled(strikes, 3)) {
       const calls = alive();
       between.strike(n, mode, () => {
         calls.isDead = dies;

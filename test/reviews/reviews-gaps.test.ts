@@ -3,7 +3,7 @@ import { reviewDeps } from '../../src/app/deps.ts';
 import { planSyncReviews } from '../../src/reviews/plan-sync-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
-import { startFaultProxy } from '../harness/fault-proxy.ts';
+import { startFaultProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const hour = 3_600_000;

@@ -6,7 +6,7 @@ import { type SeedReview, seedReviews } from '../../src/sandbox/reference-servic
 import type { Axis } from '../../src/warehouse/schema.ts';
 import { cloneDatabase, createDatabase, forgetDatabase, queryAgain } from '../harness/database.ts';
 import { inExportProcess } from '../harness/export-process.ts';
-import { startFaultProxy } from '../harness/fault-proxy.ts';
+import { startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
 
 const timeZone = 'UTC';

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli, startCli } from '../harness/cli.ts';
+import { startChangingProxy } from '../harness/proxy.ts';
 import { openWorld, until } from '../harness/world.ts';
 
 const name = 'Kim Minji';

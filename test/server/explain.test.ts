@@ -5,7 +5,7 @@ import { openLog } from '../../src/base/log.ts';
 import { openMeasuredApp, startServing } from '../../src/cli/ui/serving.ts';
 import { isValid } from '../../src/server/explain.ts';
 import { runCli } from '../harness/cli.ts';
-import { type Rule, startRuleProxy } from '../harness/rule-proxy.ts';
+import { type Rule, startRuleProxy } from '../harness/proxy.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 const token = 'the-token-of-the-search';

@@ -1,4 +1,4 @@
-import type { ProxiedRequest } from '../harness/rule-proxy.ts';
+import type { ProxiedRequest } from '../harness/proxy.ts';
 import type { Finding } from './judge-orders.ts';
 
 const maxAgeMs = 30 * 86_400_000;

@@ -1,5 +1,5 @@
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
-import type { Fate, ProxiedRequest } from '../harness/rule-proxy.ts';
+import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
 import type { ContactWatch } from './contact.ts';
 import type { Happening } from './plan.ts';
 import type { Database, Stage } from './stage.ts';

@@ -3,24 +3,22 @@
  *
  *     --days N       default 14
  *     --seed N       default 1; all choices come from it. `today` takes the date
- *     --tries N      simulations for finding the shortest failing prefix, default 40; 0: only the failure is shown
  *     --verbose      what happened on each day
  */
 import { parseArgs } from 'node:util';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { cheapestFolder, makeConnectionsCheap } from '../harness/cheap-postgres.ts';
 import { openClock } from './clock.ts';
-import { describeExplored, describeSizes, sum } from './explored.ts';
+import { countRows } from './judge-state.ts';
 import { happenings, type Plan, planSimulation } from './plan.ts';
 import { usualRates } from './rates.ts';
-import { shrink } from './shrink.ts';
-import { type Failure, type Hands, simulate } from './simulate.ts';
+import { type Failure, type Hands, type Simulated, simulate } from './simulate.ts';
+import type { Stage } from './stage.ts';
 
 const { values } = parseArgs({
   options: {
     days: { type: 'string', default: '14' },
     seed: { type: 'string', default: '1' },
-    tries: { type: 'string', default: '40' },
     verbose: { type: 'boolean', default: false },
   },
 });
@@ -38,51 +36,46 @@ async function main(): Promise<number> {
   const temporaryIn = await cheapestFolder();
   const server = await clock.startInVirtualTime(() => startEmbeddedDatabase({ temporaryIn }));
   const startedMs = performance.now();
-  let lastMs = startedMs;
-  const onDay: Hands['onDay'] = async (day, story, stage, { ends }) => {
+  const onDay: Hands['onDay'] = async (day, story, stage) => {
     if (values.verbose) console.log([`day ${day.number}`, ...story].join('\n'));
-    if (day.number % 30 !== 0) return;
-    const perDay = (performance.now() - lastMs) / 30_000;
-    lastMs = performance.now();
-    console.log(`day ${day.number}: ${perDay.toFixed(2)} s a day, ${sum(ends)} runs; ${await describeSizes(stage)}`);
+    if (day.number % 30 === 0) console.log(`day ${day.number}: ${await largestTables(stage)}`);
   };
   try {
     await makeConnectionsCheap(server.url('postgres'));
     const simulated = await simulate(plan, { server, clock, onDay });
-    const { failure } = simulated;
-    console.log(describeExplored(plan, simulated));
+    console.log(explored(plan, simulated));
     console.log(`${simulated.days} days took ${Math.round((performance.now() - startedMs) / 1000)} s`);
-    if (!failure) return 0;
-    console.log(describe(plan, failure));
-    await findShortest(plan, failure, { server, clock });
-    return 1;
+    if (simulated.failure) console.log(describe(plan, simulated.failure));
+    return simulated.failure ? 1 : 0;
   } finally {
     await server.close();
     clock.close();
   }
 }
 
-async function findShortest(plan: Plan, { day }: Failure, hands: Hands): Promise<void> {
-  const tries = whole('tries');
-  if (tries === 0) return;
-  let last: Failure | undefined;
-  const run = async (smaller: Plan) => {
-    const { failure } = await simulate(smaller, hands);
-    last = failure ?? last;
-    return failure?.day;
-  };
-  const shrunk = await shrink(plan, day, run, { tries });
-  if (!shrunk.isRepeatable) {
-    console.log(
-      `\nThe first ${day} days did not fail again: it depends on the timing of this machine. Run the seed again.`,
-    );
-    return;
-  }
-  const rest = happenings(shrunk.plan).map(({ kind }) => kind);
-  console.log(
-    `\nThe shortest prefix that fails, after ${shrunk.tries} tries: ${shrunk.plan.days.length} days, ${rest.length} happenings: ${rest.join(', ') || 'none'}`,
-  );
-  if (last) console.log(describe(shrunk.plan, last));
+/** What a simulation has gone through, and where the real time went. */
+function explored(plan: Plan, { days, tally }: Simulated): string {
+  const lived = { ...plan, days: plan.days.slice(0, days) };
+  const kinds = Map.groupBy(happenings(lived), ({ kind }) => kind);
+  const counts = new Map([...kinds].map(([kind, all]) => [kind, all.length]));
+  const seconds = new Map([...tally.spentMs].map(([name, ms]) => [name, Math.round(ms / 1000)]));
+  return [
+    `Explored: ${days} days, ${lived.days.filter((day) => day.isOffline).length} of them without any run`,
+    `  happenings: ${list(counts)}`,
+    `  runs, by exit status: ${list(tally.ends)}`,
+    `  comparisons of both sides: ${list(tally.comparisons)}`,
+    `  seconds: ${list(seconds)}`,
+  ].join('\n');
+}
+
+function list(counts: ReadonlyMap<string, number>): string {
+  const all = [...counts].map(([name, count]) => `${name} ${count}`);
+  return all.sort().join(', ');
+}
+
+/** What review-sync keeps: a year must not make it grow without bound. */
+async function largestTables(stage: Stage): Promise<string> {
+  return list(new Map([...(await countRows(stage))].sort(([, a], [, b]) => b - a).slice(0, 5)));
 }
 
 function describe({ seed, days }: Plan, { day, at, story, findings }: Failure): string {
@@ -97,7 +90,7 @@ function describe({ seed, days }: Plan, { day, at, story, findings }: Failure): 
   ].join('\n');
 }
 
-function whole(name: 'seed' | 'days' | 'tries'): number {
+function whole(name: 'seed' | 'days'): number {
   const number = Number(values[name]);
   if (Number.isInteger(number) && number >= 0) return number;
   console.error(`--${name} is ${JSON.stringify(values[name])}, expected a whole number`);

@@ -105,20 +105,6 @@ export function offsetMs(zone: string, atMs: number): number {
   return Date.parse(`${text.replace(' ', 'T')}Z`) - Math.floor(atMs / 1000) * 1000;
 }
 
-/** The same without these happenings. Runs stay: without them nothing is under test. */
-export function without(plan: Plan, isDropped: (happening: Happening) => boolean): Plan {
-  const days = plan.days.map((day) => ({
-    ...day,
-    isOffline: day.isOffline && !isDropped({ kind: 'offline', seed: day.number }),
-    moments: day.moments.map(({ fault, ...moment }) => ({
-      ...moment,
-      events: moment.events.filter((event) => !isDropped(event)),
-      ...(fault && !isDropped(fault) && { fault }),
-    })),
-  }));
-  return { ...plan, days };
-}
-
 /** All that happens in the plan, apart from the runs. */
 export function happenings({ days }: Plan): Happening[] {
   return days.flatMap((day) => [

@@ -7,11 +7,10 @@ import { watchContacts } from './contact.ts';
 import { judgeOrders } from './judge-orders.ts';
 import { judgeReviews } from './judge-reviews.ts';
 import { judgeState } from './judge-state.ts';
-import { happenings, type Moment, type Plan, planSimulation } from './plan.ts';
+import { type Moment, planSimulation } from './plan.ts';
 import { usualRates } from './rates.ts';
 import { serviceEvents } from './service-events.ts';
 import { shopEvents } from './shop-events.ts';
-import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 import { command, openStage, type Setting, type Stage } from './stage.ts';
 
@@ -189,27 +188,6 @@ test('what webhooks announced is compared at once, and what they did not bring i
   );
   expect(broken.failure?.story.at(-1)).toContain('serve: 0');
   expect(broken.failure?.findings).toContainEqual(expect.stringMatching(/review \d+ is missing in the warehouse/));
-});
-
-test('of a failing plan the shortest prefix with the fewest happenings is found', async () => {
-  const plan = planSimulation(5, 60, usualRates);
-  const ofDay = (day: number, { days }: Plan) =>
-    happenings({ ...plan, days: days.filter((one) => one.number === day) });
-  const [cause] = ofDay(20, plan).filter(({ kind }) => kind !== 'newOrders');
-  const [earlier] = ofDay(11, plan).filter(({ kind }) => kind === 'newOrders');
-  // Fails on day 23 where both happened.
-  const run = async (tried: Plan) => {
-    const seeds = happenings(tried).map(({ seed }) => seed);
-    const isBroken = [cause, earlier].every((one) => one && seeds.includes(one.seed));
-    return isBroken && tried.days.length >= 23 ? 23 : undefined;
-  };
-  const shrunk = await shrink(plan, 31, run, { tries: 200 });
-  expect(shrunk.plan.days).toHaveLength(23);
-  expect(happenings(shrunk.plan)).toEqual([earlier, cause]);
-  expect(await shrink(plan, 31, async () => undefined, { tries: 200 })).toMatchObject({
-    isRepeatable: false,
-    tries: 1,
-  });
 });
 
 test('a seed always gives the same plan, and another seed another one', () => {

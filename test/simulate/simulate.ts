@@ -32,7 +32,7 @@ export type Hands = {
   server: Pick<EmbeddedDatabase, 'createDatabase'>;
   clock: Clock;
   /** Called after each day, with what happened on it. */
-  onDay?: ((day: Day, story: readonly string[], stage: Stage, tally: Tally) => Promise<void>) | undefined;
+  onDay?: ((day: Day, story: readonly string[], stage: Stage) => Promise<void>) | undefined;
   /** For tests of the judge: breaks something in secret. */
   sabotage?: (stage: Stage, day: number) => Promise<void>;
 };
@@ -124,7 +124,7 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
         hands.clock.set(at(day.number, 20));
         await endDay(now);
       }
-      await hands.onDay?.(day, memory.story, stage, tally);
+      await hands.onDay?.(day, memory.story, stage);
     }
     await endComparison(memory);
     return { days: plan.days.length, tally };

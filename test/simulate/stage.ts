@@ -7,7 +7,7 @@ import pg from 'pg';
 import { runProgram } from '../../src/cli/program.ts';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
-import { startRuleProxy } from '../harness/rule-proxy.ts';
+import { startRuleProxy } from '../harness/proxy.ts';
 import { differencesByRow } from '../harness/views-by-row.ts';
 import { type ShopDates, type ShopFeed, shopSchema, writeShopQueries } from './shop.ts';
 

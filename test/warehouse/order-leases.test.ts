@@ -6,7 +6,7 @@ import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { emptyPush } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
-import type { Fate } from '../harness/rule-proxy.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
 
 const allowed = { contact: 'allowed' as const, orderedAt: null };

@@ -7,7 +7,6 @@ import { describeError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
 import { startEmbeddedDatabase } from '../../sandbox/embedded-postgres/index.ts';
-import { faultOfUrl } from '../../sandbox/reference-service/events/receivers.ts';
 import { startReferenceService } from '../../sandbox/reference-service/index.ts';
 import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';
 import { openShop } from '../../shop/index.ts';
@@ -24,7 +23,6 @@ type Options = {
   rateLimit?: number;
   tokenTtl?: number;
   webhook: string[];
-  brandId: number;
   productsFromShop?: true;
 };
 
@@ -43,7 +41,6 @@ export const referenceServiceCommand: Command = {
       .option('--rate-limit <n>', 'requests per second before 429', numberFrom(0.01, 1_000_000))
       .option('--token-ttl <seconds>', 'how long a token is valid', numberFrom(1, 31_536_000))
       .option('--webhook <url>', 'where events are sent, kept in its database (repeatable)', addReceiver, [])
-      .option('--brand-id <n>', 'the brand of the events', integerFrom(1, 2_147_483_647), 1)
       .action((options: Options) => run((context) => serve(context, options)));
   },
 };
@@ -67,8 +64,7 @@ async function serve(context: Context, options: Options): Promise<undefined> {
     timeZone: options.timeZone,
     latencyMs: options.latency,
     failRate: options.failRate,
-    brandId: options.brandId,
-    receivers: options.webhook.map((url) => ({ url })),
+    receivers: options.webhook,
     ...(options.rateLimit !== undefined && { rateLimitPerSecond: options.rateLimit }),
     ...(options.tokenTtl !== undefined && { tokenTtlSeconds: options.tokenTtl }),
   });
@@ -112,17 +108,8 @@ async function productsOfShop({ environment, signal }: Context): Promise<string[
 }
 
 function addReceiver(url: string, before: string[]): string[] {
-  const fault = faultOfUrl(url);
-  if (fault) throw new InvalidArgumentError(fault);
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw new InvalidArgumentError('expected an http address');
   return [...before, url];
-}
-
-function integerFrom(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = numberFrom(least, most)(text);
-    if (Number.isInteger(number)) return number;
-    throw new InvalidArgumentError('expected a whole number');
-  };
 }
 
 function numberFrom(least: number, most: number): (text: string) => number {

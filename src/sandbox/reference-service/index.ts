@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { categories } from './categories.ts';
-import { openEvents } from './events/open-events.ts';
+import { openEvents } from './events.ts';
 import { asFailure, Failure } from './failure.ts';
 import { addFaults, type Faults } from './faults.ts';
 import { parseForm } from './form.ts';
@@ -27,7 +27,7 @@ export type ReferenceService = {
   setFaults(faults: Partial<Faults>): void;
   /** Makes every token that was given out invalid. */
   expireTokens(): Promise<void>;
-  /** Sends webhooks to this address, too. @throws Failure 422 where it is none. */
+  /** Sends webhooks to this address, too. */
   addReceiver(url: string): Promise<void>;
   /** Resolves when no webhook waits any more, on this database: all are delivered, or given up. */
   webhooksIdle(): Promise<void>;
@@ -47,7 +47,7 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
     clientSecret: 'demo',
     lastPageLink: 'real',
     reviewOptionsForm: 'default',
-    brandId: 1,
+    emits: true,
   } as const;
   const settings = { ...defaults, ...options };
   const store = await openStore({ timeZone: 'Asia/Seoul', moneyUnit: 'hundredths', currency: 'KRW', ...settings });
@@ -72,14 +72,13 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
   for (const resource of resources) resource(app, service);
   const document = openApiDocument();
   app.get('/openapi.json', { config: { isOpen: true } }, async () => document);
-  const events = openEvents(app, service);
+  const events = await openEvents(app, service);
   const close = async () => {
     await closeApp(app);
     await events.close();
     await store.close();
   };
   try {
-    await events.start();
     const url = await app.listen({ port, host });
     return {
       url,

@@ -1,5 +1,3 @@
-import type { WebhookLimits } from './events/limits.ts';
-import type { WebhookReceiver } from './events/receivers.ts';
 import type { Store } from './store.ts';
 
 export type ReferenceServiceOptions = {
@@ -31,12 +29,8 @@ export type ReferenceServiceOptions = {
   currency?: string;
   /** What the review list's `Link` says of the last page: the truth, at most 30, or nothing. */
   lastPageLink?: 'real' | 'capped' | 'absent';
-  /** Registered for webhooks, beside those that the database holds already. */
-  receivers?: readonly WebhookReceiver[];
-  /** The brand that this instance's webhooks tell of; default 1. */
-  brandId?: number;
-  /** How webhooks are delivered, where it is not by default. */
-  webhooks?: Partial<WebhookLimits>;
+  /** Addresses to which webhooks are sent, beside those that the database holds already. */
+  receivers?: readonly string[];
   /** Whether each answer is held against its schema before it goes; what does not fit becomes a 500. Default: no. */
   checkAnswers?: boolean;
   /** The service's clock. */

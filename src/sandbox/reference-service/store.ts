@@ -17,8 +17,8 @@ export type StoreOptions = {
   moneyUnit: 'hundredths' | 'whole';
   currency: string;
   reviewOptionsForm: 'default' | 'v2';
-  /** Of the events that its writes emit; without one they emit none. */
-  brandId?: number;
+  /** Whether its writes emit events. */
+  emits?: boolean;
 };
 
 /** Opens the service's database and brings its schema up to date. */
@@ -28,7 +28,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     'reference_service.money_unit': options.moneyUnit === 'whole' ? 1 : 100,
     'reference_service.currency': options.currency,
     'reference_service.review_options_form': options.reviewOptionsForm,
-    'reference_service.brand_id': options.brandId ?? '',
+    'reference_service.emits': options.emits ? 'yes' : 'no',
   };
   const pool = new pg.Pool({
     connectionString: options.databaseUrl,

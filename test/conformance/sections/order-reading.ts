@@ -1,10 +1,9 @@
-import { ensure, idsOf, isRow, isSame, isSuccess, listOf, type Row, rowOf, show } from '../expect.ts';
+import { ensure, idsOf, isRow, isSuccess, type Row, rowOf, show } from '../expect.ts';
 import type { Params } from '../http.ts';
 import { type FieldTable, fieldStatements } from '../kinds.ts';
 import { codeOf, userOf } from '../post.ts';
 import {
   anOrder,
-  anotherOrder,
   aSubOrder,
   detailOf,
   freshOrder,
@@ -126,20 +125,6 @@ const shapes = [
 const lists = inSection('Endpoints, Orders, List orders');
 
 const listParameters = [
-  lists('limit: page size', async (session) => {
-    await orderedTwice(session);
-    await fullestListed(session, path);
-    isSame('items with limit=1', (await listed(session, path, { limit: 1 })).length, 1);
-  }),
-  lists('page: page number', async (session) => {
-    await orderedTwice(session);
-    const query = session.settings.readOnly ? {} : { usernames: userOf(session) };
-    const first = idsOf(await listed(session, path, { ...query, limit: 1, page: 1 }));
-    const second = idsOf(await listed(session, path, { ...query, limit: 1, page: 2 }));
-    if (session.settings.readOnly && second.length === 0) throw new CannotTell('needs more than one order');
-    isSame('records on page 2', second.length, 1);
-    ensure(first[0] !== second[0], `order ${first[0]} on pages 1 and 2`, 'another order on page 2');
-  }),
   lists('paid_on: orders paid on that day', async (session) => {
     const order = await session.shared(item);
     const filters = { paid_on: dayOf(order), ...userFilter(session, order) };
@@ -165,21 +150,8 @@ const listParameters = [
     ensure(ids.includes(order.id), `orders ${ids.join()}`, `order ${order.id}`);
     ensure(!ids.includes(other.id), `order ${other.id} of another account`, 'only orders of that account');
   }),
-  lists('answers 200 with an array of order list items', async (session) => {
-    const rows = listOf(await session.call('GET', path));
-    ensure(
-      rows.every((row) => 'id' in row && 'code' in row),
-      show(rows[0]),
-      'items with id and code',
-    );
-  }),
 ];
 
-const orderedTwice = async (session: Session) => {
-  if (session.settings.readOnly) return;
-  await session.shared(anOrder);
-  await session.shared(anotherOrder);
-};
 const othersOrder = (session: Session) =>
   freshOrder(session, 'order-other', { user_code: codeOf(session, 'other'), user_name: codeOf(session, 'other') });
 const dayOf = (order: Row) => String(order.paid_at).slice(0, 10);
@@ -187,12 +159,6 @@ const userFilter = (session: Session, { user_code }: Row): Params =>
   session.settings.readOnly || typeof user_code !== 'string' ? {} : { usernames: user_code };
 
 const gets = [
-  inSection('Endpoints, Orders, Get order by id')('GET /v1/orders/:id answers 200 with the order', async (session) => {
-    const { id } = session.settings.readOnly ? await fullestListed(session, path) : await session.shared(anOrder);
-    const answer = await session.call('GET', `${path}/${id}`);
-    ensure(answer.status === 200, answer.told, 'status 200');
-    isSame('id', rowOf(answer).id, id);
-  }),
   inSection('Endpoints, Orders, Get order by code')('an order is got by its code', async (session) => {
     const { id, code } = session.settings.readOnly ? await fullestListed(session, path) : await session.shared(anOrder);
     const answer = await session.call('GET', path, { query: { code: String(code) } });

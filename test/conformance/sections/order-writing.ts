@@ -6,17 +6,16 @@ import { addedBy, codeOf, enter, noteId, post, userOf } from '../post.ts';
 import {
   aGrade,
   anOrder,
+  anotherOrder,
   freshOrder,
-  isGone,
   orderAnswer,
   orderParams,
   readOrder,
   subOrderParams,
 } from '../records.ts';
+import { type Resource, resourceStatements } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { beyondReach, inSection, type Statement } from '../statement.ts';
-import { codeIsRequired } from '../without-code.ts';
-import { createStatements, updateStatements } from '../writes.ts';
 
 const path = '/v1/orders';
 
@@ -41,6 +40,28 @@ const optional: readonly Parameter[] = [
 
 const creates = inSection('Endpoints, Orders, Create or update an order');
 
+const common: Resource = {
+  kind: 'orders',
+  under: 'Endpoints, Orders',
+  headings: {
+    list: 'List orders',
+    get: 'Get order by id',
+    create: 'Create or update an order',
+    update: 'Update an order by id',
+    updateByCode: 'Update an order by code',
+    delete: 'Delete an order',
+  },
+  listFields: ['id', 'code'],
+  answer: orderAnswer,
+  one: anOrder,
+  another: anotherOrder,
+  fresh: freshOrder,
+  required: orderParams,
+  text: { sent: 'user_name', shownAs: 'username' },
+  ofThisRun: (session) => ({ usernames: userOf(session) }),
+  mayChangeCode: true,
+};
+
 /** Only what the spec requires. */
 const bareAnswer = async (session: Session) => {
   const { created_at = '', total_price = 0 } = await orderParams(session);
@@ -48,7 +69,6 @@ const bareAnswer = async (session: Session) => {
 };
 
 const creation: Statement[] = [
-  ...createStatements(creates, { what: 'POST /v1/orders', location: path, answer: orderAnswer }),
   creates('code, created_at and total_price alone make an order', async (session) => {
     succeeds(await session.shared(bareAnswer));
   }),
@@ -71,13 +91,6 @@ const creation: Statement[] = [
   creates('code: order number, shown as it was sent', async (session) =>
     isSame('code', rowOf(await session.shared(orderAnswer)).code, codeOf(session, 'order')),
   ),
-  creates('code is unique among orders: the same code again updates the order', async (session) => {
-    const first = await freshOrder(session, 'order-twice');
-    const again = await post(session, 'orders', 'order-twice', { ...(await orderParams(session)), user_name: 'Twice' });
-    const { id, username } = rowOf(again);
-    isSame('id and username', [id, username], [first.id, 'Twice']);
-    isSame('username read again', (await readOrder(session, first.id)).username, 'Twice');
-  }),
   ...parameterStatements(creates, {
     operation: 'POST /v1/orders',
     parameters: optional,
@@ -121,34 +134,10 @@ const updatesByCode = inSection('Endpoints, Orders, Update an order by code');
 const toUpdate = (session: Session) => freshOrder(session, 'order-updated');
 const toUpdateByCode = (session: Session) => freshOrder(session, 'order-updated-by-code');
 
-async function updateById(session: Session) {
-  const { id } = await session.shared(toUpdate);
-  return { id, answer: await session.call('PATCH', `${path}/${id}`, { form: { user_name: 'Lee' } }) };
-}
-
-async function updateByCode(session: Session) {
-  const { id } = await session.shared(toUpdateByCode);
-  const form = { code: codeOf(session, 'order-updated-by-code'), user_name: 'Lee' };
-  return { id, answer: await session.call('PATCH', path, { form }) };
-}
-
 const updates: Statement[] = [
-  ...updateStatements(updatesById, { what: 'PATCH /v1/orders/:id', path, send: updateById }),
   updatesById('none of the parameters is required', async (session) => {
     const { id } = await session.shared(toUpdate);
     succeeds(await session.call('PATCH', `${path}/${id}`, { form: {} }));
-  }),
-  updatesById('code can be changed', async (session) => {
-    const { id } = await freshOrder(session, 'order-recoded');
-    succeeds(await session.call('PATCH', `${path}/${id}`, { form: { code: codeOf(session, 'order-recoded-2') } }));
-    isSame('code', (await readOrder(session, id)).code, codeOf(session, 'order-recoded-2'));
-  }),
-  updatesById('code must stay unique', async (session) => {
-    const { id } = await session.shared(toUpdate);
-    const { code } = await session.shared(anOrder);
-    await session.call('PATCH', `${path}/${id}`, { form: { code: String(code) } });
-    const found = (await readOrder(session, id)).code;
-    ensure(found !== code, `two orders of code ${code}`, 'one');
   }),
   ...parameterStatements(updatesById, {
     operation: 'PATCH /v1/orders/:id',
@@ -156,13 +145,6 @@ const updates: Statement[] = [
     write: async (session, _name, form) =>
       session.call('PATCH', `${path}/${(await session.shared(toUpdate)).id}`, { form }),
     read: async (session) => readOrder(session, (await session.shared(toUpdate)).id),
-  }),
-  ...updateStatements(updatesByCode, { what: 'PATCH /v1/orders', path, send: updateByCode }),
-  updatesByCode('code is required', codeIsRequired),
-  updatesByCode('code identifies the order', async (session) => {
-    const { id, answer } = await session.shared(updateByCode);
-    succeeds(answer);
-    isSame('username', (await readOrder(session, id)).username, 'Lee');
   }),
   ...parameterStatements(updatesByCode, {
     operation: 'PATCH /v1/orders',
@@ -178,18 +160,6 @@ const updates: Statement[] = [
 const deletes = inSection('Endpoints, Orders, Delete an order');
 
 const deletions: Statement[] = [
-  deletes('DELETE /v1/orders/:id deletes it for good', async (session) => {
-    const { id } = await freshOrder(session, 'order-deleted');
-    succeeds(await session.call('DELETE', `${path}/${id}`));
-    await isGone(session, path, id);
-  }),
-  deletes('DELETE /v1/orders with its code deletes it for good', async (session) => {
-    const { id } = await freshOrder(session, 'order-deleted-by-code');
-    const code = codeOf(session, 'order-deleted-by-code');
-    succeeds(await session.call('DELETE', path, { query: { code } }));
-    await isGone(session, path, id);
-  }),
-  deletes('DELETE /v1/orders: code is required', codeIsRequired),
   deletes('it also deletes the order’s sub-orders', async (session) => {
     const { id } = await freshOrder(session, 'order-deleted-with-sub-order');
     const form = await subOrderParams(session);
@@ -207,4 +177,10 @@ const deletions: Statement[] = [
   ),
 ];
 
-export const orderWriting: readonly Statement[] = [...inputNames, ...creation, ...updates, ...deletions];
+export const orderWriting: readonly Statement[] = [
+  ...resourceStatements(common),
+  ...inputNames,
+  ...creation,
+  ...updates,
+  ...deletions,
+];

@@ -199,8 +199,6 @@ const overviews: Statement[] = [
   }),
 ];
 
-const gets = inSection('Endpoints, Reviews, Get a review');
-
 const single: Statement[] = [
   inSection('Endpoints, Reviews, Overview')(
     'GET /v1/reviews/overview answers 200 with the overview',
@@ -210,19 +208,6 @@ const single: Statement[] = [
       ensure('first_review_created_at' in rowOf(answer), answer.told, 'the overview');
     },
   ),
-  gets('GET /v1/reviews/:id answers 200 with the review', async (session) => {
-    const { id } = await session.shared(detail);
-    const answer = await session.call('GET', `${path}/${id}`);
-    statusIs(answer, 200);
-    isSame('id', rowOf(answer).id, id);
-  }),
-  gets('GET /v1/reviews with code answers 200 with the review', async (session) => {
-    const { id, code } = await session.shared(detail);
-    if (typeof code !== 'string' || code === '') throw new CannotTell('needs a review with a code');
-    const answer = await session.call('GET', path, { query: { code } });
-    statusIs(answer, 200);
-    isSame('id', rowOf(answer).id, id);
-  }),
 ];
 
 export const reviewReading: readonly Statement[] = [...tables, ...values, ...optionForms, ...overviews, ...single];

@@ -1,13 +1,12 @@
-import { ensure, isSame, rowOf, show, statusIs, succeeds } from '../expect.ts';
+import { ensure, rowOf, show, succeeds } from '../expect.ts';
 import type { Params } from '../http.ts';
 import { parameterStatements } from '../parameters.ts';
 import { codeOf } from '../post.ts';
-import { freshReview, isGone } from '../records.ts';
+import { anotherReview, aReview, freshReview, reviewAnswer, reviewParams } from '../records.ts';
+import { type Resource, resourceStatements } from '../resource.ts';
 import { hasItems } from '../review-samples.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
-import { codeIsRequired } from '../without-code.ts';
-import { updateStatements } from '../writes.ts';
 import { itemOf, needsDefaultForm } from './review-items.ts';
 import { productOptions, reviewParameters } from './review-parameters.ts';
 
@@ -45,12 +44,7 @@ const byCode: Way = {
 /** What both ways have in common. */
 function updatesBy(way: Way): Statement[] {
   const { says, what, review, patch } = way;
-  const send = async (session: Session) => ({
-    id: (await session.shared(review)).id,
-    answer: await patch(session, { message: 'Changed.' }),
-  });
   return [
-    ...updateStatements(says, { what, path, send }),
     ...parameterStatements(says, {
       operation: what,
       parameters: way === byId ? [...reviewParameters, productOptions] : reviewParameters,
@@ -85,45 +79,31 @@ const emptyScore = saysById('an empty score updates the review to no rating', as
   ensure(score === null || score === undefined, `score ${show(score)}`, 'none');
 });
 
-const identified = byCode.says('code identifies the review', async (session) => {
-  const { id } = await session.shared(updatedByCode);
-  succeeds(await byCode.patch(session, { message: 'Found by its code.' }));
-  isSame('message', (await read(session, id)).message, 'Found by its code.');
-});
-
-const deletes = inSection('Endpoints, Reviews, Delete');
-
-const deletions: Statement[] = [
-  deletes('DELETE /v1/reviews: code is required', codeIsRequired),
-  deletes('DELETE /v1/reviews/:id answers 204', async (session) => {
-    const { id } = await session.shared(deleted);
-    statusIs(await session.call('DELETE', `${path}/${id}`), 204);
-  }),
-  deletes('DELETE /v1/reviews/:id is permanent', async (session) => {
-    const { id } = await freshReview(session, 'deleted-for-good');
-    succeeds(await session.call('DELETE', `${path}/${id}`));
-    await isGone(session, path, id);
-  }),
-  deletes('DELETE /v1/reviews with its code answers 204', async (session) => {
-    await session.shared(deletedByCode);
-    const query = { code: codeOf(session, 'deleted-by-code') };
-    statusIs(await session.call('DELETE', path, { query }), 204);
-  }),
-  deletes('DELETE /v1/reviews with its code is permanent', async (session) => {
-    const { id } = await freshReview(session, 'deleted-by-code-for-good');
-    succeeds(await session.call('DELETE', path, { query: { code: codeOf(session, 'deleted-by-code-for-good') } }));
-    await isGone(session, path, id);
-  }),
-];
-
-const deleted = (session: Session) => freshReview(session, 'deleted');
-const deletedByCode = (session: Session) => freshReview(session, 'deleted-by-code');
+const common: Resource = {
+  kind: 'reviews',
+  under: 'Endpoints, Reviews',
+  headings: {
+    list: 'List reviews',
+    get: 'Get a review',
+    getByCode: 'Get a review',
+    create: 'Create or update a review',
+    update: 'Update by id',
+    updateByCode: 'Update by code',
+    delete: 'Delete',
+  },
+  listFields: ['id', 'message'],
+  answer: reviewAnswer,
+  one: aReview,
+  another: anotherReview,
+  fresh: freshReview,
+  required: async (session) => reviewParams(session),
+  text: { sent: 'message', shownAs: 'message' },
+  deletesWith204: true,
+};
 
 export const reviewUpdates: readonly Statement[] = [
+  ...resourceStatements(common),
   ...updatesBy(byId),
   emptyScore,
   ...updatesBy(byCode),
-  byCode.says('code is required', codeIsRequired),
-  identified,
-  ...deletions,
 ];

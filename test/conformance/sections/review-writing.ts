@@ -6,7 +6,6 @@ import { freshReview, productCodeOf, productIdOf, reviewAnswer, reviewParams } f
 import { hasItems, optionsAnswer, optionsFormOf, pictured, withImages } from '../review-samples.ts';
 import type { Session } from '../session.ts';
 import { beyondReach, CannotTell, inSection, type Statement } from '../statement.ts';
-import { createStatements } from '../writes.ts';
 import { itemOf, needsDefaultForm } from './review-items.ts';
 import { noProductOptions, productOptions, reviewParameters, tagName } from './review-parameters.ts';
 
@@ -22,7 +21,6 @@ async function write(session: Session, name: string, without: readonly string[],
 }
 
 const basics: Statement[] = [
-  ...createStatements(says, { what: 'POST /v1/reviews', location: path, answer: reviewAnswer }),
   says('the request may be form-urlencoded', async (session) => succeeds(await session.shared(reviewAnswer))),
   says('the request may be JSON', async (session) => {
     const { id } = createdBy(session, await session.shared(jsonAnswer));
@@ -31,11 +29,6 @@ const basics: Statement[] = [
   says('code: shop-side unique identifier, shown as it was sent', async (session) =>
     isSame('code', rowOf(await session.shared(reviewAnswer)).code, codeOf(session, 'review')),
   ),
-  says('code is unique among reviews: the same code again updates the review', async (session) => {
-    const first = await freshReview(session, 'twice');
-    const again = rowOf(await post(session, 'reviews', 'twice', { ...reviewParams(session), message: 'Twice.' }));
-    isSame('id and message', [again.id, again.message], [first.id, 'Twice.']);
-  }),
   says('product_id may be omitted when product_code is given', async (session) => {
     const { product_code: found } = rowOf(await write(session, 'by-product-code', ['product_id']));
     isSame('product_code', found, productCodeOf(session));

@@ -1,12 +1,12 @@
-import { ensure, idsOf, isSame, isSuccess, listOf, rowOf, show, statusIs, succeeds } from '../expect.ts';
+import { ensure, isSame, isSuccess, listOf, rowOf, show, succeeds } from '../expect.ts';
 import { type FieldTable, fieldStatements } from '../kinds.ts';
 import { pageOf, pagesOf } from '../link.ts';
 import { parameterStatements } from '../parameters.ts';
 import { codeOf, enter, noteId, post } from '../post.ts';
-import { aGrade, anotherGrade, detailOf, freshGrade, fullestListed, gradeAnswer, isGone, listed } from '../records.ts';
+import { aGrade, anotherGrade, detailOf, freshGrade, fullestListed, gradeAnswer, listed } from '../records.ts';
+import { type Resource, resourceStatements } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { beyondReach, CannotTell, inSection, type Statement } from '../statement.ts';
-import { createStatements, updateStatements } from '../writes.ts';
 
 const path = '/v1/user_grades';
 
@@ -33,67 +33,34 @@ async function item(session: Session) {
   throw new CannotTell('the grade made is neither on the first page nor on the last');
 }
 
-const says = (operation: string) => inSection(`Endpoints, User grades, ${operation}`);
-const [lists, gets, creates, changes, deletes] = [
-  says('List'),
-  says('Get'),
-  says('Create'),
-  says('Update'),
-  says('Delete'),
-];
-
-const two = async (session: Session) => {
-  if (session.settings.readOnly) return;
-  await session.shared(aGrade);
-  await session.shared(anotherGrade);
+const common: Resource = {
+  kind: 'user_grades',
+  under: 'Endpoints, User grades',
+  headings: { list: 'List', get: 'Get', create: 'Create', update: 'Update', delete: 'Delete' },
+  listFields: ['id', 'name'],
+  answer: gradeAnswer,
+  one: aGrade,
+  another: anotherGrade,
+  fresh: freshGrade,
+  required: async () => ({}),
+  text: { sent: 'name', shownAs: 'name' },
+  ofThisRun: () => ({}),
+  deletesWith204: true,
 };
+const lists = inSection('Endpoints, User grades, List');
+const creates = inSection('Endpoints, User grades, Create');
 
-const reading: Statement[] = [
-  lists('answers 200 with an array of user grades', async (session) => {
-    const rows = listOf(await session.call('GET', path));
-    ensure(
-      rows.every((row) => 'id' in row && 'name' in row),
-      show(rows[0]),
-      'user grades',
-    );
-  }),
-  lists('limit: from 1, and that many items', async (session) => {
-    await two(session);
-    await fullestListed(session, path);
-    isSame('items with limit=1', (await listed(session, path, { limit: 1 })).length, 1);
-  }),
-  lists('page: the page of that number', async (session) => {
-    await two(session);
-    const [first] = idsOf(await listed(session, path, { limit: 1, page: 1 }));
-    const [second] = idsOf(await listed(session, path, { limit: 1, page: 2 }));
-    if (session.settings.readOnly && second === undefined) throw new CannotTell('needs more than one user grade');
-    ensure(second !== undefined && first !== second, `grade ${second} on page 2`, `another grade than ${first}`);
-  }),
-  lists('the last page is in the rel `last` of Link', async (session) => {
-    await two(session);
+const toUpdate = (session: Session) => freshGrade(session, 'grade-updated');
+
+const writing: Statement[] = [
+  lists('no grade is on the page after the last one', async (session) => {
+    if (!session.settings.readOnly) await session.shared(aGrade);
     await fullestListed(session, path);
     const last = pageOf(await session.call('GET', path, { query: { limit: 1 } }), 'last');
     isSame(`items on page ${last}`, (await listed(session, path, { limit: 1, page: last })).length, 1);
     const { body } = await session.call('GET', path, { query: { limit: 1, page: last + 1 } });
     ensure(!Array.isArray(body) || body.length === 0, `grades on page ${last + 1}, after the last`, 'none');
   }),
-  gets('GET /v1/user_grades/:id answers 200 with the user grade', async (session) => {
-    const { id } = await session.shared(detail);
-    const answer = await session.call('GET', `${path}/${id}`);
-    statusIs(answer, 200);
-    isSame('id', rowOf(answer).id, id);
-  }),
-];
-
-const toUpdate = (session: Session) => freshGrade(session, 'grade-updated');
-
-async function update(session: Session) {
-  const { id } = await session.shared(toUpdate);
-  return { id, answer: await session.call('PATCH', `${path}/${id}`, { form: { name: 'Changed' } }) };
-}
-
-const writing: Statement[] = [
-  ...createStatements(creates, { what: 'POST /v1/user_grades', location: path, answer: gradeAnswer }),
   creates('name is required', async (session) => {
     const made = enter(session, 'user_grades', codeOf(session, 'grade-without-name'));
     const form = { icon_url: `https://example.com/${session.prefix}.png` };
@@ -112,8 +79,7 @@ const writing: Statement[] = [
     // The service may keep a copy of its own.
     ensure(typeof found === 'string' && found !== '', show(found), 'an address');
   }),
-  ...updateStatements(changes, { what: 'PATCH /v1/user_grades/:id', path, send: update }),
-  ...parameterStatements(changes, {
+  ...parameterStatements(inSection('Endpoints, User grades, Update'), {
     operation: 'PATCH /v1/user_grades/:id',
     parameters: [
       { name: 'name', value: 'Renamed', shownAs: 'name' },
@@ -122,15 +88,6 @@ const writing: Statement[] = [
     write: async (session, _name, form) =>
       session.call('PATCH', `${path}/${(await session.shared(toUpdate)).id}`, { form }),
     read: async (session) => read(session, (await session.shared(toUpdate)).id),
-  }),
-  deletes('DELETE /v1/user_grades/:id answers 204', async (session) => {
-    const { id } = await freshGrade(session, 'grade-deleted-204');
-    statusIs(await session.call('DELETE', `${path}/${id}`), 204);
-  }),
-  deletes('DELETE /v1/user_grades/:id deletes it', async (session) => {
-    const { id } = await freshGrade(session, 'grade-deleted');
-    succeeds(await session.call('DELETE', `${path}/${id}`));
-    await isGone(session, path, id);
   }),
 ];
 
@@ -143,7 +100,7 @@ export const userGrades: readonly Statement[] = [
     fields,
     sample: async (session) => rowOf(await session.shared(gradeAnswer)),
   }),
-  ...reading,
+  ...resourceStatements(common),
   ...writing,
   inSection('What the service does')(
     'grades are shown next to reviews',

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { seedProducts, seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
-import { query } from '../../harness/database.ts';
+import { runCli } from '../../harness/cli.ts';
+import { createDatabase, query } from '../../harness/database.ts';
+import { until } from '../../harness/world.ts';
 import { anOrder, aReview, runService } from './service.ts';
-import { type Receiver, startReceiver } from './webhook-receiver.ts';
+import { startReceiver } from './webhook-receiver.ts';
 
 const at = (iso: string) => () => new Date(iso);
 const noon = '2024-06-15T12:00:00.000+09:00';
@@ -11,7 +13,7 @@ const noon = '2024-06-15T12:00:00.000+09:00';
 /** A service, at noon unless told otherwise, that tells a receiver; `told` gives the bodies since it was last asked. */
 async function runTelling(options: Partial<ReferenceServiceOptions> = {}) {
   const receiver = await startReceiver();
-  const running = await runService({ now: at(noon), receivers: [{ url: receiver.url }], ...options });
+  const running = await runService({ now: at(noon), receivers: [receiver.url], ...options });
   const told = async () => {
     await running.service.webhooksIdle();
     return receiver.received.splice(0).map((request) => request.body);
@@ -114,56 +116,6 @@ test('images that are stored later are an update at that time, whether anybody r
   expect(await told()).toEqual([review(id, '2024-06-15T12:00:01.000+09:00')]);
 });
 
-test('a write that is refused or taken back tells nothing', async () => {
-  const { call, told, databaseUrl } = await runTelling();
-  const { id } = (await call('POST', '/v1/reviews', { json: { ...aReview, product_id: 1 } })).body;
-  await told();
-  const partner = await runService({ databaseUrl, clientId: 'partner', partner: true });
-  expect((await partner.call('DELETE', `/v1/reviews/${id}`)).status).toBe(403);
-  const stolen = { ...aReview, product_id: 9, product_code: 'P-1' };
-  expect((await call('POST', '/v1/reviews', { json: stolen })).status).toBe(422);
-  expect(await told()).toEqual([]);
-});
-
-test('what waits together goes in one body per kind, an item once and no more than fit', async () => {
-  const { call, receiver, service } = await runTelling({ webhooks: { batch: 4, firstRetryMs: 10 } });
-  const first = Promise.withResolvers<number>();
-  receiver.answer = first.promise;
-  for (let n = 0; n < 6; n++) await call('POST', '/v1/reviews', { json: { ...aReview, code: `R-${n}` } });
-  receiver.answer = 200;
-  first.resolve(200);
-  await service.webhooksIdle();
-  const updated_at = noon;
-  const reviews = (ids: number[]) => [{ brand_id: 1, reviews: ids.map((id) => ({ id, updated_at })) }];
-  expect(sortedBodies(receiver)).toEqual(
-    [product(1), reviews([1, 2, 3, 4]), reviews([5, 6]), summary(1, 'P-1', 6, 5), summary(1, 'P-1', 6, 5)]
-      .map((body) => JSON.stringify(body))
-      .sort(),
-  );
-});
-
-const sortedBodies = (receiver: Receiver) => receiver.received.map((request) => request.raw).sort();
-
-test('two brands on one database share a body, an object each', async () => {
-  const one = await runTelling({ webhooks: { firstRetryMs: 10 } });
-  const { databaseUrl, receiver, service } = one;
-  const two = await runService({ databaseUrl, now: at(noon), brandId: 2 });
-  const first = Promise.withResolvers<number>();
-  receiver.answer = first.promise;
-  const json = { message: 'm' };
-  await one.call('POST', '/v1/reviews', { json });
-  await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBe(1);
-  await two.call('POST', '/v1/reviews', { json });
-  await one.call('POST', '/v1/reviews', { json });
-  receiver.answer = 200;
-  first.resolve(200);
-  await service.webhooksIdle();
-  expect(receiver.received.map((request) => request.body)).toEqual([
-    review(1),
-    [...review(3), { brand_id: 2, reviews: [{ id: 2, updated_at: noon }] }],
-  ]);
-});
-
 test('an order or a sub-order that takes reviews along changes their products’ summaries', async () => {
   const { call, told, databaseUrl } = await runTelling();
   const order = (await call('POST', '/v1/orders', { json: anOrder })).body.id;
@@ -187,12 +139,35 @@ test('an order or a sub-order that takes reviews along changes their products’
 });
 
 test('seeds tell nothing, and without a receiver nothing is kept', async () => {
-  const { databaseUrl, call } = await runService();
+  const { databaseUrl, call, service } = await runService();
   await call('POST', '/v1/reviews', { json: aReview });
-  const receiver = await startReceiver();
-  await call('POST', '/webhook_receivers', { json: { url: receiver.url } });
+  await service.addReceiver((await startReceiver()).url);
   const [created_at, updated_at] = [new Date(noon), new Date(noon)];
   await seedReviews(databaseUrl, [{ product_code: 'P-2', message: 'm', created_at, updated_at }]);
   await seedProducts(databaseUrl, [{ code: 'P-3' }]);
   expect(await query(databaseUrl, 'select * from reference_service.webhook_events')).toEqual([]);
+});
+
+test('a receiver that fails gets the event again, after a restart too, and keeps no other one waiting', async () => {
+  const [failing, other] = [await startReceiver(), await startReceiver()];
+  failing.answer = 500;
+  const databaseUrl = await createDatabase();
+  const first = await runService({ databaseUrl, receivers: [failing.url, other.url] });
+  for (const attempts of [1, 2]) {
+    const { id } = (await first.call('POST', '/v1/reviews', { json: { message: 'm' } })).body;
+    await until(async () => other.received.length === id && failing.received.length >= attempts);
+  }
+  failing.answer = 'hang';
+  await first.service.close();
+  failing.answer = 200;
+  const second = await runService({ databaseUrl });
+  await second.service.webhooksIdle();
+  const reviews = [1, 2].map((id) => ({ id, updated_at: expect.any(String) }));
+  expect(failing.received.at(-1)?.body).toEqual([{ brand_id: 1, reviews }]);
+  expect(other.received).toHaveLength(2);
+});
+
+test('a --webhook that is no address is wrong usage', async () => {
+  const { status, stderr } = await runCli(['reference-service', '--webhook', 'example.com'], {});
+  expect([status, stderr]).toEqual([2, expect.stringContaining('--webhook')]);
 });

@@ -44,7 +44,7 @@ test('an answer that its schema does not allow is told, where answers are checke
 
 test('each webhook is one of the three that the document names', async () => {
   const receiver = await startReceiver();
-  const { call, service } = await runService({ receivers: [{ url: receiver.url }] });
+  const { call, service } = await runService({ receivers: [receiver.url] });
   await call('POST', '/v1/reviews', { json: aReview });
   await service.webhooksIdle();
   const document = JSON.parse(await readFile(committed, 'utf8'));

@@ -1,9 +1,7 @@
-import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { type ReferenceService, startReferenceService } from '../../../src/sandbox/reference-service/index.ts';
 import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
-import { createDatabase, query } from '../../harness/database.ts';
-import { until } from '../../harness/world.ts';
+import { createDatabase } from '../../harness/database.ts';
 
 /** What a JSON body may hold, as far as the tests look into it. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are judged by expectations, not by types
@@ -81,17 +79,3 @@ export const anOrder = {
 };
 
 export const aReview = { product_code: 'P-1', message: 'Good.', score: 5, user_code: 'kim', user_name: 'Kim' };
-
-/** Somebody else in the service's database. */
-export async function openClient(databaseUrl: string) {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
-}
-
-/** Resolves once so many sessions of the database wait for a lock. */
-export const waitingForLocks = (databaseUrl: string, count: number) =>
-  until(async () => {
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    return (await query(databaseUrl, waiting)).length === count;
-  });

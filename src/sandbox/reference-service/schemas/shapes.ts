@@ -134,18 +134,6 @@ export const shapes: Readonly<Record<string, Schema>> = {
   ReviewOverview: shape({ first_review_created_at: orNull(time), last_review_created_at: orNull(time) }),
   Token: { ...shape({ access_token: text }, { token_type: text, expires_in: integer }), additionalProperties: true },
   Error: shape({ error: text, errors: listOf(text) }),
-  WebhookReceiver: shape({
-    id,
-    url: text,
-    has_secret: boolean,
-    created_at: time,
-    delivered_at: orNull(time),
-    waiting: count,
-    failed: count,
-    attempts: count,
-    next_at: orNull(time),
-    last_error: orNull(text),
-  }),
   ProductSummary: shape({
     id,
     code: orNull(text),

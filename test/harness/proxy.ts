@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A call on its way to the service. `form`: the fields of the body, or of the query where there is no form. */
+export type Call = { method: string; path: string; query: URLSearchParams; form: URLSearchParams };
+type Sent = Call & { url: string; type: string | undefined; text: string };
+type Response = { status: number; headers: Record<string, string>; text: string; onSent?: (() => void) | undefined };
+
+/** @returns undefined: the client gets no response and its connection breaks. */
+type Handle = (call: Sent, passOn: () => Promise<Response>) => Promise<Response | undefined>;
+
+/** Stands between client and service. What is changed of a call before it is passed on, the service sees. */
+export async function startProxy(target: string, handle: Handle) {
+  // `fetch` costs twice the processor time, of which simulated days are made.
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer(async (incoming, outgoing) => {
+    const call = await callOf(incoming);
+    const response = await handle(call, () => passOn(target, call, agent)).catch(() => undefined);
+    if (response === undefined) incoming.socket.destroy();
+    else outgoing.writeHead(response.status, response.headers).end(response.text, response.onSent);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async () => {
+    agent.destroy();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close };
+}
+
+async function callOf(incoming: IncomingMessage): Promise<Sent> {
+  const { method = 'GET', url = '/' } = incoming;
+  const type = incoming.headers['content-type'];
+  const text = await textOf(incoming);
+  const { pathname: path, searchParams: query } = new URL(url, 'http://service');
+  const isForm = type?.startsWith('application/x-www-form-urlencoded') === true;
+  return { method, url, type, text, path, query, form: isForm ? new URLSearchParams(text) : query };
+}
+
+async function passOn(target: string, call: Sent, agent: Agent): Promise<Response> {
+  const { method, path, query, form, type, text } = call;
+  const url = `${target}${path}${query.size > 0 ? `?${query}` : ''}`;
+  const headers = type === undefined ? {} : { 'content-type': type };
+  const onward = send(url, { method, headers, agent }).end(form === query ? text : form.toString());
+  const [response] = (await once(onward, 'response')) as [IncomingMessage];
+  const kept = Object.entries(response.headers).filter(([name]) => !ofConnection.includes(name));
+  return {
+    status: response.statusCode ?? 502,
+    headers: Object.fromEntries(kept) as Record<string, string>,
+    text: await textOf(response),
+  };
+}
+
+const ofConnection = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  return Buffer.concat(await incoming.toArray()).toString();
+}
+
+const isToken = ({ path }: Call) => path === '/oauth/token';
+const json = { 'content-type': 'application/json' };
+
+/**
+ * What happens to a request: `pass`, the service gets it; `lose`, the service carries it out and its response is lost;
+ * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out,
+ * and the response has this status and no body; with `form`, of these fields; `carriedOutAfter`, the response is 504,
+ * and the service carries the request out once the promise has resolved; `form`, the service gets these fields instead.
+ */
+export type Fate =
+  | 'pass'
+  | 'lose'
+  | { status: number; body?: string }
+  | { carriedOutWith: number; form?: URLSearchParams }
+  | { carriedOutAfter: Promise<unknown> }
+  | { form: URLSearchParams };
+
+export type ProxiedRequest = Pick<Call, 'method' | 'path' | 'form'>;
+export type Rule = (request: ProxiedRequest) => Fate | Promise<Fate>;
+
+/** Treats each request as the rule says. The token's requests are passed on. */
+export async function startRuleProxy(target: string) {
+  let rule: Rule = () => 'pass';
+  const requests: ProxiedRequest[] = [];
+  const proxy = await startProxy(target, async (call, passOn) => {
+    if (isToken(call)) return passOn();
+    const { method, path, form } = call;
+    requests.push({ method, path, form });
+    const fate = await rule({ method, path, form });
+    if (fate === 'pass') return passOn();
+    if (fate === 'lose') {
+      await passOn();
+      return undefined;
+    }
+    if ('status' in fate) return { status: fate.status, headers: json, text: fate.body ?? '{}' };
+    if ('carriedOutAfter' in fate) {
+      void fate.carriedOutAfter.then(passOn).catch(() => {});
+      return { status: 504, headers: { 'content-type': 'text/html' }, text: '<html>Gateway Timeout</html>' };
+    }
+    if (fate.form)
+      Object.assign(call, form === call.query ? { query: fate.form, form: fate.form } : { form: fate.form });
+    const response = await passOn();
+    return 'carriedOutWith' in fate ? { status: fate.carriedOutWith, headers: {}, text: '' } : response;
+  });
+  return {
+    ...proxy,
+    requests: requests as readonly ProxiedRequest[],
+    /** From now on requests are treated so. */
+    use(next: Rule): void {
+      rule = next;
+      requests.length = 0;
+    },
+  };
+}
+
+/** The service's answer; what is changed of it, the client sees. */
+export type Answer = { status: number; headers: Record<string, string>; body: unknown };
+export type Change = { call?: (call: Call) => void; answer?: (answer: Answer, call: Call) => void };
+
+/** Makes another service of it. */
+export const startChangingProxy = (target: string, change: Change) =>
+  startProxy(target, async (call, passOn) => {
+    change.call?.(call);
+    const { status, headers, text } = await passOn();
+    const answer: Answer = { status, headers, body: text === '' ? undefined : JSON.parse(text) };
+    change.answer?.(answer, call);
+    return { ...answer, text: answer.body === undefined ? '' : JSON.stringify(answer.body) };
+  });
+
+/** `before`: the n-th call never arrives; `after`: it is done and answered; `lost`: it is done, its answer lost. */
+export type FaultMode = 'before' | 'after' | 'lost';
+
+/** Counts the calls, the token's left out, and breaks one of them. */
+export async function startFaultProxy(target: string) {
+  let asked: string[] = [];
+  const cameAtMs: number[] = [];
+  let plan: { n: number; mode: FaultMode; then: (() => void) | undefined } | undefined;
+  let refusal: { isRefused: (path: string) => boolean; status: number } | undefined;
+  let shift: { n: number; change: () => Promise<unknown> } | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  const proxy = await startProxy(target, async (call, passOn) => {
+    if (isToken(call)) return passOn();
+    asked.push(call.url);
+    cameAtMs.push(performance.now());
+    const number = asked.length;
+    if (refusal?.isRefused(call.url)) return { status: refusal.status, headers: json, text: '{"error":"refused"}' };
+    const fault = plan?.n === number ? plan : undefined;
+    if (fault?.mode === 'before') {
+      fault.then?.();
+      return undefined;
+    }
+    const before = shift?.n === number ? shift.change : undefined;
+    const answered = shift ? turn.then(before).then(passOn) : passOn();
+    turn = answered.catch(() => {});
+    const response = await answered;
+    if (fault?.mode !== 'lost') return { ...response, onSent: fault?.then };
+    fault.then?.();
+    return undefined;
+  });
+  return {
+    ...proxy,
+    /** Calls so far. */
+    calls: () => asked.length,
+    /** The addresses they asked for, without the host. */
+    asked: (): readonly string[] => asked,
+    /** When each of all calls came, in milliseconds. */
+    cameAtMs: cameAtMs as readonly number[],
+    /** Strikes at the n-th call from now on; `then` is called at that moment. */
+    strike(n: number, mode: FaultMode, then?: () => void): void {
+      asked = [];
+      plan = { n, mode, then };
+    },
+    /** From now on the service answers this status to each call whose address it holds for. */
+    refuse(isRefused: (path: string) => boolean, status: number): void {
+      refusal = { isRefused, status };
+    },
+    /** From now on one call at a time is passed on, and just before the n-th of them `change` happens. */
+    changeBefore(n: number, change: () => Promise<unknown>): void {
+      asked = [];
+      shift = { n, change };
+    },
+  };
+}
+
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
+
+/** A request and its answer, as they went over the wire; `path` with the query. */
+export type Exchange = { method: string; path: string; type: string | undefined; requestBody: string } & {
+  status: number;
+  headers: Headers;
+  body: string;
+};
+
+/** Writes down what both say. */
+export async function startWitness(target: string) {
+  const exchanges: Exchange[] = [];
+  const proxy = await startProxy(target, async (call, passOn) => {
+    const { method, url: path, type, text: requestBody } = call;
+    const response = await passOn();
+    const headers = new Headers(response.headers);
+    exchanges.push({ method, path, type, requestBody, status: response.status, headers, body: response.text });
+    return response;
+  });
+  return { ...proxy, exchanges: exchanges as readonly Exchange[] };
+}
