@@ -2,8 +2,7 @@ import { type ChangedReview, isInboxFull, noteBrands, noteChanged } from '../war
 import { countOpenDeadLetters, keyOf, putDeadLetter } from '../warehouse/dead-letters.ts';
 import { type Db, inTransaction } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
-import { brandsOf, countEvents, type EventFault, readEvents, type SummaryEvent } from './event.ts';
-import { depthOf } from './json-depth.ts';
+import { brandsOf, countEvents, depthOf, type EventFault, readEvents, type SummaryEvent } from './event.ts';
 
 /** Deeper than any event, and safe for the recursive functions that write events. */
 const mostLevels = 50;

@@ -38,7 +38,7 @@ type Item = Readonly<Record<string, unknown>>;
  */
 export function readEvents(body: readonly unknown[]): { events: Event[]; faults: EventFault[] } {
   const events: Event[] = [];
-  const faults: { reason: string; payload: unknown[] }[] = [];
+  const faults: EventFault[] = [];
   for (const brand of body) {
     const fault = (reason: string, payload: unknown = brand) => faults.push({ reason, payload: [payload] });
     if (!isItem(brand)) {
@@ -63,17 +63,7 @@ export function readEvents(body: readonly unknown[]): { events: Event[]; faults:
       }
     }
   }
-  return { events, faults: coalesced(faults) };
-}
-
-/** Up to this many faults of a body are a dead letter each. More are one dead letter with their number. */
-const mostFaults = 20;
-
-function coalesced(faults: readonly { reason: string; payload: unknown[] }[]): EventFault[] {
-  const [first] = faults;
-  if (!first || faults.length <= mostFaults) return [...faults];
-  const reason = `${faults.length} records of one webhook are wrong, the first: ${first.reason}`;
-  return [{ reason, payload: faults.flatMap((one) => one.payload) }];
+  return { events, faults };
 }
 
 function readReviewEvent(item: Item, brandId: number): ReviewEvent | string {
@@ -145,3 +135,18 @@ function optionalNumber(value: unknown): number | null {
 }
 
 const isItem = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Levels of a JSON text, counted without parsing. Exact for valid JSON. */
+export function depthOf(json: string): number {
+  let [level, depth] = [0, 0];
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (character === '"') {
+      for (at += 1; at < json.length && json[at] !== '"'; at += 1) if (json[at] === '\\') at += 1;
+    } else if (character === '[' || character === '{') {
+      level += 1;
+      depth = Math.max(depth, level);
+    } else if (character === ']' || character === '}') level -= 1;
+  }
+  return depth;
+}

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { cached } from '../../src/server/cached.ts';
 import { openTokenThrottle } from '../../src/server/token-throttle.ts';
-import { depthOf } from '../../src/webhooks/json-depth.ts';
+import { depthOf } from '../../src/webhooks/event.ts';
 import { runProcess, startHere } from '../harness/cli.ts';
 import { refusalOf } from '../harness/refusal.ts';
 import { openServe } from '../harness/serve.ts';

@@ -91,12 +91,3 @@ test('a date that Postgres cannot hold is no version; a code beyond 500 characte
     'expected a code of at most 500 characters, found a text of 501 characters',
   ]);
 });
-
-test('sixty thousand wrong records of one webhook are one fault with their number, which can be tried again', () => {
-  const reviews = Array.from({ length: 60_000 }, (_, n) => ({ id: `x${n}` }));
-  const { faults } = readEvents([{ brand_id: 1, reviews }]);
-  expect(faults.map(({ reason }) => reason)).toEqual([
-    '60000 records of one webhook are wrong, the first: expected an integer id of a review, from 1, found a text of 2 characters',
-  ]);
-  expect(readEvents(faults[0]?.payload as unknown[]).faults).toHaveLength(1);
-});
