@@ -1,15 +1,10 @@
 import { isStorable } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
-import { writableDates } from '../base/time/span.ts';
 
 /**
- * A review was created or updated (docs/interface.md, "Events") and must be read. `updatedAt`: its version, or the end
- * of the second where the date has no milliseconds; undefined where it has no valid date.
+ * A review was created or updated, or the data of a product changed, its code perhaps (docs/interface.md, "Events").
  */
-export type ReviewEvent = { kind: 'review'; brandId: number; id: number; updatedAt: Date | undefined };
-
-/** The data of a product changed; its code may have changed too. */
-export type ProductEvent = { kind: 'product'; brandId: number; id: number };
+export type ChangeEvent = { kind: 'review' | 'product'; brandId: number; id: number };
 
 /** A product's number of reviews and rating. */
 export type SummaryEvent = {
@@ -24,7 +19,7 @@ export type SummaryEvent = {
   metaScore: number | null;
 };
 
-export type Event = ReviewEvent | ProductEvent | SummaryEvent;
+export type Event = ChangeEvent | SummaryEvent;
 
 /** A part of a body that is not a valid event. `payload` is a body with this part only, for a retry. */
 export type EventFault = { reason: string; payload: unknown };
@@ -66,16 +61,11 @@ export function readEvents(body: readonly unknown[]): { events: Event[]; faults:
   return { events, faults };
 }
 
-function readReviewEvent(item: Item, brandId: number): ReviewEvent | string {
+function readReviewEvent(item: Item, brandId: number): ChangeEvent | string {
   const id = idOf(item);
-  if (id === undefined) return `expected an integer id of a review, from 1, found ${shownValue(item.id)}`;
-  const text = typeof item.updated_at === 'string' ? item.updated_at : '';
-  const at = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  const isPrecise = /\.\d{3}/.test(text);
-  // An event without a date that Postgres can hold is used too: the review is read by its id.
-  const isWritable = at / 1000 >= writableDates.start && at / 1000 < writableDates.end - 1;
-  const updatedAt = isWritable ? new Date(isPrecise ? at : at + 1000) : undefined;
-  return { kind: 'review', brandId, id, updatedAt };
+  return id === undefined
+    ? `expected an integer id of a review, from 1, found ${shownValue(item.id)}`
+    : { kind: 'review', brandId, id };
 }
 
 /** Postgres' greatest integer. */
@@ -83,7 +73,7 @@ const mostReviews = 2_147_483_647;
 /** Characters of a product's code. */
 const longestCode = 500;
 
-function readProduct(item: Item, brandId: number): ProductEvent | SummaryEvent | string {
+function readProduct(item: Item, brandId: number): Event | string {
   const id = idOf(item);
   if (id === undefined) return `expected an integer id of a product, from 1, found ${shownValue(item.id)}`;
   if (!('reviews_count' in item) && !('score' in item)) return { kind: 'product', brandId, id };

@@ -235,29 +235,22 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a list is read from its first page to its last',
     file: 'src/reviews/read/read-list.ts',
-    find: '  for (let at = number; at >= 1; at -= 1) {',
-    replace: '  for (let at = 1; at <= number; at += 1) {',
+    find: '  for (let at = number - 1; at >= 1; at -= 1) {',
+    replace: '  for (let at = 1; at < number; at += 1) {',
     tests: pureReviews,
   },
   {
     name: 'a list is whole whatever the service counts',
     file: 'src/reviews/read/read-list.ts',
-    find: 'if (seen.size >= (top.number - 1) * size + recordsOn(end))',
+    find: 'if (seen.size >= (number - 1) * size + recordsOn(end))',
     replace: 'if (seen.size > 0)',
     tests: pureReviews,
   },
   {
     name: 'two readings agree although a record was shown twice',
     file: 'src/reviews/read/read-list.ts',
-    find: 'one.length === other.length &&',
+    find: 'ids.length === both.size && ',
     replace: '',
-    tests: pureReviews,
-  },
-  {
-    name: 'what the last page of a longer list shows is known of all parts',
-    file: 'src/reviews/read/read-span.ts',
-    find: 'second !== undefined && second < cut;',
-    replace: 'second !== undefined;',
     tests: pureReviews,
   },
   {
@@ -270,13 +263,13 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a refused page behind a full one ends the list',
     file: 'src/reviews/read/read-list.ts',
-    find: 'if (!isShort && !(await endsBehindFullPage(reading, query, last))) throw refusal;',
-    replace: 'if (!isShort && last.size === 0) throw refusal;',
+    find: 'if (!isRefused(error) || !(isShort || (await endsFull(reading, query, number, size)))) throw error;',
+    replace: 'if (!isRefused(error)) throw error;',
     tests: pureReviews,
   },
   {
     name: 'the last minute counts as covered',
-    file: 'src/reviews/read/reading.ts',
+    file: 'src/reviews/export-window.ts',
     find: 'const justNow = 60;',
     replace: 'const justNow = 0;',
     tests: [`${promise('reviews-watermark')} > the minute before a reading began`],
@@ -284,9 +277,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a page lands after its span was entered',
     file: 'src/reviews/export-window.ts',
-    find: 'const landed = await landPage(deps.warehouse, page);',
+    find: 'const landed = await landPage(deps.warehouse, page, { findLate });',
     replace:
-      'const landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };\n    setTimeout(() => void landPage(deps.warehouse, page).catch(() => {}), 100);',
+      'const landed = { inserted: 0, updated: 0, late: 0, unchanged: 0, refused: 0 };\n    setTimeout(() => void landPage(deps.warehouse, page).catch(() => {}), 100);',
     tests: [`${reviews('reviews-crash')} > a first sync killed`],
   },
   // Reviews: watermark and gaps.

@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { startChangingProxy } from '../harness/changing-proxy.ts';
 import { runCli } from '../harness/cli.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
@@ -140,41 +139,3 @@ test('the overview’s bounds are kept, and the views show what is inside the li
     { extra: 'object' },
   ]);
 });
-
-test.for([
-  ['hours old', 12],
-  ['empty', undefined],
-] as const)('a first sync does not believe an overview that is %s', async ([_, hoursAgo], { world }) => {
-  const now = Date.now();
-  const hourly = reviews(30, 3600, new Date(now - 30 * 3_600_000).toISOString());
-  await seedReviews(world.serviceDatabaseUrl, hourly);
-  const first = new Date(now - 40 * 3_600_000).toISOString();
-  const last = hoursAgo === undefined ? null : new Date(now - hoursAgo * 3_600_000).toISOString();
-  await using proxy = await startChangingProxy(world.serviceUrl, {
-    answer(answer, { path }) {
-      if (path !== '/v1/reviews/overview') return;
-      answer.body = { first_review_created_at: last && first, last_review_created_at: last };
-    },
-  });
-  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
-  expect(await runCli(['sync', 'reviews'], environment)).toMatchObject({ status: 0 });
-  const { service, warehouse } = await ids(world);
-  expect(warehouse).toEqual(service);
-});
-
-test.for([[[]], [['--from', '2026-02-01']]])(
-  'an overview that names no review is not believed where all reviews are months old (backfill reviews %s)',
-  async ([range = []], { world }) => {
-    await seedReviews(world.serviceDatabaseUrl, reviews(30, 3600));
-    await using proxy = await startChangingProxy(world.serviceUrl, {
-      answer(answer, { path }) {
-        if (path !== '/v1/reviews/overview') return;
-        answer.body = { first_review_created_at: null, last_review_created_at: null };
-      },
-    });
-    const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
-    expect(await runCli(['backfill', 'reviews', ...range], environment)).toMatchObject({ status: 0 });
-    const { service, warehouse } = await ids(world);
-    expect(warehouse).toEqual(service);
-  },
-);

@@ -1,7 +1,6 @@
 import { describeError } from '../../base/errors.ts';
 import { localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import {
-  type CallOptions,
   MalformedResponseError,
   NotFoundError,
   RefusedError,
@@ -53,13 +52,12 @@ export type ListPage = {
   requestedAt: Date;
 };
 
-/** Why a span cannot be read or proven. `cause`: the client's error, where there is one. */
+/** Why a span cannot be read or proven. */
 export class UnreadableError extends Error {
-  override readonly name = 'UnreadableError';
   readonly kind: GapKind;
 
-  constructor(kind: GapKind, message: string, cause?: unknown) {
-    super(message, { cause });
+  constructor(kind: GapKind, message: string) {
+    super(message);
     this.kind = kind;
   }
 }
@@ -72,19 +70,25 @@ export const limitsOf = (deps: PageDeps) => deps.limits ?? windowLimits;
  * @throws UnreadableError `refused` (4xx) or `failed` (5xx, a malformed body, no response) where that is for this list.
  *   A service that is down is waited for; the client's error, where it stays down.
  */
-export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, limit?: number): Promise<ListPage> {
-  const period = localPeriod(query.span, deps.timeZone);
+export async function fetchPage(
+  deps: PageDeps,
+  query: PageQuery,
+  page: number,
+  limit = limitsOf(deps).pageSize,
+): Promise<ListPage> {
   const { items, ...response } = await request(deps, query, page, limit, deps.giveUpAfterMs ?? listGiveUpMs).catch(
     async (error: unknown) => {
       const kind = obstacleOf(error);
       if (kind === undefined) throw error;
       if (kind === 'failed') await waitForService(deps, query);
-      throw new UnreadableError(kind, describeError(error), error);
+      throw new UnreadableError(kind, describeError(error));
     },
   );
   const check = checkPage(items, deps.plausible);
-  const shown = check.dates.map((dates) => wholeSecond(dates[`${query.axis}_at`]));
-  const isAsked = (second: Second) => second >= period.first && second <= period.last;
+  const { first, last } = localPeriod(query.span, deps.timeZone);
+  const isAsked = (second: Second, marginSeconds = 0) =>
+    second >= first - marginSeconds && second <= last + marginSeconds;
+  const shown = check.dates.map(({ [`${query.axis}_at` as const]: ms }) => ms && Math.floor(ms / 1000));
   // Only what is needed later is kept: whole records would stay in memory until the page has landed.
   return {
     ...response,
@@ -92,13 +96,7 @@ export async function fetchPage(deps: PageDeps, query: PageQuery, page: number, 
     ids: items.map((item, index) => String(usableId(item) ?? printed(item) ?? index)),
     seconds: shown.map((second) => (second !== undefined && isAsked(second) ? second : undefined)),
     // A date farther away is a fault of its record.
-    outOfRange: shown.find(
-      (second) =>
-        second !== undefined &&
-        !isAsked(second) &&
-        second >= period.first - zonesApart &&
-        second <= period.last + zonesApart,
-    ),
+    outOfRange: shown.find((second) => second !== undefined && !isAsked(second) && isAsked(second, zonesApart)),
   };
 }
 
@@ -124,11 +122,11 @@ export function obstacleOf(error: unknown): 'refused' | 'failed' | undefined {
 }
 
 function request(
-  { reviews, signal, timeZone, ...deps }: PageDeps,
+  { reviews, signal, timeZone }: PageDeps,
   { axis, span, desc, productId, ...filters }: PageQuery,
   page: number,
-  limit = limitsOf({ reviews, signal, timeZone, ...deps }).pageSize,
-  giveUpAfterMs?: CallOptions['giveUpAfterMs'],
+  limit: number,
+  giveUpAfterMs?: number,
 ): ReturnType<PageDeps['reviews']['page']> {
   signal.throwIfAborted();
   const { start, end } = localPeriod(span, timeZone);
@@ -136,12 +134,3 @@ function request(
   const period = { start_datetime: start, end_datetime: end, date_updated_at: isUpdated, date_order_desc: desc };
   return reviews.page({ ...filters, ...period, product_id: productId, limit }, page, { giveUpAfterMs });
 }
-
-/** Whether the dates go upwards. Records without a date do not count: wherever they stand, they are on the page. */
-export function isSorted(seconds: readonly (Second | undefined)[]): boolean {
-  const dated = seconds.filter((second) => second !== undefined);
-  return dated.every((second, index) => index === 0 || second >= (dated[index - 1] ?? second));
-}
-
-const wholeSecond = (milliseconds: number | undefined): Second | undefined =>
-  milliseconds === undefined ? undefined : Math.floor(milliseconds / 1000);

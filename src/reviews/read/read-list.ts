@@ -42,10 +42,11 @@ export async function readList(reading: Reading, query: PageQuery, guess = 1): P
   let size = 0;
   /** What the reading before showed. */
   let before: string[] | undefined;
-  let number = guess;
+  let number = 1;
   const lookAt = (lastPage = 1) => {
     number = Math.max(1, Math.min(most, lastPage));
   };
+  lookAt(guess);
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
     const top = await pageUnlessGone(reading, query, number);
     if (!top || (top.lastPage === undefined && number > 1)) {
@@ -175,10 +176,5 @@ const recordsOn = (page: ListPage): number => new Set(page.ids).size;
 /** Whether two readings showed the same records, each of them once. */
 function showsSame(one: readonly string[], other: readonly string[]): boolean {
   const both = new Set([...one, ...other]);
-  return (
-    one.length === both.size &&
-    other.length === both.size &&
-    new Set(one).size === both.size &&
-    new Set(other).size === both.size
-  );
+  return [one, other].every((ids) => ids.length === both.size && new Set(ids).size === both.size);
 }

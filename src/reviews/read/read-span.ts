@@ -1,5 +1,5 @@
 import { localPeriod, type Second, type Span, shortestEnd } from '../../base/time/span.ts';
-import { isSorted, type ListPage, limitsOf, type PageQuery, UnreadableError } from './list-page.ts';
+import { type ListPage, limitsOf, type PageQuery, UnreadableError } from './list-page.ts';
 import { lastCertainPage, readList } from './read-list.ts';
 import { type Reading, spanText } from './reading.ts';
 
@@ -23,32 +23,31 @@ export async function readSpan(reading: Reading, guess?: number): Promise<Part[]
   const end = await readList(reading, { axis, span }, guess);
   if (end.kind === 'whole') return [];
   if (end.kind === 'changing') {
-    throw new UnreadableError(
-      'unproven',
-      `The list of the reviews ${axis} at ${spanText(span)} changed at each reading`,
-    );
+    const reason = `The list of the reviews ${axis} at ${spanText(span)} changed at each reading`;
+    throw new UnreadableError('unproven', reason);
   }
-  const [first, second] = cut(
-    span,
-    isSorted(end.page.seconds) ? dateOn(end.page, span) : middleOf(span),
-    deps.timeZone,
-  );
+  const most = lastCertainPage(reading);
+  const [first, second] = cut(span, dateOn(end.page, span), deps.timeZone);
   if (first && second) {
-    const most = lastCertainPage(reading);
     return [
       { span: first, guess: most },
-      { span: second, guess: Math.min(most, Math.max(1, (end.lastPage ?? 1) - most)) },
+      { span: second, guess: (end.lastPage ?? 1) - most },
     ];
   }
   await readCrowd(reading, { axis, span });
   return [];
 }
 
-/** A date of a page of a list in order: all of that second is on this page or before it, where that can be. */
+/**
+ * A date of the page: all of that second is on this page or before it, where that can be. The middle of the span where
+ * the list is not in order.
+ */
 function dateOn(page: ListPage, span: Span): Second {
   const dated = page.seconds.filter((second) => second !== undefined);
   const last = dated.at(-1) ?? 0;
-  const at = dated.findLast((second) => second > span.start && second < last) ?? dated[0] ?? middleOf(span);
+  const isSorted = dated.every((second, index) => second >= (dated[index - 1] ?? second));
+  const at = dated.findLast((second) => second > span.start && second < last) ?? dated[0];
+  if (at === undefined || !isSorted) return middleOf(span);
   // A request asks for the second in which its span ends, too. Where that one is crowded, the one before is a part.
   return Math.min(Math.max(at, span.start), span.end - 1);
 }
