@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { reviewDeps } from '../src/app/deps.ts';
-import { backfillReviewsKey } from '../src/reviews/backfill-key.ts';
-import { planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
-import { closeUpdatedGaps } from '../src/warehouse/reviews/open-gaps.ts';
+import { backfillReviewsKey, planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
+import { closeGapsReadSince } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
 import { countReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
@@ -36,10 +35,8 @@ export const backfillReviews = defineRun({
   /** A backfill of some days says nothing of others: only what it has read, or the runs that it continues. */
   deadLettersSince: ({ since }, { gaps, from, to }) =>
     !gaps && (from ?? to) !== undefined ? new Date(since) : undefined,
-  async complete(app, { since }, _run, _failures, { gaps, from, to }) {
-    // Every review was read by its creation date since then, by this run or by those that it continues: what could not
-    // be read by its date of update before is in the warehouse.
-    if (!gaps && (from ?? to) === undefined) await closeUpdatedGaps(app.warehouse.db, new Date(since));
+  async complete(app) {
+    await closeGapsReadSince(app.warehouse.db);
     return {};
   },
 });

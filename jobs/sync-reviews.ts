@@ -1,7 +1,7 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { IncompleteError } from '../src/base/errors.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan-sync-reviews.ts';
-import { retryRefused } from '../src/reviews/retry-refused.ts';
+import { retryRefused } from '../src/reviews/refresh-review.ts';
 import { gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
 import { countReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';

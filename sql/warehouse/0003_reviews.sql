@@ -91,7 +91,7 @@ comment on column warehouse.reviews.product_options is 'Options chosen at purcha
 comment on column warehouse.reviews.images is 'List of images with their addresses and sizes; see the view review_images.';
 comment on column warehouse.reviews.videos is 'List of videos; links expire seven days after synced_at. See the view review_videos.';
 comment on column warehouse.reviews.options is 'List of additional information; see the view review_options.';
-comment on column warehouse.reviews.extra is 'Every field of the responses that has no column: nothing is dropped. A field that lists do not show stays as it was last shown. review_sync_original keeps, as JSON text, what a field held before characters that Postgres cannot store were replaced by U+FFFD.';
+comment on column warehouse.reviews.extra is 'Every field of the responses that has no column: nothing is dropped. A field that lists do not show stays as it was last shown. A character that Postgres cannot store (NUL, half a surrogate pair) is U+FFFD.';
 comment on column warehouse.reviews.deleted_at is 'When the review was found to be gone from the service; null while it is there, and again once the service shows it again.';
 comment on column warehouse.reviews.first_seen_at is 'When review-sync first wrote this row.';
 comment on column warehouse.reviews.synced_at is 'When review-sync last wrote this row.';

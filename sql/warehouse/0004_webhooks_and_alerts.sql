@@ -2,7 +2,6 @@
 -- once, whichever process noticed the issue.
 create table sync.changed_reviews (
   review_id   bigint primary key,
-  updated_at  timestamptz,
   events      integer not null default 1,
   received_at timestamptz not null default now(),
   attempts    integer not null default 0,
@@ -12,7 +11,6 @@ create table sync.changed_reviews (
 create index changed_reviews_by_due on sync.changed_reviews (due_at);
 comment on table sync.changed_reviews is 'Reviews that a webhook said to have changed, until they are read by their id. At most 50,000.';
 comment on column sync.changed_reviews.review_id is 'The service''s id of the review.';
-comment on column sync.changed_reviews.updated_at is 'The newest version that an event named: one that the warehouse holds already costs no request. Null: an event had no date.';
 comment on column sync.changed_reviews.events is 'How many events named it. An event that comes while the review is being read makes it due again.';
 comment on column sync.changed_reviews.received_at is 'When the first event came.';
 comment on column sync.changed_reviews.attempts is 'How often a process began to read it.';

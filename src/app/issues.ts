@@ -1,5 +1,5 @@
 import { durationText } from '../base/time/duration.ts';
-import { backfillReviewsKey } from '../reviews/backfill-key.ts';
+import { backfillReviewsKey } from '../reviews/plan-backfill-reviews.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
 import { keylessUnknown, ordersGone, ordersWaitingForGrade, waitingForProducts } from './order-issues.ts';

@@ -19,7 +19,7 @@ import {
 } from '../warehouse/orders/known-orders.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
 import { coverageByMonth, type MonthCoverage } from '../warehouse/reviews/coverage.ts';
-import { type Lateness, lateness } from '../warehouse/reviews/lateness.ts';
+import { type Lateness, lateness } from '../warehouse/reviews/export-windows.ts';
 import { type OpenGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { type DailyCounts, dailyCounts } from '../warehouse/runs/daily-counts.ts';

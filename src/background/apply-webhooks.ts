@@ -65,12 +65,11 @@ export function startWebhookApplier(app: App): WebhookApplier {
       let waitMs = lookEveryMs;
       try {
         const taken = await takeChangedReview(warehouse.db, leaseSeconds);
-        if (taken?.isHeld) await finishChangedReview(warehouse.db, taken);
-        else if (taken) {
+        if (taken) {
           begin(taken);
           await Promise.all([delay(spacingMs), running.size >= atATime && Promise.race(running)]);
+          waitMs = 0;
         }
-        if (taken) waitMs = 0;
       } catch (error) {
         log.warn({ error: describeError(error) }, 'the reviews that webhooks named cannot be read; trying again');
       }

@@ -1,6 +1,6 @@
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
-import { retryRefusedReview } from '../reviews/retry-refused.ts';
+import { retryRefusedReview } from '../reviews/refresh-review.ts';
 import { type DeadLetter, orderCodesOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';

@@ -13,15 +13,9 @@ export type ConfirmDeps = {
 
 /**
  * `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,
- * perhaps). `unknown`: no usable response; these stay suspected. `problem`: why nothing was marked.
+ * perhaps). `problems`: why nothing was marked, and how many stay suspected without a usable response.
  */
-export type Confirmed = {
-  gone: number[];
-  unlisted: number;
-  unknown: number;
-  reason: string | undefined;
-  problem: string | undefined;
-};
+export type Confirmed = { gone: number[]; unlisted: number; problems: string[] };
 
 const atATime = 4;
 /** How long one review is asked for where the service fails on it, in milliseconds. */
@@ -44,15 +38,19 @@ export async function confirmDeleted(
   absent: readonly Absent[],
   options: { mark: boolean; show(review: Absent, rawBody: Buffer): Promise<void> },
 ): Promise<Confirmed> {
-  const confirmed: Confirmed = { gone: [], unlisted: 0, unknown: 0, reason: undefined, problem: undefined };
+  const confirmed: Confirmed = { gone: [], unlisted: 0, problems: [] };
   if (absent.length === 0) return confirmed;
-  const suspected = absent.map((review) => review.id);
-  const notKnown = await whyNotKnown(deps, suspected);
-  if (notKnown !== undefined) return { ...confirmed, problem: notKnown };
+  const notKnown = await whyNotKnown(
+    deps,
+    absent.map(({ id }) => id),
+  );
+  if (notKnown !== undefined) return { ...confirmed, problems: [notKnown] };
+  let unknown = 0;
+  let reason = '';
   const ask = async (review: Absent) => {
     deps.signal.throwIfAborted();
-    if (confirmed.gone.length + confirmed.unlisted === 0 && confirmed.unknown >= unknownAtMost) {
-      confirmed.unknown += 1;
+    if (confirmed.gone.length + confirmed.unlisted === 0 && unknown >= unknownAtMost) {
+      unknown += 1;
       return;
     }
     try {
@@ -64,8 +62,8 @@ export async function confirmDeleted(
       }
     } catch (error) {
       if (!(error instanceof ReviewApiError) || error instanceof AuthenticationError) throw error;
-      confirmed.unknown += 1;
-      confirmed.reason ??= describeError(error);
+      unknown += 1;
+      reason ||= describeError(error);
     }
   };
   const limit = pLimit(atATime);
@@ -73,8 +71,14 @@ export async function confirmDeleted(
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   const held = await countHeld(deps.db);
   const lost = confirmed.gone.length;
-  if (lost > fewDeleted && lost * 2 > held) confirmed.problem = tooManyGone(lost, held);
+  if (lost > fewDeleted && lost * 2 > held) confirmed.problems.push(tooManyGone(lost, held));
   else if (options.mark) await markDeleted(deps.db, confirmed.gone, deps.now());
+  if (unknown > 0) {
+    const number = unknown.toLocaleString('en');
+    confirmed.problems.push(
+      `${number} reviews may be gone and could not be asked about: ${reason}. They stay suspected`,
+    );
+  }
   return confirmed;
 }
 

@@ -5,20 +5,21 @@ import type { Warehouse } from '../warehouse/index.ts';
 import { absentIn } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../warehouse/reviews/export-windows.ts';
 import { landPage, releaseBody } from '../warehouse/reviews/land-reviews.ts';
-import { type LateCandidates, ledgerNow } from '../warehouse/reviews/lateness.ts';
-import { storedVersions } from '../warehouse/reviews/one-review.ts';
 import { type Gap, openGap } from '../warehouse/reviews/open-gaps.ts';
 import type { ListPage } from './read/list-page.ts';
 import { type ReadDeps, readSpans } from './read/read-spans.ts';
-import { justNow, type Proven } from './read/reading.ts';
+import type { Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
+
+/** Seconds before a request in which a review may have been written and not be listed yet. */
+const justNow = 60;
 
 export type ExportDeps = ReadDeps & { warehouse: Warehouse; now: () => Date };
 
 export type Export = {
   runId: string;
   window: Window;
-  /** Take note of what was shown only after its own date had been proven. */
+  /** Count what was shown only after its own date had been proven. */
   findLate?: boolean;
   /** Take note of what the warehouse holds of the window and the service did not show. */
   findAbsent?: boolean;
@@ -26,70 +27,42 @@ export type Export = {
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
- * proven, together with what its reading found absent or late. A retry reads what this run has not yet proven.
+ * proven, together with what its reading found absent. A retry reads what this run has not yet proven.
  *
  * @throws IncompleteError naming what could not be read or proven. It is an open gap by then, and everything else of
  *   the window is in the warehouse and in the ledger.
  */
-export async function exportWindow(deps: ExportDeps, work: Export): Promise<Counts> {
-  const { runId, window } = work;
+export async function exportWindow(
+  deps: ExportDeps,
+  { runId, window, findLate = false, findAbsent = false }: Export,
+): Promise<Counts> {
   const { db } = deps.warehouse;
   const counts = { reviews: 0, inserted: 0, updated: 0, unchanged: 0, late: 0 };
-  const ledger = work.findLate ? await ledgerNow(db) : undefined;
-  const late = ledger && !ledger.isEmpty ? lateFinder(deps.warehouse, ledger.at) : undefined;
 
   async function land(page: ListPage): Promise<void> {
-    await late?.look(page);
-    const landed = await landPage(deps.warehouse, page);
+    const landed = await landPage(deps.warehouse, page, { findLate });
     releaseBody(page);
     counts.reviews += page.ids.length;
-    for (const kind of ['inserted', 'updated', 'unchanged'] as const) counts[kind] += landed[kind];
+    for (const kind of ['inserted', 'updated', 'unchanged', 'late'] as const) counts[kind] += landed[kind];
   }
 
   async function enter(proven: Proven): Promise<void> {
     // What is written after the first request was sent may not have been shown: it must not be taken for read.
     const [span] = partBefore(proven.span, secondOf(proven.startedAt) - justNow);
     if (!span) return;
-    const absent = work.findAbsent ? await absentIn(db, span, proven.ids) : [];
-    const ids = absent.map(({ id }) => id);
-    const entry = { ...proven, runId, axis: window.axis, span, absent: ids, late: late?.take(proven.ids) };
-    // Two statements: spans are entered side by side, and `counts.late += await …` would add to the value of before the
-    // wait.
-    const found = await enterSpan(db, entry);
-    counts.late += found;
+    const absent = findAbsent ? await absentIn(db, span, proven.ids) : [];
+    await enterSpan(db, { ...proven, runId, axis: window.axis, span, absent: absent.map(({ id }) => id) });
   }
 
   const beganAt = secondOf(deps.now());
   const left = without(window.span, await coveredSpans(db, window.axis, { runId }));
-  const { gaps } = await readSpans(deps, window, { land, enter }, left);
+  const gaps = await readSpans(deps, window, { land, enter }, left);
   // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads
   // it.
   const unread = gaps.flatMap((gap) => partBefore(gap.span, beganAt - justNow).map((span) => ({ ...gap, span })));
   for (const gap of unread) await openGap(db, window.axis, gap);
   if (unread.length > 0) throw incomplete(unread);
   return { windows: 1, ...counts };
-}
-
-/** The reviews that a reading brings and the warehouse did not hold, looked up before each page lands. */
-function lateFinder(warehouse: Warehouse, before: Date) {
-  const found = new Map<number, 'inserted' | 'updated'>();
-  return {
-    async look(page: ListPage): Promise<void> {
-      const ids = page.ids.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
-      const stored = await storedVersions(warehouse.db, ids);
-      for (const [index, text] of page.ids.entries()) {
-        const [id, updated] = [Number(text), page.check.dates[index]?.updated_at];
-        const before = stored.get(id);
-        if (before === undefined) found.set(id, 'inserted');
-        else if (updated !== undefined && updated > before.getTime()) found.set(id, 'updated');
-      }
-    },
-    take(ids: ReadonlySet<string>): LateCandidates {
-      const candidates = { inserted: [] as number[], updated: [] as number[], before };
-      for (const [id, kind] of found) if (ids.has(String(id))) candidates[kind].push(id);
-      return candidates;
-    },
-  };
 }
 
 function incomplete(gaps: readonly Gap[]): IncompleteError {

@@ -8,6 +8,15 @@ import { planWindows, type Window } from './read/window.ts';
 import { allReviews, type BoundsDeps } from './review-bounds.ts';
 
 /**
+ * Identifies the range of a review backfill in sync.runs and in the queue. A command joins a run of the same key that
+ * has not ended, and continues one that was interrupted.
+ *
+ * @param gaps whether the backfill reads only what the coverage ledger lacks.
+ */
+export const backfillReviewsKey = ({ from, to, gaps }: DayRange & { gaps: boolean }): string =>
+  ['backfill-reviews', from ?? 'first', to ?? 'last', ...(gaps ? ['gaps'] : [])].join('_');
+
+/**
  * The windows of a backfill, on the created axis.
  *
  * @param resume.since spans whose reading began at or after this moment are not read again: the backfill goes on where

@@ -10,7 +10,7 @@ import { closeGapsReadSince, dueGaps, gapsProblem } from '../warehouse/reviews/o
 import { pruneHistory } from '../warehouse/runs/retention.ts';
 import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
-import { retryRefused } from './retry-refused.ts';
+import { retryRefused } from './refresh-review.ts';
 import { allReviews, type BoundsDeps } from './review-bounds.ts';
 
 const dayMs = 86_400_000;
@@ -56,7 +56,7 @@ export async function concludeReconcile(
   await closeGapsReadSince(db);
   await pruneHistory(db, deps.now(), options.allDays);
   const suspects = new Map((await dueSuspects(db, deps.now(), askedAtMost)).map((one) => [one.id, one]));
-  const { gone, unlisted, unknown, reason, problem } = await confirmDeleted(deps, [...suspects.values()], {
+  const { gone, unlisted, problems } = await confirmDeleted(deps, [...suspects.values()], {
     mark: true,
     async show({ id }, rawBody) {
       // No list shows the review, so what changed about it is seen by its id only.
@@ -65,13 +65,8 @@ export async function concludeReconcile(
       if (suspect) await askAgainLater(db, suspect, deps.now());
     },
   });
-  const problems = [
-    problem,
-    unknown > 0 &&
-      `${unknown.toLocaleString('en')} reviews may be gone and could not be asked about: ${reason ?? ''}. ` +
-        'The next reconcile asks again',
-    await gapsProblem(db),
-  ].filter((problem) => typeof problem === 'string');
-  if (problems.length > 0) throw new IncompleteError(problems.join('. '));
+  const unread = await gapsProblem(db);
+  const all = unread === undefined ? problems : [...problems, unread];
+  if (all.length > 0) throw new IncompleteError(all.join('. '));
   return { deleted: gone.length, unlisted };
 }

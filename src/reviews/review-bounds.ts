@@ -14,8 +14,7 @@ import type { ReviewApi, ReviewOverview } from '../review-api/index.ts';
 import type { Db } from '../warehouse/index.ts';
 import { storedBounds } from '../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../warehouse/reviews/review-overview.ts';
-import { fetchPage, obstacleFor, type PageDeps, type PageQuery } from './read/list-page.ts';
-import { doubtAfterMs, obstacleOf, probeGiveUpMs } from './read/obstacles.ts';
+import { fetchPage, obstacleOf, type PageDeps, type PageQuery, UnreadableError, zonesApart } from './read/list-page.ts';
 import { type Axis, windowLimits } from './read/window.ts';
 
 export type BoundsDeps = PageDeps & {
@@ -47,15 +46,15 @@ export async function allReviews(deps: BoundsDeps): Promise<Span> {
   return held ? { start: Math.min(named.start, held.start), end: Math.max(named.end, held.end) } : named;
 }
 
-/** No two zones differ by more than 26 hours. A window has 44 days, so the margin seldom costs a request. */
-const overviewErrorSeconds = 26 * 3600;
+/** The newest days that one window holds. */
+const lately = ({ plausible: { end } }: PageDeps): Span => ({ start: end - windowLimits.seconds, end });
 
 /**
  * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
  * plausible dates. Every run of reviews begins with it.
  *
  * It may be hours old, or a day off where the service computes it in another zone. So the newest review of the list is
- * the last one, and without one the bounds are wider by `overviewErrorSeconds`. Where there is no overview, or it names
+ * the last one, and without one the bounds are wider by `zonesApart`. Where there is no overview, or it names
  * no plausible first date, the bounds are those of the plausible dates.
  *
  * @throws ReviewSyncError where the clocks of the service and of this machine differ by more than a day, or the service
@@ -65,8 +64,7 @@ export async function captureOverview(deps: BoundsDeps): Promise<Span> {
   const { start, end } = deps.plausible;
   // What is written while the two are under way may be in neither.
   const capturedAt = deps.now();
-  const lately = { start: end - windowLimits.seconds, end };
-  const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately)]);
+  const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately(deps))]);
   requireSameClock(overview?.serviceNow ?? capturedAt, capturedAt);
   if (newest !== undefined) await requireSameZone(deps, newest);
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
@@ -80,8 +78,8 @@ export async function captureOverview(deps: BoundsDeps): Promise<Span> {
   }
   const isBelieved = first !== undefined && last !== undefined && first <= last;
   return {
-    start: isBelieved ? clamp(first - overviewErrorSeconds) : start,
-    end: clamp(newest ?? (last === undefined ? end : last + overviewErrorSeconds)) + 1,
+    start: isBelieved ? clamp(first - zonesApart) : start,
+    end: clamp(newest ?? (last === undefined ? end : last + zonesApart)) + 1,
   };
 }
 
@@ -100,25 +98,17 @@ function requireSameClock(service: Date, ours: Date): void {
 /** The overview; undefined where the service refuses it or fails on it, and shows lists. */
 async function overviewIfAny(deps: BoundsDeps): Promise<ReviewOverview | undefined> {
   try {
-    return await deps.reviews.overview({ giveUpAfterMs: deps.doubtAfterMs ?? doubtAfterMs });
+    return await deps.reviews.overview({ giveUpAfterMs });
   } catch (error) {
     if (obstacleOf(error) === undefined) throw error;
-    return (await showsLists(deps)) ? undefined : deps.reviews.overview();
+    const { end } = deps.plausible;
+    await fetchPage(deps, { axis: 'created', span: { start: end - 1, end } }, 1, 1);
+    return undefined;
   }
 }
 
-/** Whether the service shows the list of the last second that may have reviews: where it refuses that, it refuses all. */
-async function showsLists(deps: BoundsDeps): Promise<boolean> {
-  const { end } = deps.plausible;
-  const query: PageQuery = { axis: 'created', span: { start: end - 1, end } };
-  try {
-    await fetchPage({ ...deps, giveUpAfterMs: probeGiveUpMs }, query, 1, 1);
-    return true;
-  } catch (error) {
-    if (obstacleOf(error) === undefined) throw error;
-    return false;
-  }
-}
+/** What a run asks for before it begins is soon given up where the service fails on it. */
+const giveUpAfterMs = 2000;
 
 /**
  * Asks for the second of a review that the list has just shown. A service that reads the request's dates in another
@@ -127,20 +117,10 @@ async function showsLists(deps: BoundsDeps): Promise<boolean> {
  * @throws ReviewSyncError where that second is not shown.
  */
 async function requireSameZone(deps: BoundsDeps, second: Second): Promise<void> {
-  const span = { start: second, end: second + 1 };
-  let isShown: boolean;
-  try {
-    const { seconds } = await fetchPage({ ...deps, doubtAfterMs: probeGiveUpMs }, { axis: 'created', span }, 1, 1);
-    isShown = seconds[0] !== undefined;
-  } catch (error) {
-    // What the service refuses or fails on is read, and reported, by the run itself.
-    if (await obstacleFor(deps, 'created', error)) return;
-    throw error;
-  }
-  const { end } = deps.plausible;
-  if (isShown) return;
+  const shown = await firstOf(deps, { axis: 'created', span: { start: second, end: second + 1 } });
+  if (shown !== undefined) return;
   // It may have been deleted meanwhile: then another one is the newest.
-  if ((await newestOf(deps, 'created', { start: end - windowLimits.seconds, end })) !== second) return;
+  if ((await newestOf(deps, 'created', lately(deps))) !== second) return;
   throw new ReviewSyncError(
     'config',
     `GET /v1/reviews shows a review of ${isoOf(second)}, but not where that second is asked for in ${deps.timeZone}`,
@@ -151,21 +131,21 @@ async function requireSameZone(deps: BoundsDeps, second: Second): Promise<void> 
 }
 
 /**
- * Date of the newest review of the span, by the list; undefined where the list shows none. A span that the service
- * refuses must not stop a run: the last two days of it are requested instead. Nor must a newest review on which the
- * service fails: undefined, too.
+ * Date of the newest review of the span, by the list; undefined where the list shows none. Where the service refuses the
+ * span or fails on it, its last two days are requested instead: that must not stop a run.
  */
-export async function newestOf(deps: PageDeps, axis: Axis, span: Span): Promise<Second | undefined> {
-  for (const start of [span.start, span.end - 2 * 86_400]) {
-    try {
-      const query: PageQuery = { axis, span: { start, end: span.end }, desc: true };
-      const { seconds } = await fetchPage({ ...deps, doubtAfterMs: probeGiveUpMs }, query, 1, 1);
-      return seconds.find((second) => second !== undefined);
-    } catch (error) {
-      const kind = await obstacleFor(deps, axis, error);
-      if (kind === undefined) throw error;
-      if (kind === 'failed') return undefined;
-    }
+export async function newestOf(deps: PageDeps, axis: Axis, { start, end }: Span): Promise<Second | undefined> {
+  const whole = await firstOf(deps, { axis, span: { start, end }, desc: true });
+  const newest =
+    whole === 'unreadable' ? await firstOf(deps, { axis, span: { start: end - 2 * 86_400, end }, desc: true }) : whole;
+  return newest === 'unreadable' ? undefined : newest;
+}
+
+async function firstOf(deps: PageDeps, query: PageQuery): Promise<Second | 'unreadable' | undefined> {
+  try {
+    return (await fetchPage({ ...deps, giveUpAfterMs }, query, 1, 1)).seconds[0];
+  } catch (error) {
+    if (error instanceof UnreadableError) return 'unreadable';
+    throw error;
   }
-  return undefined;
 }

@@ -3,8 +3,8 @@ import type { DayRange } from '../base/time/day-range.ts';
 import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
 import { warehouseNow } from '../warehouse/clock.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { type Absent, absentIn } from '../warehouse/reviews/absent-reviews.ts';
-import { compareOne, comparePage, countByMonth, type Difference } from '../warehouse/reviews/compare-reviews.ts';
+import { type Absent, absentIn, countHeld } from '../warehouse/reviews/absent-reviews.ts';
+import { compareOne, comparePage, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import { landOne, landPage } from '../warehouse/reviews/land-reviews.ts';
 import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
 import { spanOf } from './plan-backfill-reviews.ts';
@@ -17,20 +17,20 @@ export type VerifyReviewsDeps = ReadDeps &
   ConfirmDeps & {
     warehouse: Warehouse;
     onProgress(windows: number, of: number): void;
-    /**
-     * Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default 20,000; another
-     * is for tests.
-     */
+    /** Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default: 20,000. */
     askedAtMost?: number;
   };
 
-type MonthRow = { month: string; service: number; warehouse: number; missing: number; stale: number; extra: number };
-
-/** `extra`: in the warehouse, and the service says it is gone. Months are those of created_at in the service's zone. */
-export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; month: string };
+/** `extra`: in the warehouse, and the service says it is gone. `day`: of its creation, in the service's zone. */
+export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; day: string | null };
 
 export type Verification = {
-  months: MonthRow[];
+  /** Reviews of the range on each side. */
+  service: number;
+  warehouse: number;
+  missing: number;
+  stale: number;
+  extra: number;
   /** All differences. */
   differing: number;
   /** The first of them, at most `listedAtMost`. */
@@ -45,8 +45,16 @@ export type Verification = {
 };
 
 const windowsAtATime = 4;
-/** Differences that a verification lists one by one. */
+/** Differences that a verification lists one by one. A warehouse that lacks everything has a million. */
 const listedAtMost = 1000;
+
+const countedAs = {
+  missing: 'missing',
+  refused: 'missing',
+  stale: 'stale',
+  reverted: 'stale',
+  extra: 'extra',
+} as const;
 
 /**
  * Compares service and warehouse review by review over the created axis.
@@ -57,147 +65,96 @@ const listedAtMost = 1000;
 export async function verifyReviews(
   deps: VerifyReviewsDeps,
   range: DayRange,
-  options: { repair: boolean },
+  { repair }: { repair: boolean },
 ): Promise<Verification> {
-  const { warehouse, timeZone } = deps;
-  const span = spanOf(range, deps, await allReviews(deps));
-  const windows = span ? planWindows(span) : [];
-  const since = await warehouseNow(warehouse.db);
-  const work: Verifying = {
-    deps,
-    since,
-    repair: options.repair,
-    months: new Map(),
-    differing: 0,
-    unrepairable: 0,
-    differences: [],
-    missed: 0,
-    absent: [],
-    problems: [],
-  };
-  let done = 0;
-  const limit = pLimit(windowsAtATime);
-  await Promise.all(
-    windows.map((window) =>
-      limit(async () => {
-        await verifyWindow(work, window);
-        done += 1;
-        deps.onProgress(done, windows.length);
-      }),
-    ),
-  );
-  const unlisted = await settleAbsent(work);
-  for (const [month, count] of await countByMonth(warehouse.db, span ? [span] : [], timeZone))
-    rowOf(work, month).warehouse = count;
-  const { differing, differences, unrepairable, problems } = work;
-  return {
-    months: [...work.months.values()].sort((a, b) => (a.month < b.month ? -1 : 1)),
-    differing,
-    differences,
-    unlisted,
-    unrepairable,
-    repaired: options.repair && problems.length === 0 && unrepairable === 0,
-    problems,
-  };
-}
-
-type Verifying = {
-  deps: VerifyReviewsDeps;
-  /** When the verification began, by the database's clock. */
-  since: Date;
-  repair: boolean;
-  /** By month. A warehouse that lacks everything has a million differences, so most are only counted. */
-  months: Map<string, MonthRow>;
-  differing: number;
-  unrepairable: number;
-  differences: Found[];
-  /** Reviews of the warehouse that no list showed: how many, and those that are asked about. */
-  missed: number;
-  absent: Absent[];
-  problems: string[];
-};
-
-async function verifyWindow(work: Verifying, span: Span): Promise<void> {
-  const { deps } = work;
   const { warehouse, askedAtMost = 20_000 } = deps;
-  const seen = new Map<string, Second | undefined>();
-  const found = new Map<string, Difference>();
-  const { gaps } = await readSpans(
-    deps,
-    { axis: 'created', span },
-    {
-      async land(page) {
-        for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
-        const differences = await comparePage(warehouse, page, work.since);
-        for (const one of differences) if (one.id !== null) found.set(String(one.id), one);
-        // A record without a usable id goes by its text.
-        for (const id of page.ids) if (!/^[1-9]\d*$/.test(id)) found.set(id, { id: null, kind: 'refused', fields: [] });
-        if (work.repair && differences.length > 0) await landPage(warehouse, page, { since: work.since });
-      },
-      async enter(proven) {
-        const absent = await absentIn(warehouse.db, proven.span, proven.ids);
-        work.missed += absent.length;
-        work.absent.push(...absent.slice(0, askedAtMost - work.absent.length));
-      },
-    },
-  );
-  work.problems.push(...gaps.map((gap) => gap.reason));
-  const isWithin = (second: Second | undefined) => second === undefined || (second >= span.start && second < span.end);
-  for (const second of seen.values()) {
-    if (isWithin(second)) monthOf(work, second).service += 1;
-  }
-  for (const [id, one] of found) {
-    const second = seen.get(id);
-    if (isWithin(second)) addDifference(work, one, second);
-  }
-}
+  const span = spanOf(range, deps, await allReviews(deps));
+  const since = await warehouseNow(warehouse.db);
+  const counts = {
+    service: 0,
+    warehouse: 0,
+    missing: 0,
+    stale: 0,
+    extra: 0,
+    differing: 0,
+    unlisted: 0,
+    unrepairable: 0,
+  };
+  const report: Verification = { ...counts, differences: [], repaired: false, problems: [] };
+  /** Reviews of the warehouse that no list showed: how many, and those that are asked about. */
+  let missed = 0;
+  const absent: Absent[] = [];
 
-/** Asks about what the lists did not show. Gives how many the service knows nevertheless. */
-async function settleAbsent(work: Verifying): Promise<number> {
-  const { deps, absent, missed } = work;
-  const { warehouse, plausible } = deps;
-  const { gone, unlisted, unknown, reason, problem } = await confirmDeleted(deps, absent, {
-    mark: work.repair,
+  function note({ id, kind, fields }: Omit<Found, 'day'>, second: Second | undefined): void {
+    report[countedAs[kind]] += 1;
+    report.differing += 1;
+    if (kind === 'refused') report.unrepairable += 1;
+    const day = second === undefined ? null : dayOf(second, deps.timeZone);
+    if (report.differences.length < listedAtMost) report.differences.push({ id, kind, fields, day });
+  }
+
+  async function verifyWindow(window: Span): Promise<void> {
+    const seen = new Map<string, Second | undefined>();
+    const found = new Map<string, Difference>();
+    const gaps = await readSpans(
+      deps,
+      { axis: 'created', span: window },
+      {
+        async land(page) {
+          for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
+          const differences = await comparePage(warehouse, page, since);
+          for (const one of differences) if (one.id !== null) found.set(String(one.id), one);
+          // A record without a usable id goes by its text.
+          for (const id of page.ids)
+            if (!/^[1-9]\d*$/.test(id)) found.set(id, { id: null, kind: 'refused', fields: [] });
+          if (repair && differences.length > 0) await landPage(warehouse, page, { since });
+        },
+        async enter(proven) {
+          const lacking = await absentIn(warehouse.db, proven.span, proven.ids);
+          missed += lacking.length;
+          absent.push(...lacking.slice(0, askedAtMost - absent.length));
+        },
+      },
+    );
+    report.problems.push(...gaps.map((gap) => gap.reason));
+    for (const [id, second] of seen) {
+      if (second !== undefined && (second < window.start || second >= window.end)) continue;
+      report.service += 1;
+      const difference = found.get(id);
+      if (difference) note(difference, second);
+    }
+  }
+
+  const windows = span ? planWindows(span) : [];
+  const limit = pLimit(windowsAtATime);
+  let done = 0;
+  const verified = windows.map((window) =>
+    limit(async () => {
+      await verifyWindow(window);
+      done += 1;
+      deps.onProgress(done, windows.length);
+    }),
+  );
+  await Promise.all(verified);
+
+  const { gone, unlisted, problems } = await confirmDeleted(deps, absent, {
+    mark: repair,
     async show({ createdAt }, rawBody) {
-      const differences = await compareOne(warehouse, rawBody, work.since);
-      for (const one of differences) addDifference(work, one, secondOf(createdAt));
-      if (work.repair && differences.length > 0) await landOne(warehouse, rawBody, plausible, { since: work.since });
+      const differences = await compareOne(warehouse, rawBody, since);
+      for (const one of differences) note(one, secondOf(createdAt));
+      if (repair && differences.length > 0) await landOne(warehouse, rawBody, deps.plausible, { since });
     },
   });
   const isGone = new Set(gone);
   for (const { id, createdAt } of absent) {
-    if (isGone.has(id)) addDifference(work, { id, kind: 'extra', fields: [] }, secondOf(createdAt));
+    if (isGone.has(id)) note({ id, kind: 'extra', fields: [] }, secondOf(createdAt));
   }
-  if (problem !== undefined) work.problems.push(problem);
-  if (unknown > 0) work.problems.push(`${unknown} reviews could not be asked about: ${reason ?? ''}`);
+  report.problems.push(...problems);
   if (missed > absent.length) {
     const [all, asked] = [missed, absent.length].map((n) => n.toLocaleString('en'));
-    work.problems.push(`${all} reviews are in no list, and only ${asked} were asked about: verify a shorter range`);
+    report.problems.push(`${all} reviews are in no list, and only ${asked} were asked about: verify a shorter range`);
   }
-  return unlisted;
-}
-
-const monthOf = (work: Verifying, second: Second | undefined): MonthRow =>
-  rowOf(work, second === undefined ? 'no date' : dayOf(second, work.deps.timeZone).slice(0, 7));
-
-function rowOf({ months }: Verifying, month: string): MonthRow {
-  const row = months.get(month) ?? { month, service: 0, warehouse: 0, missing: 0, stale: 0, extra: 0 };
-  months.set(month, row);
-  return row;
-}
-
-const monthColumnOf = {
-  missing: 'missing',
-  refused: 'missing',
-  stale: 'stale',
-  reverted: 'stale',
-  extra: 'extra',
-} as const satisfies Record<Found['kind'], keyof MonthRow>;
-
-function addDifference(work: Verifying, one: Omit<Found, 'month'>, second: Second | undefined): void {
-  const row = monthOf(work, second);
-  row[monthColumnOf[one.kind]] += 1;
-  work.differing += 1;
-  if (one.kind === 'refused') work.unrepairable += 1;
-  if (work.differences.length < listedAtMost) work.differences.push({ ...one, month: row.month });
+  const held = span ? await countHeld(warehouse.db, span) : 0;
+  const isRepaired = repair && report.problems.length === 0 && report.unrepairable === 0;
+  return { ...report, unlisted, warehouse: held, repaired: isRepaired };
 }

@@ -1,9 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './index.ts';
 
-/** A review that an event says to have changed. `updatedAt`: the version that it has now; undefined: unknown. */
-export type ChangedReview = { id: number; updatedAt: Date | undefined };
-
 /** Reviews that may wait. At the most requests that webhooks may send, these take less than an hour. */
 const mostWaiting = 50_000;
 
@@ -17,50 +14,37 @@ export async function isInboxFull(db: Db): Promise<boolean> {
  * Stores which reviews to read again. Of a product that changed this is its newest review, which shows its code; a
  * product of which nothing is known costs nothing.
  */
-export async function noteChanged(
-  db: Db,
-  reviews: readonly ChangedReview[],
-  productIds: readonly number[],
-): Promise<void> {
-  if (reviews.length + productIds.length === 0) return;
+export async function noteChanged(db: Db, reviewIds: readonly number[], productIds: readonly number[]): Promise<void> {
+  if (reviewIds.length + productIds.length === 0) return;
   await sql`
-    insert into sync.changed_reviews as kept (review_id, updated_at)
-    select id, case when bool_and("updatedAt" is not null) then max("updatedAt") end
-    from (
-      select id, "updatedAt" from jsonb_to_recordset(${JSON.stringify(reviews)}::jsonb) as r (id bigint, "updatedAt" timestamptz)
-      union all
-      select newest.id, null
-      from sync.product_links l
-      cross join lateral (
-        select id from warehouse.reviews r
-        where r.product_code = l.product_code and r.product_id = l.product_id and r.deleted_at is null
-        order by created_at desc limit 1
-      ) newest
-      where l.product_id = any(${productIds}::bigint[])
-    ) event
-    group by id
-    order by id
-    on conflict (review_id) do update set events = kept.events + 1,
-      updated_at = case when excluded.updated_at is not null and kept.updated_at is not null
-        then greatest(excluded.updated_at, kept.updated_at) end`.execute(db);
+    insert into sync.changed_reviews as kept (review_id)
+    select id from unnest(${reviewIds}::bigint[]) as id
+    union
+    select newest.id
+    from sync.product_links l
+    cross join lateral (
+      select id from warehouse.reviews r
+      where r.product_code = l.product_code and r.product_id = l.product_id and r.deleted_at is null
+      order by created_at desc limit 1
+    ) newest
+    where l.product_id = any(${productIds}::bigint[])
+    order by 1
+    on conflict (review_id) do update set events = kept.events + 1`.execute(db);
 }
 
-/** `isHeld`: the warehouse holds this version or a newer one. `attempts`: this one included. */
-export type TakenReview = { id: number; events: number; attempts: number; isHeld: boolean };
+/** `attempts`: this one included. */
+export type TakenReview = { id: number; events: number; attempts: number };
 
 /** Takes the review that is due longest, under a lease. */
 export async function takeChangedReview(db: Db, leaseSeconds: number): Promise<TakenReview | undefined> {
   const { rows } = await sql<TakenReview>`
-    update sync.changed_reviews c
+    update sync.changed_reviews
     set attempts = attempts + 1, due_at = now() + ${leaseSeconds} * interval '1 second'
     where review_id = (
       select review_id from sync.changed_reviews where due_at <= now()
       order by due_at limit 1 for update skip locked
     )
-    returning review_id as id, events, attempts, exists (
-      select from warehouse.reviews r
-      where r.id = c.review_id and r.deleted_at is null and r.updated_at >= c.updated_at
-    ) as "isHeld"`.execute(db);
+    returning review_id as id, events, attempts`.execute(db);
   return rows[0];
 }
 

@@ -80,7 +80,7 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
     const found = await findTraces(trx, whose);
     await sql`
       update warehouse.reviews
-      set extra = jsonb_set(extra #- '{review_sync_original,comments}', '{comments}', (
+      set extra = jsonb_set(extra, '{comments}', (
         select jsonb_agg(
           case when ${isCode("item ->> 'user_code'", whose.userCode)} then '{"forgotten": true}' else item end order by place
         )

@@ -1,9 +1,8 @@
-import { type ChangedReview, isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
+import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
 import { countOpenDeadLetters, keyOf, putDeadLetter } from '../warehouse/dead-letters.ts';
 import { type Db, inTransaction } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
-import { brandsOf, countEvents, type EventFault, readEvents, type SummaryEvent } from './event.ts';
-import { depthOf } from './json-depth.ts';
+import { brandsOf, countEvents, depthOf, type EventFault, readEvents, type SummaryEvent } from './event.ts';
 
 /** Deeper than any event, and safe for the recursive functions that write events. */
 const mostLevels = 50;
@@ -54,7 +53,7 @@ export function storeEvents(
 ): Promise<{ kind: 'stored'; faults: EventFault[] } | { kind: 'full' }> {
   const read = readEvents(body);
   const events = read.events.filter(({ brandId }) => brandIds.length === 0 || brandIds.includes(brandId));
-  const reviews: ChangedReview[] = events.flatMap((event) => (event.kind === 'review' ? [event] : []));
+  const reviews = events.flatMap((event) => (event.kind === 'review' ? [event.id] : []));
   const products = events.flatMap((event) => (event.kind === 'product' ? [event.id] : []));
   const summaries = events.flatMap((event) => (event.kind === 'summary' ? [event] : []));
   return inTransaction(db, async (trx) => {

@@ -1,15 +1,10 @@
 import { isStorable } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
-import { writableDates } from '../base/time/span.ts';
 
 /**
- * A review was created or updated (docs/interface.md, "Events") and must be read. `updatedAt`: its version, or the end
- * of the second where the date has no milliseconds; undefined where it has no valid date.
+ * A review was created or updated, or the data of a product changed, its code perhaps (docs/interface.md, "Events").
  */
-export type ReviewEvent = { kind: 'review'; brandId: number; id: number; updatedAt: Date | undefined };
-
-/** The data of a product changed; its code may have changed too. */
-export type ProductEvent = { kind: 'product'; brandId: number; id: number };
+export type ChangeEvent = { kind: 'review' | 'product'; brandId: number; id: number };
 
 /** A product's number of reviews and rating. */
 export type SummaryEvent = {
@@ -24,7 +19,7 @@ export type SummaryEvent = {
   metaScore: number | null;
 };
 
-export type Event = ReviewEvent | ProductEvent | SummaryEvent;
+export type Event = ChangeEvent | SummaryEvent;
 
 /** A part of a body that is not a valid event. `payload` is a body with this part only, for a retry. */
 export type EventFault = { reason: string; payload: unknown };
@@ -38,7 +33,7 @@ type Item = Readonly<Record<string, unknown>>;
  */
 export function readEvents(body: readonly unknown[]): { events: Event[]; faults: EventFault[] } {
   const events: Event[] = [];
-  const faults: { reason: string; payload: unknown[] }[] = [];
+  const faults: EventFault[] = [];
   for (const brand of body) {
     const fault = (reason: string, payload: unknown = brand) => faults.push({ reason, payload: [payload] });
     if (!isItem(brand)) {
@@ -63,29 +58,14 @@ export function readEvents(body: readonly unknown[]): { events: Event[]; faults:
       }
     }
   }
-  return { events, faults: coalesced(faults) };
+  return { events, faults };
 }
 
-/** Up to this many faults of a body are a dead letter each. More are one dead letter with their number. */
-const mostFaults = 20;
-
-function coalesced(faults: readonly { reason: string; payload: unknown[] }[]): EventFault[] {
-  const [first] = faults;
-  if (!first || faults.length <= mostFaults) return [...faults];
-  const reason = `${faults.length} records of one webhook are wrong, the first: ${first.reason}`;
-  return [{ reason, payload: faults.flatMap((one) => one.payload) }];
-}
-
-function readReviewEvent(item: Item, brandId: number): ReviewEvent | string {
+function readReviewEvent(item: Item, brandId: number): ChangeEvent | string {
   const id = idOf(item);
-  if (id === undefined) return `expected an integer id of a review, from 1, found ${shownValue(item.id)}`;
-  const text = typeof item.updated_at === 'string' ? item.updated_at : '';
-  const at = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  const isPrecise = /\.\d{3}/.test(text);
-  // An event without a date that Postgres can hold is used too: the review is read by its id.
-  const isWritable = at / 1000 >= writableDates.start && at / 1000 < writableDates.end - 1;
-  const updatedAt = isWritable ? new Date(isPrecise ? at : at + 1000) : undefined;
-  return { kind: 'review', brandId, id, updatedAt };
+  return id === undefined
+    ? `expected an integer id of a review, from 1, found ${shownValue(item.id)}`
+    : { kind: 'review', brandId, id };
 }
 
 /** Postgres' greatest integer. */
@@ -93,7 +73,7 @@ const mostReviews = 2_147_483_647;
 /** Characters of a product's code. */
 const longestCode = 500;
 
-function readProduct(item: Item, brandId: number): ProductEvent | SummaryEvent | string {
+function readProduct(item: Item, brandId: number): Event | string {
   const id = idOf(item);
   if (id === undefined) return `expected an integer id of a product, from 1, found ${shownValue(item.id)}`;
   if (!('reviews_count' in item) && !('score' in item)) return { kind: 'product', brandId, id };
@@ -145,3 +125,18 @@ function optionalNumber(value: unknown): number | null {
 }
 
 const isItem = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Levels of a JSON text, counted without parsing. Exact for valid JSON. */
+export function depthOf(json: string): number {
+  let [level, depth] = [0, 0];
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (character === '"') {
+      for (at += 1; at < json.length && json[at] !== '"'; at += 1) if (json[at] === '\\') at += 1;
+    } else if (character === '[' || character === '{') {
+      level += 1;
+      depth = Math.max(depth, level);
+    } else if (character === ']' || character === '}') level -= 1;
+  }
+  return depth;
+}

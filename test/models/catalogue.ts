@@ -182,7 +182,6 @@ const reviewScenarios = {
 } satisfies Record<string, ReviewScenario>;
 
 const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: string][] = [
-  ['stepsBelongToOneRun', 'a backfill is interrupted and repeated', '12, 1'],
   ['continuesOnlyUnfinished', 'a backfill is repeated after a review was listed late', '12, 3'],
   ['failureDelaysNothingElse', 'one tick is refused for good', '12, 4'],
   ['failureDelaysNothingElse', 'one tick is refused for good while a review is deleted', '12, 4'],
@@ -192,8 +191,6 @@ const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: s
   ['provesBeforeEntering', 'the first sync', '12, 6 and 7'],
   ['boundsFromList', 'a backfill is interrupted and repeated', '12, 14'],
   ['asksById', 'reviews are deleted or hidden', '12, tests that did not bite'],
-  ['asksBeforeMarking', 'reviews are deleted or hidden', '12, tests that did not bite'],
-  ['marksWithSuspicion', 'reviews are deleted or hidden', '12, 5'],
   ['newestVersionWins', 'sync and reconcile read at once', '12, the design'],
   ['deletedRowsAreReplaced', 'a deleted review is restored in an older version', 'found beside this model'],
   ['watermarkFollowsData', 'the clock that dates reviews is behind', '12, the design'],
@@ -204,9 +201,9 @@ const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: s
 ];
 
 /** A protocol from its scenarios, and the parts of its design that are taken away in one of them. */
-function protocolOf<State, Event, Scenario, Design, Name extends string>(
+function protocolOf<State, Scenario, Design, Name extends string>(
   name: string,
-  model: (scenario: Scenario, changed?: Partial<Design>) => Model<State, Event>,
+  model: (scenario: Scenario, changed?: Partial<Design>) => Model<State>,
   scenarios: Record<Name, NoInfer<Scenario>>,
   reverts: readonly [part: keyof NoInfer<Design> & string, scenario: NoInfer<Name>, issue: string][],
 ): Protocol {

@@ -7,19 +7,17 @@
  * 3. When all states are known, go backwards from the states of the goal along actions that are no faults. A state that
  *    this does not reach is stuck: faults have stopped, and the goal cannot be reached any more.
  */
-export type Step<State, Event = unknown> = {
+export type Step<State> = {
   /** What happens, for a person. */
   action: string;
   state: State;
-  /** What the recording of a real run shows of the action; undefined: nothing. See explain.ts. */
-  observed?: Event;
   /** A fault, or a change of the outside world. The goal must be reachable without any further one. */
   isFault?: boolean;
 };
 
-export type Model<State, Event = unknown> = {
+export type Model<State> = {
   initial: State;
-  next(state: State): Step<State, Event>[];
+  next(state: State): Step<State>[];
   /** Equal for states that differ only in names (two workers swapped): they are visited once. */
   key(state: State): string;
   /** What holds in every state, by the sentence that states it. */

@@ -38,16 +38,10 @@ export const reviewDesign = {
   keepsUnansweredSuspects: true,
   /** Deleted is what the service does not know by its id. */
   asksById: true,
-  /** Nothing is marked deleted before the service was asked for it. */
-  asksBeforeMarking: true,
-  /** What is marked deleted is suspected no longer, in one transaction. */
-  marksWithSuspicion: true,
   /** An older version never overwrites a newer one, unless that is marked deleted. */
   newestVersionWins: true,
   /** Any version replaces a row that is marked deleted. */
   deletedRowsAreReplaced: true,
-  /** The queue's finished steps of an earlier run do not count for a later one. */
-  stepsBelongToOneRun: true,
   /** A backfill goes on where an unfinished one stopped, and otherwise reads everything again. */
   continuesOnlyUnfinished: true,
   /** The bounds of a backfill come from the list as well, since the overview may be old. */
@@ -97,17 +91,6 @@ export type ReviewScenario = {
   refused?: Tick;
 };
 
-/**
- * What an observer records of an action on a review. `covers`: what enters the ledger; `by`: the run. `asked`: the
- * service was asked for the review by its id. `cleared`: it is suspected no longer. `marked`: it is marked deleted.
- */
-export type ReviewEvent =
-  | { kind: 'listed'; axis: Axis; version: Tick }
-  | { kind: 'landed'; version: Tick }
-  | { kind: 'entered'; axis: Axis; covers: Ticks; by: Kind }
-  | { kind: 'asked'; isFound: boolean }
-  | { kind: 'gaps' | 'cursor' | 'service' | 'cleared' | 'marked' };
-
 type Fault =
   | 'late'
   | 'window'
@@ -146,7 +129,7 @@ type Run = {
   /** What was not proven is an open gap. */
   areGapsOpen: boolean;
   /** Of a reconcile: what the service said about a suspected review, which is not written yet. */
-  asked: { review: number; isGone: boolean; isForgotten: boolean } | null;
+  asked: { review: number; isGone: boolean } | null;
 };
 
 export type ReviewState = {
@@ -161,8 +144,6 @@ export type ReviewState = {
   backfilled: Ticks | null;
   /** Gaps of the updated axis that a backfill closes when it is done. */
   closing: Ticks;
-  /** Ticks that steps of finished runs have read, as the queue remembers them. */
-  keptByQueue: Ticks;
   suspects: boolean[];
   runs: Partial<Record<Kind, Run>>;
   left: { writes: number; edits: number; deletions: number; faults: number };
@@ -178,10 +159,7 @@ const quiet = 3;
 const listedDates = (reviews: readonly Review[], axis: Axis): Tick[] =>
   reviews.flatMap((review) => (review.listed === null ? [] : [axis === 'created' ? review.created : review.listed]));
 
-export function reviewModel(
-  scenario: ReviewScenario,
-  changed: Partial<ReviewDesign> = {},
-): Model<ReviewState, ReviewEvent> {
+export function reviewModel(scenario: ReviewScenario, changed: Partial<ReviewDesign> = {}): Model<ReviewState> {
   const design: ReviewDesign = { ...reviewDesign, ...changed };
   const none: OfAxis = { created: 0, updated: 0 };
   const { lastTick = 3, overlap = 1 } = scenario;
@@ -198,7 +176,6 @@ export function reviewModel(
     reconciled: 0,
     backfilled: null,
     closing: 0,
-    keptByQueue: 0,
     suspects: existing.map(() => false),
     runs: {},
     left: {
@@ -213,21 +190,20 @@ export function reviewModel(
     ...scenario.begin,
   };
 
-  type Add = (action: string, change: Partial<ReviewState>, observed?: ReviewEvent | undefined) => void;
+  type Add = (action: string, change: Partial<ReviewState>) => void;
 
-  function next(state: ReviewState): Step<ReviewState, ReviewEvent>[] {
-    const steps: Step<ReviewState, ReviewEvent>[] = [];
-    const add: Add = (action, change, observed) =>
-      steps.push({ action, state: { ...state, ...change }, ...(observed && { observed }) });
-    const change: AddChange = (action, kind, to, observed) => {
+  function next(state: ReviewState): Step<ReviewState>[] {
+    const steps: Step<ReviewState>[] = [];
+    const add: Add = (action, change) => steps.push({ action, state: { ...state, ...change } });
+    const change: AddChange = (action, kind, to) => {
       if (state.left[kind] === 0) return;
       const left = { ...state.left, [kind]: state.left[kind] - 1 };
-      steps.push({ action, state: { ...state, left, ...to }, isFault: true, ...(observed && { observed }) });
+      steps.push({ action, state: { ...state, left, ...to }, isFault: true });
     };
-    const fault: AddFault = (kind, action, to, observed) => {
+    const fault: AddFault = (kind, action, to) => {
       if (state.left.faults === 0 || !scenario.faults?.includes(kind)) return;
       const left = { ...(to.left ?? state.left), faults: state.left.faults - 1 };
-      steps.push({ action, state: { ...state, ...to, left }, isFault: true, ...(observed && { observed }) });
+      steps.push({ action, state: { ...state, ...to, left }, isFault: true });
     };
     serviceSteps(state, add, change, fault);
     for (const kind of scenario.kinds) {
@@ -238,13 +214,8 @@ export function reviewModel(
     return steps;
   }
 
-  type AddChange = (
-    action: string,
-    kind: 'writes' | 'edits' | 'deletions',
-    to: Partial<ReviewState>,
-    observed?: ReviewEvent | undefined,
-  ) => void;
-  type AddFault = (kind: Fault, action: string, to: Partial<ReviewState>, observed?: ReviewEvent | undefined) => void;
+  type AddChange = (action: string, kind: 'writes' | 'edits' | 'deletions', to: Partial<ReviewState>) => void;
+  type AddFault = (kind: Fault, action: string, to: Partial<ReviewState>) => void;
 
   function serviceSteps(state: ReviewState, add: Add, change: AddChange, fault: AddFault): void {
     const { now, reviews, left } = state;
@@ -293,12 +264,12 @@ export function reviewModel(
       if (review.listed !== review.version && !review.isHidden) {
         const isLate = now - review.version > overlap + (scenario.datesBehind ?? 0);
         const shown = put({ listed: review.version, isLate });
-        add(`the list shows the newest version of review ${index}`, shown, { kind: 'service' });
+        add(`the list shows the newest version of review ${index}`, shown);
       }
       if (now === lastTick) continue;
       const owed = state.owed.with(index, null);
       const deleted = { ...put({ version: null, listed: null }), owed };
-      change(`review ${index} is deleted`, 'deletions', deleted, { kind: 'service' });
+      change(`review ${index} is deleted`, 'deletions', deleted);
       if (!review.isHidden)
         fault('hidden', `review ${index} is hidden from the lists`, { ...put({ listed: null, isHidden: true }), owed });
     }
@@ -353,8 +324,7 @@ export function reviewModel(
         const isNew = state.backfilled === null;
         const covered = isNew ? 0 : (state.backfilled ?? 0);
         const owed = isNew ? reviews.map((review) => review.listed) : state.owed;
-        const taken = design.stepsBelongToOneRun ? 0 : state.keptByQueue;
-        const plan = (bounds: Ticks) => ({ todo: { created: bounds & ~covered & ~taken, updated: 0 } });
+        const plan = (bounds: Ticks) => ({ todo: { created: bounds & ~covered, updated: 0 } });
         const closing = isNew || !design.closesOnlyGapsReadSince ? gaps.updated : state.closing;
         const begun = { backfilled: covered, owed, closing };
         begin('backfill begins', plan(boundsOf(reviews)), begun);
@@ -386,15 +356,7 @@ export function reviewModel(
       fault('crash', `the worker of ${kind} dies, and its step is done again`, become({ reading: null, todo: again }));
       if (!reading.hasLanded) {
         const after = landed(state, reading);
-        const isChanged = (row: Row | null, index: number) => JSON.stringify(row) !== JSON.stringify(state.rows[index]);
-        const newest = after.rows.find(isChanged)?.version;
-        const isCleared = state.suspects.some((one, index) => one && !after.suspects[index]);
-        const unchanged: ReviewEvent | undefined = isCleared ? { kind: 'cleared' } : undefined;
-        add(
-          `${kind} lands what it has seen`,
-          { ...after, ...become({ reading: { ...reading, hasLanded: true } }) },
-          newest === undefined ? unchanged : { kind: 'landed', version: newest },
-        );
+        add(`${kind} lands what it has seen`, { ...after, ...become({ reading: { ...reading, hasLanded: true } }) });
       } else enterSteps(state, kind, run, reading, add);
       return;
     }
@@ -423,10 +385,8 @@ export function reviewModel(
           reading: { axis, span, covers, seen, isWhole, hasLanded: false },
         });
       const shown = listed.findIndex((version) => version !== null);
-      const asListed = (version: Tick | null | undefined): ReviewEvent | undefined =>
-        version == null ? undefined : { kind: 'listed', axis, version };
       const action = `${kind} lists the reviews ${axis} at ${show(span)}`;
-      add(action, reads(listed, true), asListed(listed[shown]));
+      add(action, reads(listed, true));
       if (shown >= 0)
         fault('short list', `${action} and is not shown review ${shown}`, reads(listed.with(shown, null), false));
     }
@@ -472,9 +432,7 @@ export function reviewModel(
     });
     if (!isWhole && design.provesBeforeEntering) {
       const gaps = { ...state.gaps, [axis]: state.gaps[axis] | past(state, read) };
-      const isOpen = gaps[axis] === state.gaps[axis];
-      const opened = isOpen ? undefined : { kind: 'gaps' as const };
-      add(`${kind} cannot prove what it has read, and opens a gap`, { ...after({ hasFailed: true }), gaps }, opened);
+      add(`${kind} cannot prove what it has read, and opens a gap`, { ...after({ hasFailed: true }), gaps });
       return;
     }
     const isMissed = (row: Row | null, index: number) =>
@@ -495,8 +453,7 @@ export function reviewModel(
       wasMissed: state.rows.map((row, index) => state.wasMissed[index] === true || isMissed(row, index)),
       broken: isWhole ? state.broken : 'covered',
     };
-    const observed: ReviewEvent = { kind: 'entered', axis, covers: span, by: kind };
-    add(`${kind} enters ${show(span)}`, entered, span === 0 ? undefined : observed);
+    add(`${kind} enters ${show(span)}`, entered);
   }
 
   function concludingSteps(state: ReviewState, kind: Kind, run: Run, add: Add, fault: AddFault): void {
@@ -513,13 +470,12 @@ export function reviewModel(
           if (opened.created + opened.updated > 0) {
             const open = { created: state.gaps.created | opened.created, updated: state.gaps.updated | opened.updated };
             const then = { ...state.runs, [kind]: { ...run, areGapsOpen: true } };
-            add('sync opens gaps', { runs: then, gaps: open }, { kind: 'gaps' });
+            add('sync opens gaps', { runs: then, gaps: open });
             return;
           }
         }
         const cursor = Math.max(state.cursor ?? 0, run.nextWatermark);
-        const isMoved = cursor !== state.cursor;
-        add('sync moves the watermark', { runs, cursor }, isMoved ? { kind: 'cursor' } : undefined);
+        add('sync moves the watermark', { runs, cursor });
         return;
       }
       case 'reconcile': {
@@ -535,14 +491,10 @@ export function reviewModel(
         }
         const review = state.reviews[suspect] as Review;
         const asking = (isGone: boolean): Partial<ReviewState> => ({
-          runs: { ...state.runs, [kind]: { ...run, asked: { review: suspect, isGone, isForgotten: false } } },
+          runs: { ...state.runs, [kind]: { ...run, asked: { review: suspect, isGone } } },
         });
         const isGone = design.asksById ? review.version === null : review.listed === null;
-        if (!design.asksBeforeMarking) add('reconcile asks about nothing', { ...asking(true), broken: 'unasked' });
-        else {
-          const says = isGone ? 'gets 404 for' : 'is shown';
-          add(`reconcile ${says} review ${suspect}`, asking(isGone), { kind: 'asked', isFound: !isGone });
-        }
+        add(`reconcile ${isGone ? 'gets 404 for' : 'is shown'} review ${suspect}`, asking(isGone));
         const unanswered = design.keepsUnansweredSuspects ? {} : { suspects: state.suspects.with(suspect, false) };
         fault('no response', `the service does not respond about review ${suspect}; reconcile ends`, {
           ...unanswered,
@@ -564,7 +516,6 @@ export function reviewModel(
           owed: state.owed.map(() => null),
           gaps: { ...state.gaps, updated: state.gaps.updated & ~state.closing },
           closing: 0,
-          keptByQueue: state.keptByQueue | boundsOf(state.reviews),
           broken: isOwed ? 'done' : state.broken,
         });
         return;
@@ -582,24 +533,18 @@ export function reviewModel(
     add: Add,
     fault: AddFault,
   ): void {
-    const { review: index, isGone, isForgotten } = asked;
+    const { review: index, isGone } = asked;
     const become = (to: Run['asked']): Pick<ReviewState, 'runs'> => ({
       runs: { ...state.runs, reconcile: { ...run, asked: to } },
     });
     fault('crash', 'the worker of reconcile dies, and asks again', become(null));
     const cleared = { suspects: state.suspects.with(index, false), wasMissed: state.wasMissed.with(index, false) };
-    const isSuspected = state.suspects[index] === true;
-    if (!isGone) {
-      const observed: ReviewEvent | undefined = isSuspected ? { kind: 'cleared' } : undefined;
-      add(`reconcile suspects review ${index} no longer`, { ...become(null), ...cleared }, observed);
-    } else if (!design.marksWithSuspicion && !isForgotten) {
-      const forgotten = become({ ...asked, isForgotten: true });
-      add(`reconcile suspects review ${index} no longer`, { ...forgotten, suspects: cleared.suspects });
-    } else {
+    if (!isGone) add(`reconcile suspects review ${index} no longer`, { ...become(null), ...cleared });
+    else {
       const row = state.rows[index] as Row;
       const broken = state.reviews[index]?.version === null ? state.broken : 'deleted';
       const rows = state.rows.with(index, { ...row, isDeleted: true });
-      add(`reconcile marks review ${index} deleted`, { ...become(null), ...cleared, rows, broken }, { kind: 'marked' });
+      add(`reconcile marks review ${index} deleted`, { ...become(null), ...cleared, rows, broken });
     }
   }
 
@@ -626,7 +571,6 @@ export function reviewModel(
         !state.reviews.some((review, index) => isForgotten(state, review, index)),
       'a span is covered only when all of it is in the warehouse': ({ broken }) => broken !== 'covered',
       'a review is marked deleted only when the service does not know it': ({ broken }) => broken !== 'deleted',
-      'a review is marked deleted only after the service was asked for it': ({ broken }) => broken !== 'unasked',
       'an older version never overwrites a newer one that is not marked deleted': ({ broken }) => broken !== 'older',
       'a backfill is done only when it has brought all that was there': ({ broken }) => broken !== 'done',
       'what a covered span did not show is suspected until it is found or marked': ({ wasMissed, suspects }) =>
@@ -653,11 +597,6 @@ export function reviewModel(
         Object.values(runs).some((run) => run.reading?.hasLanded),
       'a review is suspected and no run is going': ({ suspects, runs }) =>
         suspects.includes(true) && Object.keys(runs).length === 0,
-      'the queue keeps finished steps of an earlier run, and a review of their time was edited since': (state) =>
-        state.runs.backfill !== undefined &&
-        state.reviews.some(
-          (review, index) => has(state.keptByQueue, review.created) && review.listed !== state.rows[index]?.version,
-        ),
       'the service has said 404, and the review is not marked yet': ({ runs }) =>
         runs.reconcile?.asked?.isGone === true,
       'two runs have read one review in different versions': ({ runs: { sync, reconcile } }) =>

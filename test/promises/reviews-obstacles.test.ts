@@ -7,6 +7,7 @@ import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
 const day = 24 * hourMs;
+const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
 
 /** What this test does to the responses; replaced while the test goes on. */
 type Twist = { change?: ((answer: Answer, call: Call) => void) | undefined };
@@ -349,9 +350,7 @@ test('a service that answers 404 to every id deletes nothing', async ({ hourly }
 
 test.for([
   ['sync', 'reviews'],
-  ['backfill', 'reviews'],
   ['verify', 'reviews'],
-  ['sync', 'reconcile'],
 ])(
   'while the clocks differ by more than a day, %s %s fails and says so, and nothing is lost',
   async (command, { hourly }) => {
@@ -390,37 +389,21 @@ test('only a version that the service showed late counts as late, not a like', a
   expect((await world.run('reconcile-reviews')).counts).toMatchObject({ inserted: 1, late: 1 });
 });
 
-test('an overview that is hours old hides the newest reviews neither from a backfill nor from verify', async ({
-  hourly,
-}) => {
-  const { world, twist, cli } = await hourly(60);
-  twist.change = (answer, { path }) => {
-    if (path !== '/v1/reviews/overview') return;
-    const last = new Date(Date.now() - 20 * hourMs).toISOString();
-    Object.assign(answer.body as object, { last_review_created_at: last });
-  };
-  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
-  expect(await held(world)).toBe(60);
-  await world.warehouse('delete from warehouse.reviews where id = 60');
-  const verified = await cli('verify', 'reviews');
-  expect(verified.status).toBe(1);
-  expect(JSON.parse(verified.stdout).differences).toMatchObject([{ id: 60, kind: 'missing' }]);
-});
-
-test('an overview that is a day off at both ends hides no review of a service that has had none for months', async ({
-  hourly,
-}) => {
-  const { world, twist, cli } = await hourly(0);
-  await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
-    select at, at, 'old' from (select now() - interval '100 days' - n * interval '1 hour' as at from generate_series(0, 59) n) d`);
-  twist.change = (answer, { path }) => {
-    if (path !== '/v1/reviews/overview') return;
-    const at = (hours: number) => new Date(Date.now() - 100 * 24 * hourMs - hours * hourMs).toISOString();
-    Object.assign(answer.body as object, { first_review_created_at: at(35), last_review_created_at: at(24) });
-  };
-  expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
-  expect(await held(world)).toBe(60);
-});
+test.for([
+  ['is a day off at both ends', 35, 24],
+  ['names no review', undefined, undefined],
+] as const)(
+  'an overview that %s hides no review of a service that has had none for months',
+  async ([_, first, last], { hourly }) => {
+    const { world, twist, cli } = await hourly(0);
+    await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
+      select at, at, 'old' from (select now() - interval '100 days' - n * interval '1 hour' as at from generate_series(0, 59) n) d`);
+    const at = (hours: number | undefined) => (hours === undefined ? null : ago(100 + hours / 24));
+    twist.change = naming(at(first), at(last));
+    expect(await cli('backfill', 'reviews')).toMatchObject({ status: 0 });
+    expect(await held(world)).toBe(60);
+  },
+);
 
 test.for([404, 500])(
   'an overview that answers %i stops no command of reviews',
@@ -471,7 +454,7 @@ test('the last day of --to belongs to the range, to its last millisecond', async
 });
 
 /** The proxy's overview; without `last`, the service's own. */
-const naming = (first: string, last?: string): Twist['change'] => {
+const naming = (first: string | null, last?: string | null): Twist['change'] => {
   const named = { first_review_created_at: first, ...(last !== undefined && { last_review_created_at: last }) };
   return (answer, { path }) => {
     if (path === '/v1/reviews/overview') Object.assign(answer.body as object, named);
@@ -480,8 +463,6 @@ const naming = (first: string, last?: string): Twist['change'] => {
 
 test.for([
   ['sync', 'reviews'],
-  ['backfill', 'reviews'],
-  ['verify', 'reviews'],
   ['sync', 'reconcile'],
 ])(
   'an overview that names the first day of the year 1 and the last of 9999 stops nothing (%s %s)',
@@ -519,14 +500,14 @@ test('reviews of the first second of the year 1 and the last of 9999 are dead le
   expect(await cli('status')).toMatchObject({ stdout: expect.stringContaining('dead') });
 });
 
-const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
-
 test.for([
   ['too late', 'sync reviews', ago(20), ago(0)],
   ['too late', 'backfill reviews', ago(20), ago(0)],
   ['too late', 'backfill reviews --to 2035-12-31', ago(20), ago(0)],
   ['after its last one', 'sync reviews', ago(0), ago(20)],
   ['after its last one', 'backfill reviews', ago(0), ago(20)],
+  ['right, but not its last one', 'sync reviews', ago(101), ago(1)],
+  ['none', 'sync reviews', null, null],
 ] as const)(
   'an overview whose first date is %s hides no review (%s)',
   async ([_, command, first, last], { hourly }) => {

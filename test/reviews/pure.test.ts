@@ -8,11 +8,12 @@ import {
   RefusedError,
   UnavailableError,
 } from '../../src/review-api/index.ts';
-import { obstacleOf } from '../../src/reviews/read/obstacles.ts';
+import { fetchPage, UnreadableError } from '../../src/reviews/read/list-page.ts';
 import { halvesOf, readSpan } from '../../src/reviews/read/read-span.ts';
 import { beginReading } from '../../src/reviews/read/reading.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 import { plausibleDates } from '../../src/reviews/review-bounds.ts';
+import type { GapKind } from '../../src/warehouse/reviews/open-gaps.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const span = fc
@@ -110,16 +111,32 @@ test('the plausible dates are dates that Postgres can read, whatever the zone', 
   }
 });
 
-test('what the service refuses or fails on is an obstacle; an error that every other span would meet too is not', () => {
-  const request = { method: 'GET', path: '/v1/reviews' };
-  expect(obstacleOf(new NotFoundError({ ...request, status: 404 }))).toBe('refused');
-  expect(obstacleOf(new RefusedError({ ...request, status: 422 }))).toBe('refused');
-  expect(obstacleOf(new UnavailableError({ ...request, status: 500 }))).toBe('failed');
-  expect(obstacleOf(new MalformedResponseError({ ...request, status: 200 }))).toBe('failed');
-  expect(obstacleOf(new UnavailableError(request))).toBe('failed');
-  expect(obstacleOf(new UnavailableError(request, false))).toBeUndefined();
-  expect(obstacleOf(new LimitedError({ ...request, status: 429 }))).toBeUndefined();
-  expect(obstacleOf(new Error('of the database'))).toBeUndefined();
+const request = { method: 'GET', path: '/v1/reviews' };
+const failed = (kind: GapKind) => (error: unknown) => error instanceof UnreadableError && error.kind === kind;
+
+test.each([
+  ['refused', new NotFoundError({ ...request, status: 404 })],
+  ['refused', new RefusedError({ ...request, status: 422 })],
+  ['failed', new UnavailableError({ ...request, status: 500 })],
+  ['failed', new MalformedResponseError({ ...request, status: 200 })],
+  ['failed', new UnavailableError(request)],
+  [undefined, new UnavailableError(request, false)],
+  [undefined, new LimitedError({ ...request, status: 429 })],
+  [undefined, new Error('of the database')],
+] as const)('a list is %s by %s; undefined: any other list would meet that error too', async (kind, error) => {
+  const page = async () => {
+    if (number++ === 0) throw error;
+    return { items: [], rawBody: Buffer.from('[]'), lastPage: 1, requestedAt: new Date() };
+  };
+  let number = 0;
+  const deps = {
+    reviews: { page },
+    timeZone: 'UTC',
+    signal: new AbortController().signal,
+    plausible: { start: 0, end: 100 },
+  };
+  const read = fetchPage(deps, { axis: 'created', span: { start: 0, end: 1 } }, 1);
+  await expect(read).rejects.toSatisfy(kind === undefined ? (one) => one === error : failed(kind));
 });
 
 test('a span counts as read from when its first request was sent: what is written after that may not have been shown', async () => {
@@ -131,6 +148,6 @@ test('a span counts as read from when its first request was sent: what is writte
   };
   const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span };
   const reading = beginReading(deps, 'created', span, async () => {});
-  expect(await readSpan(reading)).toEqual({ kind: 'proven' });
+  expect(await readSpan(reading)).toEqual([]);
   expect(reading.proven()).toMatchObject({ reviews: 0, requests: 2, startedAt: new Date(10_000) });
 });

@@ -88,11 +88,11 @@ function reading(service: ReadDeps['reviews'], zone: string): ReadDeps {
   return { reviews: service, timeZone: zone, signal, plausible: { start: 0, end: 4e9 }, limits, slots: pLimit(4) };
 }
 
-type Seen = { ids: Set<number>; proven: Span[]; counted: number; reasons: string[]; requests: number };
+type Seen = { ids: Set<number>; proven: Span[]; counted: number; reasons: string[] };
 
 /** Reads as the queue does: a step that fails is tried again, three times in all, and reads what was not yet proven. */
 async function readAll(deps: ReadDeps, wanted: Span, axis: 'created' | 'updated'): Promise<Seen> {
-  const seen: Seen = { ids: new Set(), proven: [], counted: 0, reasons: [], requests: 0 };
+  const seen: Seen = { ids: new Set(), proven: [], counted: 0, reasons: [] };
   const enter = async ({ span, reviews }: Proven) => {
     seen.proven.push(span);
     seen.counted += reviews;
@@ -104,9 +104,8 @@ async function readAll(deps: ReadDeps, wanted: Span, axis: 'created' | 'updated'
   for (const span of planWindows(wanted, [], (limits.days - 0.25) * 86_400)) {
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       try {
-        const read = await readSpans(deps, { axis, span }, { land, enter }, without(span, seen.proven));
-        seen.reasons.push(...read.gaps.map((gap) => gap.reason));
-        seen.requests += read.requests;
+        const gaps = await readSpans(deps, { axis, span }, { land, enter }, without(span, seen.proven));
+        seen.reasons.push(...gaps.map((gap) => gap.reason));
         break;
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error;
@@ -263,12 +262,21 @@ test.each([
     } as const;
     const wide = { pages: 30, pageSize: 100, days: 45 };
     const service = listModel(() => all, how, wide, createRandom(testSeed).next);
-    const deps = { ...reading(service, how.zone), limits: wide, slots: pLimit(10) };
-    const sink = { land: async () => true, enter: async () => undefined };
+    let [read, requests] = [0, 0];
+    const counting: ReadDeps['reviews'] = {
+      page(...request) {
+        requests += 1;
+        return service.page(...request);
+      },
+    };
+    const deps = { ...reading(counting, how.zone), limits: wide, slots: pLimit(10) };
+    const enter = async (proven: Proven) => {
+      read += proven.reviews;
+    };
     // Evenly, the last one lies in the second that ends the window, and belongs to the next window.
     const window = { start: from / 1000, end: from / 1000 + 44 * 86_400 };
     const held = all.filter(({ createdMs }) => createdMs < window.end * 1000).length;
-    const { requests, reviews: read } = await readSpans(deps, { axis: 'created', span: window }, sink);
+    await readSpans(deps, { axis: 'created', span: window }, { land: async () => true, enter });
     expect(read).toBe(held);
     expect({ count, requests }).toEqual({
       count,

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { cached } from '../../src/server/cached.ts';
 import { openTokenThrottle } from '../../src/server/token-throttle.ts';
-import { depthOf } from '../../src/webhooks/json-depth.ts';
+import { depthOf } from '../../src/webhooks/event.ts';
 import { runProcess, startHere } from '../harness/cli.ts';
 import { refusalOf } from '../harness/refusal.ts';
 import { openServe } from '../harness/serve.ts';
@@ -90,17 +90,13 @@ const sendTo = (serving: { url: string }, body: unknown) =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-test('a thousand bad ids in one webhook are one dead letter, and no sender makes more than two hundred', async () => {
+test('no sender makes more than two hundred dead letters', async () => {
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
-  const reviews = Array.from({ length: 999 }, () => ({ id: 'x' }));
-  expect((await sendTo(serving, [{ brand_id: 1, reviews }])).status).toBe(200);
-  const deadLetters = () => serving.world.warehouse<{ reason: string }>('select reason from sync.dead_letters');
-  expect(await deadLetters()).toEqual([{ reason: expect.stringMatching(/^999 records of one webhook are wrong/) }]);
-  for (let n = 0; n < 25; n += 1) {
-    const ids = Array.from({ length: 10 }, (_, id) => ({ id: `${n}-${id}` }));
-    expect((await sendTo(serving, [{ brand_id: 1, reviews: ids }])).status).toBe(200);
+  for (const count of [10, 999]) {
+    const reviews = Array.from({ length: count }, (_, id) => ({ id: `${count}-${id}` }));
+    expect((await sendTo(serving, [{ brand_id: 1, reviews }])).status).toBe(200);
   }
-  expect(await deadLetters()).toHaveLength(200);
+  expect(await serving.world.warehouse('select from sync.dead_letters')).toHaveLength(200);
 });
 
 test('fifteen webhooks of a megabyte with 70,000 ids each are refused, and cost neither memory nor a request', async () => {

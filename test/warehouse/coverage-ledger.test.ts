@@ -2,11 +2,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { newestBut, storedBounds } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../../src/warehouse/reviews/export-windows.ts';
-import { countLate, ledgerNow } from '../../src/warehouse/reviews/lateness.ts';
 import {
   closeGaps,
   closeGapsReadSince,
-  closeUpdatedGaps,
   dueGaps,
   type GapKind,
   openGap,
@@ -158,7 +156,6 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
     requests: 1,
     startedAt: now,
     absent: [3],
-    late: undefined,
   };
   await query(url, 'alter table sync.absent_reviews add constraint broken check (false)');
   await expect(enterSpan(warehouse.db, entry)).rejects.toThrow('broken');
@@ -178,38 +175,7 @@ const at = (second: number, ids: readonly number[]) =>
      select id, to_timestamp($1::integer), to_timestamp($1::integer) from unnest($2::bigint[]) as id`,
     [second, ids],
   );
-const none = { pages: 1, reviews: 1, requests: 1, absent: [], late: undefined };
-
-test.each(['created', 'updated'] as const)(
-  'a review is late where its own date was proven before the reading began, not by a neighbour of it (%s)',
-  async (axis) => {
-    await at(150, [1]);
-    const began = (await ledgerNow(warehouse.db)).at;
-    await enterSpan(warehouse.db, { ...none, runId: 'a', axis, span: { start: 100, end: 200 }, startedAt: now });
-    const late = { inserted: [1], updated: [] };
-    expect(await countLate(warehouse.db, { ...late, before: began })).toBe(0);
-    expect(await countLate(warehouse.db, { ...late, before: (await ledgerNow(warehouse.db)).at })).toBe(1);
-  },
-);
-
-test('reading everything by creation date closes the gaps of updates that were there, as far as they had passed', async () => {
-  const hour = 3600;
-  const readAt = Math.floor(Date.now() / 1000) + hour;
-  for (const [start, end] of [
-    [readAt - 2 * hour, readAt - hour],
-    [readAt - hour, readAt + hour],
-  ] as const) {
-    await openGap(warehouse.db, 'updated', { span: { start, end }, kind: 'refused', reason: 'r' });
-  }
-  await gap(100, 200);
-  await closeUpdatedGaps(warehouse.db, new Date(0));
-  expect(await spans()).toHaveLength(3);
-  await closeUpdatedGaps(warehouse.db, new Date(readAt * 1000));
-  expect(await spans()).toEqual([
-    [100, 200],
-    [readAt - hour, readAt + hour],
-  ]);
-});
+const none = { pages: 1, reviews: 1, requests: 1, absent: [] };
 
 test('a gap of updates closes once every review was read by its creation date since, by several runs', async () => {
   const hour = 3600;

@@ -46,20 +46,12 @@ const isFine = ({ differing, problems, repaired }: Verification) =>
   problems.length === 0 && (differing === 0 || repaired);
 
 function draw(report: Verification, repair: boolean): string {
-  const { months, differing, differences, unlisted, problems } = report;
-  const unlessNone = (n: number) => (n === 0 ? '' : formatCount(n));
-  const rows = months.map((row) => [
-    row.month,
-    formatCount(row.service),
-    formatCount(row.warehouse),
-    unlessNone(row.missing),
-    unlessNone(row.stale),
-    unlessNone(row.extra),
-  ]);
+  const { differing, differences, unlisted, problems } = report;
+  const columns = ['service', 'warehouse', 'missing', 'stale', 'extra'] as const;
   const listed = differences.slice(0, drawnAtMost).map(sentence);
   if (differing > listed.length) listed.push(`and ${formatCount(differing - listed.length)} more`);
   return [
-    table(['month', 'service', 'warehouse', 'missing', 'stale', 'extra'], rows),
+    table(columns, [columns.map((column) => formatCount(report[column]))]),
     ...(unlisted > 0 ? [`${unlisted} reviews are in no list, but the service knows them: hidden, perhaps.`] : []),
     ...(listed.length > 0 ? [listed.join('\n')] : []),
     ...problems,
@@ -67,8 +59,8 @@ function draw(report: Verification, repair: boolean): string {
   ].join('\n\n');
 }
 
-function sentence({ id, kind, fields, month }: Found): string {
-  const which = `review ${id ?? 'without a usable id'} (${month})`;
+function sentence({ id, kind, fields, day }: Found): string {
+  const which = `review ${id ?? 'without a usable id'} of ${day ?? 'no day'}`;
   switch (kind) {
     case 'missing':
       return `${which} is not in the warehouse`;

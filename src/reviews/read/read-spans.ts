@@ -1,11 +1,9 @@
 import type { LimitFunction } from 'p-limit';
-import { describeError } from '../../base/errors.ts';
-import { isoOf, type Second, type Span } from '../../base/time/span.ts';
+import { isoOf, type Span } from '../../base/time/span.ts';
 import type { Gap } from '../../warehouse/reviews/open-gaps.ts';
-import { type ListPage, obstacleFor, type PageDeps } from './list-page.ts';
-import { halvingGiveUpMs, halvingsAtMost, type Obstacle } from './obstacles.ts';
-import { halvesOf, type Part, readSpan, type SpanEnd, spanText } from './read-span.ts';
-import { beginReading, type Proven, type Reading } from './reading.ts';
+import { type ListPage, type PageDeps, UnreadableError } from './list-page.ts';
+import { halvesOf, type Part, readSpan } from './read-span.ts';
+import { beginReading, type Proven } from './reading.ts';
 import type { Axis, Window } from './window.ts';
 
 export type ReadDeps = PageDeps & {
@@ -20,11 +18,10 @@ export type Sink = {
   enter(proven: Proven): Promise<void>;
 };
 
-/** `gaps`: what cannot be called read. */
-export type SpansRead = { gaps: Gap[]; requests: number; reviews: number; spans: number };
-
-/** Errors that are not of one span, after which no further span of the window is begun. */
-const errorsAtMost = 3;
+/** Spans of a window that are halved. One second in 44 days takes 22 halvings. A later run halves the gap further. */
+const halvingsAtMost = 24;
+/** How long a half is requested where the service fails on it, in milliseconds. 22 halvings take some 7 s. */
+const halfGiveUpMs = 500;
 
 /**
  * Reads every review of a window, whatever is added, changed or deleted meanwhile: what stood throughout is read.
@@ -37,6 +34,7 @@ const errorsAtMost = 3;
  *    cannot be read is a gap. Everything else is read all the same.
  *
  * @param spans the parts of the window that are to be read.
+ * @returns what cannot be called read.
  * @throws the client's errors where the service is down, and the sink's, when every span that was begun has ended.
  */
 export async function readSpans(
@@ -44,93 +42,59 @@ export async function readSpans(
   { axis, span }: Window,
   sink: Sink,
   spans: readonly Span[] = [span],
-): Promise<SpansRead> {
-  const read: SpansRead = { gaps: [], requests: 0, reviews: 0, spans: 0 };
-  const unreadable: Unreadable[] = [];
-  const errors = new Set<unknown>();
-  const met: Record<Obstacle, number> = { refused: 0, failed: 0 };
+): Promise<Gap[]> {
+  const gaps: Gap[] = [];
+  const failures: unknown[] = [];
+  let halvings = 0;
   // None of them rejects. Readings add others to the end of the list while the loop below goes through it.
   const running: Promise<void>[] = [];
   const begin = (parts: readonly Part[]) => {
     for (const part of parts) running.push(deps.slots(() => readOne(part)));
   };
 
-  async function readOne(part: Part): Promise<void> {
-    if (errors.size >= errorsAtMost) return;
-    // Where the service has failed already, no request is repeated for long again.
-    const reading = beginReading(
-      met.failed > 0 ? { ...deps, giveUpAfterMs: halvingGiveUpMs } : deps,
-      axis,
-      part.span,
-      sink.land,
-    );
+  async function readOne({ span, guess, giveUpAfterMs }: Part): Promise<void> {
+    if (failures.length > 0) return;
+    const reading = beginReading({ ...deps, giveUpAfterMs }, axis, span, sink.land);
     try {
-      await conclude(reading, await readSpan(reading, part.start));
+      const parts = await readSpan(reading, guess);
+      await reading.landed();
+      if (parts.length > 0) begin(parts);
+      else await sink.enter(reading.proven());
     } catch (error) {
-      await halve(part.span, error);
-    } finally {
       // A page that was taken before the error may still be on its way.
-      await reading.landed().catch((error: unknown) => errors.add(error));
-      read.requests += reading.requests;
+      await reading.landed().catch((landing: unknown) => failures.push(landing));
+      if (error instanceof UnreadableError) halve(span, error);
+      else failures.push(error);
     }
   }
 
-  async function conclude(reading: Reading, end: SpanEnd): Promise<void> {
-    const { outOfRange } = reading;
-    // The parts of the span may rely upon its pages.
-    await reading.landed();
-    if (outOfRange !== undefined) {
-      read.gaps.push({ span: reading.span, kind: 'unproven', reason: outOfRangeReason(deps, reading, outOfRange) });
-    } else if (end.kind === 'split') begin(end.parts);
-    else if (end.kind !== 'proven') read.gaps.push({ span: reading.span, ...end });
-    else {
-      const proven = reading.proven();
-      await sink.enter(proven);
-      read.spans += 1;
-      read.reviews += proven.reviews;
-    }
-  }
-
-  async function halve(span: Span, error: unknown): Promise<void> {
-    const kind = errors.size > 0 ? undefined : await obstacleFor(deps, axis, error);
-    if (kind === undefined) {
-      errors.add(error);
-      return;
-    }
-    met[kind] += 1;
-    const halves = met[kind] > halvingsAtMost[kind] ? [] : halvesOf(span, deps.timeZone);
-    if (halves.length === 0) unreadable.push({ span, kind, error });
-    begin(halves.map((half) => ({ span: half })));
+  function halve(span: Span, { kind, message }: UnreadableError): void {
+    const halves = isObstacle({ kind }) && halvings < halvingsAtMost ? halvesOf(span, deps.timeZone) : [];
+    if (halves.length === 0) gaps.push({ span, kind, reason: message });
+    else halvings += 1;
+    begin(halves.map((half) => ({ span: half, ...(kind === 'failed' && { giveUpAfterMs: halfGiveUpMs }) })));
   }
 
   begin(spans.map((one) => ({ span: one })));
   for (const one of running) await one;
-  for (const error of errors) throw error;
-  read.gaps.push(...joined(unreadable).map((one) => unreadableGap(axis, one)));
-  return read;
+  for (const failure of failures) throw failure;
+  return [...gaps.filter((gap) => !isObstacle(gap)), ...joined(axis, gaps.filter(isObstacle))];
 }
 
-type Unreadable = { span: Span; kind: Obstacle; error: unknown };
+/** Whether the service refuses the span or fails on it: a half of it may do. */
+const isObstacle = ({ kind }: Pick<Gap, 'kind'>) => kind === 'refused' || kind === 'failed';
 
-/** Neighbours as one. */
-function joined(spans: readonly Unreadable[]): Unreadable[] {
-  const all: Unreadable[] = [];
-  for (const one of spans.toSorted((a, b) => a.span.start - b.span.start)) {
+/** Neighbours as one, with a sentence as the reason. */
+function joined(axis: Axis, gaps: readonly Gap[]): Gap[] {
+  const all: Gap[] = [];
+  for (const gap of gaps.toSorted((a, b) => a.span.start - b.span.start)) {
     const last = all.at(-1);
-    if (last?.span.end !== one.span.start || last.kind !== one.kind) all.push(one);
-    else all[all.length - 1] = { ...last, span: { start: last.span.start, end: one.span.end } };
+    if (last?.span.end !== gap.span.start || last.kind !== gap.kind) all.push(gap);
+    else all[all.length - 1] = { ...last, span: { start: last.span.start, end: gap.span.end } };
   }
-  return all;
-}
-
-function unreadableGap(axis: Axis, { span, kind, error }: Unreadable): Gap {
-  const reason = `The reviews ${axis} from ${isoOf(span.start)} to ${isoOf(span.end)} cannot be read: ${describeError(error)}`;
-  return { span, kind, reason };
-}
-
-function outOfRangeReason({ timeZone }: ReadDeps, { axis, span }: Reading, date: Second): string {
-  return (
-    `The service shows a review of ${isoOf(date)} where ${spanText(span)} (${axis}) was asked for: ` +
-    `REVIEW_API_TIME_ZONE, ${timeZone}, may not be the zone in which it reads dates`
-  );
+  return all.map(({ span: { start, end }, kind, reason }) => ({
+    span: { start, end },
+    kind,
+    reason: `The reviews ${axis} from ${isoOf(start)} to ${isoOf(end)} cannot be read: ${reason}`,
+  }));
 }

@@ -1,88 +1,61 @@
-import { type Second, type Span, secondOf } from '../../base/time/span.ts';
-import type { ListPage, PageDeps } from './list-page.ts';
+import { isoOf, type Second, type Span } from '../../base/time/span.ts';
+import { fetchPage, type ListPage, type PageDeps, type PageQuery, UnreadableError } from './list-page.ts';
 import type { Axis } from './window.ts';
 
-/** A span of which everything was read. */
-export type Proven = {
-  span: Span;
-  /** Every id that was shown, also around the span. */
-  ids: ReadonlySet<string>;
-  /** Different reviews dated within the span. */
-  reviews: number;
-  pages: number;
-  requests: number;
-  /** When its first request was sent. */
-  startedAt: Date;
-};
-
 /** One span while it is read: what it showed, and the pages on their way to the warehouse. */
-export type Reading = {
-  readonly deps: PageDeps;
-  readonly axis: Axis;
-  readonly span: Span;
-  /** The first date that was shown and not asked for. */
-  outOfRange: Second | undefined;
-  requests: number;
-  /** Every record that was shown, by id, with its second on the axis where it has one. */
-  readonly seen: ReadonlyMap<string, Second | undefined>;
-  /** Everything before this second was listed when the reading began. */
-  settledAt(): Second;
-  /** Lands a page, once. Pages land one after the other, while the next request is under way. */
-  take(page: ListPage): Promise<void>;
-  /** Resolves when every page has landed. */
-  landed(): Promise<void>;
-  /** The span, when every page has landed. */
-  proven(): Proven;
-};
+export type Reading = ReturnType<typeof beginReading>;
 
-/** Seconds before a request in which a review may have been written and not be listed yet. */
-export const justNow = 60;
+/** A span of which everything was read. */
+export type Proven = ReturnType<Reading['proven']>;
 
-export function beginReading(
-  deps: PageDeps,
-  axis: Axis,
-  span: Span,
-  land: (page: ListPage) => Promise<unknown>,
-): Reading {
+export function beginReading(deps: PageDeps, axis: Axis, span: Span, land: (page: ListPage) => Promise<unknown>) {
   let landing: Promise<unknown> = Promise.resolve();
-  let startedAt: Date | undefined;
-  let pages = 0;
+  let startedAt = new Date(0);
+  let [pages, requests] = [0, 0];
   const seen = new Map<string, Second | undefined>();
-  const page: PageDeps['reviews']['page'] = async (...request) => {
-    reading.requests += 1;
-    const response = await deps.reviews.page(...request);
-    startedAt ??= response.requestedAt;
-    return response;
-  };
-  const reading: Reading = {
-    deps: { ...deps, reviews: { page } },
+
+  /** Lands a page. Pages land one after the other, while the next request is under way. */
+  async function take(page: ListPage): Promise<void> {
+    pages += 1;
+    for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
+    await landing;
+    landing = land(page);
+    // The next `take` or `landed` throws the error; until then it must not count as unhandled.
+    landing.catch(() => {});
+  }
+
+  return {
     axis,
     span,
-    outOfRange: undefined,
-    requests: 0,
-    seen,
-    settledAt: () => secondOf(startedAt ?? new Date(0)) - justNow,
-    async take(page) {
-      pages += 1;
-      reading.outOfRange ??= page.outOfRange;
-      for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
-      if (page.isTaken) return;
-      page.isTaken = true;
-      await landing;
-      landing = land(page);
-      // The next `take` or `landed` throws the error; until then it must not count as unhandled.
-      landing.catch(() => {});
+    deps,
+    take,
+    /** Requests a page. @throws UnreadableError as `fetchPage`, and where the page shows dates of another time zone. */
+    async page(query: PageQuery, number: number, limit?: number): Promise<ListPage> {
+      const page = await fetchPage(deps, query, number, limit);
+      requests += 1;
+      if (requests === 1) startedAt = page.requestedAt;
+      if (page.outOfRange === undefined) return page;
+      await take(page);
+      const reason =
+        `The service shows a review of ${isoOf(page.outOfRange)} where ${spanText(span)} (${axis}) was asked for: ` +
+        `REVIEW_API_TIME_ZONE, ${deps.timeZone}, may not be the zone in which it reads dates`;
+      throw new UnreadableError('unproven', reason);
     },
-    async landed() {
+    /** Resolves when every page has landed. */
+    async landed(): Promise<void> {
       await landing;
     },
+    /**
+     * What was read when every page has landed. `ids`: all that were shown, also around the span. `reviews`: different
+     * ones dated within it. `startedAt`: when the first request was sent.
+     */
     proven() {
-      const isWithin = (second: Second | undefined) =>
-        second !== undefined && second >= span.start && second < span.end;
-      const reviews = [...seen.values()].filter(isWithin).length;
-      const { requests } = reading;
-      return { span, ids: new Set(seen.keys()), reviews, pages, requests, startedAt: startedAt ?? new Date(0) };
+      const dates = [...seen.values()].filter((second) => second !== undefined);
+      const reviews = dates.filter((second) => second >= span.start && second < span.end).length;
+      return { span, ids: new Set(seen.keys()), reviews, pages, requests, startedAt };
     },
   };
-  return reading;
 }
+
+export const spanText = ({ start, end }: Span) =>
+  end === start + 1 ? isoOf(start) : `${isoOf(start)} to ${isoOf(end)}`;

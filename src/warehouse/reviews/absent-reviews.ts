@@ -72,10 +72,12 @@ export async function markDeleted(db: Db, ids: readonly number[], at: Date): Pro
     delete from sync.absent_reviews where review_id = any(${ids}::bigint[])`.execute(db);
 }
 
-/** Reviews of the warehouse that are not marked deleted. */
-export async function countHeld(db: Db): Promise<number> {
+/** Reviews of the warehouse that are not marked deleted; of the span, where one is given. */
+export async function countHeld(db: Db, span?: Span): Promise<number> {
+  const [start, end] = span ? [isoOf(span.start), isoOf(span.end)] : ['-infinity', 'infinity'];
   const { rows } = await sql<{ n: number }>`
-    select count(*) as n from warehouse.reviews where deleted_at is null`.execute(db);
+    select count(*)::integer as n from warehouse.reviews
+    where deleted_at is null and created_at >= ${start} and created_at < ${end}`.execute(db);
   return rows[0]?.n ?? 0;
 }
 

@@ -1,9 +1,7 @@
-import { sql } from 'kysely';
-import { isoOf, type Span } from '../../base/time/span.ts';
-import type { Db, Warehouse } from '../index.ts';
+import type { Warehouse } from '../index.ts';
 import { usableId } from './check-page.ts';
 import { isErrorOfTheData, type RawPage } from './land-reviews.ts';
-import { originalField, splitRecords, storableRecord } from './record-text.ts';
+import { splitRecords, storableRecord } from './record-text.ts';
 import { alwaysKnownFields } from './review-columns.ts';
 
 /**
@@ -72,20 +70,9 @@ const refused = (record: Buffer): Difference => ({
 });
 
 async function compare(warehouse: Warehouse, body: Buffer | string, rules: ComparisonRules): Promise<Difference[]> {
-  const known = [...alwaysKnownFields, ...rules.fields, originalField];
+  const known = [...alwaysKnownFields, ...rules.fields];
   const values = [body, rules.onlyCommon ?? false, known, rules.since ?? null];
   const text = warehouse.statements.compareReviews;
   const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values });
   return rows as Difference[];
-}
-
-/** Reviews created in the spans (ends left out) that are not marked deleted, by calendar month in the zone. */
-export async function countByMonth(db: Db, spans: readonly Span[], timeZone: string): Promise<Map<string, number>> {
-  const ranges = spans.map(({ start, end }) => `[${isoOf(start)},${isoOf(end)})`);
-  const { rows } = await sql<{ month: string; n: number }>`
-    select to_char(created_at at time zone ${timeZone}, 'YYYY-MM') as month, count(*)::integer as n
-    from warehouse.reviews
-    where deleted_at is null and exists (select from unnest(${ranges}::tstzrange[]) as span where created_at <@ span)
-    group by 1`.execute(db);
-  return new Map(rows.map(({ month, n }) => [month, n]));
 }

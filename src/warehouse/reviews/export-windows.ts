@@ -3,7 +3,6 @@ import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
 import { type Db, inTransaction } from '../index.ts';
 import type { Axis } from '../schema.ts';
 import { noteAbsent } from './absent-reviews.ts';
-import { countLate, type LateCandidates } from './lateness.ts';
 import { closeGaps } from './open-gaps.ts';
 
 /**
@@ -42,29 +41,36 @@ export type Entry = {
   startedAt: Date;
   /** Reviews that are here, dated within the span, and were not shown. */
   absent: readonly number[];
-  /** What the reading brought that may have come late; undefined where that is not looked for. */
-  late: LateCandidates | undefined;
 };
 
 /**
  * Enters a proven span into the ledger, in one transaction with the reviews found absent and the open gaps that this
  * closes: whatever dies, either all of it is there or the span is read again.
- *
- * @returns how many reviews came late.
  */
-export async function enterSpan(db: Db, entry: Entry): Promise<number> {
+export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   const { runId, axis, span, pages, reviews, requests, startedAt } = entry;
-  return inTransaction(db, async (trx) => {
+  await inTransaction(db, async (trx) => {
     await noteAbsent(trx, runId, entry.absent);
-    const late = entry.late ? await countLate(trx, entry.late) : 0;
     await sql`
       insert into sync.export_windows
         (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
       values (${runId}, ${axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests},
         ${startedAt}, clock_timestamp())`.execute(trx);
     await closeGaps(trx, axis, span);
-    return late;
   });
+}
+
+export type Lateness = { job: string; reviews: number };
+
+/** How many late reviews the runs that began since then found, by their job. */
+export async function lateness(db: Db, since: Date): Promise<Lateness[]> {
+  const { rows } = await sql<Lateness>`
+    select job, sum((counts ->> 'late')::bigint)::bigint as reviews
+    from sync.runs
+    where started_at >= ${since} and (counts ->> 'late')::bigint > 0
+    group by job
+    order by job`.execute(db);
+  return rows;
 }
 
 /** What the spans of one run have brought so far. */

@@ -5,18 +5,21 @@ import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetter } from '../dead-l
 import { type Db, inTransaction, isDeadlock, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
-import { originalField, printed, splitRecords, storableRecord, withField } from './record-text.ts';
+import { printed, splitRecords, storableRecord, withField } from './record-text.ts';
 
-/** Numbers of reviews. */
-export type Landed = { inserted: number; updated: number; unchanged: number; refused: number };
+/** Numbers of reviews. `late`: those inserted whose date lies in a span that was proven before. */
+export type Landed = Record<'inserted' | 'updated' | 'late' | 'unchanged' | 'refused', number>;
 
 /** A response body in UTF-8, known to be a JSON array, and the check of its records. */
 export type RawPage = { rawBody: Buffer; check: PageCheck };
 
-/** `since`: a row that was written before this moment, by the database's clock, is replaced by any version. */
-export type LandOptions = { since?: Date };
+/**
+ * `since`: a row that was written before this moment, by the database's clock, is replaced by any version. `findLate`:
+ * count late reviews.
+ */
+export type LandOptions = { since?: Date; findLate?: boolean };
 
-type LandCounts = { inserted: number; updated: number };
+type LandCounts = Pick<Landed, 'inserted' | 'updated' | 'late'>;
 
 /**
  * Lands a page, and first stores the ids of the products that it names.
@@ -30,7 +33,7 @@ type LandCounts = { inserted: number; updated: number };
 export async function landPage(
   warehouse: Warehouse,
   { rawBody, check }: RawPage,
-  { since }: LandOptions = {},
+  options: LandOptions = {},
 ): Promise<Landed> {
   if (rawBody.length === 0) throw new Error('expected a page with its body, found one whose body was released');
   await learnProducts(warehouse, check.products);
@@ -39,7 +42,7 @@ export async function landPage(
       // Named, so that a connection plans this long statement once: planning takes as long as a page of rows.
       const text = warehouse.statements.landReviews;
       const { rows } = await warehouse.landings(() =>
-        warehouse.pool.query({ name: 'land_reviews', text, values: [rawBody, namesOf(check), since ?? null] }),
+        warehouse.pool.query({ name: 'land_reviews', text, values: valuesOf(rawBody, check, options) }),
       );
       return landedOf(rows[0] as LandCounts, check.count);
     } catch (error) {
@@ -48,7 +51,7 @@ export async function landPage(
     }
   }
   return inTransaction(warehouse.db, (trx) =>
-    landRecords(trx, warehouse.statements, splitRecords(rawBody), check, since),
+    landRecords(trx, warehouse.statements, splitRecords(rawBody), check, options),
   );
 }
 
@@ -72,7 +75,7 @@ export async function landOne(
   warehouse: Warehouse,
   rawBody: Buffer,
   plausible: Span,
-  { since }: LandOptions = {},
+  options: LandOptions = {},
 ): Promise<Landed> {
   const item: unknown = JSON.parse(rawBody.toString());
   const comments = isRecord(item) && !('comments_count' in item) ? item.comments : undefined;
@@ -82,7 +85,7 @@ export async function landOne(
     check.fields.push('comments_count');
     record = Buffer.from(withField(rawBody.toString('latin1'), 'comments_count', String(comments.length)), 'latin1');
   }
-  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, [record], check, since));
+  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, [record], check, options));
 }
 
 async function landRecords(
@@ -90,41 +93,47 @@ async function landRecords(
   statements: Statements,
   records: readonly Buffer[],
   check: PageCheck,
-  since: Date | undefined,
+  options: LandOptions,
 ): Promise<Landed> {
-  const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
+  const sum: Landed = { inserted: 0, updated: 0, late: 0, unchanged: 0, refused: 0 };
   const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
   for (const [index, bytes] of records.entries()) {
     const record = storableRecord(bytes);
     const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
-    const one = fault ?? (await inSavepoint(trx, () => land(trx, statements, `[${record}]`, check, since)));
+    const one = fault ?? (await inSavepoint(trx, () => land(trx, statements, `[${record}]`, check, options)));
     if (typeof one === 'string' || one instanceof Error) {
       const isRefused = await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
       sum[isRefused ? 'refused' : 'unchanged'] += 1;
       continue;
     }
     const landed = landedOf(one, 1);
-    for (const kind of ['inserted', 'updated', 'unchanged'] as const) sum[kind] += landed[kind];
+    for (const kind of ['inserted', 'updated', 'late', 'unchanged'] as const) sum[kind] += landed[kind];
   }
   return sum;
 }
 
-function landedOf({ inserted, updated }: LandCounts, count: number): Landed {
-  return { inserted, updated, unchanged: count - inserted - updated, refused: 0 };
-}
+const landedOf = ({ inserted, updated, late }: LandCounts, count: number): Landed => ({
+  ...{ inserted, updated, late },
+  unchanged: count - inserted - updated,
+  refused: 0,
+});
 
-/** A review that holds nothing odd any more shows it by lacking `originalField`. */
-const namesOf = (check: PageCheck): string[] => [...check.fields, originalField];
+const valuesOf = (body: Buffer | string, check: PageCheck, { since, findLate }: LandOptions) => [
+  body,
+  check.fields,
+  since ?? null,
+  findLate ?? false,
+];
 
 async function land(
   trx: Db,
   statements: Statements,
   body: string,
   check: PageCheck,
-  since: Date | undefined,
+  options: LandOptions,
 ): Promise<LandCounts> {
   const { rows } = await trx.executeQuery<LandCounts>(
-    CompiledQuery.raw(statements.landReviews, [body, namesOf(check), since ?? null]),
+    CompiledQuery.raw(statements.landReviews, valuesOf(body, check, options)),
   );
   const row = rows[0];
   if (!row) throw new Error('land_reviews.sql gave no row');

@@ -40,14 +40,3 @@ export async function missedReview(db: Db, id: number): Promise<Missed | undefin
     select last_missed_at as at, run_id as "runId" from sync.absent_reviews where review_id = ${id}`.execute(db);
   return rows[0];
 }
-
-/**
- * The version (`updated_at`) in which the warehouse holds each of the reviews, without those that it lacks or that are
- * marked deleted.
- */
-export async function storedVersions(db: Db, ids: readonly number[]): Promise<Map<number, Date>> {
-  const { rows } = await sql<{ id: number; at: Date }>`
-    select id, updated_at as at from warehouse.reviews
-    where id = any(${ids}::bigint[]) and deleted_at is null`.execute(db);
-  return new Map(rows.map(({ id, at }) => [id, at]));
-}

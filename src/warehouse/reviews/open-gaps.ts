@@ -82,17 +82,6 @@ export async function dueGaps(db: Db, now: Date | undefined): Promise<OpenGap[]>
 }
 
 /**
- * Closes the gaps of the updated axis that were there at `readAt`: every review was read again by its creation date
- * since.
- */
-export async function closeUpdatedGaps(db: Db, readAt: Date): Promise<void> {
-  await sql`
-    delete from sync.open_gaps where axis = 'updated' and first_seen_at < ${readAt} and end_at <= ${readAt}`.execute(
-    db,
-  );
-}
-
-/**
  * Closes each gap of the updated axis of which every review was read by its creation date since the gap was opened, by
  * whatever runs.
  */
