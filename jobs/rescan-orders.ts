@@ -54,7 +54,7 @@ export const rescanOrders = defineRun({
     const { found, problem } = await noteKeylessOrders({ shop, db: warehouse.db });
     const counts = { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
     if (start === undefined) return counts;
-    return { ...counts, ...(await settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload)) };
+    return { ...counts, ...(await settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload.allowRemovals)) };
   },
 });
 

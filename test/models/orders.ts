@@ -235,8 +235,11 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       { withContact: true, deletes: 'send' },
       failed,
     );
-    let after = links.filter(({ line }) => !subOrders.dropLinks.includes(line));
-    for (const { lineCode: line, subOrderId: id, isOurs, idsBefore } of subOrders.links) {
+    const isIn = (all: readonly { lineCode: string }[], line: string) => all.some((one) => one.lineCode === line);
+    let after = links.filter(({ line }) => isIn(subOrders.links, line) || !isIn(lineLinks, line));
+    for (const link of subOrders.links) {
+      if (lineLinks.some((one) => one === link)) continue;
+      const { lineCode: line, subOrderId: id, isOurs, idsBefore } = link;
       const before = id === null || design.looksAgainForFound ? idsBefore : null;
       // A lost creation may be found for a line that the shop has removed.
       const sent = lines[line] ?? links.find((one) => one.line === line)?.content;

@@ -75,7 +75,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'line links are written only after the requests',
     file: 'src/orders/push/push-order.ts',
-    find: 'await deps.store.saveLines(leased, before);',
+    find: 'if (!isSaved) await deps.store.saveLines(leased, subOrders.links);',
     replace: '',
     tests: [promise('orders-cut-off'), `${orders('orders-crash')} > killed before or after any request`],
   },
@@ -110,7 +110,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a creation that is sent again is watched from its first request',
     file: 'sql/warehouse/statements/write_line_links.sql',
-    find: 'linked_at = case when excluded.sub_order_id is null then clock_timestamp() else sub_order_links.linked_at end',
+    find: 'linked_at = excluded.linked_at',
     replace: 'linked_at = sub_order_links.linked_at',
     tests: [`${promise('orders-matching')} > the hour in which copies are looked for`],
   },
@@ -138,9 +138,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sub-orders are removed without the allowance',
-    file: 'src/orders/push/send-sub-orders.ts',
-    find: 'if (!plan.granted.has(subOrderId)) continue;',
-    replace: '',
+    file: 'src/orders/push/push-order.ts',
+    find: 'held > 0 ? [] : subOrders.remove',
+    replace: 'subOrders.remove',
     tests: [`${orders('orders-removals')} > of an order whose removals the allowance`],
   },
   {
@@ -153,7 +153,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an order that is back in the shop when its turn comes is deleted',
     file: 'src/orders/push/vanished-orders.ts',
-    find: 'leased.isNew || (await missingInShop(deps.shop, [leased.orderCode])).length === 0',
+    find: 'leased.isNew || (await missingInShop(deps.shop, [code])).length === 0',
     replace: 'leased.isNew',
     tests: [`${promise('rescan')} > an order that is back in the shop when its turn comes`],
   },

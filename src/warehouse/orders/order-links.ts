@@ -45,8 +45,8 @@ export type LineLinkRow<Content = unknown> = Readonly<{
    * may still appear.
    */
   idsBefore: readonly number[] | null;
-  /** When the creation was written down. */
-  linkedAt?: Date;
+  /** When the creation was written down; absent: when the link is written. */
+  linkedAt?: Date | undefined;
 }>;
 
 /** The columns of an OrderLink, of `sync.order_links l`. */
