@@ -54,7 +54,10 @@ export const rescanOrders = defineRun({
     const { found, problem } = await noteKeylessOrders({ shop, db: warehouse.db });
     const counts = { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
     if (start === undefined) return counts;
-    return { ...counts, ...(await settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload.allowRemovals)) };
+    return {
+      ...counts,
+      ...(await settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload.allowRemovals)),
+    };
   },
 });
 
@@ -62,5 +65,5 @@ async function walk({ shop, warehouse, config }: App, { allowRemovals }: RescanO
   const policy: PushPolicy = { contact: 'young', allowRemovals };
   const range = { start, end: undefined };
   const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, next ? { next } : {});
-  return stepsUnder(policy)({ ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
+  return stepsUnder(policy, { ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
 }

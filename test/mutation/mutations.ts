@@ -182,24 +182,17 @@ export const mutations: readonly Mutation[] = [
   // Orders: cursor, due orders, a false done.
   {
     name: 'the cursor moves although a step failed',
-    file: 'src/orders/which/changed-orders.ts',
-    find: 'isCursorHeld: state.isCursorHeld || batch.failed',
-    replace: 'isCursorHeld: state.isCursorHeld',
-    tests: [`${orders('orders-alone')} > the cursor stays where it is when a step of the run has failed`],
-  },
-  {
-    name: 'the cursor goes to the newest change of a walk that has not ended',
-    file: 'src/orders/which/changed-orders.ts',
-    find: 'return next ? undefined : newest;',
-    replace: 'return newest;',
-    tests: [`${orders('where-to-start')} > a walk by code`],
+    file: 'jobs/define-run.ts',
+    find: 'end.failures.length === 0 || definition.completesAlways',
+    replace: 'true',
+    tests: [`${promise('feed-killed')} > a step that fails leaves a first push`],
   },
   {
     name: 'an order that is dated ahead takes the cursor with it',
     file: 'src/orders/which/changed-orders.ts',
-    find: 'upTo && notAfter(upTo, begun.shopNow)',
-    replace: 'upTo',
-    tests: [`${orders('orders-alone')} > an order that is dated ahead`],
+    find: 'const isAhead = isByCode || (newest !== undefined && msOf(newest) > msOf(shopNow));',
+    replace: 'const isAhead = isByCode;',
+    tests: [orders('where-to-start')],
   },
   {
     name: 'the dead letters of an order that failed in part are closed when it did not change',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { orderDeps } from '../../src/app/deps.ts';
-import { previewOrder } from '../../src/orders/compare/preview-order.ts';
+import { previewOrder } from '../../src/orders/compare/show-order.ts';
 import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { continueChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
+import { nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
 import { removalsPerDay, takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
@@ -258,10 +258,10 @@ test('one run with --allow-removals reads all orders that are to be tried again 
     const codes = new Set<string>();
     let batch = await planChangedOrders(deps, options);
     for (;;) {
-      const held = batch.steps.flat().filter((code) => code.startsWith('H'));
+      const held = batch.codes.filter((code) => code.startsWith('H'));
       for (const code of held) codes.add(code);
       sizes.push(held.length);
-      const next = await continueChangedOrders(deps, batch.state, { failed: false, isLost: false }, options);
+      const next = await nextChangedOrders(deps, batch.state, options);
       if (next === undefined) return { codes: codes.size, most: Math.max(...sizes) };
       batch = next;
     }

@@ -295,7 +295,10 @@ describe('a creation whose response was lost', () => {
     const shown = [shownAs(11, one), shownAs(12, one)];
     const watched = [linked(one, 11, { idsBefore: [] })];
     expect(effects({ shown, lines: [one, line('2')], links: watched })).toEqual(['2 gets 12']);
-    expect(subOrderDifference(shown, [one, line('2')], watched).links).toMatchObject([{}, { lineCode: '2', isOurs: true }]);
+    expect(subOrderDifference(shown, [one, line('2')], watched).links).toMatchObject([
+      {},
+      { lineCode: '2', isOurs: true },
+    ]);
   });
 
   test('a sub-order that is not as the creation without a response was sent is somebody else’s', () => {

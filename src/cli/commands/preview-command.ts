@@ -1,6 +1,6 @@
 import { orderDeps } from '../../app/deps.ts';
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
-import { type OrderPreview, previewOrder } from '../../orders/compare/preview-order.ts';
+import { type OrderPreview, previewOrder } from '../../orders/compare/show-order.ts';
 import type { OrderAge } from '../../orders/order/contact-rule.ts';
 import type { OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';

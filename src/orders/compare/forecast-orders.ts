@@ -68,13 +68,13 @@ export async function forecastOrders(
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
     for (const one of await shopOrders(deps, raws)) {
-      const { code, desired, remembered } = one;
+      const { code, desired, link } = one;
       if (!desired) fault(one.fault ?? '', code);
       for (const { reason, key } of desired?.faulty ?? []) fault(reason, key);
       sums.waitingLines += desired?.waiting.length ?? 0;
       if (needsNothing(one, policy)) sums.unchanged += 1;
       if (!desired || needsNothing(one, policy)) continue;
-      const isKnown = remembered.link !== undefined && remembered.link.contact !== null;
+      const isKnown = link != null && link.contact !== null;
       sums.toSend += 1;
       sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
       if (!isKnown && neverPushed.length < lookedUpAtMost) neverPushed.push(one);
@@ -82,7 +82,7 @@ export async function forecastOrders(
       if (customer === undefined) continue;
       customers.add(customer);
       const age = ageOf(desired.order.createdAt, now, deps.contactMaxAgeDays);
-      if (mayCarryContact(remembered.link?.contact ?? null, age, policy.contact)) withContact.add(customer);
+      if (mayCarryContact(link?.contact ?? null, age, policy.contact)) withContact.add(customer);
     }
   }
   return {
@@ -157,11 +157,13 @@ export async function diffBackfill(
     diff.read += raws.length;
     const due = (await shopOrders(deps, raws)).filter((one) => !needsNothing(one, policy));
     diff.unchanged += raws.length - due.length;
-    const looked = due.slice(0, limit - diff.orders.length);
-    const found = looked.map((one) =>
-      deps.slots(async () => (one.desired ? backfilled(await lookup.look(one, policy.contact)) : unreadable(one))),
+    const looked = due.slice(0, limit - diff.orders.length).map((one) =>
+      deps.slots(async (): Promise<BackfilledOrder> => {
+        if (one.desired) return backfilled(await lookup.look(one, policy.contact));
+        return { code: one.code, kind: 'dead letter', reason: one.fault, difference: undefined };
+      }),
     );
-    diff.orders.push(...(await Promise.all(found)));
+    diff.orders.push(...(await Promise.all(looked)));
     if (diff.orders.length >= limit) {
       diff.isCut = true;
       break;
@@ -170,14 +172,10 @@ export async function diffBackfill(
   return { ...diff, requests: lookup.requests };
 }
 
-const needsNothing = ({ desired, remembered: { link } }: ShopOrder, policy: PushPolicy): boolean =>
+const needsNothing = ({ desired, link }: ShopOrder, policy: PushPolicy): boolean =>
   desired !== undefined && (isNotForService(desired, link) || isUnchanged(desired, link, policy));
 
-const unreadable = ({ code, fault }: ShopOrder): BackfilledOrder => {
-  return { code, kind: 'dead letter', reason: fault, difference: undefined };
-};
-
-function backfilled({ shop: { code, desired }, shown, difference }: OrderLook): BackfilledOrder {
+function backfilled({ code, desired, shown, difference }: OrderLook): BackfilledOrder {
   const order = { code, reason: undefined, difference: difference && withoutPersonalData(difference) };
   if (shown.kind === 'failed') return { ...order, kind: 'not compared', reason: shown.reason };
   if (shown.kind === 'absent' || !difference) return { ...order, kind: desired?.order.deletedAt ? 'same' : 'create' };

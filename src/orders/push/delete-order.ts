@@ -1,11 +1,10 @@
 import { sleep } from '../../base/timeout.ts';
 import { waitingFor } from '../../base/waits.ts';
-import type { OrderDetail } from '../../review-api/index.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
+import { findOrder } from '../find-order.ts';
 import type { PushPolicy } from '../order/desired-order.ts';
-import { isSameCode } from '../order/same-value.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { Requests, Sent } from '../requests.ts';
+import type { Requests } from '../requests.ts';
 import type { PushFailure } from './push-record.ts';
 
 /**
@@ -32,7 +31,8 @@ export async function deleteOrder(
   requests: Requests,
   { isWanted, allowRemovals }: { isWanted: boolean; allowRemovals: PushPolicy['allowRemovals'] },
 ): Promise<Deletion> {
-  const found = await findOrder(deps, leased, requests);
+  const { orderCode: code, link } = leased;
+  const found = await findOrder(deps, { code, orderId: link.orderId }, requests);
   if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason, failure: 'transient' };
   if (found.kind === 'failed') return found;
   if (found.kind === 'absent') {
@@ -52,7 +52,7 @@ export async function deleteOrder(
   if (removed.kind === 'unknown') {
     // Only reading the order shows whether it was deleted.
     await waitingFor('outage', () => sleep(deps.patience.settleMs, deps.signal));
-    const after = await findOrder(deps, leased, requests);
+    const after = await findOrder(deps, { code, orderId: link.orderId }, requests);
     if (after.kind !== 'absent') return { kind: 'failed', reason: removed.reason, failure: 'transient' };
   }
   await deps.store.forget(leased);
@@ -63,20 +63,3 @@ export async function deleteOrder(
 const heldBack =
   'the shop has deleted the order; it stays at the service, because the removals of 24 hours are used up. ' +
   'If that is right, run: npx review-sync sync orders --allow-removals';
-
-/**
- * By its id, then by its code: the response to the push that made it may have been lost, or the service has made it
- * again under another id. A service need not look orders up by code; then what its id says counts. No order is created
- * to learn its id.
- */
-async function findOrder(
-  { api }: OrderDeps,
-  { link: { orderId }, orderCode }: LeasedOrder,
-  { read }: Requests,
-): Promise<Sent<OrderDetail>> {
-  const known = orderId === null ? undefined : await read((options) => api.orders.get(orderId, options));
-  const isOurs = known?.kind === 'done' && isSameCode(known.value.code, orderCode);
-  if (known && (isOurs || (known.kind !== 'done' && known.kind !== 'absent'))) return known;
-  const found = await read((options) => api.orders.getByCode(orderCode, options));
-  return known && found.kind === 'failed' ? { kind: 'absent' } : found;
-}
