@@ -51,8 +51,7 @@ export const rescanOrders = defineRun({
   async complete(app, { start }, _run, _failures, payload) {
     const { shop, warehouse } = app;
     if ((await readCursor(warehouse.db, 'orders')) === undefined) return {};
-    const { found, problem } = await noteKeylessOrders({ shop, db: warehouse.db });
-    const counts = { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
+    const counts = await noteKeylessOrders({ shop, db: warehouse.db });
     if (start === undefined) return counts;
     return {
       ...counts,

@@ -365,7 +365,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       to.links = links.map((link) => (isWatchOver(link) ? { ...link, before: null } : link));
       const isWatched = to.links.some(({ id, before }) => id !== null && before !== null);
       const due = hasFailed && design.failureMakesDue ? 'now' : isWatched ? 'in an hour' : 'never';
-      const contact = to.row?.contact ?? firstDecision(state.isYoung ? 'young' : 'old', policyOf(kind));
+      const contact = to.row?.contact ?? firstDecision(state.isYoung, policyOf(kind));
       to.row = { pushed: fingerprint, orderId, contact, due, owner: null, isOver: false };
       end(to, attempt);
       const other = to.workers[otherName];
@@ -385,9 +385,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     }
     if (worker.at === 'read') {
       if (row && row.owner !== null && !row.isOver) return;
-      const contact = design.contactDecidedWithLease
-        ? firstDecision(state.isYoung ? 'young' : 'old', policyOf(kind))
-        : null;
+      const contact = design.contactDecidedWithLease ? firstDecision(state.isYoung, policyOf(kind)) : null;
       const free: Row = row ?? { pushed: null, orderId: null, contact, due: 'never', owner: null, isOver: false };
       const isLost = pushedOf(free) === null && design.rereadsAfterLostPush;
       const mustRead = row ? isLost || (worker.isStale && design.rereadsStaleCopy) : design.rereadsNewOrder;
@@ -429,8 +427,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           else lose(worker);
         } else if (!maySend) lose(worker);
         else {
-          const age = (design.judgesAgeAtRequest ? state.isYoung : worker.wasYoung) ? 'young' : 'old';
-          const hasContact = !isDeleted && mayCarryContact(row?.contact ?? null, age, policyOf(kind));
+          const isYoung = design.judgesAgeAtRequest ? state.isYoung : worker.wasYoung;
+          const hasContact = !isDeleted && mayCarryContact(row?.contact ?? null, isYoung, policyOf(kind));
           const post = (to: OrderState, seen: Sub[]): void => {
             if (service.orderId === null) to.service.orderId = to.service.orders += 1;
             if (hasContact && (!state.isYoung || state.seen.first === 'backfill')) to.seen.wrong = 'contact';

@@ -3,17 +3,16 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import type { Db } from '../../warehouse/index.ts';
 import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
-import { findOrder } from '../find-order.ts';
 import {
   ageClock,
-  ageOf,
   type ContactField,
   type ContactPolicy,
   contactFields,
+  isYoungAt,
   mayCarryContact,
-  type OrderAge,
 } from '../order/contact-rule.ts';
 import type { DesiredOrder } from '../order/desired-order.ts';
+import { findOrder } from '../order/find-order.ts';
 import { type OrderDifference, orderDifference, type Remembered } from '../order/order-difference.ts';
 import { desiredOrders } from '../order/read-orders.ts';
 import type { LineLink } from '../order/sub-orders.ts';
@@ -40,7 +39,7 @@ export type OrderLook = ShopOrder & {
   /** Contact of the shop that a push leaves out (promise 7). */
   withheld: ContactField[];
   /** Undefined where the order cannot be read. */
-  age: OrderAge | undefined;
+  isYoung: boolean | undefined;
 };
 
 export type LookDeps = Pick<OrderDeps, 'db' | 'now' | 'contactMaxAgeDays' | 'deletes' | 'patience' | 'signal'> & {
@@ -95,14 +94,14 @@ export async function openLookup(deps: LookDeps) {
     async look(order: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {
       const { code, desired, link } = order;
       const shown = await show({ code, orderId: link?.orderId });
-      if (!desired) return { ...order, shown, difference: undefined, withheld: [], age: undefined };
-      const age = ageOf(desired.order.createdAt, now(), deps.contactMaxAgeDays);
-      const withContact = mayCarryContact(link?.contact ?? null, age, policy);
+      if (!desired) return { ...order, shown, difference: undefined, withheld: [], isYoung: undefined };
+      const isYoung = isYoungAt(now(), desired.order.createdAt, deps.contactMaxAgeDays);
+      const withContact = mayCarryContact(link?.contact ?? null, isYoung, policy);
       const withheld = withContact ? [] : contactFields.filter((field) => desired.body[field] !== undefined);
       const detail = shown.kind === 'found' ? shown.detail : undefined;
       const rules = { withContact, deletes: deps.deletes };
       const difference = shown.kind === 'failed' ? undefined : orderDifference(desired, detail, order, rules);
-      return { ...order, shown, difference, withheld, age };
+      return { ...order, shown, difference, withheld, isYoung };
     },
   };
 }

@@ -2,7 +2,6 @@ import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
 import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
-import type { OrderAge } from '../order/contact-rule.ts';
 import { isNotForService, isUnchanged } from '../order/desired-order.ts';
 import { type OrderDifference, type OrderRequest, requestsOf, withoutPersonalData } from '../order/order-difference.ts';
 import { findInShop } from '../order/read-orders.ts';
@@ -43,8 +42,8 @@ export type OrderPreview = {
   requests: OrderRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
   withheld: string[];
-  /** Why: by the age of the order, or, where it is young, by an earlier backfill. Undefined: it cannot be read. */
-  age: OrderAge | undefined;
+  /** Why: the order is not young, or, where it is, an earlier backfill. Undefined: it cannot be read. */
+  isYoung: boolean | undefined;
   /** Lines of which nothing is sent, and why. */
   linesNotSent: { lineCode: string; reason: string }[];
   atService: 'found' | 'absent' | 'failed';
@@ -68,7 +67,7 @@ export async function previewOrder(deps: ShowDeps, asked: string): Promise<Order
     nothingToSend,
     requests: isShown ? requestsOf(difference) : [],
     withheld: look?.withheld ?? [],
-    age: look?.age,
+    isYoung: look?.isYoung,
     linesNotSent: isShown ? difference.linesNotSent : [],
     atService: shown.kind,
     lookupFault,

@@ -1,8 +1,8 @@
 import { sleep } from '../../base/timeout.ts';
 import { waitingFor } from '../../base/waits.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
-import { findOrder } from '../find-order.ts';
 import type { PushPolicy } from '../order/desired-order.ts';
+import { findOrder } from '../order/find-order.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { Requests } from '../requests.ts';
 import type { PushFailure } from './push-record.ts';

@@ -5,7 +5,7 @@ import { LeaseLostError } from '../../warehouse/leases.ts';
 import type { OtherLease } from '../../warehouse/orders/order-links.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { lookAgainMs } from '../backoff.ts';
-import { ageOf, type ContactPolicy, contactFields, firstDecision, mayCarryContact } from '../order/contact-rule.ts';
+import { type ContactPolicy, contactFields, firstDecision, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
 import {
   type DesiredOrder,
   isNotForService,
@@ -60,9 +60,10 @@ export type PushOutcome =
  */
 export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<PushOutcome> {
   const { store } = deps;
+  const orderedAt = given.order.createdAt;
   const leased = await store.lease(given.code, {
-    contact: firstDecision(ageOf(given.order.createdAt, slice.now(), deps.contactMaxAgeDays), slice.policy.contact),
-    orderedAt: given.order.createdAt,
+    contact: firstDecision(isYoungAt(slice.now(), orderedAt, deps.contactMaxAgeDays), slice.policy.contact),
+    orderedAt,
   });
   if ('leasedBy' in leased) return { kind: 'leased-elsewhere', lease: leased };
   using _heartbeat = store.keepAlive(leased);
@@ -121,7 +122,7 @@ async function sendOrder(
   const beforeWrite = () => deps.store.assertLease(leased);
   const requests = openRequests(deps, { hasFailedBefore: link.failedPushes > 0, beforeWrite });
   const mayCarry = (contact: ContactPolicy) =>
-    mayCarryContact(link.contact, ageOf(desired.order.createdAt, now(), deps.contactMaxAgeDays), contact);
+    mayCarryContact(link.contact, isYoungAt(now(), desired.order.createdAt, deps.contactMaxAgeDays), contact);
   const counts: Counts[] = [];
   const failures: PushFailure[] = [];
 

@@ -1,7 +1,7 @@
-import type { OrderDetail } from '../review-api/index.ts';
-import { isSameCode } from './order/same-value.ts';
-import type { OrderDeps } from './order-deps.ts';
-import type { Requests, Sent } from './requests.ts';
+import type { OrderDetail } from '../../review-api/index.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import type { Requests, Sent } from '../requests.ts';
+import { isSameCode } from './same-value.ts';
 
 /**
  * The order as the service shows it: by its id, then by its code. The response to the push that made it may have been
