@@ -118,8 +118,8 @@ type Operation = { line: string } & (
 );
 /** What a run reads. `isStale`: the order was pushed since. `isAlone`: the other worker was idle. */
 type Copy = { version: number; isStale: boolean; isAlone: boolean; wasYoung: boolean };
-/** One try to push the order. `granted`: removals that the allowance covers; `held`: how many it does not cover. */
-type Attempt = Copy & { isNew: boolean; orderId: number | null; links: Link[]; granted: number[]; held: number } & {
+/** One try to push the order. `held`: removals that the allowance does not cover. */
+type Attempt = Copy & { isNew: boolean; orderId: number | null; links: Link[]; held: number } & {
   failed: string[];
   unknown: string[];
   round: number;
@@ -389,7 +389,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       const free: Row = row ?? { pushed: null, orderId: null, contact, due: 'never', owner: null, isOver: false };
       const isLost = pushedOf(free) === null && design.rereadsAfterLostPush;
       const mustRead = row ? isLost || (worker.isStale && design.rereadsStaleCopy) : design.rereadsNewOrder;
-      const none = { granted: [], held: 0, failed: [], unknown: [], seen: [], todo: [] };
+      const none = { held: 0, failed: [], unknown: [], seen: [], todo: [] };
       const begun = { isNew: row === null, orderId: free.orderId, links: state.links, round: 1, ...none };
       add(`${name} takes the lease`, (to) => {
         to.workers[name] = { ...worker, ...begun, at: mustRead ? 'stale' : 'leased' };
@@ -455,19 +455,17 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           return;
         }
         const { change, remove, create, links } = difference(worker, service.orderId);
-        const wanted = remove.filter(({ id }) => !worker.granted.includes(id));
         const isEmptied = Object.keys(lines).length === 0;
-        const isCovered = wanted.length <= state.allowanceLeft || !design.removalsFromAllowance;
+        const isCovered = remove.length <= state.allowanceLeft || !design.removalsFromAllowance;
         const isGranted = isAllowing || (isCovered && !(isEmptied && design.keepsEmptiedOrder));
-        const granted = isGranted ? [...worker.granted, ...wanted.map(({ id }) => id)] : worker.granted;
-        const todo = [...change, ...remove.filter(({ id }) => granted.includes(id)), ...create];
-        const held = isGranted ? 0 : wanted.length;
+        const todo = [...change, ...(isGranted ? remove : []), ...create];
+        const held = isGranted ? 0 : remove.length;
         add(`${name} writes its links`, (to) => {
-          become(to, 'sending', { orderId: service.orderId, links, granted, held, todo, seen: [], unknown: [] });
-          if (isGranted && !isAllowing && design.removalsFromAllowance) to.allowanceLeft -= wanted.length;
+          become(to, 'sending', { orderId: service.orderId, links, held, todo, seen: [], unknown: [] });
+          if (isGranted && !isAllowing && design.removalsFromAllowance) to.allowanceLeft -= remove.length;
           if (design.linksBeforeRequests) to.links = links;
           if (to.row && isHolder) to.row.isOver = false;
-          if (isEmptied && !isAllowing && granted.length > 0) to.seen.wrong = 'emptied';
+          if (isEmptied && !isAllowing && isGranted && remove.length > 0) to.seen.wrong = 'emptied';
         });
         return;
       }

@@ -52,7 +52,11 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], policy: Push
   const gone = codes.filter((code) => !shown.has(code));
 
   const links = await orderLinks(db, codes);
-  const { unchanged = [], deleted = [], changed = [] } = Object.groupBy(orders, (desired) => {
+  const {
+    unchanged = [],
+    deleted = [],
+    changed = [],
+  } = Object.groupBy(orders, (desired) => {
     const link = links.get(desired.code);
     if (isUnchanged(desired, link, policy)) return 'unchanged';
     return isNotForService(desired, link) ? 'deleted' : 'changed';

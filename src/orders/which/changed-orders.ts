@@ -130,8 +130,7 @@ async function readChanges(
   // Changes dated in the shop's future are read once a run: where dates move with the clock, the reading would never
   // end.
   const isAhead = msOf(after.at) > msOf(state.shopNow);
-  const dates = [state.newest ?? '', ...keys.map(({ at }) => at)].filter((at) => !Number.isNaN(Date.parse(at)));
-  const newest = dates.reduce<string | undefined>((one, at) => (one && one >= at ? one : at), undefined);
+  const newest = keys.at(-1)?.at ?? state.newest;
   return { codes: keys.map(({ code }) => code), state: { ...state, next: isAhead ? undefined : next, newest } };
 }
 
