@@ -79,11 +79,9 @@ const orderLink = (more: Partial<OrderLink> = {}): OrderLink => ({
   fingerprint: null,
   contact: 'allowed',
   sentFields: [],
-  userGradeCode: null,
   failedPushes: 0,
   dueAt: null,
   isDue: false,
-  absentSince: null,
   pushedAt: null,
   ...more,
 });

@@ -107,11 +107,9 @@ describe('isUnchanged', () => {
     fingerprint: null,
     contact: 'allowed',
     sentFields: [],
-    userGradeCode: null,
     failedPushes: 0,
     dueAt: null,
     isDue: false,
-    absentSince: null,
     pushedAt: new Date(),
     ...more,
   });

@@ -97,8 +97,6 @@ export type BackfillDiff = {
   /** Orders that cost no request: unchanged since they were pushed, or deleted in the shop before. */
   unchanged: number;
   orders: BackfilledOrder[];
-  /** Requests that this comparison sent to the service, all of them GET. */
-  requests: number;
   /** True: there may be more orders in the range; `limit` ended the comparison. */
   isCut: boolean;
 };
@@ -113,7 +111,7 @@ export async function diffBackfill(
   { policy, limit }: { policy: PushPolicy; limit: number },
 ): Promise<BackfillDiff> {
   const lookup = await openLookup(deps);
-  const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], requests: 0, isCut: false };
+  const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], isCut: false };
   for await (const raws of ordersByCreation(deps.shop, range)) {
     deps.signal.throwIfAborted();
     diff.read += raws.length;
@@ -131,7 +129,7 @@ export async function diffBackfill(
       break;
     }
   }
-  return { ...diff, requests: lookup.requests };
+  return diff;
 }
 
 const needsNothing = ({ desired, link }: ShopOrder, policy: PushPolicy): boolean =>

@@ -66,29 +66,19 @@ export async function shopOrders(
 }
 
 /**
- * Looks orders up at the service and compares. `requests` is how many lookups there were so far, one for most orders.
- * Sends nothing but GET. Its verbs throw the client's errors where the service as a whole fails.
+ * Looks orders up at the service and compares. Sends nothing but GET. Its verbs throw the client's errors where the
+ * service as a whole fails.
  */
 export async function openLookup(deps: LookDeps) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
-  let requests = 0;
 
   async function show(order: { code: string; orderId: number | null | undefined }): Promise<Shown> {
-    const { read } = openRequests(deps, { hasFailedBefore: false });
-    const found = await findOrder(deps, order, {
-      read(request) {
-        requests += 1;
-        return read(({ giveUpAfterMs }) => request({ giveUpAfterMs }));
-      },
-    });
+    const found = await findOrder(deps, order, openRequests(deps, { hasFailedBefore: false }));
     if (found.kind === 'done') return { kind: 'found', detail: found.value };
     return found.kind === 'absent' ? found : { kind: 'failed', reason: found.reason };
   }
 
   return {
-    get requests() {
-      return requests;
-    },
     show,
     /** @param policy of the push that would follow. */
     async look(order: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {

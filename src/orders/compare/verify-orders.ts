@@ -50,8 +50,6 @@ export type OrderVerification = {
   unmatched: { subOrders: number; orders: number; codes: string[] };
   /** Fields of the shop that the service does not show, with the number of orders: `mileage`, `lines: status`. */
   fieldsNotCompared: Record<string, number>;
-  /** Requests to the service, all of them GET, but for those of a repair. */
-  requests: number;
   /** Undefined without `--repair`. */
   repair: OrderRepair | undefined;
 };
@@ -94,7 +92,6 @@ export async function verifyOrders(
     unknown: [],
     unmatched: { subOrders: 0, orders: 0, codes: [] },
     fieldsNotCompared: {},
-    requests: 0,
     repair: undefined,
   };
   const toRepair: string[] = [];
@@ -132,7 +129,7 @@ export async function verifyOrders(
     report.extra += extra.length;
     list(report.extraCodes, ...extra);
   }
-  return { ...report, requests: lookup.requests };
+  return report;
 }
 
 type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; reason?: string };
