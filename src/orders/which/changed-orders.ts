@@ -129,7 +129,7 @@ async function readChanges(
     : await shop.changedSince(after, size);
   // Changes dated in the shop's future are read once a run: where dates move with the clock, the reading would never
   // end.
-  const isAhead = msOf(after.at) > msOf(state.shopNow);
+  const isAhead = !state.isByCode && msOf(after.at) > msOf(state.shopNow);
   const newest = keys.at(-1)?.at ?? state.newest;
   return { codes: keys.map(({ code }) => code), state: { ...state, next: isAhead ? undefined : next, newest } };
 }
