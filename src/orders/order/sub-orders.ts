@@ -148,7 +148,9 @@ function match(
     const subOrder = subOrderId === null ? undefined : free.take(subOrderId);
     if (subOrder) ofLinks.set(lineCode, { subOrder, isOurs, idsBefore });
   }
-  // 2. Creations without a response. What is found for a removed line is removed: it must be exactly what was sent.
+  // 2. Creations without a response. What is found for a removed line is removed: it must be exactly what was sent. The
+  //    creation may
+  // have been sent more than once: further copies of it may still appear.
   for (const like of ['exact', 'similar'] as const) {
     for (const { lineCode, subOrderId, content, idsBefore } of links) {
       if (subOrderId !== null || ofLinks.has(lineCode) || (like === 'similar' && !wanted.has(lineCode))) continue;
@@ -205,33 +207,43 @@ type Pool = {
 };
 
 function openPool(all: readonly SubOrder[]): Pool {
-  const free = new Map(
-    all.map((one) => {
-      const cents = one.price === null ? undefined : BigInt(one.price.cents);
-      return [one.id, { one, cents, options: optionsKey(one.product_options ?? {}) }];
-    }),
-  );
+  const free = new Map(all.map((one) => [one.id, one]));
   const take = (id: number) => {
-    const one = free.get(id)?.one;
+    const one = free.get(id);
     free.delete(id);
     return one;
   };
+  // An order of 10,000 lines of one product takes one to two seconds.
+  const alike = new Map<string, SubOrder[]>();
+  for (const one of all) {
+    const { product_id, product_options, price } = one;
+    const [options, prices] = [optionsKey(product_options ?? {}), price === null ? [] : [BigInt(price.cents)]];
+    for (const like of ['exact', 'similar'] as const) {
+      for (const key of keysLike(like, product_id, options, prices)) {
+        const others = alike.get(key);
+        if (others) others.push(one);
+        else alike.set(key, [one]);
+      }
+    }
+  }
   return {
     take,
     find({ product_id, product_options, price }, like, isAllowed = () => true) {
-      const [options, prices] = [optionsKey(product_options), centsReadAs(price)];
-      let similar: SubOrder | undefined;
-      for (const { one, cents, options: theirs } of free.values()) {
-        if (one.product_id !== product_id || !isAllowed(one)) continue;
-        const [isOptions, isPrice] = [theirs === options, cents !== undefined && prices.includes(cents)];
-        if (isOptions && (isPrice || like === 'similar')) return take(one.id);
-        if (isPrice && like === 'similar') similar ??= one;
+      for (const key of keysLike(like, product_id, optionsKey(product_options), centsReadAs(price))) {
+        const found = alike.get(key)?.find((one) => free.has(one.id) && isAllowed(one));
+        if (found) return take(found.id);
       }
-      return similar && take(similar.id);
+      return undefined;
     },
-    left: () => [...free.values()].map(({ one }) => one),
+    left: () => [...free.values()],
   };
 }
+
+/** What those have in common that are so like each other. One key for each amount that the price may be shown as. */
+const keysLike = (like: 'exact' | 'similar', product: number, options: string, prices: readonly bigint[]): string[] =>
+  like === 'exact'
+    ? prices.map((price) => `${product} ${price} ${options}`)
+    : [`${product} ${options}`, ...prices.map((price) => `${product} ${price}`)];
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
 function fieldDifferences(ours: SubOrderContent, theirs: SubOrder): FieldDifference[] {
