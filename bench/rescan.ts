@@ -103,8 +103,9 @@ for (const turn of [1, 2]) {
   const ofSteps: Counts[] = [];
   let walked: WalkState = {};
   do {
-    const { steps, state } = await walkOrders({ shop, db }, { start, end: undefined }, 50_000, walked);
-    const push = (codes: string[]) => limit(() => pushOrders(deps, codes, { contact: 'young', allowRemovals: false }));
+    const { codes, state } = await walkOrders({ shop, db }, { start, end: undefined }, 50_000, walked);
+    const steps = Array.from({ length: Math.ceil(codes.length / 500) }, (_, n) => codes.slice(n * 500, n * 500 + 500));
+    const push = (step: string[]) => limit(() => pushOrders(deps, step, { contact: 'young', allowRemovals: false }));
     ofSteps.push(...(await Promise.all(steps.map(push))));
     walked = state;
   } while (walked.next !== undefined);

@@ -10,7 +10,7 @@ import { packagePath } from '../src/base/package-path.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { pushOrders } from '../src/orders/push/push-slice.ts';
 import { defaultPatience } from '../src/orders/requests.ts';
-import { concludeChangedOrders, continueChangedOrders, planChangedOrders } from '../src/orders/which/changed-orders.ts';
+import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../src/orders/which/changed-orders.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
@@ -122,16 +122,9 @@ async function measure(size: number) {
     let orders = 0;
     let batch = await planChangedOrders({ shop, db: warehouse.db }, options);
     for (;;) {
-      for (const step of batch.steps) {
-        await pushOrders({ ...deps, shop }, step, { contact: 'young', allowRemovals: false });
-        orders += step.length;
-      }
-      const next = await continueChangedOrders(
-        { shop, db: warehouse.db },
-        batch.state,
-        { failed: false, isLost: false },
-        options,
-      );
+      await pushOrders({ ...deps, shop }, batch.codes, { contact: 'young', allowRemovals: false });
+      orders += batch.codes.length;
+      const next = await nextChangedOrders({ shop, db: warehouse.db }, batch.state, options);
       if (next === undefined) break;
       batch = next;
     }

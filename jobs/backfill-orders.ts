@@ -36,15 +36,16 @@ export const backfillOrders = defineRun({
   async plan({ shop, warehouse: { db }, config }, payload) {
     const lastQueryChange = await recordShopQueries(db, await shop.queryHashes());
     const range = spanOfDays(payload, config.api.timeZone);
-    const { steps, state } = await walkOrders({ shop, db }, range, config.orderBatchSize);
-    return stepsUnder(backfillPolicy(payload))({ steps, state: { ...state, lastQueryChange } });
+    const { codes, state } = await walkOrders({ shop, db }, range, config.orderBatchSize);
+    return stepsUnder(backfillPolicy(payload), { codes, state: { ...state, lastQueryChange } });
   },
   async next({ shop, warehouse: { db }, config }, payload, state: State, { successes, failures }) {
     const isLost = failures > 0 && successes === 0;
     if (isLost || state.next === undefined) return undefined;
     const range = spanOfDays(payload, config.api.timeZone);
-    const { steps, state: walk } = await walkOrders({ shop, db }, range, config.orderBatchSize, state);
-    return stepsUnder(backfillPolicy(payload))({ steps, state: { ...walk, lastQueryChange: state.lastQueryChange } });
+    const { codes, state: walk } = await walkOrders({ shop, db }, range, config.orderBatchSize, state);
+    const { lastQueryChange } = state;
+    return stepsUnder(backfillPolicy(payload), { codes, state: { ...walk, lastQueryChange } });
   },
   async complete({ warehouse: { db } }, { lastQueryChange }, _run, _failures, { from, to }) {
     if (from === undefined && to === undefined) await settleShopQueries(db, lastQueryChange);

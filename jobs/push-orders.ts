@@ -3,6 +3,7 @@ import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { pushOrders as push } from '../src/orders/push/push-slice.ts';
+import type { Batch } from '../src/orders/which/orders-by-day.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { flag, parsePayload } from './payload.ts';
 
@@ -14,17 +15,21 @@ const shape = v.object({
 
 export type OrderStep = v.InferOutput<typeof shape>;
 
-/** Step: brings up to 1000 orders at the service in line with the shop. */
+/** Step: brings up to 500 orders at the service in line with the shop. */
 export const pushOrders: StepJob<App, OrderStep> = {
   name: 'push-orders',
   parse: (payload) => parsePayload(shape, payload),
   run: (app, { codes, ...policy }, { signal }) => app.sliceSlots(() => push(orderDeps(app, signal), codes, policy)),
 };
 
-/** A batch of codes as the steps of a run under one policy. */
-export const stepsUnder =
-  (policy: PushPolicy) =>
-  <State>({ steps, state }: { steps: string[][]; state: State }) => ({
-    state,
-    steps: steps.map((codes): OrderStep => ({ codes, ...policy })),
-  });
+/** Orders in one step: small enough that workers share a batch; the queue keeps a row a step until the run ends. */
+const ordersPerStep = 500;
+
+/** A batch of orders as the steps of a run under one policy. */
+export function stepsUnder<State>(policy: PushPolicy, { codes, state }: Batch<State>) {
+  const steps: OrderStep[] = [];
+  for (let at = 0; at < codes.length; at += ordersPerStep) {
+    steps.push({ codes: codes.slice(at, at + ordersPerStep), ...policy });
+  }
+  return { steps, state };
+}

@@ -51,10 +51,12 @@ export const rescanOrders = defineRun({
   async complete(app, { start }, _run, _failures, payload) {
     const { shop, warehouse } = app;
     if ((await readCursor(warehouse.db, 'orders')) === undefined) return {};
-    const { found, problem } = await noteKeylessOrders({ shop, db: warehouse.db });
-    const counts = { orders_without_key: found, keyless_checks_cut: problem === undefined ? 0 : 1 };
+    const counts = await noteKeylessOrders({ shop, db: warehouse.db });
     if (start === undefined) return counts;
-    return { ...counts, ...(await settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload)) };
+    return {
+      ...counts,
+      ...(await settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload.allowRemovals)),
+    };
   },
 });
 
@@ -62,5 +64,5 @@ async function walk({ shop, warehouse, config }: App, { allowRemovals }: RescanO
   const policy: PushPolicy = { contact: 'young', allowRemovals };
   const range = { start, end: undefined };
   const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, next ? { next } : {});
-  return stepsUnder(policy)({ ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
+  return stepsUnder(policy, { ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
 }

@@ -6,7 +6,7 @@ import {
   type ChangedState,
   changedOrders,
   concludeChangedOrders,
-  continueChangedOrders,
+  nextChangedOrders,
   planChangedOrders,
 } from '../src/orders/which/changed-orders.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
@@ -31,12 +31,13 @@ export const syncOrders = defineRun({
   parse: (payload) => parsePayload(shape, payload),
   async plan(app, payload) {
     await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
-    return stepsUnder(policyOf(payload))(await planChangedOrders(depsOf(app), optionsOf(app, payload)));
+    return stepsUnder(policyOf(payload), await planChangedOrders(depsOf(app), optionsOf(app, payload)));
   },
   async next(app, payload, state: ChangedState, { successes, failures }) {
-    const batch = { failed: failures > 0, isLost: failures > 0 && successes === 0 };
-    const next = await continueChangedOrders(depsOf(app), state, batch, optionsOf(app, payload));
-    return next && stepsUnder(policyOf(payload))(next);
+    // Where no step of a batch succeeded, a system is down.
+    if (failures > 0 && successes === 0) return undefined;
+    const next = await nextChangedOrders(depsOf(app), state, optionsOf(app, payload));
+    return next && stepsUnder(policyOf(payload), next);
   },
   async complete(app, state) {
     await concludeChangedOrders(depsOf(app), state);

@@ -109,26 +109,22 @@ create table sync.user_grade_links (
   user_grade_code text primary key,
   user_grade_id   bigint not null unique,
   fingerprint     text not null,
-  linked_at       timestamptz not null default now(),
-  differs         text check (differs in ('not in the shop', 'icon not cleared'))
+  linked_at       timestamptz not null default now()
 );
 comment on table sync.user_grade_links is 'The shop''s member grades and the service''s ids.';
 comment on column sync.user_grade_links.user_grade_code is 'The shop''s code of the grade.';
 comment on column sync.user_grade_links.user_grade_id is 'The service''s id of the grade.';
 comment on column sync.user_grade_links.fingerprint is 'Hash of what was last pushed.';
 comment on column sync.user_grade_links.linked_at is 'When the row was last written.';
-comment on column sync.user_grade_links.differs is 'Null: the grade is at the service as in the shop. not in the shop: it was deleted in the shop and is still at the service (review-sync deletes none). icon not cleared: it has no icon in the shop any more, and the service keeps the old one.';
 
 create table sync.category_links (
   category_code text primary key,
   category_id   bigint not null,
   fingerprint   text not null,
-  linked_at     timestamptz not null default now(),
-  differs       text check (differs in ('not in the shop', 'parent not cleared'))
+  linked_at     timestamptz not null default now()
 );
 comment on table sync.category_links is 'The shop''s categories and the service''s ids.';
 comment on column sync.category_links.category_code is 'The shop''s code of the category.';
 comment on column sync.category_links.category_id is 'The service''s id of the category.';
 comment on column sync.category_links.fingerprint is 'Hash of what was last pushed.';
 comment on column sync.category_links.linked_at is 'When the row was last written.';
-comment on column sync.category_links.differs is 'Null: the category is at the service as in the shop. not in the shop: it was deleted in the shop and is still at the service (review-sync deletes none). parent not cleared: it has no parent in the shop any more, and the service keeps the old one.';

@@ -36,7 +36,6 @@ export function issuesOf(
     ...gaps(report),
     ...gapsLeft(report),
     ...manyDeadLetters(report, limits),
-    ...differingCatalog(report),
     ...waitingForProducts(report),
     ...ordersWaitingForGrade(report),
     ...changedQueries(report),
@@ -182,32 +181,6 @@ function manyDeadLetters({ deadLetters }: StatusReport, limits: IssueLimits): Is
       isUrgent: true,
     },
   ];
-}
-
-const catalogNames = { category: ['category', 'categories'], user_grade: ['member grade', 'member grades'] } as const;
-
-/** Review-sync deletes neither categories nor grades: a person decides. */
-function differingCatalog({ catalog }: StatusReport): Issue[] {
-  return [...Map.groupBy(catalog, ({ kind, differs }) => `${kind} ${differs}`)].flatMap(([key, same]) => {
-    const [first] = same;
-    if (!first) return [];
-    const codes = `${same
-      .slice(0, 5)
-      .map(({ code }) => code)
-      .join(', ')}${same.length > 5 ? ' …' : ''}`;
-    const [one, many] = catalogNames[first.kind];
-    const which = same.length === 1 ? `1 ${one} (${codes})` : `${same.length} ${many} (${codes})`;
-    const [what, hint] =
-      first.differs === 'not in the shop'
-        ? ['still at the service, but no longer in the shop', 'delete them at the service if nobody needs them']
-        : [
-            `without ${first.differs.split(' ')[0]} in the shop, but the service keeps the old one`,
-            'the service does not let it be cleared: change it there by hand',
-          ];
-    return [
-      { key: `catalog ${key}`, what: `${which} ${same.length === 1 ? 'is' : 'are'} ${what}`, hint, isUrgent: false },
-    ];
-  });
 }
 
 function webhooks({ webhooks: inbox, at }: StatusReport): Issue[] {

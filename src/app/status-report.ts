@@ -4,7 +4,6 @@ import type { Queues } from '../queue/index.ts';
 import { type PlannedRun, plannedRuns } from '../queue/schedules.ts';
 import { type InboxState, inboxState } from '../warehouse/changed-reviews.ts';
 import { type DeadLetterGroup, groupDeadLetters } from '../warehouse/dead-letters.ts';
-import { type CatalogDifference, catalogDifferences } from '../warehouse/orders/catalog-links.ts';
 import {
   type WaitingForGrades,
   type WaitingLines,
@@ -51,8 +50,6 @@ export type StatusReport = {
   /** The newest run of each job that has ended. */
   newest: Run[];
   deadLetters: DeadLetterGroup[];
-  /** Categories and grades that differ between service and shop until a person acts. */
-  catalog: CatalogDifference[];
   /** Changed orders of the last thirty days that only a rescan found. */
   missedOrders: MissedChanges;
   /** Pushed orders that the shop no longer shows. */
@@ -105,7 +102,6 @@ export async function statusReport({ warehouse, config, now, queues }: StatusSou
     runs: await lastRuns(db, 20),
     newest: await newestEnded(db),
     deadLetters: await groupDeadLetters(db),
-    catalog: await catalogDifferences(db),
     missedOrders: await missedChanges(db, new Date(at.getTime() - 30 * 86_400_000)),
     absentOrders: await absenceSummary(db),
     orderDeletes: config.orderDeletes,

@@ -34,7 +34,8 @@ export type Sent<T> =
 const statusesOfRecords: readonly (number | undefined)[] = [400, 409, 413, 422];
 
 /** Sends one request about a record. */
-export type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise<Sent<T>>;
+type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise<Sent<T>>;
+export type Requests = { write: Send; read: Send };
 
 /**
  * Sends the requests of one record, one after the other. After one that kept failing each further one is sent once
@@ -47,7 +48,7 @@ export type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise
 export function openRequests(
   { patience, signal }: { patience: Patience; signal: AbortSignal },
   { hasFailedBefore, beforeWrite }: { hasFailedBefore: boolean; beforeWrite?: () => void },
-): { write: Send; read: Send } {
+): Requests {
   let giveUpAfterMs = hasFailedBefore ? patience.afterFailureMs : patience.giveUpAfterMs;
   const send =
     (beforeSend: (() => void) | undefined): Send =>

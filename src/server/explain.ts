@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { describeError } from '../base/errors.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import { withTimeout } from '../base/timeout.ts';
-import { explainOrder, type OrderExplanation } from '../orders/compare/explain-order.ts';
+import { explainOrder, type OrderExplanation } from '../orders/compare/show-order.ts';
 import { findInShop } from '../orders/order/read-orders.ts';
 import type { ReviewApi } from '../review-api/index.ts';
 import { explainReview, type ReviewExplanation } from '../reviews/explain-review.ts';

@@ -3,7 +3,7 @@ import { notComputable, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
 import type { OrderKey, OrderPage, OrderPosition, OrderRange, ShopQuery, ShopSession } from './session.ts';
 
-export type { OrderKey, OrderPage, OrderPosition, OrderRange } from './session.ts';
+export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
 
 /**
  * An order with its lines. `fault`: the order cannot be read, and why; it becomes a dead letter under its code, and

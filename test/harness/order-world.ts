@@ -74,7 +74,6 @@ export const emptyPush: PushRecord = {
   userGradeId: undefined,
   orderedAt: null,
   lines: [],
-  dropLinks: [],
   waiting: [],
   deadLetters: [],
 };

@@ -4,11 +4,7 @@ import { addCounts, type Counts } from '../../src/base/counts.ts';
 import type { ContactPolicy } from '../../src/orders/order/contact-rule.ts';
 import type { OrderDeps } from '../../src/orders/order-deps.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import {
-  concludeChangedOrders,
-  continueChangedOrders,
-  planChangedOrders,
-} from '../../src/orders/which/changed-orders.ts';
+import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
 import { walkOrders } from '../../src/orders/which/orders-by-day.ts';
 
 export type SyncRun = Partial<OrderDeps> & { allowRemovals?: boolean; contact?: ContactPolicy };
@@ -21,8 +17,8 @@ export async function syncOrdersOnce(app: App, run: SyncRun = {}): Promise<Count
   const counts: Counts[] = [];
   let batch = await planChangedOrders(deps, options);
   for (;;) {
-    for (const codes of batch.steps) counts.push(await pushOrders(deps, codes, { contact, allowRemovals }));
-    const next = await continueChangedOrders(deps, batch.state, { failed: false, isLost: false }, options);
+    counts.push(await pushOrders(deps, batch.codes, { contact, allowRemovals }));
+    const next = await nextChangedOrders(deps, batch.state, options);
     if (next === undefined) break;
     batch = next;
   }
@@ -37,8 +33,7 @@ export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> 
   const counts: Counts[] = [];
   for (let next: object | undefined = {}; next !== undefined; ) {
     const batch = await walkOrders(deps, { start, end: undefined }, 50_000, next);
-    for (const codes of batch.steps)
-      counts.push(await pushOrders(deps, codes, { contact: 'young', allowRemovals: false }));
+    counts.push(await pushOrders(deps, batch.codes, { contact: 'young', allowRemovals: false }));
     next = batch.state.next && batch.state;
   }
   return addCounts(counts);

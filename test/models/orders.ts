@@ -118,8 +118,8 @@ type Operation = { line: string } & (
 );
 /** What a run reads. `isStale`: the order was pushed since. `isAlone`: the other worker was idle. */
 type Copy = { version: number; isStale: boolean; isAlone: boolean; wasYoung: boolean };
-/** One try to push the order. `granted`: removals that the allowance covers; `held`: how many it does not cover. */
-type Attempt = Copy & { isNew: boolean; orderId: number | null; links: Link[]; granted: number[]; held: number } & {
+/** One try to push the order. `held`: removals that the allowance does not cover. */
+type Attempt = Copy & { isNew: boolean; orderId: number | null; links: Link[]; held: number } & {
   failed: string[];
   unknown: string[];
   round: number;
@@ -235,8 +235,11 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       { withContact: true, deletes: 'send' },
       failed,
     );
-    let after = links.filter(({ line }) => !subOrders.dropLinks.includes(line));
-    for (const { lineCode: line, subOrderId: id, isOurs, idsBefore } of subOrders.links) {
+    const isIn = (all: readonly { lineCode: string }[], line: string) => all.some((one) => one.lineCode === line);
+    let after = links.filter(({ line }) => isIn(subOrders.links, line) || !isIn(lineLinks, line));
+    for (const link of subOrders.links) {
+      if (lineLinks.some((one) => one === link)) continue;
+      const { lineCode: line, subOrderId: id, isOurs, idsBefore } = link;
       const before = id === null || design.looksAgainForFound ? idsBefore : null;
       // A lost creation may be found for a line that the shop has removed.
       const sent = lines[line] ?? links.find((one) => one.line === line)?.content;
@@ -362,7 +365,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       to.links = links.map((link) => (isWatchOver(link) ? { ...link, before: null } : link));
       const isWatched = to.links.some(({ id, before }) => id !== null && before !== null);
       const due = hasFailed && design.failureMakesDue ? 'now' : isWatched ? 'in an hour' : 'never';
-      const contact = to.row?.contact ?? firstDecision(state.isYoung ? 'young' : 'old', policyOf(kind));
+      const contact = to.row?.contact ?? firstDecision(state.isYoung, policyOf(kind));
       to.row = { pushed: fingerprint, orderId, contact, due, owner: null, isOver: false };
       end(to, attempt);
       const other = to.workers[otherName];
@@ -382,13 +385,11 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     }
     if (worker.at === 'read') {
       if (row && row.owner !== null && !row.isOver) return;
-      const contact = design.contactDecidedWithLease
-        ? firstDecision(state.isYoung ? 'young' : 'old', policyOf(kind))
-        : null;
+      const contact = design.contactDecidedWithLease ? firstDecision(state.isYoung, policyOf(kind)) : null;
       const free: Row = row ?? { pushed: null, orderId: null, contact, due: 'never', owner: null, isOver: false };
       const isLost = pushedOf(free) === null && design.rereadsAfterLostPush;
       const mustRead = row ? isLost || (worker.isStale && design.rereadsStaleCopy) : design.rereadsNewOrder;
-      const none = { granted: [], held: 0, failed: [], unknown: [], seen: [], todo: [] };
+      const none = { held: 0, failed: [], unknown: [], seen: [], todo: [] };
       const begun = { isNew: row === null, orderId: free.orderId, links: state.links, round: 1, ...none };
       add(`${name} takes the lease`, (to) => {
         to.workers[name] = { ...worker, ...begun, at: mustRead ? 'stale' : 'leased' };
@@ -426,8 +427,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           else lose(worker);
         } else if (!maySend) lose(worker);
         else {
-          const age = (design.judgesAgeAtRequest ? state.isYoung : worker.wasYoung) ? 'young' : 'old';
-          const hasContact = !isDeleted && mayCarryContact(row?.contact ?? null, age, policyOf(kind));
+          const isYoung = design.judgesAgeAtRequest ? state.isYoung : worker.wasYoung;
+          const hasContact = !isDeleted && mayCarryContact(row?.contact ?? null, isYoung, policyOf(kind));
           const post = (to: OrderState, seen: Sub[]): void => {
             if (service.orderId === null) to.service.orderId = to.service.orders += 1;
             if (hasContact && (!state.isYoung || state.seen.first === 'backfill')) to.seen.wrong = 'contact';
@@ -454,19 +455,17 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           return;
         }
         const { change, remove, create, links } = difference(worker, service.orderId);
-        const wanted = remove.filter(({ id }) => !worker.granted.includes(id));
         const isEmptied = Object.keys(lines).length === 0;
-        const isCovered = wanted.length <= state.allowanceLeft || !design.removalsFromAllowance;
+        const isCovered = remove.length <= state.allowanceLeft || !design.removalsFromAllowance;
         const isGranted = isAllowing || (isCovered && !(isEmptied && design.keepsEmptiedOrder));
-        const granted = isGranted ? [...worker.granted, ...wanted.map(({ id }) => id)] : worker.granted;
-        const todo = [...change, ...remove.filter(({ id }) => granted.includes(id)), ...create];
-        const held = isGranted ? 0 : wanted.length;
+        const todo = [...change, ...(isGranted ? remove : []), ...create];
+        const held = isGranted ? 0 : remove.length;
         add(`${name} writes its links`, (to) => {
-          become(to, 'sending', { orderId: service.orderId, links, granted, held, todo, seen: [], unknown: [] });
-          if (isGranted && !isAllowing && design.removalsFromAllowance) to.allowanceLeft -= wanted.length;
+          become(to, 'sending', { orderId: service.orderId, links, held, todo, seen: [], unknown: [] });
+          if (isGranted && !isAllowing && design.removalsFromAllowance) to.allowanceLeft -= remove.length;
           if (design.linksBeforeRequests) to.links = links;
           if (to.row && isHolder) to.row.isOver = false;
-          if (isEmptied && !isAllowing && granted.length > 0) to.seen.wrong = 'emptied';
+          if (isEmptied && !isAllowing && isGranted && remove.length > 0) to.seen.wrong = 'emptied';
         });
         return;
       }

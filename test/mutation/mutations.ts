@@ -51,7 +51,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'line links are written only after the requests',
     file: 'src/orders/push/push-order.ts',
-    find: 'await deps.store.saveLines(leased, before);',
+    find: 'if (!isSaved) await deps.store.saveLines(leased, subOrders.links);',
     replace: '',
     tests: [promise('orders-cut-off'), `${orders('orders-crash')} > killed before or after any request`],
   },
@@ -92,9 +92,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sub-orders are removed without the allowance',
-    file: 'src/orders/push/send-sub-orders.ts',
-    find: 'if (!plan.granted.has(subOrderId)) continue;',
-    replace: '',
+    file: 'src/orders/push/push-order.ts',
+    find: 'held > 0 ? [] : subOrders.remove',
+    replace: 'subOrders.remove',
     tests: [`${orders('orders-removals')} > of an order whose removals the allowance`],
   },
   {
@@ -113,10 +113,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'the cursor moves although a step failed',
-    file: 'src/orders/which/changed-orders.ts',
-    find: 'isCursorHeld: state.isCursorHeld || batch.failed',
-    replace: 'isCursorHeld: state.isCursorHeld',
-    tests: [`${orders('orders-alone')} > the cursor stays where it is when a step of the run has failed`],
+    file: 'jobs/define-run.ts',
+    find: 'end.failures.length === 0 || definition.completesAlways',
+    replace: 'true',
+    tests: [`${promise('feed-killed')} > a step that fails leaves a first push`],
   },
   {
     name: 'a warehouse that belongs to another service is used',

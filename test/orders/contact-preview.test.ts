@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { orderDeps } from '../../src/app/deps.ts';
-import { previewOrder } from '../../src/orders/compare/preview-order.ts';
+import { previewOrder } from '../../src/orders/compare/show-order.ts';
 import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 
@@ -15,7 +15,7 @@ test('preview and verify judge the age by the same clock as the push', async () 
   const app = await world.openApp();
   const now = () => new Date(Date.now() - 50 * 86_400_000);
   const deps = { ...orderDeps(app, new AbortController().signal), now, onProgress() {} };
-  expect(await previewOrder(deps, 'OLD')).toMatchObject({ withheld: ['user_email'], age: 'old' });
+  expect(await previewOrder(deps, 'OLD')).toMatchObject({ withheld: ['user_email'], isYoung: false });
   // The e-mail address differs, and no repair may send it.
   const verified = await verifyOrders(deps, { start: undefined, end: undefined }, { repair: false });
   expect(verified.differences).toEqual([]);

@@ -1,33 +1,31 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ageClock, ageOf, firstDecision, mayCarryContact } from '../../src/orders/order/contact-rule.ts';
+import { ageClock, firstDecision, isYoungAt, mayCarryContact } from '../../src/orders/order/contact-rule.ts';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-order.ts';
 
 const now = new Date('2026-06-01T00:00:00Z');
 const day = 86_400_000;
 const decisions = fc.constantFrom('allowed' as const, 'withheld' as const, null);
-const ages = fc.constantFrom('young' as const, 'old' as const, 'future' as const);
 const policies = fc.constantFrom('young' as const, 'never' as const, 'always' as const);
 
 describe('whether a request may carry contact', () => {
   test('without --with-email only the regular sync sends contact, of a young order that no backfill began', () => {
     fc.assert(
-      fc.property(decisions, ages, policies, (decision, age, policy) => {
-        const may = mayCarryContact(decision, age, policy);
+      fc.property(decisions, fc.boolean(), policies, (decision, isYoung, policy) => {
+        const may = mayCarryContact(decision, isYoung, policy);
         if (policy === 'always') expect(may).toBe(true);
-        else expect(may).toBe(policy === 'young' && age === 'young' && decision !== 'withheld');
+        else expect(may).toBe(policy === 'young' && isYoung && decision !== 'withheld');
       }),
     );
   });
 
   test('what the first push decides holds for all later ones, whichever run they belong to', () => {
     fc.assert(
-      fc.property(policies, ages, (first, age) => {
-        const decision = firstDecision(age, first);
-        const isWithheld = first === 'never' || (first === 'young' && age === 'old');
-        expect(decision).toBe(isWithheld ? 'withheld' : 'allowed');
-        if (first === 'never') expect(mayCarryContact(decision, age, 'young')).toBe(false);
-        expect(mayCarryContact(decision, age, 'never')).toBe(false);
+      fc.property(policies, fc.boolean(), (first, isYoung) => {
+        const decision = firstDecision(isYoung, first);
+        expect(decision).toBe(first === 'always' || (first === 'young' && isYoung) ? 'allowed' : 'withheld');
+        if (decision === 'withheld') expect(mayCarryContact(decision, true, 'young')).toBe(false);
+        expect(mayCarryContact(decision, isYoung, 'never')).toBe(false);
       }),
     );
   });
@@ -35,21 +33,19 @@ describe('whether a request may carry contact', () => {
 
 describe('the age of an order', () => {
   test.each([
-    ['2026-06-01T00:00:00Z', 'young'],
-    ['2026-05-02T00:00:00Z', 'young'],
-    ['2026-05-01T23:59:59Z', 'old'],
-    ['2026-06-02T00:00:00Z', 'young'],
-    ['2026-06-02T00:00:01Z', 'future'],
-    ['2099-01-01T00:00:00Z', 'future'],
-  ])('of %s is %s on the first of June, with 30 days', (createdAt, age) => {
-    expect(ageOf(new Date(createdAt), now, 30)).toBe(age);
+    ['2026-06-01T00:00:00Z', 30, true],
+    ['2026-05-02T00:00:00Z', 30, true],
+    ['2026-05-01T23:59:59Z', 30, false],
+    ['2026-06-02T00:00:00Z', 30, true],
+    ['2026-06-02T00:00:01Z', 30, false],
+    ['2099-01-01T00:00:00Z', 30, false],
+    ['2026-06-01T00:00:00Z', 0, true],
+    ['2026-05-31T23:59:59.999Z', 0, false],
+  ])('of %s is young on the first of June, with %i days: %s', (createdAt, days, isYoung) => {
+    expect(isYoungAt(now, new Date(createdAt), days)).toBe(isYoung);
   });
 
-  test('with 0 days an order is young at its second only', () => {
-    expect([0, 1].map((ms) => ageOf(new Date(now.getTime() - ms), now, 0))).toEqual(['young', 'old']);
-  });
-
-  test('is told by the later one of two clocks, which goes on', () => {
+  test('is given by the later one of two clocks, which goes on', () => {
     let machineMs = now.getTime();
     const clock = (warehouseNow: Date) => ageClock(() => new Date(machineMs), warehouseNow);
     const [ahead, behind] = [clock(new Date(now.getTime() + 9000)), clock(new Date(now.getTime() - 9000))];
@@ -59,7 +55,7 @@ describe('the age of an order', () => {
 
   test('does not make an old order young where the machine’s clock was set back', () => {
     const clock = ageClock(() => new Date(now.getTime() - 60 * day), now);
-    expect(ageOf(new Date(now.getTime() - 31 * day), clock(), 30)).toBe('old');
+    expect(isYoungAt(clock(), new Date(now.getTime() - 31 * day), 30)).toBe(false);
   });
 });
 

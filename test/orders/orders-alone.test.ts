@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import { continueChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
 import { noteKeylessOrders } from '../../src/orders/which/keyless-orders.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
@@ -192,19 +191,6 @@ test('lines that wait for a product id are no failure: the run is done, and they
     { id: 9 },
   ]);
   expect(await world.warehouse('select line_code from sync.waiting_lines')).toEqual([{ line_code: '2' }]);
-});
-
-test('the cursor stays where it is when a step of the run has failed', async ({ world }) => {
-  await world.place(...orders(3));
-  const { shop, warehouse } = await world.openApp();
-  const deps = { shop, db: warehouse.db };
-  const options = { lookbackMinutes: 10, batchSize: 2, isAnyTime: false };
-  const first = await planChangedOrders(deps, options);
-  const second = await continueChangedOrders(deps, first.state, { failed: true, isLost: false }, options);
-  // The run goes on with the other orders, and moves no cursor, now or later.
-  expect(second?.steps).toEqual([['O3']]);
-  await continueChangedOrders(deps, second?.state ?? first.state, { failed: false, isLost: false }, options);
-  expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
 });
 
 test('an order that is dated ahead does not take the cursor beyond the clock of the shop', async ({ world }) => {

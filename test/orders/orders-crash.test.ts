@@ -5,11 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { addCounts } from '../../src/base/counts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import {
-  concludeChangedOrders,
-  continueChangedOrders,
-  planChangedOrders,
-} from '../../src/orders/which/changed-orders.ts';
+import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop } from '../../src/shop/index.ts';
@@ -98,9 +94,8 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     const counts = [];
     let batch = await planChangedOrders({ shop, db }, options);
     for (;;) {
-      for (const step of batch.steps)
-        counts.push(await pushOrders(deps, step, { contact: 'young', allowRemovals: false }));
-      const next = await continueChangedOrders({ shop, db }, batch.state, { failed: false, isLost: false }, options);
+      counts.push(await pushOrders(deps, batch.codes, { contact: 'young', allowRemovals: false }));
+      const next = await nextChangedOrders({ shop, db }, batch.state, options);
       if (next === undefined) break;
       batch = next;
     }

@@ -1,10 +1,9 @@
 import { expect } from 'vitest';
-import { continueChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
+import { nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
 import { removalsPerDay, takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import type { Fate } from '../harness/proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. @param lines how many order n has instead. */
@@ -72,13 +71,6 @@ test('an order that lost all of its lines keeps its sub-orders, and goes on once
   expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
 });
 
-test('one line of an order is removed without asking', async ({ world }) => {
-  await pushOrders(world, 2);
-  await world.shop(`delete from l where order_code = 'O1' and line_code = '2'; ${touch}`);
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 3 }]);
-});
-
 test('a deleted_at set everywhere deletes as many as are allowed, and the others when somebody says that it is right', async ({
   world,
 }) => {
@@ -92,19 +84,6 @@ test('a deleted_at set everywhere deletes as many as are allowed, and the others
   expect(await world.openDeadLetters()).toHaveLength(3);
   await world.sync({ deletes: 'send', allowRemovals: true });
   expect(await world.atService(ordersAtService)).toEqual([{ n: 0 }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('an order whose deletion is allowed but that has reviews stays, and leaves no dead letter', async ({ world }) => {
-  await pushOrders(world, 3);
-  await useUpAllowance(world);
-  await world.shop('update o set deleted_at = now(), updated_at = now()');
-  await world.sync({ deletes: 'send' });
-  expect(await world.openDeadLetters()).toHaveLength(3);
-  await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
-    select now(), now(), min(id) from reference_service.sub_orders`);
-  await world.sync({ deletes: 'send', allowRemovals: true });
-  expect(await world.atService(ordersAtService)).toEqual([{ n: 1 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
@@ -143,8 +122,9 @@ test.for([
   const subOrder = { id: 1, product_id: 1, reviews_count: field === 'reviews_count' ? value : 0 };
   const order = { id: 1, code: field === 'code' ? value : 'O1', sub_orders: [subOrder] };
   world.serviceRule(({ method }) => (method === 'GET' ? { status: 200, body: JSON.stringify(order) } : 'pass'));
-  await world.sync({ deletes: 'send' });
+  for (const allowRemovals of [false, true]) await world.sync({ deletes: 'send', allowRemovals });
   expect(world.requests().filter((one) => one.method === 'DELETE')).toEqual([]);
+  expect(await world.openDeadLetters()).toEqual([]);
 });
 
 test('fifty removals are allowed in 24 hours, or one for twenty orders pushed in that time, all or none', async ({
@@ -258,10 +238,10 @@ test('one run with --allow-removals reads all orders that are to be tried again 
     const codes = new Set<string>();
     let batch = await planChangedOrders(deps, options);
     for (;;) {
-      const held = batch.steps.flat().filter((code) => code.startsWith('H'));
+      const held = batch.codes.filter((code) => code.startsWith('H'));
       for (const code of held) codes.add(code);
       sizes.push(held.length);
-      const next = await continueChangedOrders(deps, batch.state, { failed: false, isLost: false }, options);
+      const next = await nextChangedOrders(deps, batch.state, options);
       if (next === undefined) return { codes: codes.size, most: Math.max(...sizes) };
       batch = next;
     }
@@ -269,60 +249,3 @@ test('one run with --allow-removals reads all orders that are to be tried again 
   expect(await read(true)).toEqual({ codes: 500, most: 200 });
   expect(await read(false)).toEqual({ codes: 0, most: 0 });
 });
-
-test('a deletion that was allowed and that the service failed is held back again until it is allowed again', async ({
-  world,
-}) => {
-  await pushOrders(world, 3);
-  await useUpAllowance(world);
-  await world.shop('update o set deleted_at = now(), updated_at = now()');
-  await world.sync({ deletes: 'send' });
-  world.serviceRule(({ method, path }) => (method === 'DELETE' && path.endsWith('/2') ? { status: 500 } : 'pass'));
-  await world.sync({ deletes: 'send', allowRemovals: true });
-  world.serviceRule(() => 'pass');
-  await world.timePasses('1 day');
-  await world.sync({ deletes: 'send' });
-  expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
-  expect(await world.openDeadLetters()).toHaveLength(1);
-  await world.sync({ deletes: 'send', allowRemovals: true });
-  expect(await world.atService('select code from reference_service.orders')).toEqual([]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('deletions that were held back are held back again when the orders were gone from the shop for a while', async ({
-  world,
-}) => {
-  await pushOrders(world, 3);
-  await useUpAllowance(world);
-  const environment = { ...world.environment, ORDER_DELETES: 'send' };
-  await world.shop('update o set deleted_at = now(), updated_at = now()');
-  expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
-  await world.shop('create table kept as select * from o; delete from o');
-  await runCli(['sync', 'orders'], environment);
-  await world.shop('insert into o select * from kept; update o set updated_at = now()');
-  const end = await runCli(['sync', 'orders'], environment);
-  expect(end.stdout + end.stderr).toContain('3 removals of orders and lines are held back');
-  expect(end.status).toBe(1);
-  expect((await runCli(['sync', 'orders', '--allow-removals'], environment)).status).toBe(0);
-  expect(await world.atService('select code from reference_service.orders')).toEqual([]);
-});
-
-test.for([422, 500])(
-  'removals that were held back stay so when the service responds with %d to the order meanwhile',
-  async (status, { world }) => {
-    await pushOrders(world, 3);
-    await useUpAllowance(world);
-    await world.shop(`delete from l where line_code = '2'; ${touch}`);
-    await world.sync();
-    world.serviceRule(({ form }): Fate => (form.get('code') === 'O1' ? { status } : 'pass'));
-    await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
-    await world.sync();
-    expect(await world.openDeadLetters()).toHaveLength(3);
-    world.serviceRule(() => 'pass');
-    await world.timePasses('1 day');
-    const end = await runCli(['sync', 'orders'], world.environment);
-    expect(end.stdout + end.stderr).toContain('3 removals of orders and lines are held back');
-    expect(await world.atService(subOrders)).toEqual([{ n: 6 }]);
-    expect(await world.openDeadLetters()).toHaveLength(3);
-  },
-);

@@ -49,7 +49,8 @@ type Given = { shown?: SubOrder[]; lines?: Line[]; links?: LineLink[]; untouched
  * out.
  */
 function effects({ shown = [], lines = [], links = [], untouched = [] }: Given): string[] {
-  const { matched, create, remove, keep, dropLinks } = subOrderDifference(shown, lines, links, new Set(untouched));
+  const difference = subOrderDifference(shown, lines, links, new Set(untouched));
+  const { matched, create, remove, keep } = difference;
   const own = new Map(links.map(({ lineCode, subOrderId }) => [lineCode, subOrderId]));
   return [
     ...matched.flatMap(({ lineCode, subOrderId, patch }) => [
@@ -59,7 +60,9 @@ function effects({ shown = [], lines = [], links = [], untouched = [] }: Given):
     ...create.map(({ lineCode, isSentAgain }) => `create ${lineCode}${isSentAgain ? ' again' : ''}`),
     ...remove.map(({ subOrderId }) => `remove ${subOrderId}`),
     ...keep.map(({ subOrderId, why }) => `keep ${subOrderId}: ${why}`),
-    ...dropLinks.map((lineCode) => `forget ${lineCode}`),
+    ...links.flatMap(({ lineCode }) =>
+      difference.links.some((one) => one.lineCode === lineCode) ? [] : [`forget ${lineCode}`],
+    ),
   ];
 }
 
@@ -292,14 +295,17 @@ describe('a creation whose response was lost', () => {
     const shown = [shownAs(11, one), shownAs(12, one)];
     const watched = [linked(one, 11, { idsBefore: [] })];
     expect(effects({ shown, lines: [one, line('2')], links: watched })).toEqual(['2 gets 12']);
-    expect(subOrderDifference(shown, [one, line('2')], watched).links).toMatchObject([{ lineCode: '2', isOurs: true }]);
+    expect(subOrderDifference(shown, [one, line('2')], watched).links).toMatchObject([
+      {},
+      { lineCode: '2', isOurs: true },
+    ]);
   });
 
   test('a sub-order that is not as the creation without a response was sent is somebody else’s', () => {
     const [one, other] = [line('1', small), line('2', medium)];
     const shown = [shownAs(11, one), shownAs(12, other)];
     const { links } = subOrderDifference(shown, [one, other], [linked(one, 11, { idsBefore: [] })]);
-    expect(links).toMatchObject([{ lineCode: '2', subOrderId: 12, isOurs: false }]);
+    expect(links).toMatchObject([{ lineCode: '1' }, { lineCode: '2', subOrderId: 12, isOurs: false }]);
   });
 });
 
@@ -318,9 +324,7 @@ function push(world: World, { lines, untouched }: Push) {
     const shown = world.stored.flatMap(({ subOrder, isHidden }) => (isHidden ? [] : subOrder));
     const difference = subOrderDifference(shown, lines, world.links, untouched);
     rounds.push(difference);
-    const links = new Map(world.links.map((link) => [link.lineCode, link]));
-    for (const lineCode of difference.dropLinks) links.delete(lineCode);
-    for (const link of difference.links) links.set(link.lineCode, link);
+    const links = new Map(difference.links.map((link) => [link.lineCode, link]));
     for (const { lineCode, subOrderId, content, patch } of difference.matched) {
       if (Object.keys(patch).length === 0) continue;
       const one = world.stored.find(({ subOrder }) => subOrder.id === subOrderId);
@@ -492,8 +496,9 @@ describe('after the push of a random order', () => {
         wasHidden.add(one.subOrder.id);
         one.isHidden = false;
       }
+      const { links } = after;
       const [again] = push(after, shop);
-      expect(again).toMatchObject({ create: [], remove: [], links: [], dropLinks: [] });
+      expect(again).toMatchObject({ create: [], remove: [], links });
       for (const { subOrderId, patch } of again?.matched ?? []) {
         const left = Object.values(patch).filter((value) => !wasHidden.has(subOrderId) || value !== null);
         expect(left).toEqual([]);

@@ -1,20 +1,37 @@
-import { expect, test } from 'vitest';
-import {
-  concludeChangedOrders,
-  continueChangedOrders,
-  planChangedOrders,
-} from '../../src/orders/which/changed-orders.ts';
+import { expect } from 'vitest';
+import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
+import type { Shop } from '../../src/shop/index.ts';
 import { advanceCursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
-import { orders } from '../harness/shop-orders.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
 
-/** Where the feed is asked from, after a run whose newest change was made at 11:58. */
-async function startAt(shopNow: string, cursor: string | undefined = '2026-03-01T11:58:00.123456Z') {
-  await using world = await openOrderWorld();
+const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
+
+test.for([
+  [
+    'at the cursor minus the lookback',
+    '2026-03-01T12:05:00Z',
+    '2026-03-01T11:58:00.123456Z',
+    '2026-03-01T11:48:00.123Z',
+  ],
+  [
+    'there however long ago the last run was',
+    '2026-03-09T23:00:00Z',
+    '2026-03-01T11:58:00Z',
+    '2026-03-01T11:48:00.000Z',
+  ],
+  [
+    'at the shop’s clock minus the lookback, where that was set back',
+    '2026-03-01T11:05:00Z',
+    '2026-03-01T11:58:00Z',
+    '2026-03-01T10:55:00.000Z',
+  ],
+  ['at the beginning without a cursor', '2026-03-01T12:05:00Z', undefined, '-infinity'],
+] as const)('a run starts %s', async ([, shopNow, cursor, start], { world }) => {
   const { shop, warehouse } = await world.openApp();
-  if (cursor !== '') await advanceCursor(warehouse.db, 'orders', { at: cursor, code: 'A' });
+  if (cursor) await advanceCursor(warehouse.db, 'orders', { at: cursor, code: 'A' });
   const asked: string[] = [];
-  const watched: typeof shop = {
+  const watched: Shop = {
     ...shop,
     now: async () => shopNow,
     changedSince(after, size) {
@@ -22,50 +39,35 @@ async function startAt(shopNow: string, cursor: string | undefined = '2026-03-01
       return shop.changedSince(after, size);
     },
   };
-  const options = { lookbackMinutes: 10, batchSize: 100, isAnyTime: false };
   await planChangedOrders({ shop: watched, db: warehouse.db }, options);
-  return asked;
-}
-
-test('a run starts at the cursor minus the lookback, however long ago the last run was', async () => {
-  expect(await startAt('2026-03-01T12:05:00Z')).toEqual(['2026-03-01T11:48:00.123Z']);
-  expect(await startAt('2026-03-09T23:00:00Z')).toEqual(['2026-03-01T11:48:00.123Z']);
+  expect(asked).toEqual([start]);
 });
 
-test('a run whose cursor is ahead of the shop’s clock, which was set back, starts at that clock minus the lookback', async () => {
-  expect(await startAt('2026-03-01T11:05:00Z')).toEqual(['2026-03-01T10:55:00.000Z']);
-});
-
-test('a run without a cursor reads from the beginning', async () => {
-  expect(await startAt('2026-03-01T12:05:00Z', '')).toEqual(['-infinity']);
-});
-
-/** Runs to its end over orders that are read one by one, the first of which cannot be pushed or can. */
-async function cursorAfter(world: OrderWorld, { firstFails }: { firstFails: boolean }): Promise<string | undefined> {
-  const { shop, warehouse } = await world.openApp();
+/** The cursor after a run whose pages of changes show these dates. */
+async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly string[]) {
+  const { shop: whole, warehouse } = await world.openApp();
+  const left = pages.map((at, page) => ({
+    keys: [{ at, code: `A${page}` }],
+    ...(page + 1 < pages.length && { next: { at, code: `A${page}` } }),
+  }));
+  const shop: Shop = { ...whole, now: async () => shopNow, changedSince: async () => left.shift() as (typeof left)[0] };
   const deps = { shop, db: warehouse.db };
-  const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
   let { state } = await planChangedOrders(deps, options);
-  for (let failed = firstFails; ; failed = false) {
-    const next = await continueChangedOrders(deps, state, { failed, isLost: false }, options);
+  for (let next: Awaited<ReturnType<typeof nextChangedOrders>>; ; { state } = next) {
+    next = await nextChangedOrders(deps, state, options);
+    expect(await readCursor(warehouse.db, 'orders')).toBeUndefined();
     if (!next) break;
-    state = next.state;
   }
   await concludeChangedOrders(deps, state);
   return (await readCursor(warehouse.db, 'orders'))?.at;
 }
 
-test('a batch that failed holds the cursor back to the end of its run', async () => {
-  await using world = await openOrderWorld();
-  await world.place(...orders(3));
-  expect(await cursorAfter(world, { firstFails: true })).toBeUndefined();
-  expect(await cursorAfter(world, { firstFails: false })).toBeDefined();
+test('the cursor goes to the newest change of all pages, at the end of the run', async ({ world }) => {
+  const pages = ['2026-03-01T11:00:00Z', '2026-03-01T12:00:00Z'];
+  expect(await cursorAfter(world, '2026-03-01T12:05:00Z', pages)).toBe(pages[1]);
 });
 
-test('a change that is dated in the shop’s future moves the cursor to the shop’s clock', async () => {
-  await using world = await openOrderWorld();
-  await world.place(...orders(2));
-  await world.shop(`update o set updated_at = now() + interval '2 days' where code = (select min(code) from o)`);
-  const cursor = await cursorAfter(world, { firstFails: false });
-  expect(Date.parse(cursor ?? '')).toBeLessThanOrEqual(Date.now() + 60_000);
+test('a change that is dated in the shop’s future moves the cursor to the shop’s clock', async ({ world }) => {
+  const now = '2026-03-01T12:05:00Z';
+  expect(await cursorAfter(world, now, ['2026-03-01T12:00:00Z', '2026-03-03T12:00:00Z'])).toBe(now);
 });

@@ -98,18 +98,3 @@ test.for(ends)(
     expect(world.requests()).toEqual([]);
   },
 );
-
-test('an order that the service refuses is posted once in a run, and by no further run for a day', async ({
-  world,
-}) => {
-  await world.place(order('BAD', line('1', 1)), order('GOOD', line('1', 2)));
-  const postsOf = async () => {
-    world.serviceRule((one) => (isOrder(one) && one.form.get('code') === 'BAD' ? { status: 422 } : 'pass'));
-    await runCli(['sync', 'orders'], world.environment);
-    return world.requests().filter((one) => isOrder(one) && one.form.get('code') === 'BAD').length;
-  };
-  expect(await postsOf()).toBe(1);
-  expect(await postsOf()).toBe(0);
-  await world.timePasses('1 day');
-  expect(await postsOf()).toBe(1);
-});

@@ -173,14 +173,12 @@ function judgeContact(order: Rows[number], found: Rows[number], isWithheld: bool
   });
 }
 
-/** Of lines with one code the service can have one. */
+/** Lines with one code cannot be told from each other: none is sent. */
 function usable(lines: Rows): { good: Rows; faulty: Rows } {
-  const [good, faulty]: [Rows, Rows] = [[], []];
-  const seen = new Set<unknown>();
-  for (const line of lines) {
-    (line.is_faulty || seen.has(line.line_code) ? faulty : good).push(line);
-    seen.add(line.line_code);
-  }
+  const { faulty = [], good = [] } = Object.groupBy(lines, (line) => {
+    const isTwice = lines.filter(({ line_code }) => line_code === line.line_code).length > 1;
+    return line.is_faulty || isTwice ? 'faulty' : 'good';
+  });
   return { good, faulty };
 }
 
@@ -194,16 +192,11 @@ function judgeLines(
 ): Finding[] {
   const findings: Finding[] = [];
   const left = [...serviceLines];
-  // Which of several lines with one code is sent is not promised.
-  const copies = new Map<unknown, unknown[]>();
-  for (const { line_code, state } of faulty) copies.set(line_code, [...(copies.get(line_code) ?? []), state]);
   // The sub-order of a line that cannot be read, or whose new product is not known yet, is not changed.
   const unchanged = new Set(faulty.map((line) => tables.links.get(`${code}/${line.line_code}`)));
   for (const line of good) {
     // Of two equal ones, the one without reviews is compared first: the other may be a kept one.
-    const at = left.findIndex(
-      (found) => found.state === line.state || copies.get(line.line_code)?.includes(found.state),
-    );
+    const at = left.findIndex((found) => found.state === line.state);
     if (at >= 0) left.splice(at, 1);
     else unchanged.add(tables.links.get(`${code}/${line.line_code}`));
     if (at >= 0) continue;

@@ -26,11 +26,10 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
   await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
   const third = await store.lease('O1', allowed);
   expect(third).not.toHaveProperty('leasedBy');
-  await expect(store.saveLines(first, { lines: [], dropLinks: [] })).rejects.toThrow(LeaseLostError);
+  await expect(store.saveLines(first, [])).rejects.toThrow(LeaseLostError);
   await expect(store.record(first, emptyPush)).rejects.toThrow(LeaseLostError);
   await expect(store.forget(first)).rejects.toThrow(LeaseLostError);
-  await store.release(first);
-  await store.breakOff(first);
+  for (const isBrokenOff of [false, true]) await store.release(first, { isBrokenOff });
   expect(await store.lease('O1', allowed)).toHaveProperty('leasedBy');
 });
 
@@ -51,14 +50,14 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
   };
   expect(await due()).toEqual(['O1']);
   expect(await fingerprint()).toBeNull();
-  await store.breakOff(leased);
+  await store.release(leased, { isBrokenOff: true });
   expect(await due()).toEqual(['O1']);
 
   // Taken and given back without a push, it is as due as before.
   const next = await store.lease('O1', allowed);
   if ('leasedBy' in next) throw new Error('expected the lease');
   expect(next.link.fingerprint).toBeNull();
-  await store.release(next);
+  await store.release(next, { isBrokenOff: false });
   expect(await due()).toEqual(['O1']);
   await world.sync();
   expect(await due()).toEqual([]);
@@ -71,7 +70,7 @@ test('the first lease decides about contact for good', async ({ world }) => {
     const leased = await store.lease('O1', { contact, orderedAt: null });
     if ('leasedBy' in leased) throw new Error('expected the lease');
     expect(leased.link.contact).toBe('withheld');
-    await store.breakOff(leased);
+    await store.release(leased, { isBrokenOff: true });
   }
 });
 
@@ -114,7 +113,7 @@ test('the lease is checked right before every write, and one that was not renewe
   if ('leasedBy' in leased) throw new Error('expected the lease');
   leased.renewedAtMs -= 15_001;
   expect(() => store.assertLease(leased)).toThrow(LeaseLostError);
-  await store.saveLines(leased, { lines: [], dropLinks: [] });
+  await store.saveLines(leased, []);
   expect(() => store.assertLease(leased)).not.toThrow();
 });
 

@@ -11,11 +11,11 @@ with leased as (
     lease_owner = null, lease_expires_at = null
   from jsonb_to_recordset($1::jsonb) as g (
     order_code text, token text, order_id bigint, fingerprint text, sent_fields jsonb, user_grade_code text, user_grade_id bigint,
-    ordered_at timestamptz, failed_pushes integer, due_after_ms bigint, lines jsonb, drop_links jsonb, waiting jsonb,
+    ordered_at timestamptz, failed_pushes integer, due_after_ms bigint, lines jsonb, line_codes jsonb, waiting jsonb,
     dead_letters jsonb
   )
   where l.order_code = g.order_code and l.lease_owner = g.token
-  returning l.order_code, g.lines, g.drop_links, g.waiting, g.dead_letters
+  returning l.order_code, g.lines, g.line_codes, g.waiting, g.dead_letters
 ),
 @write_line_links,
 arrived as (

@@ -1,22 +1,20 @@
 -- Part of save_order_lines.sql and record_orders.sql: writes and deletes the line links of the orders in `leased`
--- (order_code, lines: [{line_code, sub_order_id, content, is_ours, ids_before}], drop_links: [line code]).
+-- (order_code, lines: [{line_code, sub_order_id, content, is_ours, ids_before, linked_at}], line_codes: those that stay).
 deleted_links as (
-  delete from sync.sub_order_links s using leased o
-  where s.order_code = o.order_code and o.drop_links <> '[]' and o.drop_links ? s.line_code
+  delete from sync.sub_order_links s using leased o where s.order_code = o.order_code and not o.line_codes ? s.line_code
 ),
 written_links as (
   insert into sync.sub_order_links
-    (order_code, line_code, sub_order_id, content, is_ours, ids_before, product_id, status, delivered_at)
+    (order_code, line_code, sub_order_id, content, is_ours, ids_before, linked_at, product_id, status, delivered_at)
   select o.order_code, r.line_code, r.sub_order_id, r.content, r.is_ours, nullif(r.ids_before, 'null'),
-    (r.content ->> 'product_id')::bigint, r.content ->> 'status', (r.content ->> 'delivered_at')::timestamptz
+    coalesce(r.linked_at, clock_timestamp()), (r.content ->> 'product_id')::bigint, r.content ->> 'status', (r.content ->> 'delivered_at')::timestamptz
   from leased o
   cross join lateral jsonb_to_recordset(o.lines)
-    as r (line_code text, sub_order_id bigint, content jsonb, is_ours boolean, ids_before jsonb)
+    as r (line_code text, sub_order_id bigint, content jsonb, is_ours boolean, ids_before jsonb, linked_at timestamptz)
   on conflict (order_code, line_code) do update
   set sub_order_id = excluded.sub_order_id, content = excluded.content, is_ours = excluded.is_ours,
     ids_before = excluded.ids_before, product_id = excluded.product_id, status = excluded.status,
-    delivered_at = excluded.delivered_at,
-    linked_at = case when excluded.sub_order_id is null then clock_timestamp() else sub_order_links.linked_at end
+    delivered_at = excluded.delivered_at, linked_at = excluded.linked_at
 ),
 -- The order as it was, for the counts behind bi (0005_counts.sql). Only the holder of its lease writes it and its lines.
 touched as (

@@ -1,6 +1,6 @@
 import { orderDeps } from '../../app/deps.ts';
 import { UsageError } from '../../base/errors.ts';
-import { explainOrder, type OrderExplanation } from '../../orders/compare/explain-order.ts';
+import { explainOrder, type OrderExplanation } from '../../orders/compare/show-order.ts';
 import { contactFields } from '../../orders/order/contact-rule.ts';
 import { explainReview, type ReviewExplanation, reviewVerdict } from '../../reviews/explain-review.ts';
 import { oneReviewMs } from '../../reviews/refresh-review.ts';

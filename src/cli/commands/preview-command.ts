@@ -1,7 +1,6 @@
 import { orderDeps } from '../../app/deps.ts';
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
-import { type OrderPreview, previewOrder } from '../../orders/compare/preview-order.ts';
-import type { OrderAge } from '../../orders/order/contact-rule.ts';
+import { type OrderPreview, previewOrder } from '../../orders/compare/show-order.ts';
 import type { OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';
 import { comparison, otherSpelling, shopRows } from '../ui/order-difference.ts';
@@ -52,21 +51,16 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
   'not in the shop': undefined,
 };
 
-const withheldBecause: Readonly<Record<OrderAge, string>> = {
-  young: 'A backfill left it out before.',
-  old: 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS).',
-  future: 'Its created_at lies in the future, so its age is not known.',
-};
-
-function drawRequests({ requests, nothingToSend, withheld, age = 'old', linesNotSent }: OrderPreview): string[] {
+function drawRequests({ requests, nothingToSend, withheld, isYoung, linesNotSent }: OrderPreview): string[] {
+  const because = isYoung
+    ? 'A backfill left it out before.'
+    : 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or its created_at lies in the future.';
   const head = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
   if (head === undefined) return [];
   return [
     [head, ...requests.map(requestText)].join('\n'),
     ...linesNotSent.map(({ lineCode, reason }) => `Line ${lineCode} is not sent: ${reason}.`),
-    ...(withheld.length > 0
-      ? [`Left out by the contact rule: ${withheld.join(' and ')}. ${withheldBecause[age]}`]
-      : []),
+    ...(withheld.length > 0 ? [`Left out by the contact rule: ${withheld.join(' and ')}. ${because}`] : []),
   ];
 }
 

@@ -50,7 +50,7 @@ function isFine({ differing, extra, notCompared, repair }: OrderVerification, de
 }
 
 function draw(report: OrderVerification, deletes: Deletes): string {
-  const { orders, equal, differing, notCompared, deleted, requests } = report;
+  const { orders, equal, differing, notCompared, deleted } = report;
   const sums = [
     `${formatCount(equal)} the same`,
     `${formatCount(differing)} different`,
@@ -58,7 +58,7 @@ function draw(report: OrderVerification, deletes: Deletes): string {
     ...(deleted > 0 ? [`${formatCount(deleted)} deleted in the shop, not compared`] : []),
   ];
   return [
-    `${counted(orders, 'order')} of the shop, ${counted(requests, 'request')}: ${sums.join(', ')}.`,
+    `${counted(orders, 'order')} of the shop: ${sums.join(', ')}.`,
     ...differences(report),
     ...drawExtra(report, deletes),
     ...drawNotCompared(report),

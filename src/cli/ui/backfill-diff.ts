@@ -4,7 +4,7 @@ import { fieldsNotShown } from '../../orders/order/order-difference.ts';
 import { differenceLines, notShownLines } from './order-difference.ts';
 
 /** What a backfill would change, an order after the other. */
-export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillDiff, limit: number): string {
+export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit: number): string {
   const count = (kind: BackfilledOrder['kind']) => orders.filter((order) => order.kind === kind).length;
   const notShown: Record<string, number> = {};
   for (const field of orders.flatMap(({ difference }) => (difference ? fieldsNotShown(difference) : [])))
@@ -20,7 +20,7 @@ export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillD
     ...orders.map(orderText),
     ...notShownLines(notShown),
     `${counted(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ` +
-      `${counted(orders.length, 'order')} looked at, with ${counted(requests, 'request')}: ${summary.join(', ')}.`,
+      `${counted(orders.length, 'order')} looked at: ${summary.join(', ')}.`,
     ...(isCut ? [`Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`] : []),
     'Nothing was sent or written.',
   ].join('\n');

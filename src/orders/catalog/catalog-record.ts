@@ -1,9 +1,21 @@
-import type { CallOptions } from '../../review-api/index.ts';
+import type { CallOptions, ReviewApi } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
 import { isUsableCode, type RawRow, type Read } from '../../shop/rows.ts';
-import { findDeadLetters, keyOf, type NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import {
+  findDeadLetters,
+  keyOf,
+  type NewDeadLetter,
+  putDeadLetter,
+  resolveDeadLettersExcept,
+} from '../../warehouse/dead-letters.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker, openRequests, ServiceDownError } from '../requests.ts';
+
+export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'signal' | 'patience' | 'onWait'> & {
+  api: Pick<ReviewApi, 'categories' | 'userGrades' | 'orders'>;
+};
+
+type Kind = 'category' | 'user_grade';
 
 export type CatalogAttempt = <T>(
   code: string,
@@ -17,10 +29,7 @@ export type CatalogAttempt = <T>(
  *
  * @throws the client's errors where the service itself fails.
  */
-export async function openAttempts(
-  deps: Pick<OrderDeps, 'db' | 'patience' | 'signal'>,
-  kind: 'category' | 'user_grade',
-): Promise<CatalogAttempt> {
+export async function openAttempts(deps: CatalogDeps, kind: Kind): Promise<CatalogAttempt> {
   const failing = new Set((await findDeadLetters(deps.db, { kind })).map(({ key }) => key));
   const breaker = openBreaker();
   return async (code, send) => {
@@ -38,15 +47,15 @@ export async function openAttempts(
   };
 }
 
-/**
- * The rows of a catalog query that can be pushed, by code, and the others as dead letters. A code that is there twice
- * is one dead letter: which of its rows is right is not known, and their order may change from run to run.
- */
+/** The rows of a catalog query that can be pushed, by code; the others as dead letters. */
+export type CatalogRows<T> = { byCode: Map<string, T>; deadLetters: NewDeadLetter[] };
+
+/** A code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
 export function readCatalogRows<T extends { code: string }>(
-  kind: 'category' | 'user_grade',
+  kind: Kind,
   rows: readonly CatalogRow[],
   read: (raw: RawRow) => Read<T>,
-): { byCode: Map<string, T>; deadLetters: NewDeadLetter[] } {
+): CatalogRows<T> {
   const byCode = new Map<string, T>();
   const deadLetters: NewDeadLetter[] = [];
   for (const [key, same] of Map.groupBy(rows, ({ row }) => (isUsableCode(row.code) ? row.code.trim() : keyOf(row)))) {
@@ -62,3 +71,16 @@ export function readCatalogRows<T extends { code: string }>(
   }
   return { byCode, deadLetters };
 }
+
+/** Records what could not be synced, and closes all other dead letters of the kind. */
+export async function recordFailures({ db }: CatalogDeps, kind: Kind, deadLetters: readonly NewDeadLetter[]) {
+  for (const one of deadLetters) await putDeadLetter(db, one);
+  await resolveDeadLettersExcept(
+    db,
+    kind,
+    deadLetters.map(({ key }) => key),
+  );
+}
+
+/** Of a field that the shop has emptied. */
+export const notCleared = 'although the shop has none and an empty value was sent; clear it there by hand';

@@ -1,21 +1,10 @@
 import type { Counts } from '../../base/counts.ts';
-import { MalformedResponseError, type ReviewApi, type Category as TheirCategory } from '../../review-api/index.ts';
-import type { Shop } from '../../shop/index.ts';
-import { type Category, isUsableCode, readCategory } from '../../shop/rows.ts';
-import { type NewDeadLetter, putDeadLetter, resolveDeadLettersExcept } from '../../warehouse/dead-letters.ts';
-import type { Db } from '../../warehouse/index.ts';
-import { catalogLinks, recordDifferences, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
+import { MalformedResponseError, type Category as TheirCategory } from '../../review-api/index.ts';
+import { type Category, readCategory } from '../../shop/rows.ts';
+import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import { catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
-import type { Patience } from '../requests.ts';
-import { type CatalogAttempt, openAttempts, readCatalogRows } from './catalog-record.ts';
-
-export type CategoryDeps = {
-  api: Pick<ReviewApi, 'categories' | 'orders'>;
-  shop: Shop;
-  db: Db;
-  signal: AbortSignal;
-  patience: Patience;
-};
+import { type CatalogDeps, notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 
 /**
  * Brings the service's categories in line with the shop's (spec, "Categories"):
@@ -24,35 +13,32 @@ export type CategoryDeps = {
  * 2. Upsert what is new or changed, parents first whatever order the rows come in. A category whose parent is neither
  *    at the service nor can be synced becomes a dead letter.
  * 3. Clear the parent of a category that has none in the shop any more.
- * 4. Record what cannot be brought in line: categories deleted in the shop (the service keeps them), and parents
- *    that the service does not clear.
+ *
+ * A category that the shop deletes stays at the service.
  */
-export async function syncCategories(deps: CategoryDeps): Promise<Counts> {
-  const rows = await deps.shop.categories();
-  if (rows === undefined) {
-    await resolveDeadLettersExcept(deps.db, 'category', []);
-    return {};
-  }
+export async function syncCategories(deps: CatalogDeps): Promise<Counts> {
+  const { db, api } = deps;
+  const rows = (await deps.shop.categories()) ?? [];
   const read = readCatalogRows('category', rows, readCategory);
   const { ordered, deadLetters } = parentsFirst(read.byCode);
   deadLetters.push(...read.deadLetters);
   const failed = new Set(deadLetters.map(({ key }) => key));
-  const links = await catalogLinks(deps.db, 'category');
-  const theirs = await categoriesAtService(deps);
+  const links = await catalogLinks(db, 'category');
+  const theirs = rows.length === 0 ? undefined : await categoriesAtService(deps);
   const attempt = await openAttempts(deps, 'category');
   const isParentSelected = rows.some(({ row }) => 'parent_code' in row);
-  const notCleared: string[] = [];
-  const counts: Counts = { categories: rows.length };
+  let pushed = 0;
 
   for (const category of ordered) {
     deps.signal.throwIfAborted();
-    const { code, parentCode } = category;
-    const isParentSynced = parentCode !== undefined && read.byCode.has(parentCode) && !failed.has(parentCode);
-    if (parentCode !== undefined && !isParentSynced && !theirs?.byCode.has(parentCode)) {
-      const isInShop = read.byCode.has(parentCode) || failed.has(parentCode);
-      const why = isInShop ? 'could not be synced' : 'is not among the categories';
-      deadLetters.push(deadLetter(category, `its parent ${parentCode} ${why}`));
+    const { code, name, parentCode, status } = category;
+    const fail = (reason: string) => {
+      deadLetters.push(deadLetter(category, reason));
       failed.add(code);
+    };
+    const isInShop = parentCode !== undefined && (read.byCode.has(parentCode) || failed.has(parentCode));
+    if (parentCode !== undefined && (!isInShop || failed.has(parentCode)) && !theirs?.byCode.has(parentCode)) {
+      fail(`its parent ${parentCode} ${isInShop ? 'could not be synced' : 'is not among the categories'}`);
       continue;
     }
     const hash = fingerprint(category);
@@ -60,32 +46,31 @@ export async function syncCategories(deps: CategoryDeps): Promise<Counts> {
     let current = theirs && (theirs.byCode.get(code) ?? (link && theirs.byId.get(link.id)));
     const isThere = theirs === undefined || (current !== undefined && current.id === link?.id);
     if (!isThere || link?.fingerprint !== hash) {
-      const pushed = await attempt(code, (options) => deps.api.categories.upsert(bodyOf(category), options));
-      if ('failed' in pushed) {
-        deadLetters.push(deadLetter(category, pushed.failed));
-        failed.add(code);
+      const body = { code, name, parent_category_code: parentCode, status };
+      const sent = await attempt(code, (options) => api.categories.upsert(body, options));
+      if ('failed' in sent) {
+        fail(sent.failed);
         continue;
       }
-      current = pushed.value;
+      current = sent.value;
       theirs?.byCode.set(code, current);
       theirs?.byId.set(current.id, current);
-      await saveCatalogLink(deps.db, 'category', { code, id: current.id, fingerprint: hash });
-      counts.categories_pushed = (counts.categories_pushed ?? 0) + 1;
+      await saveCatalogLink(db, 'category', { code, id: current.id, fingerprint: hash });
+      pushed += 1;
     }
-    const mustClear = isParentSelected && parentCode === undefined && (current?.parent_category_id ?? null) !== null;
-    if (mustClear && current && !(await clearParent(deps, attempt, current))) notCleared.push(code);
+    const id = current?.id;
+    if (!isParentSelected || parentCode !== undefined || id === undefined || !current?.parent_category_id) continue;
+    // The spec does not show whether a service takes an empty parent as "no parent": reading the category does.
+    const cleared = await attempt(code, async (options) => {
+      await api.categories.update(id, { parent_category_id: null }, options);
+      return api.categories.get(id, options);
+    });
+    if ('failed' in cleared) fail(cleared.failed);
+    else if (cleared.value.parent_category_id) fail(`the service keeps its parent, ${notCleared}`);
   }
 
-  for (const one of deadLetters) await putDeadLetter(deps.db, one);
-  await resolveDeadLettersExcept(deps.db, 'category', [...failed]);
-  const extra = await recordDifferences(deps.db, 'category', {
-    shopCodes: rows.map(({ row }) => row.code).filter(isUsableCode),
-    idsAtService: theirs && [...theirs.byId.keys()],
-    notCleared,
-  });
-  if (extra.length > 0) counts.catalog_extra = extra.length;
-  if (notCleared.length > 0) counts.categories_not_clearable = notCleared.length;
-  return counts;
+  await recordFailures(deps, 'category', deadLetters);
+  return rows.length === 0 ? {} : { categories: rows.length, ...(pushed > 0 && { categories_pushed: pushed }) };
 }
 
 type TheirCategories = { byCode: Map<string, TheirCategory>; byId: Map<number, TheirCategory> };
@@ -94,7 +79,7 @@ type TheirCategories = { byCode: Map<string, TheirCategory>; byId: Map<number, T
  * Undefined where the service cannot list them all: the spec shows no page parameter, and a service without one shows
  * only the first hundred. Then a category that was deleted at the service goes unnoticed.
  */
-async function categoriesAtService(deps: CategoryDeps): Promise<TheirCategories | undefined> {
+async function categoriesAtService(deps: CatalogDeps): Promise<TheirCategories | undefined> {
   const theirs: TheirCategories = { byCode: new Map(), byId: new Map() };
   try {
     for await (const { items } of deps.api.categories.listAll()) {
@@ -108,25 +93,6 @@ async function categoriesAtService(deps: CategoryDeps): Promise<TheirCategories 
     if (error instanceof MalformedResponseError && theirs.byId.size > 0) return undefined;
     throw error;
   }
-}
-
-const bodyOf = ({ code, name, parentCode, status }: Category) => ({
-  code,
-  name,
-  parent_category_code: parentCode,
-  status,
-});
-
-/**
- * Sends an empty parent. The spec does not show whether a service takes that as "no parent", so this reads the
- * category again.
- */
-async function clearParent(deps: CategoryDeps, attempt: CatalogAttempt, { id, code }: TheirCategory): Promise<boolean> {
-  const cleared = await attempt(code, async (options) => {
-    await deps.api.categories.update(id, { parent_category_id: null }, options);
-    return deps.api.categories.get(id, options);
-  });
-  return 'value' in cleared && cleared.value.parent_category_id === null;
 }
 
 /** Sorts the categories so that each comes after its parent. Those in a cycle become dead letters. */

@@ -2,35 +2,14 @@ import type { Counts } from '../../base/counts.ts';
 import {
   type CallOptions,
   NotFoundError,
-  type ReviewApi,
   type UserGrade as TheirGrade,
   UnknownOutcomeError,
-  type Wait,
 } from '../../review-api/index.ts';
-import type { Shop } from '../../shop/index.ts';
 import { isUsableCode, readUserGrade, type UserGrade } from '../../shop/rows.ts';
-import { putDeadLetter, resolveDeadLettersExcept } from '../../warehouse/dead-letters.ts';
-import type { Db } from '../../warehouse/index.ts';
 import { type NamedLease, withLease } from '../../warehouse/leases.ts';
-import {
-  type CatalogLink,
-  catalogLinks,
-  recordDifferences,
-  saveCatalogLink,
-} from '../../warehouse/orders/catalog-links.ts';
+import { type CatalogLink, catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
-import type { Patience } from '../requests.ts';
-import { type CatalogAttempt, openAttempts, readCatalogRows } from './catalog-record.ts';
-
-export type UserGradeDeps = {
-  api: Pick<ReviewApi, 'userGrades' | 'orders'>;
-  shop: Shop;
-  db: Db;
-  signal: AbortSignal;
-  patience: Patience;
-  /** Called when another process is syncing the grades. */
-  onWait?: ((wait: Wait) => void) | undefined;
-};
+import { type CatalogDeps, notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 
 /**
  * Brings the service's member grades in line with the shop's (spec, "User grades"). The service gives a grade no code,
@@ -40,28 +19,24 @@ export type UserGradeDeps = {
  *    the next run of the orders pushes the orders with the old id again.
  * 2. Create or change what is new or changed.
  * 3. Clear the icon of a grade that has none in the shop any more.
- * 4. Record what cannot be brought in line: grades deleted in the shop (the service keeps them), and icons that the
- *    service does not clear.
+ *
+ * A grade that the shop deletes stays at the service.
  */
-export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
-  const rows = await deps.shop.userGrades();
-  if (rows === undefined) {
-    await resolveDeadLettersExcept(deps.db, 'user_grade', []);
-    return {};
-  }
+export async function syncUserGrades(deps: CatalogDeps): Promise<Counts> {
+  const { db, api, signal } = deps;
+  const rows = (await deps.shop.userGrades()) ?? [];
   const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
   const shopCodes = rows.map(({ row }) => row.code).filter(isUsableCode);
   const isIconSelected = rows.some(({ row }) => 'icon_url' in row);
   const attempt = await openAttempts(deps, 'user_grade');
-  const counts: Counts = { user_grades: rows.length };
-  const notCleared: string[] = [];
-  const { db, signal } = deps;
+  let pushed = 0;
   // Grades have no unique key at the service: two runs at once would both create what neither has found.
   const underLease = async (lease: NamedLease) => {
     const links = await catalogLinks(db, 'user_grade');
-    const theirs = await allGrades(deps);
+    const theirs = rows.length === 0 ? [] : await allGrades(deps);
     for (const [code, grade] of byCode) {
       signal.throwIfAborted();
+      const fail = (reason: string) => deadLetters.push({ kind: 'user_grade', key: code, reason, payload: grade });
       const hash = fingerprint(grade);
       const link = links.get(code);
       let current = theirs.find((one) => one.id === link?.id);
@@ -72,33 +47,31 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
           return bringInLine(deps, grade, at);
         });
         if ('failed' in synced) {
-          deadLetters.push({ kind: 'user_grade', key: code, reason: synced.failed, payload: grade });
+          fail(synced.failed);
           continue;
         }
         current = synced.value;
         const saved = { code, id: current.id, fingerprint: hash };
         await saveCatalogLink(db, 'user_grade', saved);
         links.set(code, saved);
-        counts.user_grades_pushed = (counts.user_grades_pushed ?? 0) + 1;
+        pushed += 1;
       }
-      const mustClear = isIconSelected && grade.iconUrl === undefined && (current.icon_url ?? '') !== '';
-      if (mustClear && !(await clearIcon(deps, attempt, { code, id: current.id }))) notCleared.push(code);
+      const { id } = current;
+      if (!isIconSelected || grade.iconUrl !== undefined || !current.icon_url) continue;
+      // The spec does not show whether a service takes an empty address as "no icon": reading the grade does.
+      const cleared = await attempt(code, async (options) => {
+        await api.userGrades.update(id, { icon_url: null }, options);
+        return api.userGrades.get(id, options);
+      });
+      if ('failed' in cleared) fail(cleared.failed);
+      else if (cleared.value.icon_url) fail(`the service keeps its icon, ${notCleared}`);
     }
-    for (const one of deadLetters) await putDeadLetter(db, one);
-    await resolveDeadLettersExcept(
-      db,
-      'user_grade',
-      deadLetters.map(({ key }) => key),
-    );
-    const idsAtService = theirs.map((one) => one.id);
-    const extra = await recordDifferences(db, 'user_grade', { shopCodes, idsAtService, notCleared });
-    if (extra.length > 0) counts.catalog_extra = extra.length;
-    if (notCleared.length > 0) counts.user_grades_not_clearable = notCleared.length;
+    await recordFailures(deps, 'user_grade', deadLetters);
   };
   const onWait = ({ owner, until }: { owner: string; until: Date }) =>
     deps.onWait?.({ reason: `${owner} is syncing the member grades`, untilMs: until.getTime() });
   await withLease(db, 'user-grades', underLease, { signal, onWait });
-  return counts;
+  return rows.length === 0 ? {} : { user_grades: rows.length, ...(pushed > 0 && { user_grades_pushed: pushed }) };
 }
 
 /** Ids of grades that a code of the shop is linked to. The link of a code that the shop has deleted does not count. */
@@ -107,7 +80,7 @@ function taken(links: ReadonlyMap<string, CatalogLink>, shopCodes: readonly stri
   return new Set([...links.values()].filter(({ code }) => inShop.has(code)).map(({ id }) => id));
 }
 
-async function allGrades(deps: UserGradeDeps): Promise<TheirGrade[]> {
+async function allGrades(deps: CatalogDeps): Promise<TheirGrade[]> {
   const all: TheirGrade[] = [];
   for await (const { items } of deps.api.userGrades.listAll()) all.push(...items);
   return all;
@@ -117,7 +90,7 @@ async function allGrades(deps: UserGradeDeps): Promise<TheirGrade[]> {
  * A linked grade that the list does not show; undefined where the service does not have it any more. A list may be
  * empty for a moment, and each grade would be created a second time.
  */
-async function gradeOf(deps: UserGradeDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> {
+async function gradeOf(deps: CatalogDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> {
   try {
     return await deps.api.userGrades.get(id, options);
   } catch (error) {
@@ -138,7 +111,7 @@ type AtService = {
  * Updates the linked grade, else one of the same name that no other code is linked to; creates one where there is
  * neither.
  */
-async function bringInLine(deps: UserGradeDeps, grade: UserGrade, at: AtService): Promise<TheirGrade> {
+async function bringInLine(deps: CatalogDeps, grade: UserGrade, at: AtService): Promise<TheirGrade> {
   const found = at.current ?? at.theirs.find((one) => one.name === grade.name && !at.taken.has(one.id));
   if (!found) return create(deps, grade, at);
   const name = found.name === grade.name ? undefined : grade.name;
@@ -151,7 +124,7 @@ async function bringInLine(deps: UserGradeDeps, grade: UserGrade, at: AtService)
 
 /** After a lost response the list shows whether the grade is there. */
 async function create(
-  deps: UserGradeDeps,
+  deps: CatalogDeps,
   grade: UserGrade,
   { theirs, taken, options, lease }: AtService,
 ): Promise<TheirGrade> {
@@ -169,20 +142,4 @@ async function create(
     theirs.push(ours);
     return ours;
   }
-}
-
-/**
- * Sends an empty icon address. The spec does not show whether a service takes that as "no icon", so this reads the
- * grade again.
- */
-async function clearIcon(
-  deps: UserGradeDeps,
-  attempt: CatalogAttempt,
-  { code, id }: { code: string; id: number },
-): Promise<boolean> {
-  const cleared = await attempt(code, async (options) => {
-    await deps.api.userGrades.update(id, { icon_url: null }, options);
-    return deps.api.userGrades.get(id, options);
-  });
-  return 'value' in cleared && (cleared.value.icon_url ?? '') === '';
 }

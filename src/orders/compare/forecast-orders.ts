@@ -1,6 +1,6 @@
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
-import { ageClock, ageOf, mayCarryContact } from '../order/contact-rule.ts';
+import { ageClock, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
 import { isNotForService, isUnchanged, type PushPolicy } from '../order/desired-order.ts';
 import { isDifferent, withoutPersonalData } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -23,30 +23,12 @@ export type OrdersForecast = {
   reachable: number;
   /** How many of them would go to the service with it (promise 7): the service may mail these. */
   withContact: number;
-  /** What the service has already of the first orders that review-sync never pushed. */
-  takeover: Takeover;
 };
-
-export type Takeover = {
-  /** Orders that the service was asked about and gave an answer, and how many of them it has. */
-  asked: number;
-  found: number;
-  /** Sub-orders that the service has for the found orders. */
-  subOrders: number;
-  /** Lines of the found orders that would take over one of those, and that would get a new one. */
-  matched: number;
-  created: number;
-  /** Why the service could not be asked about the others. */
-  fault: string | undefined;
-};
-
-/** Orders never pushed that the dry run looks up at the service: another integration may have sent them. */
-const lookedUpAtMost = 20;
 
 export type ForecastDeps = LookDeps & Pick<OrderDeps, 'shop' | 'slots'>;
 
 /**
- * What a push of these orders would send. Looks 20 of them up at the service; writes nothing.
+ * What a push of these orders would send. Asks the service nothing, writes nothing.
  *
  * @param pages the orders as the shop shows them, each once.
  */
@@ -63,26 +45,24 @@ export async function forecastOrders(
     faults.set(reason, { ...known, count: known.count + 1 });
   };
   const sums = { orders: 0, unchanged: 0, toSend: 0, requests: 0, waitingLines: 0 };
-  const neverPushed: ShopOrder[] = [];
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
     for (const one of await shopOrders(deps, raws)) {
-      const { code, desired, remembered } = one;
+      const { code, desired, link } = one;
       if (!desired) fault(one.fault ?? '', code);
       for (const { reason, key } of desired?.faulty ?? []) fault(reason, key);
       sums.waitingLines += desired?.waiting.length ?? 0;
       if (needsNothing(one, policy)) sums.unchanged += 1;
       if (!desired || needsNothing(one, policy)) continue;
-      const isKnown = remembered.link !== undefined && remembered.link.contact !== null;
+      const isKnown = link !== undefined && link.contact !== null;
       sums.toSend += 1;
       sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
-      if (!isKnown && neverPushed.length < lookedUpAtMost) neverPushed.push(one);
       const customer = desired.order.userEmail ?? desired.order.userPhone;
       if (customer === undefined) continue;
       customers.add(customer);
-      const age = ageOf(desired.order.createdAt, now, deps.contactMaxAgeDays);
-      if (mayCarryContact(remembered.link?.contact ?? null, age, policy.contact)) withContact.add(customer);
+      const isYoung = isYoungAt(now, desired.order.createdAt, deps.contactMaxAgeDays);
+      if (mayCarryContact(link?.contact ?? null, isYoung, policy.contact)) withContact.add(customer);
     }
   }
   return {
@@ -91,25 +71,7 @@ export async function forecastOrders(
     faults: [...faults.values()].sort((a, b) => b.count - a.count),
     reachable: customers.size,
     withContact: withContact.size,
-    takeover: await lookUp(deps, neverPushed, policy),
   };
-}
-
-async function lookUp(deps: ForecastDeps, orders: readonly ShopOrder[], policy: PushPolicy): Promise<Takeover> {
-  const lookup = await openLookup(deps);
-  const takeover: Takeover = { asked: 0, found: 0, subOrders: 0, matched: 0, created: 0, fault: undefined };
-  for (const order of orders) {
-    const { shown, difference } = await lookup.look(order, policy.contact);
-    // A service need not look orders up by code.
-    if (shown.kind === 'failed') return { ...takeover, fault: shown.reason };
-    takeover.asked += 1;
-    if (shown.kind === 'absent' || !difference) continue;
-    takeover.found += 1;
-    takeover.subOrders += shown.detail.sub_orders.length;
-    takeover.created += difference.subOrders.create.length;
-    takeover.matched += difference.subOrders.matched.length;
-  }
-  return takeover;
 }
 
 /**
@@ -135,8 +97,6 @@ export type BackfillDiff = {
   /** Orders that cost no request: unchanged since they were pushed, or deleted in the shop before. */
   unchanged: number;
   orders: BackfilledOrder[];
-  /** Requests that this comparison sent to the service, all of them GET. */
-  requests: number;
   /** True: there may be more orders in the range; `limit` ended the comparison. */
   isCut: boolean;
 };
@@ -151,33 +111,31 @@ export async function diffBackfill(
   { policy, limit }: { policy: PushPolicy; limit: number },
 ): Promise<BackfillDiff> {
   const lookup = await openLookup(deps);
-  const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], requests: 0, isCut: false };
+  const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], isCut: false };
   for await (const raws of ordersByCreation(deps.shop, range)) {
     deps.signal.throwIfAborted();
     diff.read += raws.length;
     const due = (await shopOrders(deps, raws)).filter((one) => !needsNothing(one, policy));
     diff.unchanged += raws.length - due.length;
-    const looked = due.slice(0, limit - diff.orders.length);
-    const found = looked.map((one) =>
-      deps.slots(async () => (one.desired ? backfilled(await lookup.look(one, policy.contact)) : unreadable(one))),
+    const looked = due.slice(0, limit - diff.orders.length).map((one) =>
+      deps.slots(async (): Promise<BackfilledOrder> => {
+        if (one.desired) return backfilled(await lookup.look(one, policy.contact));
+        return { code: one.code, kind: 'dead letter', reason: one.fault, difference: undefined };
+      }),
     );
-    diff.orders.push(...(await Promise.all(found)));
+    diff.orders.push(...(await Promise.all(looked)));
     if (diff.orders.length >= limit) {
       diff.isCut = true;
       break;
     }
   }
-  return { ...diff, requests: lookup.requests };
+  return diff;
 }
 
-const needsNothing = ({ desired, remembered: { link } }: ShopOrder, policy: PushPolicy): boolean =>
+const needsNothing = ({ desired, link }: ShopOrder, policy: PushPolicy): boolean =>
   desired !== undefined && (isNotForService(desired, link) || isUnchanged(desired, link, policy));
 
-const unreadable = ({ code, fault }: ShopOrder): BackfilledOrder => {
-  return { code, kind: 'dead letter', reason: fault, difference: undefined };
-};
-
-function backfilled({ shop: { code, desired }, shown, difference }: OrderLook): BackfilledOrder {
+function backfilled({ code, desired, shown, difference }: OrderLook): BackfilledOrder {
   const order = { code, reason: undefined, difference: difference && withoutPersonalData(difference) };
   if (shown.kind === 'failed') return { ...order, kind: 'not compared', reason: shown.reason };
   if (shown.kind === 'absent' || !difference) return { ...order, kind: desired?.order.deletedAt ? 'same' : 'create' };

@@ -5,26 +5,24 @@ import type { Db } from '../../warehouse/index.ts';
 import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import {
   ageClock,
-  ageOf,
   type ContactField,
   type ContactPolicy,
   contactFields,
+  isYoungAt,
   mayCarryContact,
-  type OrderAge,
 } from '../order/contact-rule.ts';
 import type { DesiredOrder } from '../order/desired-order.ts';
+import { findOrder } from '../order/find-order.ts';
 import { type OrderDifference, orderDifference, type Remembered } from '../order/order-difference.ts';
 import { desiredOrders } from '../order/read-orders.ts';
-import { isSameCode } from '../order/same-value.ts';
 import type { LineLink } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openRequests } from '../requests.ts';
 
 /** What the shop has of an order, and what review-sync remembers of it. */
-export type ShopOrder = {
+export type ShopOrder = Remembered & {
   code: string;
   raw: RawOrder;
-  remembered: Remembered;
   /** Undefined where the order cannot be read; `fault` says why. */
   desired: DesiredOrder | undefined;
   fault: string | undefined;
@@ -34,15 +32,14 @@ export type ShopOrder = {
 export type Shown = { kind: 'found'; detail: OrderDetail } | { kind: 'absent' } | { kind: 'failed'; reason: string };
 
 /** An order at both ends. */
-export type OrderLook = {
-  shop: ShopOrder;
+export type OrderLook = ShopOrder & {
   shown: Shown;
   /** What a push would send. Undefined where the order cannot be read, or nobody knows what the service has. */
   difference: OrderDifference | undefined;
   /** Contact of the shop that a push leaves out (promise 7). */
   withheld: ContactField[];
   /** Undefined where the order cannot be read. */
-  age: OrderAge | undefined;
+  isYoung: boolean | undefined;
 };
 
 export type LookDeps = Pick<OrderDeps, 'db' | 'now' | 'contactMaxAgeDays' | 'deletes' | 'patience' | 'signal'> & {
@@ -54,10 +51,9 @@ export async function shopOrders(
   deps: { db: Db; deletes: 'off' | 'send' },
   raws: readonly RawOrder[],
 ): Promise<ShopOrder[]> {
-  const { db } = deps;
   const codes = raws.map((raw) => raw.order.code ?? '');
-  const links = await orderLinks(db, codes);
-  const lines = await orderLines(db, codes);
+  const links = await orderLinks(deps.db, codes);
+  const lines = await orderLines(deps.db, codes);
   const { orders, deadLetters } = await desiredOrders(deps, raws);
   const byCode = new Map(orders.map((one) => [one.code, one]));
   const faults = new Map(deadLetters.map(({ order_code: code, key, reason }) => [code ?? key, reason]));
@@ -65,64 +61,37 @@ export async function shopOrders(
     const code = raw.order.code ?? '';
     const desired = byCode.get(code);
     const fault = desired ? undefined : (faults.get(code) ?? 'the order cannot be read');
-    return {
-      code,
-      raw,
-      remembered: { link: links.get(code), lines: (lines.get(code) ?? []) as LineLink[] },
-      desired,
-      fault,
-    };
+    return { code, raw, link: links.get(code), lines: (lines.get(code) ?? []) as LineLink[], desired, fault };
   });
 }
 
 /**
- * Looks orders up at the service and compares. `requests` is how many lookups there were so far, one for most orders.
- * Sends nothing but GET. Its verbs throw the client's errors where the service as a whole fails.
+ * Looks orders up at the service and compares. Sends nothing but GET. Its verbs throw the client's errors where the
+ * service as a whole fails.
  */
 export async function openLookup(deps: LookDeps) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
-  let requests = 0;
 
-  async function ask(find: (options: { giveUpAfterMs?: number | undefined }) => Promise<OrderDetail>): Promise<Shown> {
-    requests += 1;
-    const sent = await openRequests(deps, { hasFailedBefore: false }).read(({ giveUpAfterMs }) =>
-      find({ giveUpAfterMs }),
-    );
-    if (sent.kind === 'done') return { kind: 'found', detail: sent.value };
-    return sent.kind === 'absent' ? { kind: 'absent' } : { kind: 'failed', reason: sent.reason };
-  }
-
-  /** The order as the service shows it: by its id where it is known, else by its code. */
-  async function show(code: string, orderId: number | null): Promise<Shown> {
-    const known = orderId === null ? undefined : await ask((options) => deps.api.orders.get(orderId, options));
-    // The service may have given the id to another order.
-    const isOurs = known?.kind === 'found' && isSameCode(known.detail.code, code);
-    if (known && (isOurs || known.kind === 'failed')) return known;
-    const found = await ask((options) => deps.api.orders.getByCode(code, options));
-    if (found.kind !== 'failed') return found;
-    // The spec shows no way to look an order up by its code, and a service may have none.
-    return known
-      ? { kind: 'absent' }
-      : { kind: 'failed', reason: `the service does not look orders up by code: ${found.reason}` };
+  async function show(order: { code: string; orderId: number | null | undefined }): Promise<Shown> {
+    const found = await findOrder(deps, order, openRequests(deps, { hasFailedBefore: false }));
+    if (found.kind === 'done') return { kind: 'found', detail: found.value };
+    return found.kind === 'absent' ? found : { kind: 'failed', reason: found.reason };
   }
 
   return {
-    get requests() {
-      return requests;
-    },
     show,
     /** @param policy of the push that would follow. */
-    async look(shop: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {
-      const { desired, remembered } = shop;
-      const shown = await show(shop.code, remembered.link?.orderId ?? null);
-      if (!desired) return { shop, shown, difference: undefined, withheld: [], age: undefined };
-      const age = ageOf(desired.order.createdAt, now(), deps.contactMaxAgeDays);
-      const withContact = mayCarryContact(remembered.link?.contact ?? null, age, policy);
+    async look(order: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {
+      const { code, desired, link } = order;
+      const shown = await show({ code, orderId: link?.orderId });
+      if (!desired) return { ...order, shown, difference: undefined, withheld: [], isYoung: undefined };
+      const isYoung = isYoungAt(now(), desired.order.createdAt, deps.contactMaxAgeDays);
+      const withContact = mayCarryContact(link?.contact ?? null, isYoung, policy);
       const withheld = withContact ? [] : contactFields.filter((field) => desired.body[field] !== undefined);
       const detail = shown.kind === 'found' ? shown.detail : undefined;
       const rules = { withContact, deletes: deps.deletes };
-      const difference = shown.kind === 'failed' ? undefined : orderDifference(desired, detail, remembered, rules);
-      return { shop, shown, difference, withheld, age };
+      const difference = shown.kind === 'failed' ? undefined : orderDifference(desired, detail, order, rules);
+      return { ...order, shown, difference, withheld, isYoung };
     },
   };
 }

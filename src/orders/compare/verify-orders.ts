@@ -3,11 +3,11 @@ import { isoOf } from '../../base/time/span.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
-import { fieldsNotShown, isDifferent, type OrderDifference, withoutPersonalData } from '../order/order-difference.ts';
+import { fieldsNotShown, isDifferent, withoutPersonalData } from '../order/order-difference.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { pushOrders } from '../push/push-slice.ts';
-import { type CreationRange, ordersByCreation } from '../which/orders-by-day.ts';
+import { type CreationRange, inPages, ordersByCreation } from '../which/orders-by-day.ts';
 import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
 
 /**
@@ -50,8 +50,6 @@ export type OrderVerification = {
   unmatched: { subOrders: number; orders: number; codes: string[] };
   /** Fields of the shop that the service does not show, with the number of orders: `mileage`, `lines: status`. */
   fieldsNotCompared: Record<string, number>;
-  /** Requests to the service, all of them GET, but for those of a repair. */
-  requests: number;
   /** Undefined without `--repair`. */
   repair: OrderRepair | undefined;
 };
@@ -68,12 +66,6 @@ export type OrderRepair = {
 
 export type VerifyDeps = OrderDeps & { onProgress(orders: number, note: string): void };
 
-/** Orders listed one by one; all are counted. */
-const listedAtMost = 20;
-
-/** Orders compared again at a time. */
-const comparedAgainAtOnce = 500;
-
 /**
  * Compares shop and service order by order over the orders created in the range, one request an order; then looks for
  * pushed orders that the shop no longer shows. Memory does not grow with the range, but for the codes to repair.
@@ -88,8 +80,20 @@ export async function verifyOrders(
 ): Promise<OrderVerification> {
   const { db, shop, signal, slots } = deps;
   const lookup = await openLookup(deps);
-  const report = emptyReport();
-  const repair: OrderRepair | undefined = mustRepair ? { repaired: 0, left: 0, leftCodes: [], counts: {} } : undefined;
+  const report: OrderVerification = {
+    orders: 0,
+    equal: 0,
+    differing: 0,
+    extra: 0,
+    extraCodes: [],
+    notCompared: 0,
+    deleted: 0,
+    differences: [],
+    unknown: [],
+    unmatched: { subOrders: 0, orders: 0, codes: [] },
+    fieldsNotCompared: {},
+    repair: undefined,
+  };
   const toRepair: string[] = [];
   const known: string[] = [];
   // A repair carries no contact, so contact that the service lacks is no difference.
@@ -99,100 +103,75 @@ export async function verifyOrders(
   for await (const raws of ordersByCreation(shop, range)) {
     signal.throwIfAborted();
     for (const look of await looks(raws)) {
-      const verdict = judge(look);
-      enter(report, look, verdict);
-      if (verdict.kind !== 'missing' && verdict.kind !== 'differs') continue;
-      toRepair.push(look.shop.code);
-      if (look.shop.remembered.link) known.push(look.shop.code);
+      if (!enter(report, look)) continue;
+      toRepair.push(look.code);
+      if (look.link) known.push(look.code);
     }
     deps.onProgress(report.orders, `${report.differing} differ`);
   }
-  if (repair && toRepair.length > 0) {
+  if (mustRepair) {
     // Not those that were never pushed: where the repair breaks off, no other run is to push them with contact (promise
     // 7).
     await makeDue(db, known);
-    repair.counts = await pushOrders(deps, toRepair, { contact: 'never', allowRemovals: false });
-    for (let at = 0; at < toRepair.length; at += comparedAgainAtOnce) {
-      const codes = toRepair.slice(at, at + comparedAgainAtOnce);
-      const again = await looks(await shop.orders(codes));
-      const repaired = new Set(again.filter((look) => isFine(judge(look))).map((look) => look.shop.code));
-      const left = codes.filter((code) => !repaired.has(code));
-      repair.repaired += codes.length - left.length;
-      repair.left += left.length;
-      repair.leftCodes.push(...left.slice(0, listedAtMost - repair.leftCodes.length));
+    const counts = await pushOrders(deps, toRepair, { contact: 'never', allowRemovals: false });
+    const left = new Set(toRepair);
+    for await (const raws of inPages(shop, toRepair)) {
+      for (const look of await looks(raws)) if (isFine(judge(look).kind)) left.delete(look.code);
     }
+    const leftCodes = [...left].slice(0, listedAtMost);
+    report.repair = { repaired: toRepair.length - left.size, left: left.size, leftCodes, counts };
   }
   const { start, end } = range;
   const bounds = { ...(start !== undefined && { from: isoOf(start) }), ...(end !== undefined && { to: isoOf(end) }) };
   for await (const known of knownOrders(db, bounds)) {
     signal.throwIfAborted();
-    for (const code of await missingInShop(shop, known)) {
-      report.extra += 1;
-      if (report.extraCodes.length < listedAtMost) report.extraCodes.push(code);
-    }
+    const extra = await missingInShop(shop, known);
+    report.extra += extra.length;
+    list(report.extraCodes, ...extra);
   }
-  return { ...report, requests: lookup.requests, repair };
+  return report;
 }
 
-type Verdict =
-  | { kind: 'equal' | 'deleted' | 'missing' }
-  | { kind: 'differs'; difference: OrderDifference }
-  | { kind: 'unknown'; reason: string };
+type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; reason?: string };
 
-function judge({ shop, shown, difference }: OrderLook): Verdict {
-  const { desired, fault } = shop;
-  if (!desired) return { kind: 'unknown', reason: fault ?? '' };
-  if (shown.kind === 'failed' || !difference)
-    return { kind: 'unknown', reason: shown.kind === 'failed' ? shown.reason : '' };
+function judge({ desired, fault = '', shown, difference }: OrderLook): Verdict {
+  if (!desired) return { kind: 'unknown', reason: fault };
+  if (shown.kind === 'failed') return { kind: 'unknown', reason: shown.reason };
   if (shown.kind === 'absent') return { kind: desired.order.deletedAt ? 'deleted' : 'missing' };
-  if (isDifferent(difference)) return { kind: 'differs', difference };
+  if (difference && isDifferent(difference)) return { kind: 'differs' };
   // A line that waits for its product id can be compared later.
   const [line] = desired.faulty;
   return line ? { kind: 'unknown', reason: `line ${line.lineCode}: ${line.reason}` } : { kind: 'equal' };
 }
 
-const isFine = ({ kind }: Verdict) => kind === 'equal' || kind === 'deleted';
+const isFine = (kind: Verdict['kind']) => kind === 'equal' || kind === 'deleted';
 
-const emptyReport = (): Omit<OrderVerification, 'requests' | 'repair'> => ({
-  orders: 0,
-  equal: 0,
-  differing: 0,
-  extra: 0,
-  extraCodes: [],
-  notCompared: 0,
-  deleted: 0,
-  differences: [],
-  unknown: [],
-  unmatched: { subOrders: 0, orders: 0, codes: [] },
-  fieldsNotCompared: {},
-});
-
-type Report = ReturnType<typeof emptyReport>;
-
-function enter(report: Report, { shop: { code }, shown, difference }: OrderLook, verdict: Verdict): void {
+/** Enters an order into the report. @returns whether a repair is to push it. */
+function enter(report: OrderVerification, look: OrderLook): boolean {
+  const { code, shown, difference } = look;
+  const { kind, reason = '' } = judge(look);
   report.orders += 1;
-  if (verdict.kind === 'equal' || verdict.kind === 'deleted') report[verdict.kind] += 1;
-  else if (verdict.kind === 'unknown') {
+  if (kind === 'equal' || kind === 'deleted') report[kind] += 1;
+  else if (kind === 'unknown') {
     report.notCompared += 1;
-    if (report.unknown.length < listedAtMost) report.unknown.push({ code, reason: verdict.reason });
+    list(report.unknown, { code, reason });
   } else {
-    const shownDifference = verdict.kind === 'differs' ? withoutPersonalData(verdict.difference) : undefined;
-    differ(report, { code, kind: verdict.kind, difference: shownDifference });
+    report.differing += 1;
+    const isShown = kind === 'differs' && difference;
+    list(report.differences, { code, kind, difference: isShown ? withoutPersonalData(difference) : undefined });
   }
-  if (difference && shown.kind === 'found') count(report, code, difference);
+  if (difference && shown.kind === 'found') {
+    const { fieldsNotCompared, unmatched } = report;
+    for (const name of fieldsNotShown(difference)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
+    const kept = difference.subOrders.keep.length;
+    unmatched.subOrders += kept;
+    unmatched.orders += kept > 0 ? 1 : 0;
+    if (kept > 0) list(unmatched.codes, code);
+  }
+  return kind === 'missing' || kind === 'differs';
 }
 
-function differ(report: Report, one: DifferingOrder): void {
-  report.differing += 1;
-  if (report.differences.length < listedAtMost) report.differences.push(one);
-}
+/** Orders listed one by one; all are counted. */
+const listedAtMost = 20;
 
-/** Counts what could not be compared, and sub-orders that no line has. */
-function count({ fieldsNotCompared, unmatched }: Report, code: string, difference: OrderDifference): void {
-  const { subOrders } = difference;
-  for (const name of fieldsNotShown(difference)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
-  if (subOrders.keep.length === 0) return;
-  unmatched.subOrders += subOrders.keep.length;
-  unmatched.orders += 1;
-  if (unmatched.codes.length < listedAtMost) unmatched.codes.push(code);
-}
+const list = <T>(listed: T[], ...more: T[]) => listed.push(...more.slice(0, listedAtMost - listed.length));

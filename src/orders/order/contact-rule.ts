@@ -9,25 +9,24 @@ export type ContactPolicy = 'young' | 'never' | 'always';
 export const contactFields = ['user_email', 'user_phone'] as const;
 export type ContactField = (typeof contactFields)[number];
 
-/** `future`: dated so far ahead that the date must be wrong. Its real age is not known. */
-export type OrderAge = 'young' | 'old' | 'future';
+const dayMs = 86_400_000;
 
-/** Clocks and zones of two machines differ by less than a day. */
-const aheadAtMostMs = 86_400_000;
-
-/** @param maxAgeDays ORDER_CONTACT_MAX_AGE_DAYS. */
-export function ageOf(createdAt: Date, now: Date, maxAgeDays: number): OrderAge {
+/**
+ * Whether an order is young enough for contact. One that is dated more than a day ahead is not: its real age is unknown,
+ * and clocks and zones of two machines differ by less.
+ *
+ * @param maxAgeDays ORDER_CONTACT_MAX_AGE_DAYS.
+ */
+export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boolean {
   const ageMs = now.getTime() - createdAt.getTime();
-  if (ageMs < -aheadAtMostMs) return 'future';
-  return ageMs <= maxAgeDays * 86_400_000 ? 'young' : 'old';
+  return ageMs >= -dayMs && ageMs <= maxAgeDays * dayMs;
 }
 
 /**
- * What is written down with the first lease of an order, for good. An order that is old then never goes with contact.
+ * What is written down with the first lease of an order, for good. One that is not young then never goes with contact.
  */
-export function firstDecision(age: OrderAge, policy: ContactPolicy): NonNullable<ContactDecision> {
-  if (policy === 'always') return 'allowed';
-  return policy === 'never' || age === 'old' ? 'withheld' : 'allowed';
+export function firstDecision(isYoung: boolean, policy: ContactPolicy): NonNullable<ContactDecision> {
+  return policy === 'always' || (policy === 'young' && isYoung) ? 'allowed' : 'withheld';
 }
 
 /**
@@ -35,11 +34,11 @@ export function firstDecision(age: OrderAge, policy: ContactPolicy): NonNullable
  * may send a review request to an address that it learns, which costs money and cannot be recalled.
  *
  * @param decision written down when a push of the order first began; null: none has begun, and this run would decide.
- * @param age of the order at this moment.
+ * @param isYoung whether the order is young at this moment.
  */
-export function mayCarryContact(decision: ContactDecision, age: OrderAge, policy: ContactPolicy): boolean {
+export function mayCarryContact(decision: ContactDecision, isYoung: boolean, policy: ContactPolicy): boolean {
   if (policy !== 'young') return policy === 'always';
-  return decision !== 'withheld' && age === 'young';
+  return decision !== 'withheld' && isYoung;
 }
 
 /**

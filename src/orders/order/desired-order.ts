@@ -32,9 +32,7 @@ export type DesiredOrder = {
   waiting: { lineCode: string; productCode: string }[];
   /** Lines that break the contract. Their sub-orders are not changed. */
   faulty: (NewDeadLetter & { lineCode: string })[];
-  /**
-   * The shop's member grade, where the service is not known to have it: it is no part of the body or the fingerprint.
-   */
+  /** The shop's member grade, where the service is not known to have it: then it is no part of the body. */
   unlinkedGrade: string | undefined;
   /** Hash of all that is wanted. Of e-mail address and phone number it covers 16 bits, too few to give one back. */
   fingerprint: string;
@@ -63,6 +61,7 @@ export function desiredOrder(raw: RawOrder, facts: WishFacts): DesiredOrder | Ne
   // An order that the shop has deleted has no contact any more.
   const { user_email: _, user_phone: __, ...withoutContact } = whole;
   const body: OrderBody = order.deletedAt ? withoutContact : whole;
+  const unlinkedGrade = whole.user_grade_id === undefined ? grade : undefined;
   const parts = readLines(order, raw.lines, facts);
   const { lines, waiting, faulty } = parts;
   return {
@@ -70,10 +69,11 @@ export function desiredOrder(raw: RawOrder, facts: WishFacts): DesiredOrder | Ne
     order,
     body,
     ...parts,
-    unlinkedGrade: whole.user_grade_id === undefined ? grade : undefined,
+    unlinkedGrade,
     fingerprint: fingerprint({
       body: { ...body, user_email: undefined, user_phone: undefined },
       contact: contactFields.map((field) => sixteenBits(order.code, body[field])),
+      unlinkedGrade,
       lines,
       waiting,
       faulty: faulty.map(({ key, reason }) => ({ key, reason })),
@@ -86,49 +86,31 @@ export function desiredOrder(raw: RawOrder, facts: WishFacts): DesiredOrder | Ne
 const sixteenBits = (code: string, value: string | null | undefined) =>
   value == null ? null : hash('sha256', JSON.stringify([code, value]), 'hex').slice(0, 4);
 
-function readLines(
-  order: Order,
-  rows: readonly RawRow[],
-  facts: WishFacts,
-): Pick<DesiredOrder, 'lines' | 'waiting' | 'faulty'> {
+/** A line_code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
+function readLines(order: Order, rows: readonly RawRow[], facts: WishFacts) {
   const parts: Pick<DesiredOrder, 'lines' | 'waiting' | 'faulty'> = { lines: [], waiting: [], faulty: [] };
-  const codes = new Set(rows.map((row) => row.line_code));
-  const used = new Set<string>();
-  for (const row of inStableOrder(rows, codes.size)) {
-    const code = isUsableCode(row.line_code) ? row.line_code : keyOf(row);
-    const lineCode = used.has(code) ? unusedCode(code, used, codes) : code;
-    used.add(lineCode);
-    const read = lineCode === code ? readLine(row) : { fault: repeatedLine };
-    if ('fault' in read) parts.faulty.push(lineDeadLetter(order, row, lineCode, read.fault));
-    else {
-      const { productId, productCode = '' } = read.row;
-      const known = productId ?? facts.products.get(productCode);
-      if (known === undefined) parts.waiting.push({ lineCode, productCode });
-      else parts.lines.push({ lineCode, content: subOrderBody(read.row, known) });
+  const codeOf = (row: RawRow) => (isUsableCode(row.line_code) ? row.line_code : keyOf(row));
+  for (const [lineCode, [row = {}, ...more]] of Map.groupBy(rows, codeOf)) {
+    const read = more.length > 0 ? { fault: repeatedLine } : readLine(row);
+    if ('fault' in read) {
+      const payload = more.length > 0 ? [row, ...more] : row;
+      const own = { kind: 'order_line' as const, key: lineKey(order.code, lineCode), order_code: order.code };
+      parts.faulty.push({ ...own, reason: read.fault, payload, lineCode });
+      continue;
     }
+    const { productId, productCode = '' } = read.row;
+    const known = productId ?? facts.products.get(productCode);
+    if (known === undefined) parts.waiting.push({ lineCode, productCode });
+    else parts.lines.push({ lineCode, content: subOrderBody(read.row, known) });
   }
   return parts;
 }
 
 const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
 
-function unusedCode(code: string, used: ReadonlySet<string>, codes: ReadonlySet<string | null | undefined>): string {
-  for (let number = 2; ; number += 1) {
-    const numbered = `${code}#${number}`;
-    if (!used.has(numbered) && !codes.has(numbered)) return numbered;
-  }
-}
-
 function readLine(row: RawRow): ReturnType<typeof readOrderLine> {
   const long = (['line_code', 'product_code'] as const).find((column) => isTooLong(row[column]));
   return long === undefined ? readOrderLine(row) : { fault: tooLong(long, row[long] ?? '') };
-}
-
-/** Of two lines with one code the same one is pushed each time, whatever order the database gives them in. */
-function inStableOrder(rows: readonly RawRow[], codes: number): readonly RawRow[] {
-  if (codes === rows.length) return rows;
-  const textOf = (row: RawRow) => JSON.stringify(row);
-  return rows.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
 }
 
 /** The dead letter of an order that cannot be read. One without a usable code is closed by the nightly check alone. */
@@ -139,20 +121,12 @@ export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
 
 export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;
 
-function lineDeadLetter({ code }: Order, row: RawRow, lineCode: string, reason: string) {
-  const key = lineKey(code, lineCode);
-  return { kind: 'order_line' as const, key, order_code: code, reason, payload: row, lineCode };
-}
-
 /** Whether a push would change nothing: the order was last pushed as it is in the shop now, and it is not due. */
 export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, policy: PushPolicy): boolean {
-  const { unlinkedGrade, body } = desired;
   if (!link || link.fingerprint !== desired.fingerprint || link.isDue) return false;
   if (policy.allowRemovals && link.dueAt !== null) return false;
-  // A push records the code of the grade: once the grade is linked, the order is due.
-  if (unlinkedGrade !== undefined && unlinkedGrade !== link.userGradeCode) return false;
   if (policy.contact !== 'always') return true;
-  return contactFields.every((field) => body[field] === undefined || link.sentFields.includes(field));
+  return contactFields.every((field) => desired.body[field] === undefined || link.sentFields.includes(field));
 }
 
 /** Whether the shop has deleted the order before any push of it began: the service need not hear of it. */

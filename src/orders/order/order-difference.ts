@@ -57,11 +57,7 @@ export function orderDifference(
   const { waiting, faulty, lines } = desired;
   const notPushed = new Set([...[...waiting, ...faulty].map(({ lineCode }) => lineCode), ...untouched]);
   const pushed = lines.filter(({ lineCode }) => !notPushed.has(lineCode));
-  const links = linksOf(remembered, shown);
-  const subOrders = subOrderDifference(shown?.sub_orders ?? [], pushed, links, notPushed);
-  // Sub-orders of an order that the service has made again under another id are gone.
-  const gone = remembered.lines.filter((line) => !links.includes(line) && !subOrders.links.some(isOf(line)));
-  subOrders.dropLinks.push(...gone.map(({ lineCode }) => lineCode));
+  const subOrders = subOrderDifference(shown?.sub_orders ?? [], pushed, linksOf(remembered, shown), notPushed);
   const isDeleted = desired.order.deletedAt !== undefined && deletes === 'send' && shown !== undefined;
   const sentBefore = remembered.link?.sentFields ?? [];
   const clearedLast = (shown ? shownWithoutShop(desired, shown) : []).filter((field) => !sentBefore.includes(field));
@@ -87,8 +83,6 @@ const gradeNotSent = ({ unlinkedGrade: grade }: DesiredOrder): OrderDifference['
   const reason = `the grade ${grade} is not at the service yet; the order keeps the grade that was sent before, if any`;
   return grade === undefined ? [] : [{ field: 'user_grade_id', reason }];
 };
-
-const isOf = (line: LineLink) => (other: LineLink) => other.lineCode === line.lineCode;
 
 /**
  * Of an order that the service has lost, or has under another id by now, only creations are left: a push may have died

@@ -3,8 +3,9 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { isUsableCode } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { Db } from '../../warehouse/index.ts';
-import { productIds, userGradeIds } from '../../warehouse/orders/known-ids.ts';
+import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
 import { orderLinks } from '../../warehouse/orders/order-links.ts';
+import { productIds } from '../../warehouse/orders/products.ts';
 import { type DesiredOrder, desiredOrder } from './desired-order.ts';
 
 export type ReadOrders = { orders: DesiredOrder[]; deadLetters: NewDeadLetter[] };
@@ -19,7 +20,8 @@ export async function desiredOrders(
 ): Promise<ReadOrders> {
   const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
   const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
-  const facts = { products, grades: await userGradeIds(db), deletes };
+  const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
+  const facts = { products, grades, deletes };
   const read: ReadOrders = { orders: [], deadLetters: [] };
   for (const raw of raws) {
     const one = desiredOrder(raw, facts);

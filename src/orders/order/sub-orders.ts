@@ -46,10 +46,11 @@ export type SubOrderDifference = {
   remove: { lineCode: string; subOrderId: number }[];
   /** Sub-orders that no line has and that stay. */
   keep: { lineCode: string | null; subOrderId: number; why: KeptBecause }[];
-  /** Links to write before anything is sent: found sub-orders, sub-orders taken over, and those about to be created. */
+  /**
+   * All line links as they are to be written before anything is sent: with found sub-orders, those taken over, and those
+   * about to be created.
+   */
   links: LineLink[];
-  /** Line codes of links to delete in the same statement. */
-  dropLinks: string[];
 };
 
 /**
@@ -72,7 +73,7 @@ export function subOrderDifference(
   links: readonly LineLink[],
   untouched: ReadonlySet<string> = new Set(),
 ): SubOrderDifference {
-  const difference: SubOrderDifference = { matched: [], create: [], remove: [], keep: [], links: [], dropLinks: [] };
+  const difference: SubOrderDifference = { matched: [], create: [], remove: [], keep: [], links: [] };
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   const idsBefore = shown.map(({ id }) => id);
   const { ofLines, ofRemoved, free } = match(shown, lines, links, untouched);
@@ -86,28 +87,24 @@ export function subOrderDifference(
       const subOrderId = subOrder.id;
       const fields = fieldDifferences(content, subOrder);
       difference.matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
-      if (link?.subOrderId !== subOrderId) {
-        difference.links.push({ ...line, subOrderId, isOurs, idsBefore: watched });
-      }
+      if (link?.subOrderId === subOrderId) continue;
+      linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore: watched, linkedAt: link?.linkedAt });
     } else if (link?.subOrderId != null) {
       const patch = { ...content, product_options: optionsPatch(content) };
       difference.matched.push({ ...line, subOrderId: link.subOrderId, fields: [], patch, isHidden: true });
     } else {
       difference.create.push({ ...line, isSentAgain: link !== undefined });
-      difference.links.push({ ...line, subOrderId: null, isOurs: true, idsBefore: link?.idsBefore ?? idsBefore });
+      linkOf.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore: link?.idsBefore ?? idsBefore });
     }
   }
   const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
-  for (const link of links) {
-    const { lineCode, subOrderId, isOurs } = link;
-    if (codes.has(lineCode)) continue;
+  for (const link of links.filter(({ lineCode }) => !codes.has(lineCode))) {
+    const { lineCode, isOurs } = link;
     const subOrder = ofRemoved.get(lineCode);
-    if (!subOrder) {
-      difference.dropLinks.push(lineCode);
-      continue;
-    }
-    if (subOrderId === null) difference.links.push({ ...link, subOrderId: subOrder.id });
-    retire(difference, lineCode, subOrder, isOurs);
+    if (subOrder) {
+      if (link.subOrderId === null) linkOf.set(lineCode, { ...link, subOrderId: subOrder.id });
+      retire(difference, lineCode, subOrder, isOurs);
+    } else linkOf.delete(lineCode);
   }
   for (const link of links) {
     if (link.idsBefore === null) continue;
@@ -117,7 +114,7 @@ export function subOrderDifference(
   for (const { id } of free.left()) {
     difference.keep.push({ lineCode: null, subOrderId: id, why: 'review-sync did not create it' });
   }
-  return difference;
+  return { ...difference, links: [...linkOf.values()] };
 }
 
 /** Sub-orders with reviews are never deleted (promise 6), nor those that somebody else created. */

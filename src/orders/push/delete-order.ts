@@ -1,25 +1,22 @@
 import { sleep } from '../../base/timeout.ts';
 import { waitingFor } from '../../base/waits.ts';
-import type { OrderDetail } from '../../review-api/index.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
-import type { FailureKind } from '../backoff.ts';
 import type { PushPolicy } from '../order/desired-order.ts';
-import { isSameCode } from '../order/same-value.ts';
+import { findOrder } from '../order/find-order.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { Send, Sent } from '../requests.ts';
+import type { Requests } from '../requests.ts';
+import type { PushFailure } from './push-record.ts';
 
 /**
  * How a deletion ended.
  *
  * - `deleted`: the service does not have the order any more, and nothing is remembered of it.
  * - `absent`: the service did not have it. Where the deletion was wanted, nothing is remembered of it.
- * - `kept`: it must not be deleted, or the deletion was not wanted.
+ * - `kept`: it must not be deleted (it has, or may have, reviews; another order of the shop is linked to it), or the
+ *   deletion was not wanted.
  * - `failed`: nothing was deleted, nobody knows, or the day's allowance does not reach (`held`).
  */
-export type Deletion =
-  | { kind: 'deleted' | 'absent' }
-  | { kind: 'kept'; reason: string }
-  | { kind: 'failed'; reason: string; failure: FailureKind; held?: number };
+export type Deletion = { kind: 'deleted' | 'absent' | 'kept' } | ({ kind: 'failed' } & PushFailure);
 
 /**
  * Deletes an order at the service that the shop does not have any more, and forgets it (docs/interface.md, "Delete an
@@ -29,12 +26,13 @@ export type Deletion =
  * @throws the client's errors when the service as a whole fails.
  */
 export async function deleteOrder(
-  deps: Pick<OrderDeps, 'api' | 'store' | 'log' | 'takeRemovals' | 'patience' | 'signal'>,
+  deps: OrderDeps,
   leased: LeasedOrder,
-  { read, write }: { read: Send; write: Send },
-  { isWanted, policy }: { isWanted: boolean; policy: Pick<PushPolicy, 'allowRemovals'> },
+  requests: Requests,
+  { isWanted, allowRemovals }: { isWanted: boolean; allowRemovals: PushPolicy['allowRemovals'] },
 ): Promise<Deletion> {
-  const found = await findOrder(deps, leased, read);
+  const { orderCode: code, link } = leased;
+  const found = await findOrder(deps, { code, orderId: link.orderId }, requests);
   if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason, failure: 'transient' };
   if (found.kind === 'failed') return found;
   if (found.kind === 'absent') {
@@ -42,19 +40,19 @@ export async function deleteOrder(
     return { kind: 'absent' };
   }
   const order = found.value;
-  if (!isWanted) return { kind: 'kept', reason: 'ORDER_DELETES is off' };
   // A number of reviews that the service does not show may be any.
-  if (order.sub_orders.some(({ reviews_count }) => reviews_count !== 0))
-    return { kind: 'kept', reason: 'it has, or may have, reviews' };
-  if (await deps.store.isLinkedTwice(order.id, leased.orderCode))
-    return { kind: 'kept', reason: 'another order of the shop is linked to it' };
-  if (!policy.allowRemovals && !(await deps.takeRemovals(1))) return { ...held, held: 1 };
-  const removed = await write((options) => deps.api.orders.remove(order.id, options));
+  const mayHaveReviews = order.sub_orders.some(({ reviews_count }) => reviews_count !== 0);
+  const isKept = !isWanted || mayHaveReviews || (await deps.store.isLinkedTwice(order.id, leased.orderCode));
+  if (isKept) return { kind: 'kept' };
+  if (!allowRemovals && !(await deps.takeRemovals(1))) {
+    return { kind: 'failed', reason: heldBack, failure: 'transient', held: 1 };
+  }
+  const removed = await requests.write((options) => deps.api.orders.remove(order.id, options));
   if (removed.kind === 'failed') return removed;
   if (removed.kind === 'unknown') {
     // Only reading the order shows whether it was deleted.
     await waitingFor('outage', () => sleep(deps.patience.settleMs, deps.signal));
-    const after = await findOrder(deps, leased, read);
+    const after = await findOrder(deps, { code, orderId: link.orderId }, requests);
     if (after.kind !== 'absent') return { kind: 'failed', reason: removed.reason, failure: 'transient' };
   }
   await deps.store.forget(leased);
@@ -62,27 +60,6 @@ export async function deleteOrder(
   return { kind: 'deleted' };
 }
 
-const held = {
-  kind: 'failed' as const,
-  failure: 'transient' as const,
-  reason:
-    'the shop has deleted the order; it stays at the service, because the removals of 24 hours are used up. ' +
-    'If that is right, run: npx review-sync sync orders --allow-removals',
-};
-
-/**
- * By its id, then by its code: the response to the push that made it may have been lost, or the service has made it
- * again under another id. A service need not look orders up by code; then what its id says counts. No order is created
- * to learn its id.
- */
-async function findOrder(
-  { api }: Pick<OrderDeps, 'api'>,
-  { link: { orderId }, orderCode }: LeasedOrder,
-  read: Send,
-): Promise<Sent<OrderDetail>> {
-  const known = orderId === null ? undefined : await read((options) => api.orders.get(orderId, options));
-  const isOurs = known?.kind === 'done' && isSameCode(known.value.code, orderCode);
-  if (known && (isOurs || (known.kind !== 'done' && known.kind !== 'absent'))) return known;
-  const found = await read((options) => api.orders.getByCode(orderCode, options));
-  return known && found.kind === 'failed' ? { kind: 'absent' } : found;
-}
+const heldBack =
+  'the shop has deleted the order; it stays at the service, because the removals of 24 hours are used up. ' +
+  'If that is right, run: npx review-sync sync orders --allow-removals';

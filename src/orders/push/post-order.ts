@@ -7,7 +7,7 @@ import { contactFields } from '../order/contact-rule.ts';
 import { type DesiredOrder, requestBody } from '../order/desired-order.ts';
 import { shownWithoutShop } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { Send } from '../requests.ts';
+import type { Requests } from '../requests.ts';
 
 export type Posted =
   /** `notCleared`: fields that the shop cleared and that the service cannot be made to clear. */
@@ -27,7 +27,7 @@ export type Posted =
  */
 export async function postOrder(
   deps: OrderDeps,
-  { write }: { write: Send },
+  { write }: Requests,
   desired: DesiredOrder,
   { sentFields }: OrderLink,
   mayCarry: () => boolean,

@@ -15,14 +15,14 @@ import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
 
-/** Orders read and compared at a time. */
+/** Orders read from the shop and compared at a time. */
 const ordersPerSlice = 500;
 
 /** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
 const leasePollMs = 500;
 
 /**
- * Pushes orders as they are in the shop now, 200 at a time.
+ * Pushes orders as they are in the shop now, a slice at a time.
  *
  * @throws when the service, the shop or the warehouse fails; what was pushed until then stays pushed.
  */
@@ -52,20 +52,20 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], policy: Push
   const gone = codes.filter((code) => !shown.has(code));
 
   const links = await orderLinks(db, codes);
-  const unchanged: DesiredOrder[] = [];
-  const deletedBefore: DesiredOrder[] = [];
-  const changed: DesiredOrder[] = [];
-  for (const desired of orders) {
+  const {
+    unchanged = [],
+    deleted = [],
+    changed = [],
+  } = Object.groupBy(orders, (desired) => {
     const link = links.get(desired.code);
-    if (isUnchanged(desired, link, policy)) unchanged.push(desired);
-    else if (isNotForService(desired, link)) deletedBefore.push(desired);
-    else changed.push(desired);
-  }
+    if (isUnchanged(desired, link, policy)) return 'unchanged';
+    return isNotForService(desired, link) ? 'deleted' : 'changed';
+  });
   await settleUnchanged(
     db,
     unchanged.map(({ code, fingerprint }) => ({ order_code: code, fingerprint })),
   );
-  await settleGone(db, [...gone, ...deletedBefore.map(({ code }) => code)]);
+  await settleGone(db, [...gone, ...deleted.map(({ code }) => code)]);
 
   const pushed = await pushAll(deps, changed, {
     policy,
@@ -78,7 +78,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], policy: Push
     }),
   });
   const read = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
-  return addCounts([read, { orders_deleted_kept: deletedBefore.length }, pushed]);
+  return addCounts([read, { orders_deleted_kept: deleted.length }, pushed]);
 }
 
 /**
@@ -117,16 +117,15 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
     waiting = elsewhere.map(({ order }) => order);
     const [first] = elsewhere;
     if (!first) break;
-    if (first.lease.leasedBy !== waitsFor) sayWaiting(deps, first.lease, elsewhere.length);
-    waitsFor = first.lease.leasedBy;
+    const { orderCode, leasedBy, leasedUntil } = first.lease;
+    if (leasedBy !== waitsFor) {
+      const which = waiting.length === 1 ? `order ${orderCode}` : `${waiting.length} orders, ${orderCode} among them,`;
+      const reason = `${leasedBy} is pushing ${which} and has the lease`;
+      deps.log.info({ until: leasedUntil }, `waiting: ${reason}`);
+      deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
+    }
+    waitsFor = leasedBy;
     await waitingFor('lease', () => sleep(leasePollMs, deps.signal));
   }
   return addCounts(counts);
-}
-
-function sayWaiting({ log, onWait }: OrderDeps, lease: OtherLease, orders: number): void {
-  const { orderCode: order, leasedBy, leasedUntil } = lease;
-  log.info({ order, leasedBy, until: leasedUntil, orders }, 'waiting for orders that another process is pushing');
-  const which = orders === 1 ? `order ${order}` : `${orders} orders, ${order} among them,`;
-  onWait?.({ reason: `${leasedBy} is pushing ${which} and has the lease`, untilMs: leasedUntil.getTime() });
 }

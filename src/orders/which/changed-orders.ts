@@ -1,13 +1,13 @@
 import { ReviewSyncError } from '../../base/errors.ts';
-import type { OrderKey, OrderPosition, RawOrder } from '../../shop/orders.ts';
+import type { OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import { dueOrders } from '../../warehouse/orders/due-orders.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { noteKeylessOrders } from './keyless-orders.ts';
-import { type Batch, stepsOf } from './steps.ts';
+import { type Batch, inPages } from './orders-by-day.ts';
 
-export type ChangedDeps = Pick<OrderDeps, 'shop' | 'db'>;
+type ChangedDeps = Pick<OrderDeps, 'shop' | 'db'>;
 
 export type ChangedOptions = {
   /**
@@ -29,16 +29,15 @@ export type ChangedState = {
   /** The clocks of the shop and of the warehouse when the run was planned. */
   shopNow: string;
   startedAt: string;
-  /** A step of the run failed: the cursor stays where it is, and the next run reads from there again. */
-  isCursorHeld: boolean;
-} & (
-  | { reading: 'all orders'; next?: OrderPosition }
-  /** `upTo`: where the cursor goes when the batch has ended. */
-  | { reading: 'changes'; next?: OrderPosition; upTo?: OrderKey }
-  | { reading: 'due orders'; after: string }
-);
-
-type Begun = Pick<ChangedState, 'shopNow' | 'startedAt' | 'isCursorHeld'>;
+  /** The first run in a shop with a change feed: it reads all orders by code. */
+  isByCode: boolean;
+  /** Where the reading of changes goes on. Absent: it has ended, and the orders that are due follow. */
+  next?: OrderPosition | undefined;
+  /** The newest change that was read, as the shop writes it. */
+  newest?: string | undefined;
+  /** The last code of the orders that are due. */
+  due?: string;
+};
 
 /**
  * The first batch of an incremental run. What a run reads, in this order:
@@ -50,18 +49,25 @@ type Begun = Pick<ChangedState, 'shopNow' | 'startedAt' | 'isCursorHeld'>;
  * A run from the beginning also names the orders that no run reads, see noteKeylessOrders.
  */
 export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptions): Promise<Batch<ChangedState>> {
-  if ((await readCursor(deps.db, 'orders')) === undefined) await noteKeyless(deps);
+  if ((await readCursor(deps.db, 'orders')) === undefined) {
+    await noteKeylessOrders(deps).catch((error: unknown) => {
+      // A query that cannot be computed for all rows at once is left to the nightly check, which says so.
+      if (!(error instanceof ReviewSyncError && error.code === 'shop-query')) throw error;
+    });
+  }
   return firstBatch(deps, options);
 }
 
 async function firstBatch(deps: ChangedDeps, options: ChangedOptions): Promise<Batch<ChangedState>> {
   const { shop, db } = deps;
   const startedAt = (await warehouseNow(db)).toISOString();
-  const begun: Begun = { shopNow: await shop.now(), startedAt, isCursorHeld: false };
+  const shopNow = await shop.now();
   const cursor = await readCursor(db, 'orders');
-  if (cursor !== undefined) return readChanges(deps, begun, since(cursor.at, begun, options), options);
-  const start = { at: '-infinity', code: '' };
-  return (await shop.hasFeed()) ? readAll(deps, begun, start, options) : readChanges(deps, begun, start, options);
+  // A cursor that is ahead of the shop's clock counts as that clock: it was set back.
+  const at = cursor && Math.min(msOf(cursor.at), msOf(shopNow)) - options.lookbackMinutes * 60_000;
+  const next = { at: at === undefined ? '-infinity' : new Date(at).toISOString(), code: '' };
+  const isByCode = cursor === undefined && (await shop.hasFeed());
+  return readChanges(deps, { shopNow, startedAt, isByCode }, next, options);
 }
 
 /** The orders that an incremental run would look at now, each once. Writes nothing. */
@@ -70,153 +76,67 @@ export async function* changedOrders(
   options: ChangedOptions,
 ): AsyncGenerator<RawOrder[], void, undefined> {
   const shown = new Set<string>();
-  for (
-    let { steps, state } = await firstBatch(deps, options);
-    ;
-    { steps, state } = await planNext(deps, state, options)
-  ) {
-    for (const step of steps) {
-      const codes = step.filter((code) => !shown.has(code));
-      for (const code of codes) shown.add(code);
-      yield await deps.shop.orders(codes);
-    }
-    if (state.reading === 'due orders' && steps.length === 0) return;
+  let batch: Batch<ChangedState> | undefined = await firstBatch(deps, options);
+  for (; batch !== undefined; batch = await nextBatch(deps, batch.state, options)) {
+    const codes = new Set(batch.codes).difference(shown);
+    for (const code of codes) shown.add(code);
+    yield* inPages(deps.shop, [...codes]);
   }
 }
 
-/**
- * Saves how far a batch has come, now that all its steps have ended, and plans the next one. May be called again with
- * the same state after a crash: what it saves only moves forward.
- *
- * @param batch.failed whether some step failed: then the cursor stays, and the run goes on with the other orders.
- * @param batch.isLost whether no step succeeded: then a system is down, and the run ends.
- * @returns undefined where nothing remains to be read.
- */
-export async function continueChangedOrders(
-  deps: ChangedDeps,
-  state: ChangedState,
-  batch: { failed: boolean; isLost: boolean },
-  options: ChangedOptions,
-): Promise<Batch<ChangedState> | undefined> {
-  const now = { ...state, isCursorHeld: state.isCursorHeld || batch.failed };
-  if (batch.isLost) return undefined;
-  await saveCursor(deps, now);
-  const next = await planNext(deps, now, options);
-  // A batch without orders has no step that would end.
-  return next.steps.length > 0 ? next : planUntilOrders(deps, next.state, options);
-}
-
-async function planUntilOrders(
+/** @returns the next batch that has orders; undefined where nothing remains to be read. */
+export async function nextChangedOrders(
   deps: ChangedDeps,
   state: ChangedState,
   options: ChangedOptions,
 ): Promise<Batch<ChangedState> | undefined> {
-  for (let now = state; ; ) {
-    if (now.reading === 'due orders') return undefined;
-    await saveCursor(deps, now);
-    const next = await planNext(deps, now, options);
-    if (next.steps.length > 0) return next;
-    now = next.state;
-  }
+  let batch = await nextBatch(deps, state, options);
+  while (batch?.codes.length === 0) batch = await nextBatch(deps, batch.state, options);
+  return batch;
 }
 
-async function planNext(deps: ChangedDeps, state: ChangedState, options: ChangedOptions): Promise<Batch<ChangedState>> {
-  const { shopNow, startedAt, isCursorHeld } = state;
-  const begun: Begun = { shopNow, startedAt, isCursorHeld };
-  switch (state.reading) {
-    case 'all orders':
-      // What changes during the reading is read by the next run: the cursor stands at its beginning.
-      return state.next ? readAll(deps, begun, state.next, options) : readDue(deps, begun, '', options);
-    case 'changes':
-      if (state.next) return readChanges(deps, begun, state.next, options);
-      return readDue(deps, begun, '', options);
-    case 'due orders':
-      return readDue(deps, begun, state.after, options);
-    default:
-      return state satisfies never;
-  }
+async function nextBatch(
+  deps: ChangedDeps,
+  state: ChangedState,
+  options: ChangedOptions,
+): Promise<Batch<ChangedState> | undefined> {
+  if (state.next) return readChanges(deps, state, state.next, options);
+  const { batchSize: limit, isAnyTime } = options;
+  const codes = await dueOrders(deps.db, { before: state.startedAt, isAnyTime, after: state.due ?? '', limit });
+  return codes.length === 0 ? undefined : { codes, state: { ...state, due: codes.at(-1) ?? '' } };
 }
 
 /**
- * Moves the cursor to the end of the run's last batch, and records when the run looked; only after every step of the
- * run was pushed or recorded as dead letters.
+ * Moves the cursor to the newest change that was read, and records when the run looked; only after every step of the
+ * run was pushed or recorded as dead letters. The cursor never goes beyond the shop's clock: a change may be dated ahead.
  */
-export async function concludeChangedOrders(deps: ChangedDeps, state: ChangedState): Promise<void> {
-  await saveCursor(deps, state);
-  const cursor = await readCursor(deps.db, 'orders');
-  if (cursor) await advanceCursor(deps.db, 'orders', { ...cursor, readTo: state.startedAt });
-}
-
-async function saveCursor({ db }: ChangedDeps, state: ChangedState): Promise<void> {
-  if (state.isCursorHeld) return;
-  if (state.reading === 'all orders' && !state.next) await advanceCursor(db, 'orders', { at: state.shopNow, code: '' });
-  if (state.reading === 'changes' && state.upTo) await advanceCursor(db, 'orders', state.upTo);
-}
-
-/** The cursor minus the lookback. A cursor that is ahead of the shop's clock counts as that clock: it was set back. */
-function since(cursor: string, { shopNow }: Begun, { lookbackMinutes }: ChangedOptions): OrderPosition {
-  const at = Math.min(msOf(cursor), msOf(shopNow)) - lookbackMinutes * 60_000;
-  return { at: new Date(at).toISOString(), code: '' };
-}
-
-async function readAll(
-  { shop }: ChangedDeps,
-  begun: Begun,
-  after: OrderPosition,
-  { batchSize: size }: ChangedOptions,
-): Promise<Batch<ChangedState>> {
-  const { keys, next } = await shop.orderCodes({ axis: 'code', after, size });
-  return { steps: stepsOf(codesOf(keys)), state: { ...begun, reading: 'all orders', ...(next && { next }) } };
+export async function concludeChangedOrders({ db }: ChangedDeps, state: ChangedState): Promise<void> {
+  const { shopNow, startedAt: readTo, isByCode, newest } = state;
+  // What changed while all orders were read is read by the next run.
+  const isAhead = isByCode || (newest !== undefined && msOf(newest) > msOf(shopNow));
+  const at = isAhead ? shopNow : (newest ?? (await readCursor(db, 'orders'))?.at);
+  if (at !== undefined) await advanceCursor(db, 'orders', { at, readTo });
 }
 
 async function readChanges(
   { shop }: ChangedDeps,
-  begun: Begun,
+  state: ChangedState,
   after: OrderPosition,
-  { batchSize }: ChangedOptions,
+  { batchSize: size }: ChangedOptions,
 ): Promise<Batch<ChangedState>> {
-  const page = await shop.changedSince(after, batchSize);
+  const { keys, next } = state.isByCode
+    ? await shop.orderCodes({ axis: 'code', after, size })
+    : await shop.changedSince(after, size);
   // Changes dated in the shop's future are read once a run: where dates move with the clock, the reading would never
   // end.
-  const isAhead = msOf(after.at) > msOf(begun.shopNow);
-  const { next } = isAhead ? { next: undefined } : page;
-  const last = page.keys.at(-1);
-  const state = {
-    ...begun,
-    reading: 'changes' as const,
-    ...(next && { next }),
-    ...(last && { upTo: notAfter(last, begun.shopNow) }),
-  };
-  return { steps: stepsOf(codesOf(page.keys)), state };
+  const isAhead = !state.isByCode && msOf(after.at) > msOf(state.shopNow);
+  const newest = keys.at(-1)?.at ?? state.newest;
+  return { codes: keys.map(({ code }) => code), state: { ...state, next: isAhead ? undefined : next, newest } };
 }
-
-async function readDue(
-  { db }: ChangedDeps,
-  begun: Begun,
-  after: string,
-  { batchSize, isAnyTime }: ChangedOptions,
-): Promise<Batch<ChangedState>> {
-  const codes = await dueOrders(db, { before: begun.startedAt, isAnyTime, after, limit: batchSize });
-  return { steps: stepsOf(codes), state: { ...begun, reading: 'due orders', after: codes.at(-1) ?? after } };
-}
-
-const codesOf = (keys: readonly OrderKey[]) => keys.map(({ code }) => code);
-
-const notAfter = (key: OrderKey, latest: string): OrderKey =>
-  msOf(key.at) > msOf(latest) ? { at: latest, code: '' } : key;
 
 /** Milliseconds since 1970 of the shop's text in UTC, rounded down. A text that is not a date gives `Infinity`. */
 function msOf(at: string): number {
   const parsed = Date.parse(at.replace(' ', 'T').replace(/\+00$/, 'Z'));
   if (at === '-infinity') return Number.NEGATIVE_INFINITY;
   return Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : Math.floor(parsed);
-}
-
-/** A query that cannot be computed for all rows at once is left to the nightly check, which says so. */
-async function noteKeyless(deps: ChangedDeps): Promise<void> {
-  try {
-    await noteKeylessOrders(deps);
-  } catch (error) {
-    if (!(error instanceof ReviewSyncError && error.code === 'shop-query')) throw error;
-  }
 }

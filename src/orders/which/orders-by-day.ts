@@ -3,7 +3,9 @@ import type { OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { knownOrders, markAbsent, unmarkAbsent } from '../../warehouse/orders/known-orders.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { type Batch, stepsOf } from './steps.ts';
+
+/** Orders that a run plans at a time, and where it goes on. */
+export type Batch<State> = { codes: string[]; state: State };
 
 /** From the first second of a day to the first second after one; either may be open. */
 export type CreationRange = { start: Second | undefined; end: Second | undefined };
@@ -24,17 +26,13 @@ export async function walkOrders(
 ): Promise<Batch<WalkState>> {
   const page = await codesByCreation(shop, range, size, after);
   const { next } = page;
-  const codes = [...new Set(page.keys.map(({ code }) => code))];
-  const shown = new Set(codes);
+  const shown = new Set(page.keys.map(({ code }) => code));
   for await (const known of knownOrders(db, stretchOf(page, after, range))) {
-    const missing = await missingInShop(
-      shop,
-      known.filter((code) => !shown.has(code)),
-    );
-    await markAbsent(db, missing);
+    const absent = known.filter((code) => !shown.has(code));
+    await markAbsent(db, await missingInShop(shop, absent));
   }
-  await unmarkAbsent(db, codes);
-  return { steps: stepsOf(codes), state: next ? { next } : {} };
+  await unmarkAbsent(db, [...shown]);
+  return { codes: [...shown], state: next ? { next } : {} };
 }
 
 const startOf = ({ start }: CreationRange): OrderPosition => ({
@@ -73,12 +71,17 @@ export async function* ordersByCreation(
   shop: Pick<OrderDeps['shop'], 'orderCodes' | 'orders'>,
   range: CreationRange,
 ): AsyncGenerator<RawOrder[], void, undefined> {
-  let after: OrderPosition | undefined = startOf(range);
-  while (after !== undefined) {
+  for (let after: OrderPosition | undefined = startOf(range); after !== undefined; ) {
     const page: OrderPage = await codesByCreation(shop, range, codesAtOnce, after);
-    for (let at = 0; at < page.keys.length; at += ordersAtOnce) {
-      yield await shop.orders(page.keys.slice(at, at + ordersAtOnce).map(({ code }) => code));
-    }
+    yield* inPages(
+      shop,
+      page.keys.map(({ code }) => code),
+    );
     after = page.next;
   }
+}
+
+/** The shop's orders of these codes, a page at a time. */
+export async function* inPages(shop: Pick<OrderDeps['shop'], 'orders'>, codes: readonly string[]) {
+  for (let at = 0; at < codes.length; at += ordersAtOnce) yield await shop.orders(codes.slice(at, at + ordersAtOnce));
 }

@@ -1,6 +1,6 @@
 import { formatCount, utc } from '../../app/status-view.ts';
 import { mask, shownValue } from '../../base/mask.ts';
-import type { OrderExplanation } from '../../orders/compare/explain-order.ts';
+import type { OrderExplanation } from '../../orders/compare/show-order.ts';
 import { contactFields } from '../../orders/order/contact-rule.ts';
 import { isDifferent } from '../../orders/order/order-difference.ts';
 import type { FieldDifference } from '../../orders/order/sub-orders.ts';

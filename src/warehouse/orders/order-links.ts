@@ -18,16 +18,12 @@ export type OrderLink = {
   contact: ContactDecision;
   /** Optional fields that the service was last sent a value of. */
   sentFields: readonly string[];
-  /** The shop's member grade at the last push, whether or not the service had it. */
-  userGradeCode: string | null;
   /** Pushes or readings that have failed one after the other. */
   failedPushes: number;
   /** When the order is to be pushed again although the shop did not change it; null: never. */
   dueAt: Date | null;
   /** That time has come. */
   isDue: boolean;
-  /** Since when the shop does not show the order any more. */
-  absentSince: Date | null;
   pushedAt: Date | null;
 };
 
@@ -45,15 +41,15 @@ export type LineLinkRow<Content = unknown> = Readonly<{
    * may still appear.
    */
   idsBefore: readonly number[] | null;
-  /** When the creation was written down. */
-  linkedAt?: Date;
+  /** When the creation was written down; absent: when the link is written. */
+  linkedAt?: Date | undefined;
 }>;
 
 /** The columns of an OrderLink, of `sync.order_links l`. */
 export const orderLinkColumns = `
   l.order_code as "orderCode", l.order_id as "orderId", l.contact, l.sent_fields as "sentFields",
-  l.user_grade_code as "userGradeCode", l.failed_pushes as "failedPushes", l.due_at as "dueAt",
-  coalesce(l.due_at <= clock_timestamp(), false) as "isDue", l.absent_since as "absentSince", l.pushed_at as "pushedAt"`;
+  l.failed_pushes as "failedPushes", l.due_at as "dueAt",
+  coalesce(l.due_at <= clock_timestamp(), false) as "isDue", l.pushed_at as "pushedAt"`;
 
 /** What is remembered of these orders, by code. */
 export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<string, OrderLink>> {

@@ -1,4 +1,4 @@
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { openBatch } from '../batch.ts';
 import { asStorableJson, maskedReason, type NewDeadLetter } from '../dead-letters.ts';
 import { type Db, statement } from '../index.ts';
@@ -19,13 +19,11 @@ export type LeasedOrder = Readonly<{
   token: string;
   /** As the lease left it: of a push that died before, the fingerprint is not known any more, and the order is due. */
   link: OrderLink;
-  lines: readonly LineLinkRow[];
-  /**
-   * Nothing was remembered of the order: no push of it has begun before, or it was deleted at the service and
-   * forgotten.
-   */
+  /** Nothing was remembered of the order: it was never pushed, or was deleted at the service and forgotten. */
   isNew: boolean;
 }> & {
+  /** The line links as the warehouse has them. */
+  lines: readonly LineLinkRow[];
   /** When the lease was last known to be ours, by `performance.now()`. */
   renewedAtMs: number;
 };
@@ -44,9 +42,8 @@ export type PushRecord = {
   userGradeCode: string | undefined;
   userGradeId: number | undefined;
   orderedAt: Date | null;
+  /** All line links of the order: others are deleted. */
   lines: readonly LineLinkRow[];
-  /** Line codes of links to delete. */
-  dropLinks: readonly string[];
   /** Lines that wait for a product id. */
   waiting: readonly { lineCode: string; productCode: string }[];
   deadLetters: readonly NewDeadLetter[];
@@ -120,10 +117,11 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
       return lease({ code, ...first });
     },
 
-    /** Writes line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
-    async saveLines(leased: LeasedOrder, change: Pick<PushRecord, 'lines' | 'dropLinks'>): Promise<void> {
+    /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
+    async saveLines(leased: LeasedOrder, lines: readonly LineLinkRow[]): Promise<void> {
       const askedAtMs = performance.now();
-      if (!(await save({ ...keyOf(leased), ...lineColumns(change) }))) throw new LeaseLostError(lost(leased));
+      if (!(await save({ ...keyOf(leased), ...lineColumns(leased, lines) }))) throw new LeaseLostError(lost(leased));
+      leased.lines = lines;
       leased.renewedAtMs = askedAtMs;
     },
 
@@ -154,7 +152,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
 
     /** Records the outcome of a push in one transaction, and gives the lease back. @throws LeaseLostError */
     async record(leased: LeasedOrder, push: PushRecord): Promise<void> {
-      if (!(await record({ ...keyOf(leased), ...recordColumns(push) }))) throw new LeaseLostError(lost(leased));
+      if (!(await record({ ...keyOf(leased), ...recordColumns(leased, push) }))) throw new LeaseLostError(lost(leased));
     },
 
     /** Forgets an order that was deleted at the service. @throws LeaseLostError */
@@ -162,32 +160,21 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
       if (!(await forget(keyOf(leased)))) throw new LeaseLostError(lost(leased));
     },
 
-    /** Gives the lease back where nothing was sent under it: the order is as due as before. */
-    async release({ orderCode, token, isNew }: LeasedOrder): Promise<void> {
-      const own = { order_code: orderCode, lease_owner: token };
-      if (isNew) {
-        await db
-          .deleteFrom('sync.order_links')
-          .where((eb) => eb.and(own))
-          .execute();
+    /**
+     * Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due;
+     * otherwise nothing was sent, and it is as due as before.
+     */
+    async release({ orderCode, token, isNew }: LeasedOrder, { isBrokenOff }: { isBrokenOff: boolean }): Promise<void> {
+      const isOurs = sql<boolean>`order_code = ${orderCode} and lease_owner = ${token}`;
+      if (isNew && !isBrokenOff) {
+        await db.deleteFrom('sync.order_links').where(isOurs).execute();
         return;
       }
-      const free = { lease_owner: null, lease_expires_at: null };
       await db
         .updateTable('sync.order_links')
-        .where((eb) => eb.and(own))
-        .set(free)
-        .execute();
-    },
-
-    /** Lets another process take the order at once. It stays due: nobody knows what the service holds. */
-    async breakOff({ orderCode, token }: LeasedOrder): Promise<void> {
-      const own = { order_code: orderCode, lease_owner: token };
-      const now = new Date(0);
-      await db
-        .updateTable('sync.order_links')
-        .where((eb) => eb.and(own))
-        .set({ lease_expires_at: now })
+        .where(isOurs)
+        .set({ lease_owner: null, lease_expires_at: null })
+        .$if(isBrokenOff, (query) => query.set({ fingerprint: null, due_at: sql`clock_timestamp()` }))
         .execute();
     },
 
@@ -210,21 +197,22 @@ const keyOf = ({ orderCode, token }: LeasedOrder) => ({ order_code: orderCode, t
 
 const lost = ({ orderCode }: LeasedOrder) => `the lease of order ${orderCode} was not renewed in time`;
 
-/** The columns of `lines` and `drop_links` in save_order_lines.sql and record_orders.sql. */
-const lineColumns = ({ lines, dropLinks }: Pick<PushRecord, 'lines' | 'dropLinks'>) => ({
-  lines: lines.map(({ lineCode, subOrderId, content, isOurs, idsBefore }) => ({
-    line_code: lineCode,
-    sub_order_id: subOrderId,
-    content,
-    is_ours: isOurs,
-    ids_before: idsBefore,
+/** The links that are written, and the line codes of all that the order has then. */
+const lineColumns = ({ lines: known }: LeasedOrder, lines: readonly LineLinkRow[]) => ({
+  lines: [...new Set(lines).difference(new Set(known))].map((one) => ({
+    line_code: one.lineCode,
+    sub_order_id: one.subOrderId,
+    content: one.content,
+    is_ours: one.isOurs,
+    ids_before: one.idsBefore,
+    linked_at: one.linkedAt,
   })),
-  drop_links: dropLinks,
+  line_codes: lines.map(({ lineCode }) => lineCode),
 });
 
 /** The columns of one order in record_orders.sql. */
-const recordColumns = (push: PushRecord) => ({
-  ...lineColumns(push),
+const recordColumns = (leased: LeasedOrder, push: PushRecord) => ({
+  ...lineColumns(leased, push.lines),
   order_id: push.orderId,
   fingerprint: push.fingerprint,
   sent_fields: push.sentFields,

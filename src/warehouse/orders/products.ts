@@ -32,3 +32,14 @@ export async function awaitedProducts(db: Db): Promise<Set<string>> {
   `.execute(db);
   return new Set(rows.map((row) => row.code));
 }
+
+/** The known product ids of the service by the shop's product code. */
+export async function productIds(db: Db, codes: readonly string[]): Promise<Map<string, number>> {
+  if (codes.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('sync.product_links')
+    .where('product_code', 'in', codes)
+    .select(['product_code', 'product_id'])
+    .execute();
+  return new Map(rows.map((row) => [row.product_code, row.product_id]));
+}
