@@ -97,7 +97,7 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
       const answer = await explain(search);
       if (answer.kind === 'busy') reply.status(429).header('retry-after', String(answer.seconds));
       if (answer.kind === 'invalid') reply.status(422);
-      if (answer.kind === 'late') reply.status(503);
+      if (answer.kind === 'late' || answer.kind === 'failed') reply.status(503);
       return send(reply, explainPage(search, answer));
     });
     app.post('/dead-letters', async (request, reply) => {

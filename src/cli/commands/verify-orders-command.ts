@@ -1,9 +1,10 @@
 import { orderDeps } from '../../app/deps.ts';
+import { differenceLines, notShownLines } from '../../app/difference-text.ts';
+import { openly } from '../../app/explain-view.ts';
 import { counted, formatCount } from '../../app/status-view.ts';
 import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { differenceLines, notShownLines } from '../ui/order-difference.ts';
 import { openProgress } from '../ui/progress.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
@@ -79,9 +80,10 @@ function differenceText({ code, kind, difference }: DifferingOrder): string {
     case 'missing':
       return `order ${code}: the service does not have it`;
     case 'differs':
-      return [`order ${code}`, ...(difference ? differenceLines(difference) : []).map((line) => `  ${line}`)].join(
-        '\n',
-      );
+      return [
+        `order ${code}`,
+        ...(difference ? differenceLines(difference, openly) : []).map((line) => `  ${line}`),
+      ].join('\n');
     default:
       return kind satisfies never;
   }

@@ -1,7 +1,8 @@
+import { differenceLines, notShownLines } from '../../app/difference-text.ts';
+import { openly } from '../../app/explain-view.ts';
 import { counted } from '../../app/status-view.ts';
 import type { BackfillDiff, BackfilledOrder } from '../../orders/compare/forecast-orders.ts';
 import { fieldsNotShown } from '../../orders/order/order-difference.ts';
-import { differenceLines, notShownLines } from './order-difference.ts';
 
 /** What a backfill would change, an order after the other. */
 export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillDiff, limit: number): string {
@@ -27,7 +28,7 @@ export function drawDiff({ read, unchanged, orders, requests, isCut }: BackfillD
 }
 
 function orderText({ code, kind, reason, difference }: BackfilledOrder): string {
-  const details = (difference ? differenceLines(difference) : []).map((line) => `\n  ${line}`).join('');
+  const details = (difference ? differenceLines(difference, openly) : []).map((line) => `\n  ${line}`).join('');
   switch (kind) {
     case 'create':
       return `order ${code}: would be created, with ${counted(difference?.subOrders.create.length ?? 0, 'sub-order')}`;
