@@ -91,10 +91,6 @@ export type ShopFacts = {
   /** Tables that the user may write to, and the names of the first three. */
   writable: number;
   examples: string[];
-  /** Undefined over a Unix socket. A port other than that of the URL: a pooler or a forwarded port is in between. */
-  serverPort: number | undefined;
-  /** The settings of a session that a query may depend on, once for each different session that was seen. */
-  sessions: string[];
   /** Schemas of the search path in which every role may create functions, which would run with our user's rights. */
   openSchemas: string[];
   /** Tables whose engine has no transactions (MyISAM): two statements may see two states of them. */

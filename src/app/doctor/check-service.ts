@@ -7,24 +7,23 @@ import {
   UnavailableError,
 } from '../../review-api/index.ts';
 import { compareZone, zoneProblem } from '../service-zone.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
-import { withTimeoutDiagnosis } from './reachable.ts';
+import { type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 /** `plausible`: the dates that are read. */
-export type ServiceCheck = { api: ReviewApi; baseUrl: string; timeZone: string; plausible: Span; now: () => Date };
+type ServiceCheck = { api: ReviewApi; timeZone: string; plausible: Span; now: () => Date };
 
 /** Checks token, clock, time zone and page size of the service. Only reads. */
-export async function checkService({ api, baseUrl, timeZone, plausible, now }: ServiceCheck): Promise<Finding[]> {
+export async function checkService({ api, timeZone, plausible, now }: ServiceCheck): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
-    await withTimeoutDiagnosis(api.authenticate(), baseUrl);
+    await inTime(api.authenticate());
     findings.push(ok('client id and secret are accepted'));
-    const overview = await withTimeoutDiagnosis(api.reviews.overview(), baseUrl);
+    const overview = await inTime(api.reviews.overview());
     findings.push(checkClock(overview, now()), ...checkBounds(overview, plausible));
     const last = parseOptional(overview.last_review_created_at);
     if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
     findings.push(checkZone(overview, timeZone));
-    findings.push(...(await withTimeoutDiagnosis(checkPages(api, last, timeZone), baseUrl)));
+    findings.push(...(await inTime(checkPages(api, last, timeZone))));
     return findings;
   } catch (error) {
     return [...findings, fault(describeError(error), serviceHint(error))];

@@ -4,8 +4,8 @@ import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
 import type { Config } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
-import type { Finding } from '../doctor/finding.ts';
-import { withClosing } from '../doctor/reachable.ts';
+import { type Finding, withClosing } from '../doctor/finding.ts';
+
 import { askZone } from '../service-zone.ts';
 import { completeEnvFile, type EnvLine } from './env-file.ts';
 import { type Preset, readPresets } from './presets.ts';
@@ -213,5 +213,5 @@ function linesFor(
 
 function check({ url, dir }: InitInput, timeZone: string | undefined): Promise<Finding[]> {
   const shop = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
-  return withClosing(shop, () => checkShop(shop, { url, sqlDir: dir }));
+  return withClosing(shop, () => checkShop(shop, dir));
 }

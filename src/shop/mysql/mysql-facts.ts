@@ -1,9 +1,6 @@
 import type { ShopFacts } from '../session.ts';
 import type { RunStatement } from './mysql-session.ts';
 
-const session = `concat_ws(', ', if(@@session.time_zone = 'SYSTEM', concat('SYSTEM ', @@system_time_zone), @@session.time_zone),
-  nullif(@@session.sql_mode, ''), database())`;
-
 const ours = "('mysql', 'sys', 'information_schema', 'performance_schema')";
 
 /**
@@ -23,7 +20,7 @@ const writable = `from information_schema.tables t
 export async function readShopFacts(run: RunStatement): Promise<ShopFacts> {
   const grantee = `concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`;
   const ofUser = writable.replaceAll('@grantee', grantee);
-  const [row] = await run(`select version() as version, current_user() as user, @@port as port, ${session} as session`);
+  const [row] = await run('select version() as version, current_user() as user');
   const [right] = await run(`select count(*) as writable ${ofUser}`);
   const examples = await run(`select concat(t.table_schema, '.', t.table_name) as name ${ofUser} order by 1 limit 3`);
   const [mighty] = await run(
@@ -41,15 +38,7 @@ export async function readShopFacts(run: RunStatement): Promise<ShopFacts> {
     isSuperuser: Number(mighty?.n) > 0,
     writable: Number(right?.writable),
     examples: examples.flatMap(({ name }) => name ?? []),
-    serverPort: Number(row?.port),
-    sessions: [row?.session ?? ''],
     openSchemas: [],
     withoutSnapshot: engines.flatMap(({ name }) => name ?? []),
   };
-}
-
-/** Time zone, SQL mode and database of the session. */
-export async function readSession(run: RunStatement): Promise<string> {
-  const [row] = await run(`select ${session} as session`);
-  return row?.session ?? '';
 }

@@ -6,7 +6,7 @@ import type { RawRow } from '../rows.ts';
 import type { ShopDatabase, ShopDatabaseOptions } from '../session.ts';
 import { statementSeconds, timeoutError } from '../shop-timeout.ts';
 import { replaceParameter } from '../sql-text.ts';
-import { readSession, readShopFacts } from './mysql-facts.ts';
+import { readShopFacts } from './mysql-facts.ts';
 import { isTimeout, isWithheld, withoutStatement } from './mysql-fault.ts';
 import { mysqlSession, type RunStatement } from './mysql-session.ts';
 import type { ConnectionOptions } from './mysql-url.ts';
@@ -109,12 +109,7 @@ export function openMysql(connection: ConnectionOptions, options: Omit<ShopDatab
         (run, describe) => work(mysqlSession(run, options.timeZone, how), queryCheck(describe)),
         how?.seconds,
       ),
-    async facts() {
-      const facts = await inTransaction(readShopFacts);
-      // A pooler may give each transaction another connection.
-      for (let n = 0; n < 3; n += 1) facts.sessions.push(await inTransaction(readSession));
-      return { ...facts, sessions: [...new Set(facts.sessions)] };
-    },
+    facts: () => inTransaction(readShopFacts),
     close: () => pool.end(),
   };
 }

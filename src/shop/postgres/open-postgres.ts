@@ -1,11 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { describeError, ReviewSyncError } from '../../base/errors.ts';
 import { surviveLostConnections } from '../../base/lost-connections.ts';
 import type { FoundColumn, QueryCheck } from '../queries.ts';
 import type { ShopDatabase, ShopDatabaseOptions } from '../session.ts';
 import { statementSeconds, timeoutError } from '../shop-timeout.ts';
-import { readSession, readShopFacts } from './postgres-facts.ts';
+import { readShopFacts } from './postgres-facts.ts';
 import { isTimeout } from './postgres-fault.ts';
 import { postgresSession } from './postgres-session.ts';
 
@@ -62,34 +61,13 @@ export function openPostgres(options: ShopDatabaseOptions): ShopDatabase {
     }
   }
 
-  /**
-   * Of several transactions that overlap, so that a pooler needs a connection for each. One that has fewer makes them
-   * wait.
-   */
-  async function readSessions(): Promise<string[]> {
-    const readers = Array.from({ length: options.connections }, () =>
-      inTransaction(async (client) => {
-        const session = await readSession(client);
-        await delay(overlapMs);
-        return session;
-      }),
-    );
-    return Promise.all(readers);
-  }
-
   return {
     read: (work, how) =>
       inTransaction((client) => work(postgresSession(client, options.timeZone, how), queryCheck(client)), how?.seconds),
-    async facts() {
-      const facts = await inTransaction(readShopFacts);
-      return { ...facts, sessions: [...new Set([...facts.sessions, ...(await readSessions())])] };
-    },
+    facts: () => inTransaction(readShopFacts),
     close: () => pool.end(),
   };
 }
-
-/** How long a transaction that reads the settings of its session stays open. */
-const overlapMs = 200;
 
 /**
  * Utility statements only: an expression would make each new connection read some hundred pages of catalogs. A time

@@ -1,13 +1,9 @@
 import type pg from 'pg';
 import type { ShopFacts } from '../session.ts';
 
-const session = `concat_ws(', ', current_setting('timezone'), current_setting('datestyle'), current_setting('search_path'))`;
-
 /** What the shop's database says of itself and of our rights in it. */
 export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
-  const { rows } = await client.query<
-    Record<'version' | 'user' | 'super' | 'writable' | 'examples' | 'port' | 'session' | 'open', string>
-  >(`
+  const { rows } = await client.query<Record<'version' | 'user' | 'super' | 'writable' | 'examples' | 'open', string>>(`
     with writable as (
       select c.oid::regclass::text as name
       from pg_class c
@@ -16,7 +12,7 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
         and has_schema_privilege(n.oid, 'usage')
         and has_table_privilege(c.oid, 'insert, update, delete, truncate')
     )
-    select inet_server_port() as port, ${session} as session, current_setting('server_version') as version, current_user as user,
+    select current_setting('server_version') as version, current_user as user,
       (select rolsuper from pg_roles where rolname = current_user)::text as super,
       (select count(*) from writable) as writable,
       (select to_json(array(
@@ -36,15 +32,7 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
     isSuperuser: row.super === 'true',
     writable: Number(row.writable),
     examples: JSON.parse(row.examples),
-    serverPort: row.port === null ? undefined : Number(row.port),
-    sessions: [row.session],
     openSchemas: JSON.parse(row.open),
     withoutSnapshot: [],
   };
-}
-
-/** Time zone, date style and search path of the session. */
-export async function readSession(client: pg.ClientBase): Promise<string> {
-  const { rows } = await client.query<{ session: string }>(`select ${session} as session`);
-  return rows[0]?.session ?? '';
 }
