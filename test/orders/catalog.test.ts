@@ -287,8 +287,8 @@ test('categories and grades deleted in the shop stay at the service, are counted
   expect(await syncCatalog(world)).toMatchObject({ outcome: 'done' });
   expect(await counts(world)).toMatchObject({ catalog_extra: 3 });
   const said = await status(world);
-  expect(said).toContain('1 category (C2) is still at the service, but no longer in the shop');
-  expect(said).toContain('2 member grades (G1, G2) are still at the service, but no longer in the shop');
+  expect(said).toContain('1 category (C2): still at the service, but no longer in the shop');
+  expect(said).toContain('2 member grades (G1, G2): still at the service, but no longer in the shop');
   expect(await world.atService('select from reference_service.categories')).toHaveLength(2);
   await world.atService(`delete from reference_service.categories where code = 'C2';
     delete from reference_service.user_grades`);

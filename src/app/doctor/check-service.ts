@@ -6,7 +6,7 @@ import {
   type ReviewOverview,
   UnavailableError,
 } from '../../review-api/index.ts';
-import { compareZone, zoneProblem } from '../service-zone.ts';
+import { offsetShown, zoneProblem } from '../service-zone.ts';
 import { type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 /** `plausible`: the dates that are read. */
@@ -58,10 +58,9 @@ function checkBounds(
 }
 
 function checkZone({ last_review_created_at: newest }: ReviewOverview, timeZone: string): Finding {
-  const check = compareZone(newest, timeZone);
-  if (typeof check === 'string') return warning('its timestamps have no offset', 'ask the service’s makers');
+  if (offsetShown(newest) === undefined) return warning('its timestamps have no offset', 'ask the service’s makers');
   const problem = zoneProblem(newest, timeZone);
-  if (problem === undefined) return ok(`its timestamps have the offset of ${timeZone}, ${check.expected}`);
+  if (problem === undefined) return ok(`its timestamps have the offset of ${timeZone}`);
   return fault(problem, 'set REVIEW_API_TIME_ZONE to the zone of the service');
 }
 

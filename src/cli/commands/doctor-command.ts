@@ -8,7 +8,7 @@ import { schedulesOf } from '../../queue/schedules.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { findingLines } from '../ui/findings.ts';
 
-export const doctorCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander
       .option(

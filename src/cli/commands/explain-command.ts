@@ -16,7 +16,7 @@ import type { Command } from '../command.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
-export const explainCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander
       .command('order <code>')

@@ -1,7 +1,6 @@
 import type { Answer } from '../explain.ts';
 import { type Html, html } from './html.ts';
-import { layout, type Search, section } from './layout.ts';
-import { statusTable } from './sections.ts';
+import { layout, type Search, section, statusTable } from './layout.ts';
 
 /** What is known of an order or a review. @param answer undefined: nothing was looked up yet. */
 export function explainPage(search: Search, answer: Answer | undefined): string {
