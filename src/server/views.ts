@@ -1,11 +1,12 @@
 import { type Issue, issuesOf } from '../app/issues.ts';
-import { type RunProgress, runProgress } from '../app/run-progress.ts';
 import type { StatusReport } from '../app/status-report.ts';
 import { describeError } from '../base/errors.ts';
 import { isStorable } from '../base/is-storable.ts';
 import { dayOf, secondOf } from '../base/time/span.ts';
+import { withTimeout } from '../base/timeout.ts';
 import type { Db } from '../warehouse/index.ts';
 import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.ts';
+import { windowTotals } from '../warehouse/reviews/export-windows.ts';
 import {
   deadLettersByDay,
   lagSpans,
@@ -20,8 +21,17 @@ import { cached } from './cached.ts';
 import { type History, lagSpanCount, lagSpanSeconds } from './page/charts.ts';
 import type { StatusOptions } from './status-routes.ts';
 
-/** A run in progress. `plansInBatches`: it plans further steps when those of a batch have ended. */
-export type RunInProgress = RunProgress & { plansInBatches: boolean };
+/** A run in progress. */
+export type RunInProgress = {
+  run: Run;
+  /** Undefined where the queue cannot say; `unknown` is why. */
+  steps: { planned: number | undefined; ended: number } | undefined;
+  unknown: string | undefined;
+  /** Spans of reviews that it has read and proven so far. */
+  read: { windows: number; reviews: number; requests: number };
+  /** It plans further steps when those of a batch have ended. */
+  plansInBatches: boolean;
+};
 
 /** Everything that the status page shows. */
 export type View = {
@@ -51,6 +61,9 @@ export type RunView = {
 const historyMs = 30_000;
 /** A statement of the page takes milliseconds. One that takes this long is cut off, and the page says so. */
 const statementMs = 5000;
+/** Runs in progress that are looked at. More than a handful is a queue full of commands. */
+const mostInProgress = 5;
+const queueTimeoutMs = 2000;
 /** Rows of one table on the page of a run. */
 const mostRows = 100;
 /** Days that the charts show. */
@@ -61,8 +74,23 @@ export function openViews({ warehouse: { db }, timeZone, queues, batchedJobs, re
   const unknownOf = (error: unknown) => ({ unknown: describeError(error) });
   const history = cached(() => readHistory(db, timeZone, new Date()).catch(unknownOf), historyMs);
 
-  const progressOf = async (runs: readonly Run[]): Promise<RunInProgress[]> =>
-    (await runProgress(queues, db, runs)).map((one) => ({ ...one, plansInBatches: batchedJobs.includes(one.run.job) }));
+  const progressOf = (runs: readonly Run[]): Promise<RunInProgress[]> => {
+    const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
+    return Promise.all(
+      open.map(async (run) => {
+        const known = { run, read: await windowTotals(db, run.id), plansInBatches: batchedJobs.includes(run.job) };
+        try {
+          const late = () => new Error('the queue did not respond in time');
+          const { planned, ended, state } = await withTimeout(queues.progress(run.id), queueTimeoutMs, late);
+          const isLost = state === 'lost';
+          const unknown = isLost ? 'its job is no longer in the queue' : undefined;
+          return { ...known, steps: isLost ? undefined : { planned, ended }, unknown };
+        } catch (error) {
+          return { ...known, steps: undefined, unknown: describeError(error) };
+        }
+      }),
+    );
+  };
 
   return {
     async status(wanted: number): Promise<View> {

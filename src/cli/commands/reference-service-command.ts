@@ -32,7 +32,7 @@ export const command: Command = {
   isSilent: true,
   define(commander, run) {
     commander
-      .option('--port <port>', 'port on 127.0.0.1', numberFrom(0, 65_535), 4010)
+      .option('--port <port>', 'port on 127.0.0.1', numberFrom(0, 65_535, whole), 4010)
       .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
       .option('--products-from-shop', 'begin with a made-up review of each product that the shop queries show')
       .option('--client-id <id>', 'accepted client id', 'demo')
@@ -43,7 +43,7 @@ export const command: Command = {
       .option('--rate-limit <n>', 'requests per second before 429', numberFrom(0.01, 1_000_000))
       .option('--token-ttl <seconds>', 'how long a token is valid', numberFrom(1, 31_536_000))
       .option('--webhook <url>', 'where events are sent, kept in its database (repeatable)', addReceiver, [])
-      .option('--brand-id <n>', 'the brand of the events', integerFrom(1, 2_147_483_647), 1)
+      .option('--brand-id <n>', 'the brand of the events', numberFrom(1, 2_147_483_647, whole), 1)
       .action((options: Options) => run((context) => serve(context, options)));
   },
 };
@@ -117,18 +117,12 @@ function addReceiver(url: string, before: string[]): string[] {
   return [...before, url];
 }
 
-function integerFrom(least: number, most: number): (text: string) => number {
+function numberFrom(least: number, most: number, pattern = /^\d+(\.\d+)?$/): (text: string) => number {
   return (text) => {
-    const number = numberFrom(least, most)(text);
-    if (Number.isInteger(number)) return number;
-    throw new InvalidArgumentError('expected a whole number');
+    const number = pattern.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`expected a ${pattern === whole ? 'whole ' : ''}number from ${least} to ${most}`);
   };
 }
 
-function numberFrom(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`expected a number from ${least} to ${most}`);
-  };
-}
+const whole = /^\d+$/;

@@ -1,4 +1,3 @@
-import { paceOf } from '../../app/run-progress.ts';
 import { countsText, formatCount, utc } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { WaitKind } from '../../base/waits.ts';
@@ -99,21 +98,22 @@ export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html 
 }
 
 /** `12 of 30 steps; 4,321 reviews, 85 per second; about 2 min left`. */
-export function progressText(one: RunInProgress, now: Date): string {
-  const { steps, unknown, read, plansInBatches } = one;
-  const { seconds, reviewsPerSecond: rate, secondsLeft } = paceOf(one, now, plansInBatches);
+export function progressText({ run, steps, unknown, read, plansInBatches }: RunInProgress, now: Date): string {
+  const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
   const parts = [`For ${durationText(seconds)}`];
   if (unknown !== undefined) parts.push(`how far it is, is not known: ${unknown}`);
   else if (planned === undefined) parts.push('it is being planned, or waits for a worker');
   else parts.push(`${formatCount(ended)} of ${formatCount(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
-  if (rate !== undefined) {
+  if (read.reviews > 0 && seconds > 0) {
+    const rate = read.reviews / seconds;
     const perSecond = rate < 10 ? rate.toFixed(1) : formatCount(Math.round(rate));
     parts.push(`${formatCount(read.reviews)} reviews, ${perSecond} per second`);
   }
-  if (secondsLeft !== undefined) parts.push(`about ${durationText(secondsLeft)} left`);
-  else if (planned !== undefined) {
-    parts.push(`time left not known${plansInBatches ? ': it plans in batches' : ': no step has ended yet'}`);
+  if (planned !== undefined) {
+    if (plansInBatches) parts.push('time left not known: it plans in batches');
+    else if (ended === 0) parts.push('time left not known: no step has ended yet');
+    else parts.push(`about ${durationText((seconds / ended) * Math.max(0, planned - ended))} left`);
   }
   return `${parts.join('; ')}.`;
 }
