@@ -220,10 +220,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await database.query('create table o (code varchar(9)); create table cart (code varchar(9)) engine = MyISAM');
     const shop = await openTables({ url: database.url, run: database.query }, queries, 'UTC');
     const facts = await shop.facts();
-    expect(facts).toMatchObject({
-      isSuperuser: true,
-      withoutSnapshot: ['cart'],
-    });
+    expect(facts).toMatchObject({ isSuperuser: true, withoutSnapshot: ['cart'] });
     expect(facts.writable).toBeGreaterThanOrEqual(2);
   });
 

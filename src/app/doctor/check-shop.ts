@@ -5,7 +5,7 @@ import type { QueryName } from '../../shop/contract.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
-import type { ShopFacts } from '../../shop/session.ts';
+import type { ShopFacts } from '../../shop/driver.ts';
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
 import { checkChanges, checkDates, checkGrades, checkStatuses, checkSums } from './check-shop-values.ts';

@@ -1,5 +1,4 @@
-import type { ShopFacts } from '../session.ts';
-import type { RunStatement } from './mysql-session.ts';
+import type { DriverConnection, ShopFacts } from '../driver.ts';
 
 const ours = "('mysql', 'sys', 'information_schema', 'performance_schema')";
 
@@ -16,8 +15,7 @@ const writable = `from information_schema.tables t
       where p.grantee = @grantee and p.table_schema = t.table_schema and p.table_name = t.table_name
         and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE')))`;
 
-/** What the shop's database says of itself and of our rights in it. */
-export async function readShopFacts(run: RunStatement): Promise<ShopFacts> {
+export async function readMysqlFacts({ run }: DriverConnection): Promise<ShopFacts> {
   const grantee = `concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`;
   const ofUser = writable.replaceAll('@grantee', grantee);
   const [row] = await run('select version() as version, current_user() as user');

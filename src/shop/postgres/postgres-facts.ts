@@ -1,9 +1,7 @@
-import type pg from 'pg';
-import type { ShopFacts } from '../session.ts';
+import type { DriverConnection, ShopFacts } from '../driver.ts';
 
-/** What the shop's database says of itself and of our rights in it. */
-export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
-  const { rows } = await client.query<Record<'version' | 'user' | 'super' | 'writable' | 'examples' | 'open', string>>(`
+export async function readPostgresFacts({ run }: DriverConnection): Promise<ShopFacts> {
+  const [row] = await run(`
     with writable as (
       select c.oid::regclass::text as name
       from pg_class c
@@ -23,16 +21,14 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
         order by 1
       ))) as open,
       (select to_json(array(select name from writable order by name limit 3))) as examples`);
-  const [row] = rows;
-  if (!row) throw new Error('a select without from gave no row');
   return {
     product: 'Postgres',
-    version: row.version.split(' ')[0] ?? '',
-    user: row.user,
-    isSuperuser: row.super === 'true',
-    writable: Number(row.writable),
-    examples: JSON.parse(row.examples),
-    openSchemas: JSON.parse(row.open),
+    version: row?.version?.split(' ')[0] ?? '',
+    user: row?.user ?? '',
+    isSuperuser: row?.super === 'true',
+    writable: Number(row?.writable),
+    examples: JSON.parse(row?.examples ?? '[]'),
+    openSchemas: JSON.parse(row?.open ?? '[]'),
     withoutSnapshot: [],
   };
 }
