@@ -253,8 +253,8 @@ test('what the service does not let be cleared is counted and named in status, u
     expect(await counts(world)).toMatchObject({ categories_not_clearable: 1, user_grades_not_clearable: 1 });
   }
   const said = await status(world);
-  expect(said).toContain('1 category (C2) is without parent in the shop, but the service keeps the old one');
-  expect(said).toContain('1 member grade (G1) is without icon in the shop, but the service keeps the old one');
+  expect(said).toContain('1 category (C2): without parent in the shop, but the service keeps the old one');
+  expect(said).toContain('1 member grade (G1): without icon in the shop, but the service keeps the old one');
   await world.atService(`update reference_service.categories set parent_category_id = null;
     update reference_service.user_grades set icon_url = null`);
   expect(await counts(world)).not.toHaveProperty('categories_not_clearable');

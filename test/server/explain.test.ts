@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
+import { discreetly } from '../../src/app/explain-view.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openMeasuredApp, startServing } from '../../src/cli/ui/serving.ts';
 import { isValid } from '../../src/server/explain.ts';
@@ -172,4 +173,19 @@ test('a code is whole text without control characters, an id is a number that th
   expect(['0', '-1', '1e3', '01', '1 or 1=1', '9999999999999999'].map(review)).toEqual(
     Array.from({ length: 6 }, () => false),
   );
+});
+
+test.each<[field: string, value: unknown, shown: string]>([
+  ['product_id', 7_654_321, '7654321'],
+  ['product_id', 821012345678, '[phone]'],
+  ['product_id', '82 10-1234-5678', 'a text of 15 characters'],
+  ['line_code', 'A-1001', 'A-1001'],
+  ['created_at', '2026-03-01T10:00:00Z', '2026-03-01T10:00:00Z'],
+  ['score', 5, '5'],
+  ['user_code', '12345', 'a value'],
+  ['message', 'fine', 'a value'],
+  ['invoice', 'Kim', 'a text of 3 characters'],
+  ['status', null, 'nothing'],
+])('of the %s %j the page shows: %s', (field, value, shown) => {
+  expect(discreetly.value(field, value)).toBe(shown);
 });
