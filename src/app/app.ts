@@ -79,14 +79,18 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { log, now = () => new Date() } = options;
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
-  const [warehouse, queues] = await allOpened(opened, [openOwnWarehouse(config), openQueues(config.queueUrl)]);
+  const warehouse = await openOwnWarehouse(config);
+  opened.defer(() => warehouse.close());
+  const queues = await openQueues(config.queueUrl);
+  opened.defer(() => queues.close());
   const shop = openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal });
   opened.defer(() => shop.close());
+  const { baseUrl, clientId, clientSecret, concurrency, timeZone } = config.api;
   const client = openReviewApi({
-    baseUrl: config.api.baseUrl,
-    clientId: config.api.clientId,
-    clientSecret: config.api.clientSecret,
-    concurrency: config.api.concurrency,
+    baseUrl,
+    clientId,
+    clientSecret,
+    concurrency,
     acquire: await openCeiling(config, warehouse, log, opened),
     log,
     onWait: options.onWait,
@@ -94,50 +98,29 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     signal: abort.signal,
   });
   opened.defer(() => client.close());
-  const api = withZoneCheck(client, config.api.timeZone, (problem) =>
+  const api = withZoneCheck(client, timeZone, (problem) =>
     log.error(`${problem}; set REVIEW_API_TIME_ZONE to the zone of the service`),
   );
   const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
   const all = opened.move();
-  // Two more than requests in flight: while one parses its page, another requests the next.
-  const spanSlots = pLimit(config.api.concurrency + 2);
-  const sliceSlots = pLimit(slicesAtATime);
-  const orderSlots = pLimit(ordersAtATime);
-  const close = () => all.disposeAsync();
-  const { onWait } = options;
-  const waits = openWaitMeters();
   return {
     config,
     log,
     now,
-    waits,
-    onWait,
+    waits: openWaitMeters(),
+    onWait: options.onWait,
     warehouse,
     shop,
     api,
     queues,
     orderStore,
-    spanSlots,
-    sliceSlots,
-    orderSlots,
+    // Two more than requests in flight: while one parses its page, another requests the next.
+    spanSlots: pLimit(concurrency + 2),
+    sliceSlots: pLimit(slicesAtATime),
+    orderSlots: pLimit(ordersAtATime),
     abort,
-    close,
+    close: () => all.disposeAsync(),
   };
-}
-
-/**
- * Waits for what is opened side by side. `opened` closes what could be opened, also where another one could not.
- *
- * @throws the error of the first in the list that could not be opened.
- */
-async function allOpened<T extends readonly Promise<{ close(): Promise<void> }>[]>(
-  opened: AsyncDisposableStack,
-  openings: readonly [...T],
-): Promise<{ -readonly [At in keyof T]: Awaited<T[At]> }> {
-  for (const one of await Promise.allSettled(openings)) {
-    if (one.status === 'fulfilled') opened.defer(() => one.value.close());
-  }
-  return Promise.all(openings);
 }
 
 /** Opens the warehouse, which must be migrated and hold no data of another service. */

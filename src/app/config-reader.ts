@@ -29,58 +29,45 @@ const httpUrl = address(['http:', 'https:'], 'https://reviews.example.com');
 /** Paths can be added to it: it has no query, no fragment, and no password, which would show in errors. */
 export const baseUrl = v.pipe(
   httpUrl,
-  v.check((value) => {
-    const { username, password, search, hash } = new URL(value);
-    return username + password + search + hash === '';
-  }, 'an address without user, password, ? and #'),
+  v.check((value) => !/[?#]/.test(value) && hasNoPassword(value), 'an address without user, password, ? and #'),
 );
 
 /** `fetch` refuses an address with user and password, with a message that quotes them. */
 export const alertUrl = v.pipe(
   httpUrl,
-  v.check((value) => {
-    const { username, password } = new URL(value);
-    return username + password === '';
-  }, 'an address without user and password (the value is not shown)'),
+  v.check((value) => hasNoPassword(value), 'an address without user and password (the value is not shown)'),
 );
 
-export const text = v.string();
+const hasNoPassword = (value: string) => new URL(value).username + new URL(value).password === '';
 
-/** Minimum length of a token or secret: 16 random hexadecimal digits have 64 bits. */
-const leastSecret = 16;
+export const text = v.string();
 
 /** Whether the value is a placeholder of an example. */
 const isPlaceholder = (value: string) => /change.?me|replace.?me|^(.)\1*$/i.test(value);
 
-/** Must not be guessable. */
+/** Must not be guessable: 16 random hexadecimal digits have 64 bits. */
 export const token = check(
-  (value) => value.length >= leastSecret && !isPlaceholder(value),
-  `at least ${leastSecret} characters made at random, such as by: openssl rand -hex 24`,
+  (value) => value.length >= 16 && !isPlaceholder(value),
+  'at least 16 characters made at random, such as by: openssl rand -hex 24',
 );
 
 /** A part of a path that must not be guessable. */
 export const secretPath = check(
   (value) => /^[\w.~-]{16,200}$/.test(value) && !isPlaceholder(value),
-  `${leastSecret} to 200 letters, digits or . _ ~ - made at random (the value is not shown)`,
+  '16 to 200 letters, digits or . _ ~ - made at random (the value is not shown)',
 );
 
-export const number = (least: number, most: number) =>
+const numeric = (pattern: RegExp, expected: string) => (least: number, most: number) =>
   v.pipe(
     check(
-      (value) => /^\d+(\.\d+)?$/.test(value) && Number(value) >= least && Number(value) <= most,
-      withValue(`a number from ${least} to ${most}`),
+      (value) => pattern.test(value) && Number(value) >= least && Number(value) <= most,
+      withValue(`${expected} from ${least} to ${most}`),
     ),
     v.transform(Number),
   );
 
-export const wholeNumber = (least: number, most: number) =>
-  v.pipe(
-    check(
-      (value) => /^\d+(\.0+)?$/.test(value) && Number(value) >= least && Number(value) <= most,
-      withValue(`a whole number from ${least} to ${most}`),
-    ),
-    v.transform(Number),
-  );
+export const number = numeric(/^\d+(\.\d+)?$/, 'a number');
+export const wholeNumber = numeric(/^\d+(\.0+)?$/, 'a whole number');
 
 /** Whole numbers separated by commas. */
 export const wholeNumbers = v.pipe(
@@ -136,4 +123,39 @@ export function openReader(environment: Environment, wrong: string[]) {
       return environment[name]?.trim() === '' ? '' : optional(name, cron, fallback);
     },
   };
+}
+
+/** Shorter names are near too many others. */
+const leastLength = 8;
+const mostTypos = 2;
+
+/**
+ * A sentence for each variable that nothing reads and whose name is nearly one of ours: a typo would silently mean the
+ * default. Where the right name is set too, nothing is misspelt. Without I/O.
+ *
+ * @param set names of all variables that are set. @param known names that were read.
+ */
+export function misspeltVariables(set: readonly string[], known: ReadonlySet<string>): string[] {
+  const missing = [...known].filter((name) => name.length >= leastLength && !set.includes(name));
+  return set
+    .filter((name) => !known.has(name))
+    .flatMap((name) => {
+      const meant = missing.find((one) => typosBetween(name.toUpperCase(), one) <= mostTypos);
+      return meant === undefined ? [] : [`${name} is not read: expected ${meant}`];
+    });
+}
+
+/** Characters to insert, remove or replace (Levenshtein). More than `mostTypos` may be any number above it. */
+function typosBetween(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > mostTypos) return mostTypos + 1;
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, character] of [...a].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j += 1) {
+      const replaced = (row[j] ?? 0) + (character === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

@@ -5,6 +5,7 @@ import {
   baseUrl,
   databaseUrl,
   type Environment,
+  misspeltVariables,
   number,
   oneOf,
   openReader,
@@ -15,7 +16,6 @@ import {
   wholeNumber,
   wholeNumbers,
 } from './config-reader.ts';
-import { misspeltVariables } from './misspelt-variables.ts';
 
 /** Whether only this machine reaches what listens on the host. */
 export const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');

@@ -2,9 +2,8 @@ import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/plan-backfill-reviews.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
-import { keylessUnknown, ordersGone, ordersWaitingForGrade, waitingForProducts } from './order-issues.ts';
 import type { StatusReport } from './status-report.ts';
-import { formatCount } from './status-view.ts';
+import { counted, formatCount, waitingText } from './status-view.ts';
 
 /** Something that needs a person's attention, and the next step. */
 export type Issue = {
@@ -37,7 +36,7 @@ export function issuesOf(
     ...gapsLeft(report),
     ...manyDeadLetters(report, limits),
     ...waitingForProducts(report),
-    ...ordersWaitingForGrade(report),
+    ...waitingForGrades(report),
     ...changedQueries(report),
     ...ordersGone(report),
     ...keylessUnknown(report),
@@ -45,22 +44,29 @@ export function issuesOf(
   ];
 }
 
+const note = (key: string, what: string, hint: string): Issue[] => [{ key, what, hint, isUrgent: false }];
+const urgent = (key: string, what: string, hint: string): Issue[] => [{ key, what, hint, isUrgent: true }];
+
+/** The first five codes. */
+const codesText = (codes: readonly string[], all = codes.length) =>
+  codes.slice(0, 5).join(', ') + (all > Math.min(5, codes.length) ? ' …' : '');
+
 function changedQueries({ changedQueries: changed }: StatusReport): Issue[] {
-  const note = changedQueriesNote(changed);
-  return note === undefined ? [] : [{ key: 'changed queries', ...note, isUrgent: false }];
+  const found = changedQueriesNote(changed);
+  return found === undefined ? [] : note('changed queries', found.what, found.hint);
 }
 
 function queueDown({ queue }: StatusReport): Issue[] {
   if (queue.error === undefined) return [];
   const hint = 'start its server; jobs and schedules in it are not shown. npx review-sync doctor says more';
-  return [{ key: 'queue', what: `the queue cannot be read: ${queue.error}`, hint, isUrgent: true }];
+  return urgent('queue', `the queue cannot be read: ${queue.error}`, hint);
 }
 
 function neverRun({ flows, newest }: StatusReport): Issue[] {
   return flows.flatMap(({ flow, watermark }) => {
     if (watermark !== null || newest.some(({ job }) => job === `sync-${flow}`)) return [];
     const hint = `npx review-sync sync ${flow}, or npx review-sync worker, which runs it on its schedule`;
-    return [{ key: `never ${flow}`, what: `${flow} were never synced`, hint, isUrgent: false }];
+    return note(`never ${flow}`, `${flow} were never synced`, hint);
   });
 }
 
@@ -79,7 +85,7 @@ function failedRuns(report: StatusReport): Issue[] {
     const what = `the last ${job} ${outcome === 'failed' ? 'failed' : 'was incomplete'}: ${error ?? ''}`;
     const doctor = 'npx review-sync doctor says what is broken';
     const hint = outcome === 'failed' ? doctor : `the next run tries again; if that does not help, ${doctor}`;
-    return [{ key: `failed ${job}`, what, hint, isUrgent: true }];
+    return urgent(`failed ${job}`, what, hint);
   });
 }
 
@@ -89,8 +95,7 @@ function lagging(report: StatusReport, { lagMinutes }: IssueLimits): Issue[] {
     const hint = isScheduled(report, `sync-${flow}`)
       ? 'check that a worker is running, and its log'
       : 'no schedule is set: start npx review-sync worker';
-    const what = `${flow} are ${durationText(lagSeconds)} behind`;
-    return [{ key: `lag ${flow}`, what, hint, isUrgent: true }];
+    return urgent(`lag ${flow}`, `${flow} are ${durationText(lagSeconds)} behind`, hint);
   });
 }
 
@@ -103,11 +108,8 @@ function quiet({ daily }: StatusReport): Issue[] {
     const usual = known[Math.floor(known.length / 2)] ?? 0;
     if (today !== 0 || known.length < 7 || usual < usualAtLeast) return [];
     const what = `no ${flow} came in the last 24 hours, where ${formatCount(usual)} a day are usual`;
-    const hint =
-      flow === 'orders'
-        ? 'check whether the shop query still finds orders'
-        : 'check whether the service still lists reviews';
-    return [{ key: `quiet ${flow}`, what, hint, isUrgent: true }];
+    const finds = flow === 'orders' ? 'the shop query still finds orders' : 'the service still lists reviews';
+    return urgent(`quiet ${flow}`, what, `check whether ${finds}`);
   });
 }
 
@@ -116,12 +118,10 @@ function gaps(report: StatusReport): Issue[] {
   const holes = report.coverage.filter((month) => month.readDays < month.days);
   const missing = holes.reduce((sum, month) => sum + month.days - month.readDays, 0);
   if (missing === 0) return [];
-  const what =
-    missing === 1
-      ? `1 day of reviews was not read completely: ${holes[0]?.firstHole}`
-      : `${missing} days of reviews were not read completely, first ${holes[0]?.firstHole}`;
+  const days = counted(missing, 'day of reviews was', 'days of reviews were');
   const isUrgent = wasComplete(report) && !isBeingRead(report);
-  return [{ key: 'gaps', what, hint: 'npx review-sync backfill reviews --gaps', isUrgent }];
+  const what = `${days} not read completely, first ${holes[0]?.firstHole}`;
+  return (isUrgent ? urgent : note)('gaps', what, 'npx review-sync backfill reviews --gaps');
 }
 
 /** The next step for a span that could not be read, by the reason. */
@@ -137,13 +137,13 @@ const gapHints: Readonly<Record<GapKind, string>> = {
 };
 
 /** Where a request failed, or the list changed, the next attempts may succeed. */
-function gapsLeft({ openGaps: gaps }: StatusReport): Issue[] {
-  const [first] = gaps;
+function gapsLeft({ openGaps: open }: StatusReport): Issue[] {
+  const [first] = open;
   if (!first) return [];
-  const more = gaps.length > 1 ? ` (and ${gaps.length - 1} more spans)` : '';
+  const more = open.length > 1 ? ` (and ${counted(open.length - 1, 'more span')})` : '';
   const isPassing = (kind: GapKind) => kind === 'failed' || kind === 'unproven';
-  const isUrgent = gaps.some(({ kind, attempts }) => !isPassing(kind) || attempts > 3);
-  return [{ key: 'open gaps', what: `${first.reason}${more}`, hint: gapHints[first.kind], isUrgent }];
+  const isUrgent = open.some(({ kind, attempts }) => !isPassing(kind) || attempts > 3);
+  return (isUrgent ? urgent : note)('open gaps', `${first.reason}${more}`, gapHints[first.kind]);
 }
 
 /** Keys of the backfills that read the whole history. */
@@ -159,9 +159,7 @@ function wasComplete({ flows, newest, openGaps }: StatusReport): boolean {
   return newest.some(({ key, outcome }) => wholeBackfills.includes(key) && outcome === 'done');
 }
 
-/**
- * Whether a backfill or the first sync is running. The next run to begin marks a run that lost its job as abandoned.
- */
+/** Whether a backfill or the first sync is running. The next run to begin marks a run that lost its job as abandoned. */
 function isBeingRead({ runs, flows }: StatusReport): boolean {
   const isFirst = flows.some(({ flow, watermark }) => flow === 'reviews' && watermark === null);
   return runs.some(
@@ -171,23 +169,59 @@ function isBeingRead({ runs, flows }: StatusReport): boolean {
 
 function manyDeadLetters({ deadLetters }: StatusReport, limits: IssueLimits): Issue[] {
   const open = deadLetters.reduce((sum, group) => sum + group.count, 0);
-  if (open < limits.deadLetters || open === 0) return [];
-  const records = open === 1 ? '1 record' : `${open} records`;
-  return [
-    {
-      key: 'dead letters',
-      what: `${records} could not be synced`,
-      hint: 'npx review-sync dead-letters',
-      isUrgent: true,
-    },
-  ];
+  if (open < Math.max(1, limits.deadLetters)) return [];
+  return urgent('dead letters', `${counted(open, 'record')} could not be synced`, 'npx review-sync dead-letters');
 }
 
-function webhooks({ webhooks: inbox, at }: StatusReport): Issue[] {
-  const waitingMs = inbox.oldestAt ? at.getTime() - inbox.oldestAt.getTime() : 0;
+/** A waiting line is no failure: until ALERT_WAITING_DAYS it is a note of the status, see statusNotes. */
+function waitingForProducts(report: StatusReport): Issue[] {
+  const what = waitingText(report);
+  const sinceMs = report.waiting.oldest?.since.getTime() ?? Number.NaN;
+  if (what === undefined || report.at.getTime() - sinceMs < report.alertWaitingDays * 86_400_000) return [];
+  const hint =
+    'a line is sent as soon as a review or an order list names its product id; ' +
+    'or give product_id in order_lines.sql';
+  return urgent('waiting lines', what, hint);
+}
+
+/** Orders that wait for a member grade are no failure: they are sent again once the grade is at the service. */
+function waitingForGrades({ waitingForGrades: { orders, isCut, grades } }: StatusReport): Issue[] {
+  if (orders === 0) return [];
+  const which = `${isCut ? 'more than ' : ''}${counted(orders, 'order has', 'orders have')}`;
+  return note(
+    'waiting for grades',
+    `${which} a member grade that is not at the service yet (${counted(grades, 'grade')}); each keeps the one sent before`,
+    'npx review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; ' +
+      'npx review-sync doctor names grades that user_grades.sql does not have',
+  );
+}
+
+/** Pushed orders that the shop no longer shows. */
+function ordersGone({ absentOrders: { orders, examples }, orderDeletes }: StatusReport): Issue[] {
+  if (orders === 0) return [];
+  const hint =
+    orderDeletes === 'off'
+      ? 'they stay at the service; delete them there by hand, or set ORDER_DELETES=send to have rescans delete them'
+      : 'a rescan deletes them at the service a day after they were first missed; those with reviews stay';
+  const what = `${counted(orders, 'pushed order')} (${codesText(examples, orders)}) left the shop`;
+  return note('absent orders', what, hint);
+}
+
+/** The daily check for rows without code or date did not see all of them. */
+function keylessUnknown({ newest }: StatusReport): Issue[] {
+  const rescan = newest.find(({ job }) => job === 'rescan-orders');
+  if (!rescan?.counts.keyless_checks_cut) return [];
+  return note(
+    'keyless orders unknown',
+    'it is unknown whether orders.sql has rows without code or date: ' +
+      'the daily check was cut after 30 s, or found more than 1,000',
+    'look for them in the shop: select * from (orders.sql) o where code is null or created_at is null',
+  );
+}
+
+function webhooks({ webhooks: { waiting, oldestAt, lastError }, at }: StatusReport): Issue[] {
+  const waitingMs = oldestAt ? at.getTime() - oldestAt.getTime() : 0;
   if (waitingMs < 300_000) return [];
-  const what = `${inbox.waiting} webhooks have waited for ${durationText(waitingMs / 1000)}`;
-  return [
-    { key: 'webhooks', what, hint: inbox.lastError ?? 'check that serve or a worker is running', isUrgent: false },
-  ];
+  const what = `${counted(waiting, 'webhook')} waiting for ${durationText(waitingMs / 1000)}`;
+  return note('webhooks', what, lastError ?? 'check that serve or a worker is running');
 }

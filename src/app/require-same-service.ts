@@ -30,11 +30,11 @@ export const shortLimits = {
  * @throws ReviewSyncError where it knows none of them, and the client's errors where it cannot be asked.
  */
 export async function requireSameService(db: Db, config: Config['api']): Promise<void> {
-  const now = serviceOf(config);
-  if (isSameService(await connectedService(db), now)) return;
+  const before = await connectedService(db);
+  if (before !== undefined && isSameService(before, serviceOf(config))) return;
   const problem = await otherServiceProblem(db, config);
   if (problem) throw problem;
-  await recordConnectedService(db, now);
+  await declareSameService(db, config);
 }
 
 /** Records the configured service as the one to which the warehouse belongs: a person says so. Asks nobody. */
@@ -45,9 +45,9 @@ export const declareSameService = (db: Db, config: Config['api']): Promise<void>
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
   const [before, now] = [await connectedService(db), serviceOf(config)];
   if (before === undefined || isSameService(before, now)) return undefined;
-  const known = await recordsOfAllAges(db);
-  if (!(await hasOnlyUnknown(config, known))) return undefined;
-  const records = known.orders.length + known.reviews.length;
+  const { orders, reviews } = await recordsOfAllAges(db);
+  const records = orders.length + reviews.length;
+  if (records === 0 || (await knowsOne(config, { orders, reviews }))) return undefined;
   const other = before.address === now.address ? 'another client id' : before.address;
   return new ReviewSyncError(
     'other-service',
@@ -63,40 +63,34 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
   );
 }
 
-const isSameService = (before: ConnectedService | undefined, now: ConnectedService): boolean =>
-  before?.address === now.address && before.client === now.client;
+const isSameService = (before: ConnectedService, now: ConnectedService): boolean =>
+  before.address === now.address && before.client === now.client;
 
-const serviceOf = ({ baseUrl, clientId }: Config['api']) => ({
+const serviceOf = ({ baseUrl, clientId }: Config['api']): ConnectedService => ({
   address: baseUrl,
   client: createHash('sha256').update(clientId).digest('hex').slice(0, 12),
 });
 
 /** With short waits: a command must not wait for minutes where the service is down. */
-async function hasOnlyUnknown(config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
-  if (orders.length + reviews.length === 0) return false;
+async function knowsOne(config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
   const { baseUrl, clientId, clientSecret } = config;
   const api = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits });
-  try {
-    for (const { id, code } of orders) {
-      const order = await unlessAbsent(api.orders.get(id));
-      if (order && isSameCode(order.code, code)) return false;
-    }
-    for (const { id, createdAt } of reviews) {
-      const review = await unlessAbsent(api.reviews.getRaw(id));
-      const date = review?.item.created_at;
-      if (typeof date === 'string' && Date.parse(date) === createdAt.getTime()) return false;
-    }
-    return true;
-  } finally {
-    await api.close();
-  }
-}
-
-async function unlessAbsent<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found;
-  } catch (error) {
+  const unlessAbsent = (error: unknown) => {
     if (error instanceof NotFoundError) return undefined;
     throw error;
+  };
+  try {
+    for (const { id, code } of orders) {
+      const order = await api.orders.get(id).catch(unlessAbsent);
+      if (order && isSameCode(order.code, code)) return true;
+    }
+    for (const { id, createdAt } of reviews) {
+      const review = await api.reviews.getRaw(id).catch(unlessAbsent);
+      const date = review?.item.created_at;
+      if (typeof date === 'string' && Date.parse(date) === createdAt.getTime()) return true;
+    }
+    return false;
+  } finally {
+    await api.close();
   }
 }

@@ -3,25 +3,21 @@ import { openReviewApi, type ReviewApi } from '../review-api/index.ts';
 import type { Config } from './config.ts';
 import { shortLimits } from './require-same-service.ts';
 
-/** The offset that the service's newest timestamp has, compared with a zone. */
-export type ZoneCheck = { found: string; expected: string } | 'no review' | 'no offset';
+/** The offset that a timestamp of the service shows; undefined where it has none. */
+export const offsetShown = (timestamp: string | null): string | undefined =>
+  /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
 
-/** @param timestamp of the newest review in the overview. @param timeZone REVIEW_API_TIME_ZONE. */
-export function compareZone(timestamp: string | null, timeZone: string): ZoneCheck {
-  if (timestamp === null) return 'no review';
-  const at = parseInstant(timestamp);
-  const found = /([+-]\d\d:\d\d|Z)$/.exec(timestamp)?.[1]?.replace('Z', '+00:00');
-  return at === undefined || found === undefined ? 'no offset' : { found, expected: offsetOf(at, timeZone) };
+/** The offset of the zone at that timestamp; undefined where that is no date. */
+function offsetThen(timestamp: string | null, timeZone: string): string | undefined {
+  const at = timestamp === null ? undefined : parseInstant(timestamp);
+  return at === undefined ? undefined : offsetOf(at, timeZone);
 }
 
 /** A sentence where the service's timestamps have another offset than REVIEW_API_TIME_ZONE. */
 export function zoneProblem(timestamp: string | null, timeZone: string): string | undefined {
-  const check = compareZone(timestamp, timeZone);
-  if (typeof check === 'string' || check.found === check.expected) return undefined;
-  return (
-    `its timestamps have the offset ${check.found}, but ${timeZone} has ${check.expected} then: ` +
-    'days and windows are read shifted'
-  );
+  const [shown, then] = [offsetShown(timestamp), offsetThen(timestamp, timeZone)];
+  if (then === undefined || shown === undefined || shown === then) return undefined;
+  return `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
 }
 
 /** Says so with each reading of the overview, with which every run of reviews begins. */
@@ -36,15 +32,13 @@ export function withZoneCheck(api: ReviewApi, timeZone: string, onProblem: (prob
 }
 
 /** @returns the first of the zones that has the offset of the service's newest timestamp, else a fixed offset. */
-export function zoneOf(timestamp: string | null, zones: readonly string[]): string | undefined {
-  const fits = zones.find((zone) => {
-    const check = compareZone(timestamp, zone);
-    return typeof check === 'object' && check.found === check.expected;
-  });
-  const check = compareZone(timestamp, 'UTC');
-  const [, sign, hours] = (typeof check === 'object' && /^([+-])0?(\d+):00$/.exec(check.found)) || [];
+function zoneOf(timestamp: string | null, zones: readonly string[]): string | undefined {
+  const shown = offsetShown(timestamp);
+  if (shown === undefined) return undefined;
+  const [, sign, hours] = /^([+-])0?(\d+):00$/.exec(shown) ?? [];
   // The signs of these names are reversed: Etc/GMT-9 is nine hours ahead of UTC.
-  return fits ?? (sign && `Etc/GMT${sign === '+' ? '-' : '+'}${hours}`);
+  const fixed = sign && `Etc/GMT${sign === '+' ? '-' : '+'}${hours}`;
+  return zones.find((zone) => offsetThen(timestamp, zone) === shown) ?? fixed;
 }
 
 /** Asks the service. Undefined where it has no review, or shows no usable offset. @throws the client's errors. */

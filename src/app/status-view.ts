@@ -166,29 +166,21 @@ export function statusNotes(report: StatusReport): string[] {
   return notes;
 }
 
-/**
- * Months of the last year and those with holes; earlier complete months are summed up by year, and earlier periods
- * without any review in one row.
- */
+/** Months of the last year, and earlier ones with reviews that were not read completely; all others are one row. */
 export function brief(coverage: StatusReport['coverage']): StatusReport['coverage'] {
-  const recent = new Set(coverage.slice(-12));
-  const rows: StatusReport['coverage'] = [];
-  for (const month of coverage) {
-    const year = month.month.slice(0, 4);
-    const last = rows.at(-1);
-    const isEmpty = !recent.has(month) && month.reviews === 0;
-    if (isEmpty && last?.reviews === 0) add(last, month, `${last.month.slice(0, 7)} to ${month.month}`);
-    else if (isEmpty) rows.push({ ...month });
-    else if (recent.has(month) || month.readDays < month.days) rows.push(month);
-    else if (last?.month === year) add(last, month, year);
-    else rows.push({ ...month, month: year });
-  }
-  return rows;
-}
-
-function add(row: MonthCoverage, more: MonthCoverage, name: string): void {
-  row.month = name;
-  for (const field of ['days', 'readDays', 'reviews'] as const) row[field] += more[field];
+  const recent = coverage.slice(-12);
+  const isShown = (month: MonthCoverage) =>
+    recent.includes(month) || (month.reviews > 0 && month.readDays < month.days);
+  const others = coverage.filter((month) => !isShown(month));
+  const sum = (field: 'days' | 'readDays' | 'reviews') => others.reduce((all, month) => all + month[field], 0);
+  const rest = {
+    month: 'earlier',
+    days: sum('days'),
+    readDays: sum('readDays'),
+    reviews: sum('reviews'),
+    firstHole: null,
+  };
+  return [...(others.length > 0 ? [rest] : []), ...coverage.filter(isShown)];
 }
 
 const durationSeconds = ({ startedAt, finishedAt }: Run) =>

@@ -4,7 +4,7 @@ import { describeError, exitStatus, hintOf, ReviewSyncError } from '../base/erro
 import { explainError } from '../base/hints.ts';
 import { packagePath } from '../base/package-path.ts';
 import { visible, visibleJson } from '../base/visible.ts';
-import { commands } from './commands/index.ts';
+import { loadCommand, summaries } from './commands/index.ts';
 
 /** What the command line takes from its process, so that a test can run a command in a process of its own. */
 export type Surroundings = {
@@ -45,11 +45,11 @@ export async function runProgram(given: Surroundings): Promise<number> {
 
   try {
     // A command is loaded only where it is called: `--help` and `--version` load none.
-    const called = args.find((arg) => commands.some(({ name }) => name === arg));
-    for (const { name, summary, load } of commands) {
+    const called = args.find((arg) => Object.hasOwn(summaries, arg));
+    for (const [name, summary] of Object.entries(summaries)) {
       const commander = program.command(name).description(summary);
       if (name !== called) continue;
-      const command = await load();
+      const command = await loadCommand(name);
       command.define(commander, async (work) => {
         const { openContext } = await import('./open-context.ts');
         const report = await work(openContext(around));

@@ -1,15 +1,21 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import {
+  discreetly,
+  isUnknownOrder,
+  isUnknownReview,
+  orderParts,
+  type Part,
+  reviewParts,
+  type Show,
+} from '../app/explain-view.ts';
 import { describeError } from '../base/errors.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import { withTimeout } from '../base/timeout.ts';
-import { explainOrder, type OrderExplanation } from '../orders/compare/show-order.ts';
-import { findInShop } from '../orders/order/read-orders.ts';
+import { explainOrder } from '../orders/compare/show-order.ts';
 import type { ReviewApi } from '../review-api/index.ts';
-import { explainReview, type ReviewExplanation } from '../reviews/explain-review.ts';
+import { explainReview } from '../reviews/explain-review.ts';
 import type { Shop } from '../shop/index.ts';
-import { deadLettersOfOrder } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { orderLines, orderLinks } from '../warehouse/orders/order-links.ts';
 import type { Search } from './page/layout.ts';
 
 export type ExplainerDeps = {
@@ -20,16 +26,13 @@ export type ExplainerDeps = {
   deletes: 'off' | 'send';
 };
 
-/** `shopFault`, `serviceFault`: why nothing is known of that side. Texts are masked. */
-export type Explained =
-  | { of: 'order'; order: Partial<OrderExplanation>; shopFault: string | undefined; serviceFault: string | undefined }
-  | { of: 'review'; review: ReviewExplanation };
-
 export type Answer =
-  | { kind: 'explained'; explained: Explained }
+  /** No part: nothing is known of the key. */
+  | { kind: 'explained'; parts: Part[] }
   | { kind: 'invalid' }
   | { kind: 'busy'; seconds: number }
-  | { kind: 'late' };
+  | { kind: 'late' }
+  | { kind: 'failed'; reason: string };
 
 /** Searches in a minute, over all who have the token. */
 const perMinute = 12;
@@ -56,15 +59,16 @@ export function openExplainer(deps: ExplainerDeps, warehouse: Warehouse) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       return { kind: 'busy', seconds: Math.ceil(refusal.msBeforeNext / 1000) };
     }
-    const work = (search.of === 'order' ? orderFacts : reviewFacts)(deps, warehouse, search.key);
+    const work =
+      search.of === 'order' ? orderFacts(deps, warehouse, search.key) : reviewFacts(deps, warehouse, search.key);
     const ended = work.finally(() => {
       isBusy = false;
     });
     const late = new Error('late');
     try {
-      return { kind: 'explained', explained: await withTimeout(ended, searchTimeoutMs, () => late) };
+      return { kind: 'explained', parts: await withTimeout(ended, searchTimeoutMs, () => late) };
     } catch (error) {
-      if (error !== late) throw error;
+      if (error !== late) return { kind: 'failed', reason: describeError(error) };
       // Nobody waits for it any more.
       ended.catch(() => {});
       return { kind: 'late' };
@@ -78,37 +82,24 @@ export function isValid({ of, key }: Search): boolean {
   return key.length > 0 && key.length <= 200 && key.isWellFormed() && !/\p{Cc}/u.test(key);
 }
 
-/** As `explain order`, except that a side which does not respond leaves out only what it would have said. */
-async function orderFacts(deps: ExplainerDeps, warehouse: Warehouse, asked: string): Promise<Explained> {
-  const { db } = warehouse;
-  const shop = await valueOrFault(() => deps.shop.orders([asked]));
-  const rows = 'value' in shop ? shop.value : [];
+/** As `explain order`; a shop that does not respond leaves out only what it would have said. */
+async function orderFacts(deps: ExplainerDeps, warehouse: Warehouse, asked: string): Promise<Part[]> {
+  let shopFault: string | undefined;
+  const rows = await deps.shop.orders([asked]).catch((error: unknown) => {
+    shopFault = describeError(error);
+    return [];
+  });
   const { giveUpAfterMs } = shortCall;
   const patience = { giveUpAfterMs, afterFailureMs: giveUpAfterMs, settleMs: 0 };
   const signal = AbortSignal.timeout(searchTimeoutMs);
-  const look = { ...deps, db, shop: { orders: async () => rows }, patience, signal };
-  const explained = await valueOrFault(() => explainOrder(look, asked));
-  const hide = (text: string | undefined) => text && mask(text, privateTextsOf(rows));
-  const shopFault = 'fault' in shop ? hide(shop.fault) : undefined;
-  if ('value' in explained) {
-    const { value: order } = explained;
-    return { of: 'order', order, shopFault, serviceFault: hide(order.lookupFault) };
-  }
-  const { code, raw } = await findInShop(look, asked);
-  const [link, lines] = [(await orderLinks(db, [code])).get(code), (await orderLines(db, [code])).get(code) ?? []];
-  const deadLetters = await deadLettersOfOrder(db, code);
-  const order = { code, shop: raw, link, lines, deadLetters };
-  return { of: 'order', order, shopFault, serviceFault: hide(explained.fault) };
+  const look = { ...deps, db: warehouse.db, shop: { orders: async () => rows }, patience, signal };
+  const order = await explainOrder(look, asked);
+  const secrets = privateTextsOf(rows);
+  const show: Show = { ...discreetly, text: (text) => mask(text, secrets) };
+  return isUnknownOrder(order) && shopFault === undefined ? [] : orderParts(order, show, shopFault);
 }
 
-async function reviewFacts({ api }: ExplainerDeps, warehouse: Warehouse, key: string): Promise<Explained> {
-  return { of: 'review', review: await explainReview({ reviews: api.reviews, warehouse }, Number(key), shortCall) };
-}
-
-async function valueOrFault<T>(work: () => Promise<T>): Promise<{ value: T } | { fault: string }> {
-  try {
-    return { value: await work() };
-  } catch (error) {
-    return { fault: describeError(error) };
-  }
+async function reviewFacts({ api }: ExplainerDeps, warehouse: Warehouse, key: string): Promise<Part[]> {
+  const review = await explainReview({ reviews: api.reviews, warehouse }, Number(key), shortCall);
+  return isUnknownReview(review) ? [] : reviewParts(review, discreetly);
 }

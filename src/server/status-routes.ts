@@ -9,12 +9,11 @@ import { hasCredentials, hasToken } from './credentials.ts';
 import { type ExplainerDeps, openExplainer } from './explain.ts';
 import { explainPage } from './page/explain-page.ts';
 import { type Search, script } from './page/layout.ts';
-import { statusPage } from './page/page.ts';
-import { runPage } from './page/run-page.ts';
+import { statusPage, unavailablePage } from './page/page.ts';
+import { missingPage, runPage } from './page/run-page.ts';
 import { style } from './page/style.ts';
-import { missingPage, unavailablePage } from './page/unavailable.ts';
-import { openViews } from './status-views.ts';
 import type { TokenThrottle } from './token-throttle.ts';
+import { openViews } from './views.ts';
 
 export type StatusOptions = {
   /** Needed to see the page and to use its buttons. */
@@ -81,7 +80,7 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
     );
     app.get('/', { errorHandler: sendUnavailable }, async (request, reply) => {
       const query = queryOf(request);
-      return send(reply, statusPage({ ...(await views.status(Number(query.get('year')))), notice: noticeOf(query) }));
+      return send(reply, statusPage(await views.status(Number(query.get('year'))), noticeOf(query)));
     });
     app.get<{ Params: { id: string } }>('/runs/:id', { errorHandler: sendUnavailable }, async (request, reply) => {
       const view = await views.run(request.params.id);
@@ -97,7 +96,7 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
       const answer = await explain(search);
       if (answer.kind === 'busy') reply.status(429).header('retry-after', String(answer.seconds));
       if (answer.kind === 'invalid') reply.status(422);
-      if (answer.kind === 'late') reply.status(503);
+      if (answer.kind === 'late' || answer.kind === 'failed') reply.status(503);
       return send(reply, explainPage(search, answer));
     });
     app.post('/dead-letters', async (request, reply) => {

@@ -1,36 +1,40 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkDays } from '../../src/app/doctor/check-shop-changes.ts';
-import { areDays, checkDates, checkGrades, checkSums, statuses } from '../../src/app/doctor/check-shop-values.ts';
+import {
+  areDays,
+  checkDates,
+  checkDays,
+  checkGrades,
+  checkStatuses,
+  checkSums,
+} from '../../src/app/doctor/check-shop-values.ts';
 
-const column = { file: 'changed_orders.sql', name: 'changed_at' };
 const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
 
-test('changes that are all at midnight of some zone are days without a time', () => {
-  for (const midnight of ['00:00:00.000000', '15:00:00.000000', '18:15:00.000000']) {
-    expect(areDays(days(midnight))).toBe(true);
-  }
-});
-
-test('changes with times, changes of one import, and few changes are no days', () => {
-  expect(areDays([...days('15:00:00.000000'), '2026-03-20T15:00:00.000001Z'])).toBe(false);
-  expect(areDays(days('03:00:00.123456'))).toBe(false);
-  expect(areDays(days('15:00:00.000000', 9))).toBe(false);
+test.each([
+  ['midnight in UTC', days('00:00:00.000000'), true],
+  ['midnight in Seoul', days('15:00:00.000000'), true],
+  ['midnight in Nepal', days('18:15:00.000000'), true],
+  ['midnight and another time', [...days('15:00:00.000000'), '2026-03-20T15:00:00.000001Z'], false],
+  ['the moment of an import', days('03:00:00.123456'), false],
+  ['midnight, nine times', days('15:00:00.000000', 9), false],
+])('changes at %s are days without a time: %#', (_, dates, expected) => {
+  expect(areDays(dates)).toBe(expected);
 });
 
 test('a change dated at the beginning of its day is a warning, one dated at its end is not', () => {
-  const dates = days('00:00:00.000000');
-  expect(checkDays(column, dates, '2026-03-19T14:00:00Z')).toEqual([
+  const check = (now: string) => checkDays('changed_orders.sql: changed_at', days('00:00:00.000000'), now);
+  expect(check('2026-03-19T14:00:00Z')).toMatchObject([
     {
       level: 'warning',
       what: expect.stringMatching(
-        /^changed_orders\.sql: all of the newest 10 changes have a changed_at at one time of day/,
+        /^changed_orders\.sql: changed_at has one time of day in all of the newest 10 changes/,
       ),
-      hint: expect.stringContaining("<day> + interval '1 day' as changed_at"),
+      hint: expect.stringContaining("<day> + interval '1 day'"),
     },
   ]);
-  expect(checkDays(column, dates, '2026-03-18T14:00:00Z')).toEqual([]);
+  expect(check('2026-03-18T14:00:00Z')).toEqual([]);
 });
 
 /** An order of noon, with one line. */
@@ -99,17 +103,15 @@ test('doctor expects each status that a preset or the template sends, and names 
   const shopSql = join(import.meta.dirname, '..', '..', 'sql', 'shop');
   const files = (await readdir(shopSql, { recursive: true })).filter((file) => file.endsWith('order_lines.sql'));
   expect(files.length).toBeGreaterThan(10);
-  const withStatus = (status: string) => [
-    { order: { code: 'A' }, lines: [{ order_code: 'A', line_code: '1', status }] },
-  ];
+  const withStatus = (status: string) => [{ order_code: 'A', line_code: '1', status }];
   for (const file of files) {
     const [, expression] =
       /\n {2}(case(?:(?!\n {2}case)[\s\S])*?) as status/.exec(await readFile(join(shopSql, file), 'utf8')) ?? [];
     const sent = [...(expression ?? '').matchAll(/(?:then|else) '([^']*)'/g)].map(([, status = '']) => status);
     expect([file, sent.length]).toEqual([file, expect.toSatisfy((count: number) => count > 3)]);
-    for (const status of sent) expect([file, statuses(withStatus(status))]).toEqual([file, []]);
+    for (const status of sent) expect([file, checkStatuses(withStatus(status))]).toEqual([file, []]);
   }
-  expect(statuses(withStatus('angekommen'))).toMatchObject([
+  expect(checkStatuses(withStatus('angekommen'))).toMatchObject([
     {
       what: expect.stringContaining('nor a preset uses, in 1 lines: "angekommen" 1 times'),
       hint: expect.stringMatching(/shows paid,.* send unpaid,/),

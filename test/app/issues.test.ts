@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { issuesOf } from '../../src/app/issues.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { type StatusReport, statusReport } from '../../src/app/status-report.ts';
+import { brief } from '../../src/app/status-view.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** The report of a warehouse in which all is well. */
@@ -157,4 +158,16 @@ test('a request counts once by its route, and its latency in seconds', async () 
   const text = await metrics.render();
   expect(text).toContain('review_sync_requests_total{method="GET",route="/v1/reviews/:id",status="none"} 1');
   expect(text).toContain('review_sync_request_duration_seconds_sum{method="GET",route="/v1/reviews/:id"} 0.75');
+});
+
+test('of the coverage the last year and earlier months with holes are a row each, all others are one', () => {
+  const months = Array.from({ length: 36 }, (_, n) => {
+    const month = `${2024 + Math.floor(n / 12)}-${String((n % 12) + 1).padStart(2, '0')}`;
+    const readDays = month === '2024-05' || month === '2024-06' ? 29 : 30;
+    return { month, days: 30, readDays, reviews: month === '2024-06' ? 0 : 2, firstHole: null };
+  });
+  const rows = brief(months);
+  expect(rows.map(({ month }) => month).slice(0, 3)).toEqual(['earlier', '2024-05', '2026-01']);
+  expect(rows[0]).toMatchObject({ days: 690, readDays: 689, reviews: 44 });
+  expect(rows).toHaveLength(14);
 });

@@ -55,7 +55,7 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
 
   const text = await runCli(['doctor'], { ...world.environment, ...reader });
   expect(text.stdout).toMatch(/orders\.sql fits the contract: 60 rows/);
-  expect(text.stdout).toMatch(/its timestamps have the offset of Asia\/Seoul, \+09:00/);
+  expect(text.stdout).toMatch(/its timestamps have the offset of Asia\/Seoul$/m);
   expect(text.stdout).toMatch(/0 faults, 1 warning\.$/m);
 });
 
@@ -206,12 +206,14 @@ test.skipIf(!hasRedis)(
     const { said } = await ills(world, await withReader(world));
     const schedules = said.filter((line) => line.startsWith('schedules'));
     expect(schedules).toEqual([
-      expect.stringContaining('sync-catalog (0 * * * *) is configured, but not in the queue'),
-      expect.stringContaining('sync-orders runs at 0 3 * * * in Asia/Seoul, configured is */5 * * * * in Asia/Seoul'),
-      expect.stringContaining('mail-everybody (0 0 1 1 *) is in the queue, but not configured'),
-      expect.stringContaining('sync-orders is scheduled a second time, as sync-orders-again (*/5 * * * *)'),
+      expect.stringMatching(
+        /sync-catalog \(0 \* .*\), sync-orders \(\*\/5 .* in Asia\/Seoul\): configured, but not in the queue/,
+      ),
+      expect.stringMatching(
+        /(?=.*mail-everybody \(0 0 1 1 \*)(?=.*sync-orders-again \()(?=.*sync-orders \(0 3 ).*: in the queue, but not/,
+      ),
     ]);
-    expect(schedules[1]).toMatch(/if the schedule changes back, another worker has another configuration$/);
+    expect(schedules[1]).toMatch(/if they change back, another worker has another configuration$/);
     expect(said).toContainEqual(expect.stringMatching(/^queue warning: no worker is connected/));
   },
 );
@@ -233,9 +235,7 @@ test.skipIf(!hasRedis)('a server that accepts connections and never responds is 
     runCli(['status'], { ...world.environment, QUEUE_URL: `redis://${at}` }),
   ]);
   const hangs = (area: string, variable: string) =>
-    expect.stringMatching(
-      new RegExp(`^${area} fault: .*accepts the connection, but does not respond .* → .* hangs.*${variable}`),
-    );
+    expect.stringMatching(new RegExp(`^${area} fault: .*does not respond within 8 seconds → .*${variable}`));
   expect(said).toEqual([
     hangs('warehouse', 'WAREHOUSE_DATABASE_URL'),
     hangs('shop', 'SHOP_DATABASE_URL'),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
-import { runCli, startCli } from '../harness/cli.ts';
+import { runCli, runProcess, startCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
@@ -36,4 +36,14 @@ test('a trial of an own shop sends every order line and brings reviews, with the
   expect(JSON.parse(orders.stdout)).toMatchObject({ outcome: 'done', counts: { orders: 2, sub_orders_added: 3 } });
   service.kill('SIGTERM');
   expect(await service.ended).toMatchObject({ status: 0 });
+});
+
+test('the reference service says so with a sentence where it cannot write', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
+  await writeFile(join(cwd, '.review-sync'), 'a file in place of the folder');
+  const { status, stderr } = await runProcess(['reference-service', '--port', '0'], {}, cwd);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(
+    /^review-sync: .*\nRun it in a folder that you may write to, or give it a Postgres: --database-url\.\n$/,
+  );
 });

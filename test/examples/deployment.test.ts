@@ -167,4 +167,14 @@ test('compose has no password of its own, and Grafana shares a network with the 
     redis: 'queue',
     bi: 'bi',
   });
+  // .env holds all secrets: each container is given its own ones only.
+  const { services } = parse(compose, { merge: true });
+  const secrets = ['STATUS_TOKEN', 'WEBHOOK_SECRET', 'BI_PASSWORD', 'GRAFANA_PASSWORD', 'POSTGRES_PASSWORD'];
+  const given = ['migrate', 'worker', 'serve'].map((name) => [
+    name,
+    secrets.filter((secret) => services[name].environment[secret] !== ''),
+  ]);
+  expect(Object.fromEntries(given)).toEqual({ migrate: [], worker: [], serve: ['STATUS_TOKEN', 'WEBHOOK_SECRET'] });
+  const owner = await readFile(packagePath('examples', 'compose', 'warehouse.sql'), 'utf8');
+  expect(owner).toMatch(/^create role review_sync login createrole password/m);
 });

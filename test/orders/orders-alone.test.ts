@@ -235,7 +235,7 @@ test('an order that gets another grade, of which the service has no id yet, says
   expect(JSON.parse(end.stdout)).toMatchObject({ outcome: 'done', counts: { orders_waiting_for_grade: 3 } });
   await world.shop(`update o set updated_at = now() - interval '1 year' where code <> 'NEW'`);
   const status = await runCli(['status'], world.environment);
-  expect(status.stdout).toContain('3 orders have a member grade that is not at the service yet (one grade)');
+  expect(status.stdout).toContain('3 orders have a member grade that is not at the service yet (1 grade)');
   expect(status.stdout).toContain('npx review-sync sync catalog');
   const explained = (await runCli(['explain', 'order', 'CHANGED'], world.environment)).stdout;
   expect(explained).toContain('user_grade_id: the grade platinum is not at the service yet');

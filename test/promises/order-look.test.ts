@@ -28,6 +28,7 @@ test('preview shows rows, requests and differences, with the customer’s data, 
   expect(end.stderr).toBe('');
   expect(end.status).toBe(0);
   expect(end.stdout).toContain('A@example.com');
+  expect(end.stdout).toContain('The lines add up to 13 % of total_price.');
   expect(end.stdout).toContain('total_price: the shop has 150, the service 10000 cents of KRW');
   expect(end.stdout).toContain('status: the shop has delivered, the service paid');
   expect(end.stdout).toContain('line 2: the service has no sub-order for it');

@@ -110,7 +110,7 @@ test('an order that vanished is reported, and stays at the service while ORDER_D
   const report = await status(world);
   expect(report.absentOrders).toMatchObject({ orders: 2, examples: ['O1', 'O2'] });
   expect(report.issues).toContainEqual(expect.objectContaining({ key: 'absent orders', isUrgent: false }));
-  expect((await cli(world, 'status')).stdout).toContain('2 pushed orders (O1, O2) are no longer in the shop');
+  expect((await cli(world, 'status')).stdout).toContain('2 pushed orders (O1, O2) left the shop');
   expect(writes(world)).toEqual([]);
 });
 

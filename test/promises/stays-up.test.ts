@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startCli } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
@@ -177,4 +180,22 @@ test('a command that is stopped while a statement of the warehouse takes minutes
   await until(async () => (await world.warehouse(waiting)).length > 0);
   running.kill('SIGTERM');
   expect(await running.ended).toMatchObject({ status: 1, stderr: aSentence });
+});
+
+test.each(['worker', 'serve'])('%s ends when the npm process that started it is killed', async (command) => {
+  await using world = await openWorld({ shop: 'empty' });
+  const main = packagePath('src', 'cli', 'main.ts');
+  // npm runs a shell, and the shell runs the program: neither hands a signal on.
+  const script = `trap '' TERM; "${process.execPath}" "${main}" ${command}; true`;
+  const env = { ...world.environment, LOG_LEVEL: 'info', PORT: '0', npm_command: 'exec' };
+  const npm = spawn('sh', ['-c', script], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  npm.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  await until(async () => /worker ready|listening/.test(said));
+  npm.kill('SIGKILL');
+  // Closed once no process holds the pipe any more.
+  await once(npm.stderr, 'close');
+  expect(said).toMatch(/"stopp/);
 });

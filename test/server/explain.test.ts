@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
+import { discreetly } from '../../src/app/explain-view.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openMeasuredApp, startServing } from '../../src/cli/ui/serving.ts';
 import { isValid } from '../../src/server/explain.ts';
@@ -72,7 +73,7 @@ describe('with a shop and a service', () => {
     expect(status).toBe(200);
     for (const words of [code, 'Due again', 'Sub-orders', 'a value', '[e-mail]', '&#60;b&#62;'])
       expect(text).toContain(words);
-    expect(text).toContain('No difference in what could be compared.');
+    expect(text).toContain('No difference in what could be compared');
     const values = await customers();
     expect(values.length).toBeGreaterThan(50);
     for (const value of [...values, 'kim.minji', '1234-5678']) expect(text).not.toContain(value);
@@ -92,7 +93,7 @@ describe('with a shop and a service', () => {
     for (const key of odd) {
       const { status, text } = await search('order', key);
       expect(status).toBe(200);
-      expect(text).toContain('Nothing is known of this code');
+      expect(text).toContain('Nothing is known of this key');
       expect(text).not.toMatch(/<script>alert|<img/);
     }
     const before = proxy.requests.length;
@@ -143,9 +144,9 @@ describe('with a shop and a service', () => {
     proxy.use(() => ({ status: 503 }));
     const isOut = await searched('order', code);
     expect(isOut.status).toBe(200);
-    expect(isOut.text).toMatch(/The service<\/h2><p>Not known: /);
+    expect(isOut.text).toMatch(/The service<\/h2><p>The service could not be asked about the order: /);
     expect(isOut.text).toContain('Due again');
-    expect(isOut.text).toContain('Total price');
+    expect(isOut.text).toContain('total_price');
     // This path has the shop's rows as they are.
     for (const value of await customers()) expect(isOut.text).not.toContain(value);
     const review = await searched('review', '1');
@@ -156,7 +157,7 @@ describe('with a shop and a service', () => {
     proxy.use(() => 'pass');
     await world.shop('alter table shop.orders rename to orders_elsewhere');
     const noShop = await searched('order', code);
-    expect(noShop.text).toMatch(/The shop<\/h2><p>Not known: /);
+    expect(noShop.text).toMatch(/The shop<\/h2><p>It cannot be read: /);
     expect(noShop.text).toContain('Sub-orders');
   });
 });
@@ -172,4 +173,19 @@ test('a code is whole text without control characters, an id is a number that th
   expect(['0', '-1', '1e3', '01', '1 or 1=1', '9999999999999999'].map(review)).toEqual(
     Array.from({ length: 6 }, () => false),
   );
+});
+
+test.each<[field: string, value: unknown, shown: string]>([
+  ['product_id', 7_654_321, '7654321'],
+  ['product_id', 821012345678, '[phone]'],
+  ['product_id', '82 10-1234-5678', 'a text of 15 characters'],
+  ['line_code', 'A-1001', 'A-1001'],
+  ['created_at', '2026-03-01T10:00:00Z', '2026-03-01T10:00:00Z'],
+  ['score', 5, '5'],
+  ['user_code', '12345', 'a value'],
+  ['message', 'fine', 'a value'],
+  ['invoice', 'Kim', 'a text of 3 characters'],
+  ['status', null, 'nothing'],
+])('of the %s %j the page shows: %s', (field, value, shown) => {
+  expect(discreetly.value(field, value)).toBe(shown);
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { worstLag } from '../../src/server/page/charts.ts';
-import { readHistory } from '../../src/server/status-history.ts';
+import { readHistory } from '../../src/server/views.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { withStatementTimeout } from '../../src/warehouse/runs/history.ts';

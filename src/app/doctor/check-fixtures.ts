@@ -1,60 +1,107 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describeError, UsageError } from '../../base/errors.ts';
 import { desiredOrder } from '../../orders/order/desired-order.ts';
 import { orderBody } from '../../orders/order/order-body.ts';
 import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
-import type { Shop } from '../../shop/index.ts';
+import { writeFixtureQueries } from '../../shop/fixture-queries.ts';
+import { openShop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
+import type { ShopConfig } from '../config.ts';
 
 /**
  * What the shop queries make of one order: the bodies that would be sent, with the shop's own codes in place of the
  * service's ids (`user_grade_code`, `product_code`). `fault`: why the order, or a line, would be a dead letter.
  */
-export type FixtureBodies =
+type FixtureBodies =
   | { order: Record<string, unknown>; lines: Record<string, Record<string, unknown>> }
   | { fault: string };
 
 export type CheckedFixture = {
   code: string;
   /** Undefined: the queries show no such order. */
-  made: FixtureBodies | undefined;
+  made?: FixtureBodies;
   /** Undefined: no file says what is expected. */
-  expected: unknown;
+  expected?: unknown;
   /** One sentence each; empty: as expected. */
   differences: string[];
 };
 
-/** Compares what the shop queries make of every order with what is expected, by order code. */
+/**
+ * `doctor --fixtures DIR`: runs the shop queries over the rows of `DIR/tables` and compares what they make of each
+ * order with `DIR/expected`. Needs nothing but the shop database, of which it reads the types of the columns.
+ *
+ * @param isAccepted `--accept`: what they make is written as what is expected.
+ */
 export async function checkFixtures(
-  shop: Pick<Shop, 'orderCodes' | 'orders'>,
-  expected: ReadonlyMap<string, unknown>,
+  config: ShopConfig,
+  folder: string,
+  isAccepted: boolean,
 ): Promise<CheckedFixture[]> {
+  const { url, sqlDir } = config;
+  const expectedIn = join(folder, 'expected');
+  if (isAccepted) await mkdir(expectedIn, { recursive: true });
+  const expected = await readExpected(expectedIn);
+  const queries = await writeFixtureQueries({ url, sqlDir, folder: join(folder, 'tables') });
+  const shop = openShop({ ...config, sqlDir: queries, connections: 1 });
   const checked: CheckedFixture[] = [];
-  for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
-    for (const raw of raws) {
-      const code = raw.order.code ?? '';
-      const made = bodiesOf(raw);
-      const wanted = expected.get(code);
-      const differences = wanted === undefined ? ['no file says what is expected'] : differencesOf(made, wanted);
-      checked.push({ code, made, expected: wanted, differences });
+  try {
+    for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
+      for (const raw of raws) {
+        const code = raw.order.code ?? '';
+        const made = bodiesOf(raw);
+        if (isAccepted && differencesOf(made, expected.get(code)).length > 0) {
+          await writeFile(join(expectedIn, fixtureFile(code)), `${JSON.stringify(made, null, 2)}\n`);
+          expected.set(code, made);
+        }
+        const differences = expected.has(code)
+          ? differencesOf(made, expected.get(code))
+          : ['no file says what is expected'];
+        checked.push({ code, made, expected: expected.get(code), differences });
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    // The queries were read from a copy.
+    throw new UsageError(error.message.replaceAll(queries, sqlDir), { cause: error.cause, hint: error.hint });
+  } finally {
+    await shop.close();
+    await rm(queries, { recursive: true, force: true });
+  }
+  const missing = [...expected].filter(([code]) => checked.every((one) => one.code !== code));
+  const differences = ['the queries show no such order'];
+  return [...checked, ...missing.map(([code, wanted]) => ({ code, expected: wanted, differences }))];
+}
+
+/** Signs that a file name cannot hold are percent-encoded. */
+export const fixtureFile = (code: string) => `${encodeURIComponent(code)}.json`;
+
+async function readExpected(folder: string): Promise<Map<string, unknown>> {
+  const files = await readdir(folder).catch((cause: unknown) => {
+    throw new UsageError(`The folder ${folder} cannot be read`, {
+      cause,
+      hint: 'DIR has two folders: tables, with the rows, and expected, with a JSON file for each order.',
+    });
+  });
+  const expected = new Map<string, unknown>();
+  for (const file of files.filter((name) => name.endsWith('.json')).sort()) {
+    const text = await readFile(join(folder, file), 'utf8');
+    try {
+      expected.set(decodeURIComponent(file.replace(/\.json$/, '')), JSON.parse(text));
+    } catch (cause) {
+      throw new UsageError(`${join(folder, file)} cannot be read: ${describeError(cause)}`, { cause });
     }
   }
-  const shown = new Set(checked.map(({ code }) => code));
-  const missing = [...expected].filter(([code]) => !shown.has(code));
-  return [
-    ...checked,
-    ...missing.map(([code, wanted]): CheckedFixture => {
-      return { code, made: undefined, expected: wanted, differences: ['the queries show no such order'] };
-    }),
-  ];
+  return expected;
 }
 
 function bodiesOf(raw: RawOrder): FixtureBodies {
   // Every product code is known here, by a number that no product has.
   const codes = [...new Set(raw.lines.flatMap((line) => line.product_code ?? []))];
-  const ids = new Map(codes.map((code, index) => [code, -1 - index]));
-  const desired = desiredOrder(raw, { products: ids, grades: new Map(), deletes: 'off' });
+  const products = new Map(codes.map((code, index) => [code, -1 - index]));
+  const desired = desiredOrder(raw, { products, grades: new Map(), deletes: 'off' });
   if (!('lines' in desired)) return { fault: desired.reason };
   const { order, lines, faulty } = desired;
-  const codeOf = new Map([...ids].map(([code, id]) => [id, code]));
   return {
     order: {
       ...orderBody(order, undefined),
@@ -63,11 +110,8 @@ function bodiesOf(raw: RawOrder): FixtureBodies {
     },
     lines: Object.fromEntries([
       ...lines.map(({ lineCode, content: { product_id: id, ...content } }) => {
-        const productCode = codeOf.get(id);
-        return [
-          lineCode,
-          { ...(productCode === undefined ? { product_id: id } : { product_code: productCode }), ...content },
-        ];
+        const product = id < 0 ? { product_code: codes[-1 - id] } : { product_id: id };
+        return [lineCode, { ...product, ...content }];
       }),
       ...faulty.map(({ lineCode, reason }) => [lineCode, { fault: reason }]),
     ]),
@@ -90,13 +134,10 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** `"12.50"` and 12.5 are the same amount, and dates with different offsets may be the same instant. */
 function isSameValue(made: unknown, expected: unknown): boolean {
-  if (made === expected) return true;
-  if (made === undefined || expected === undefined || made === null || expected === null) return false;
   const [a, b] = [String(made), String(expected)];
-  if (isDecimal(a) && isDecimal(b)) return Number(a) === Number(b);
-  const isDate = (text: string) => /^\d{4}-\d\d-\d\dT/.test(text);
-  return isDate(a) && isDate(b) && Date.parse(a) === Date.parse(b);
+  // A code with leading zeros is text.
+  const areBoth = (pattern: RegExp) => pattern.test(a) && pattern.test(b);
+  if (areBoth(/^-?(0|[1-9]\d*)(\.\d+)?$/)) return Number(a) === Number(b);
+  if (areBoth(/^\d{4}-\d\d-\d\dT/)) return Date.parse(a) === Date.parse(b);
+  return made === expected;
 }
-
-/** A code with leading zeros is text. */
-const isDecimal = (text: string) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text);

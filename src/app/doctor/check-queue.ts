@@ -1,7 +1,7 @@
 import type { Queues } from '../../queue/index.ts';
 import { type QueueFacts, readQueueFacts } from '../../queue/queue-facts.ts';
-import { type PlannedRun, plannedRuns, type Schedule } from '../../queue/schedules.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
+import { plannedRuns, type Schedule } from '../../queue/schedules.ts';
+import { type Finding, fault, ok, someOf, warning } from './finding.ts';
 
 /** A run that is overdue by more than this was not taken by a worker. */
 const lateMs = 60_000;
@@ -28,56 +28,36 @@ export async function checkQueue(queues: Queues, isInWarehouse: boolean): Promis
 /** A BI user who holds an advisory lock of BullMQ stops the queue. No right can be taken away that would prevent it. */
 function checkReaders({ readers, database }: QueueFacts, isInWarehouse: boolean): Finding[] {
   if (readers.length === 0) return [];
-  const names = readers.slice(0, 3).join(', ') + (readers.length > 3 ? ' …' : '');
   const what =
-    `${readers.length} users with bi_reader (${names}) may connect to its database, ` +
+    `${readers.length} users with bi_reader (${someOf(readers)}) may connect to its database, ` +
     'where they can hold the advisory locks of BullMQ: no job would run meanwhile';
-  const close = `revoke connect on database ${database} from public`;
-  return [
-    warning(
-      what,
-      isInWarehouse
-        ? 'set QUEUE_URL to a Redis or to a database to which they may not connect, ' +
-            'or give bi_reader to people you trust only'
-        : `run: ${close}; then grant connect on it to the user of QUEUE_URL`,
-    ),
-  ];
+  const hint = isInWarehouse
+    ? 'set QUEUE_URL to a Redis or to a database to which they may not connect, or give bi_reader to people you trust only'
+    : `run: revoke connect on database ${database} from public; then grant connect on it to the user of QUEUE_URL`;
+  return [warning(what, hint)];
 }
 
-/** Compares the schedules in the queue with those configured: missing, changed, duplicate, unknown, overdue. */
+/** Whether the queue has exactly the configured schedules, and whether workers take their runs. */
 export async function checkSchedules(queues: Queues, configured: readonly Schedule[], now: Date): Promise<Finding[]> {
   const planned = await plannedRuns(queues);
+  const start = 'start npx review-sync worker';
   if (configured.length === 0 && planned.length === 0)
     return [warning('no schedule is configured', 'set SCHEDULE_ORDERS and the others')];
-  if (planned.length === 0)
-    return [warning('the queue holds no schedule: no run starts by itself', 'start npx review-sync worker')];
-  const findings = configured.map((schedule) => checkSchedule(schedule, planned, now));
-  const unknown = planned.filter(({ job }) => !configured.some((schedule) => schedule.job === job));
-  for (const { job, enqueues, pattern } of unknown) {
-    const isDuplicate = configured.some((schedule) => schedule.job === enqueues);
-    const what = isDuplicate
-      ? `${enqueues} is scheduled a second time, as ${job} (${pattern})`
-      : `${job} (${pattern}) is in the queue, but not configured`;
-    findings.push(warning(what, 'start npx review-sync worker: it sets the schedules'));
-  }
-  return findings;
-}
-
-function checkSchedule({ job, pattern, timeZone }: Schedule, all: readonly PlannedRun[], now: Date): Finding {
-  const planned = all.find((run) => run.job === job);
-  const startWorker = 'start npx review-sync worker: it sets the schedules';
-  if (!planned) return warning(`${job} (${pattern}) is configured, but not in the queue`, startWorker);
-  if (planned.pattern !== pattern || planned.timeZone !== timeZone) {
-    const found = `${planned.pattern} in ${planned.timeZone}`;
-    return warning(
-      `${job} runs at ${found}, configured is ${pattern} in ${timeZone}`,
-      `${startWorker}; if the schedule changes back, another worker has another configuration`,
-    );
-  }
-  const next = planned.next;
-  if (!next || next.getTime() < now.getTime() - lateMs) {
-    const since = next ? `was due at ${next.toISOString()} and no worker took it` : 'has no next run';
-    return fault(`${job} ${since}`, 'start npx review-sync worker, or read the log of the running one');
-  }
-  return ok(`${job} runs next at ${next.toISOString()}`);
+  if (planned.length === 0) return [warning('the queue holds no schedule: no run starts by itself', start)];
+  const nameOf = ({ job, pattern, timeZone }: Schedule) => `${job} (${pattern} in ${timeZone})`;
+  const [wanted, there] = [configured.map(nameOf), planned.map(nameOf)];
+  const lists = [
+    ['configured, but not in the queue', wanted.filter((one) => !there.includes(one))],
+    ['in the queue, but not configured', there.filter((one) => !wanted.includes(one))],
+  ] as const;
+  const hint = `${start}: it sets the schedules; if they change back, another worker has another configuration`;
+  const differing = lists.flatMap(([what, names]) =>
+    names.length === 0 ? [] : [warning(`${names.join(', ')}: ${what}`, hint)],
+  );
+  const runs = planned.map(({ job, next }) =>
+    next && next.getTime() >= now.getTime() - lateMs
+      ? ok(`${job} runs next at ${next.toISOString()}`)
+      : fault(`${job} ${next ? `was due at ${next.toISOString()}, and no worker took it` : 'has no next run'}`, start),
+  );
+  return [...differing, ...runs];
 }

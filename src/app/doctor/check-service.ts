@@ -6,25 +6,24 @@ import {
   type ReviewOverview,
   UnavailableError,
 } from '../../review-api/index.ts';
-import { compareZone, zoneProblem } from '../service-zone.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
-import { withTimeoutDiagnosis } from './reachable.ts';
+import { offsetShown, zoneProblem } from '../service-zone.ts';
+import { type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 /** `plausible`: the dates that are read. */
-export type ServiceCheck = { api: ReviewApi; baseUrl: string; timeZone: string; plausible: Span; now: () => Date };
+type ServiceCheck = { api: ReviewApi; timeZone: string; plausible: Span; now: () => Date };
 
 /** Checks token, clock, time zone and page size of the service. Only reads. */
-export async function checkService({ api, baseUrl, timeZone, plausible, now }: ServiceCheck): Promise<Finding[]> {
+export async function checkService({ api, timeZone, plausible, now }: ServiceCheck): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
-    await withTimeoutDiagnosis(api.authenticate(), baseUrl);
+    await inTime(api.authenticate());
     findings.push(ok('client id and secret are accepted'));
-    const overview = await withTimeoutDiagnosis(api.reviews.overview(), baseUrl);
+    const overview = await inTime(api.reviews.overview());
     findings.push(checkClock(overview, now()), ...checkBounds(overview, plausible));
     const last = parseOptional(overview.last_review_created_at);
     if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
     findings.push(checkZone(overview, timeZone));
-    findings.push(...(await withTimeoutDiagnosis(checkPages(api, last, timeZone), baseUrl)));
+    findings.push(...(await inTime(checkPages(api, last, timeZone))));
     return findings;
   } catch (error) {
     return [...findings, fault(describeError(error), serviceHint(error))];
@@ -59,10 +58,9 @@ function checkBounds(
 }
 
 function checkZone({ last_review_created_at: newest }: ReviewOverview, timeZone: string): Finding {
-  const check = compareZone(newest, timeZone);
-  if (typeof check === 'string') return warning('its timestamps have no offset', 'ask the service’s makers');
+  if (offsetShown(newest) === undefined) return warning('its timestamps have no offset', 'ask the service’s makers');
   const problem = zoneProblem(newest, timeZone);
-  if (problem === undefined) return ok(`its timestamps have the offset of ${timeZone}, ${check.expected}`);
+  if (problem === undefined) return ok(`its timestamps have the offset of ${timeZone}`);
   return fault(problem, 'set REVIEW_API_TIME_ZONE to the zone of the service');
 }
 

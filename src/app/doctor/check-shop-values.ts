@@ -1,84 +1,57 @@
+import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import type { RawRow } from '../../shop/rows.ts';
 import type { SqlDialect } from '../../shop/sql-text.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** Orders with a total and a line price, below which a ratio says nothing. */
+/** Orders with a total and a line price, below which a share says nothing. */
 const leastOrders = 3;
 /** Lines that cost so many times their order's total, or so small a part of it, are in another unit. */
 const otherUnit = 20;
-const noPrice = new Set(['cancelled', 'returned']);
+/** Shares of a total that a shop's shipping costs, discounts and vouchers explain. */
+const usualShare = { least: 0.7, most: 1.3 };
 
 /** What the prices of the lines add up to, as a part of the order's total; undefined where one of them is 0. */
 export function shareOfLines({ order, lines, fault }: RawOrder): number | undefined {
   const total = Number(order.total_price);
-  const price = lines
-    .filter(({ status }) => !noPrice.has(status ?? ''))
-    .reduce((sum, line) => sum + Number(line.price), 0);
+  const priced = lines.filter(({ status }) => status !== 'cancelled' && status !== 'returned');
+  const price = priced.reduce((sum, line) => sum + Number(line.price), 0);
   return fault === undefined && total > 0 && price > 0 ? price / total : undefined;
 }
 
 export const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-/** Shares of a total that a shop's shipping costs, discounts and vouchers explain. */
-const usualShare = { least: 0.7, most: 1.3 };
-
 /** What the prices of lines add up to in the middle order: a forgotten quantity or tax, or another unit, shows here. */
 export function checkSums(orders: readonly RawOrder[]): Finding[] {
-  const ratios = orders.flatMap((order) => shareOfLines(order) ?? []);
-  if (ratios.length < leastOrders) return [];
-  const median = ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / 2)] ?? 1;
+  const shares = orders.flatMap((order) => shareOfLines(order) ?? []).sort((a, b) => a - b);
+  if (shares.length < leastOrders) return [];
+  const median = shares[Math.floor(shares.length / 2)] ?? 1;
   const what = `order_lines.sql: the lines add up to ${percent(median)} of total_price in the middle order`;
   if (median >= usualShare.least && median <= usualShare.most) return [ok(what)];
-  if (median < otherUnit && median > 1 / otherUnit) {
-    return [warning(what, 'price is what was paid for the whole line: times the quantity, with tax, after discounts')];
-  }
-  const [many, few] =
-    median > 1 ? ['order_lines.sql: lines', "order's total"] : ['orders.sql: totals', "order's lines"];
-  const times = Math.round(median > 1 ? median : 1 / median);
-  const file = median > 1 ? 'price' : 'total_price';
+  const isOtherUnit = median >= otherUnit || median <= 1 / otherUnit;
   return [
-    warning(
-      `${many} cost ${times} times their ${few}: minor units?`,
-      `select ${file} in the major unit, such as amount / 100.0, in both files`,
-    ),
+    isOtherUnit
+      ? warning(`${what}: minor units?`, 'select price and total_price in the major unit, such as amount / 100.0')
+      : warning(what, 'price is what was paid for the whole line: times the quantity, with tax, after discounts'),
   ];
 }
 
-/**
- * Statuses that the description of the service's API shows. It says that its list is not complete (docs/interface.md,
- * "Sub-order status").
- */
-const shownStatuses = ['paid', 'delivery_started', 'delivery_finished'] as const;
+/** Statuses that the description of the service's API shows; it says that its list is not complete (docs/interface.md). */
+const shownStatuses = ['paid', 'delivery_started', 'delivery_finished'];
 /** Words that the presets and the template send besides, see sql/shop. */
-const presetStatuses = [
-  'unpaid',
-  'delivery_preparing',
-  'cancelled',
-  'refund_requested',
-  'returned',
-  'exchange_requested',
-] as const;
-const expectedStatuses: ReadonlySet<string> = new Set([...shownStatuses, ...presetStatuses]);
+const presetStatuses = 'unpaid delivery_preparing cancelled refund_requested returned exchange_requested'.split(' ');
 
 /** The statuses of lines that are neither in the description of the API nor in any preset, with counts. */
-export function statuses(orders: readonly RawOrder[]): Finding[] {
-  const lines = orders.flatMap((one) => one.lines);
-  const counts = new Map<string, number>();
-  for (const { status } of lines) {
-    if (status && !expectedStatuses.has(status)) counts.set(status, (counts.get(status) ?? 0) + 1);
-  }
-  if (counts.size === 0) return [];
-  const unknown = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const shown = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 8);
-  const list = shown.map(([status, count]) => `${statusText(status)} ${count} times`).join(', ');
-  const what =
-    'order_lines.sql: status has values that neither the API’s description nor a preset uses, ' +
-    `in ${unknown} lines: ${list}`;
+export function checkStatuses(lines: readonly RawRow[]): Finding[] {
+  const known = [...shownStatuses, ...presetStatuses];
+  const others = lines.flatMap(({ status }) => (status && !known.includes(status) ? [status] : []));
+  if (others.length === 0) return [];
+  const counts = [...Map.groupBy(others, (status) => status)].sort(([, a], [, b]) => b.length - a.length).slice(0, 8);
+  const list = counts.map(([status, same]) => `${codeText(status)} ${same.length} times`).join(', ');
+  const what = `order_lines.sql: status has values that neither the API’s description nor a preset uses, in ${others.length} lines: ${list}`;
   const hint =
     `map them in the query: the API’s description shows ${shownStatuses.join(', ')}, ` +
-    `presets also send ${presetStatuses.join(', ')}; the service’s list of statuses is not known, ` +
-    'and any value is sent as it is';
+    `presets also send ${presetStatuses.join(', ')}; any value is sent as it is`;
   return [warning(what, hint)];
 }
 
@@ -89,34 +62,25 @@ export function statuses(orders: readonly RawOrder[]): Finding[] {
  */
 export function checkGrades(orders: readonly RawOrder[], grades: readonly (string | null | undefined)[] | undefined) {
   const named = new Set(orders.flatMap(({ order }) => order.user_grade_code ?? []));
-  const hint = 'add them to user_grades.sql, or leave user_grade_code out of orders.sql';
   const unknown = [...named].filter((code) => !grades?.includes(code));
   const [first] = unknown;
   if (first === undefined) return [];
-  if (grades === undefined) {
-    return [warning('orders.sql names member grades, and there is no user_grades.sql: no grade is sent', hint)];
-  }
-  const what =
-    `orders.sql names ${unknown.length} member grades that user_grades.sql does not have, ` +
-    `such as ${statusText(first)}: they are not sent`;
-  return [warning(what, hint)];
+  const what = grades
+    ? `orders.sql names ${unknown.length} member grades that user_grades.sql does not have, such as ${codeText(first)}: they are not sent`
+    : 'orders.sql names member grades, and there is no user_grades.sql: no grade is sent';
+  return [warning(what, 'add them to user_grades.sql, or leave user_grade_code out of orders.sql')];
 }
 
-/**
- * A value that is no single word may be a customer's data in the wrong column (promise 9): then only its kind is shown.
- */
-const statusText = (status: string) =>
-  /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(status) && !/\d{5}/.test(status)
-    ? JSON.stringify(status)
-    : `a text of ${status.length} characters`;
+/** A value that is no single word may be a customer's data in the wrong column (promise 9): then only its length is shown. */
+const codeText = (code: string) =>
+  /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(code) && !/\d{5}/.test(code)
+    ? JSON.stringify(code)
+    : `a text of ${code.length} characters`;
 
 /** Fewer dates prove nothing about the time of day. */
-export const leastDates = 10;
+const leastDates = 10;
 
-/**
- * Whether dates (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some
- * zone.
- */
+/** Whether dates (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some zone. */
 export function areDays(dates: readonly string[]): boolean {
   const times = new Set(dates.map((date) => date.slice(10)));
   const [time = ''] = times;
@@ -129,45 +93,39 @@ const aheadMs = 60_000;
 
 /** Dates in the future, and orders that were changed or delivered before they were created: mostly a wrong zone. */
 export function checkDates(orders: readonly RawOrder[], now: string, dialect: SqlDialect): Finding[] {
-  const nowMs = Date.parse(now);
-  const rows = orders.map(({ order }) => order);
-  const lines = orders.flatMap((one) => one.lines);
-  const ahead = (file: string, all: readonly RawRow[], name: string): Finding[] => {
-    const dates = all.flatMap((row) => row[name] ?? []).filter((date) => Date.parse(date) > nowMs + aheadMs);
-    if (dates.length === 0) return [];
-    const what =
-      `${file}: ${dates.length} of ${all.length} rows have ${article(name)} ${name} in the future, ` +
-      `such as ${dates[0]}`;
-    return [warning(what, `correct the rows, or say the zone: ${zoneHint(name, dialect)}`)];
+  const ofOrders = orders.map(({ order }) => ({ row: order, created: order.created_at }));
+  const ofLines = orders.flatMap(({ order, lines }) => lines.map((row) => ({ row, created: order.created_at })));
+  type Dated = typeof ofOrders;
+  const check = (file: string, all: Dated, name: string, wrong: Dated, why: string, hint: string): Finding[] => {
+    const [first] = wrong;
+    if (!first) return [];
+    const which = `${wrong.length} of ${all.length} rows have ${article(name)} ${name} ${why}`;
+    return [warning(`${file}: ${which}, such as ${first.row[name]} (order of ${first.created})`, hint)];
   };
-  const early = (
-    file: string,
-    all: readonly { row: RawRow; created: string | null | undefined }[],
-    name: string,
-  ): Finding[] => {
-    const found = all.filter(
-      ({ row, created }) => created && Date.parse(row[name] ?? '') < Date.parse(created) - aheadMs,
+  const ahead = (file: string, all: Dated, name: string) => {
+    const wrong = all.filter(({ row }) => Date.parse(row[name] ?? '') > Date.parse(now) + aheadMs);
+    return check(
+      file,
+      all,
+      name,
+      wrong,
+      'in the future',
+      `correct the rows, or say the zone: ${zoneHint(name, dialect)}`,
     );
-    if (found.length === 0 || found.length * 20 < all.length) return [];
-    const what =
-      `${file}: ${found.length} of ${all.length} rows have ${article(name)} ` +
-      `${name} before the order's created_at, such as ${found[0]?.row[name]} and ${found[0]?.created}`;
-    const isDay = areDays(all.flatMap(({ row }) => row[name] ?? []));
-    const hint = isDay
+  };
+  const early = (file: string, all: Dated, name: string) => {
+    const wrong = all.filter(({ row, created }) => Date.parse(row[name] ?? '') < Date.parse(created ?? '') - aheadMs);
+    if (wrong.length * 20 < all.length) return [];
+    const hint = areDays(all.flatMap(({ row }) => row[name] ?? []))
       ? `it is a day without a time, which counts from its midnight: select the time too, or <day> + interval '1 day' as ${name}`
       : `one of the two may be in another zone: ${zoneHint(name, dialect)}`;
-    return [warning(what, hint)];
+    return check(file, all, name, wrong, "before the order's created_at", hint);
   };
-  const ofLines = orders.flatMap((one) => one.lines.map((row) => ({ row, created: one.order.created_at })));
   return [
-    ...ahead('orders.sql', rows, 'created_at'),
-    ...ahead('orders.sql', rows, 'updated_at'),
-    ...ahead('order_lines.sql', lines, 'delivered_at'),
-    ...early(
-      'orders.sql',
-      rows.map((row) => ({ row, created: row.created_at })),
-      'updated_at',
-    ),
+    ...ahead('orders.sql', ofOrders, 'created_at'),
+    ...ahead('orders.sql', ofOrders, 'updated_at'),
+    ...ahead('order_lines.sql', ofLines, 'delivered_at'),
+    ...early('orders.sql', ofOrders, 'updated_at'),
     ...early('order_lines.sql', ofLines, 'delivery_started_at'),
     ...early('order_lines.sql', ofLines, 'delivered_at'),
   ];
@@ -176,8 +134,45 @@ export function checkDates(orders: readonly RawOrder[], now: string, dialect: Sq
 const article = (name: string) => (/^[aeiou]/.test(name) ? 'an' : 'a');
 
 /** How the query says the zone of a date that has none. */
-export const zoneHint = (name: string, dialect: SqlDialect) =>
+const zoneHint = (name: string, dialect: SqlDialect) =>
   dialect === 'postgres'
     ? `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
     : "SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is convert_tz(<column>, '<its offset>', " +
       `'<offset of SHOP_TIME_ZONE>') as ${name}`;
+
+/** Dates of change that runs cannot work with: dates in the future, and dates without a time of day. */
+export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> {
+  const column = (await shop.hasFeed()) ? 'changed_orders.sql: changed_at' : 'orders.sql: updated_at';
+  const [, name = ''] = column.split(': ');
+  const since = async (minutes: number) =>
+    (await shop.changedSince({ at: new Date(Date.parse(now) + minutes * 60_000).toISOString(), code: '' }, 1000)).keys;
+  const ofTwoDays = await since(-2 * 1440);
+  const newest = ofTwoDays.length < leastDates ? await since(-30 * 1440) : ofTwoDays;
+  const days = checkDays(
+    column,
+    newest.map(({ at }) => at),
+    now,
+  );
+  // Those of orders.sql are checked with its other dates.
+  if (days.length > 0 || name === 'updated_at') return days;
+  const ahead = await since(1);
+  if (ahead[0] === undefined) return [];
+  const what = `${column} of ${ahead.length} orders is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
+  return [warning(what, `correct the rows, or say the zone: ${zoneHint(name, shop.dialect)}`)];
+}
+
+/**
+ * Runs begin at the time of the newest change they saw, or of the first push: they pass over a change that is dated at
+ * the beginning of its day. Dated at the end of its day, it is read by each run of the day.
+ */
+export function checkDays(column: string, dates: readonly string[], now: string): Finding[] {
+  const newest = dates.at(-1) ?? '';
+  if (!areDays(dates) || Date.parse(newest) > Date.parse(now)) return [];
+  const what =
+    `${column} has one time of day in all of the newest ${dates.length} changes, such as ${newest}: ` +
+    'a day without a time. Runs pass over changes that are made later on the day of the first push';
+  const hint =
+    'select the date with its time, without a cast to date; where the shop keeps only the day: ' +
+    `<day> + interval '1 day', so that each run reads the changes of the day again`;
+  return [warning(what, hint)];
+}

@@ -1,61 +1,54 @@
 import type { Warehouse } from '../../warehouse/index.ts';
 import { readRights } from '../../warehouse/rights.ts';
 import { biTimeZone, readWarehouseFacts, tryToWrite } from '../../warehouse/warehouse-facts.ts';
-import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
-import { withTimeoutDiagnosis } from './reachable.ts';
+import { databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
 
 const variable = 'WAREHOUSE_DATABASE_URL';
 /** The migrations use features of this version. */
 const oldestVersion = 14;
 
 /** Version, rights, migrations, and whether a row can be written. Changes nothing. */
-export async function checkWarehouse(
-  warehouse: Warehouse,
-  { url, timeZone }: { url: string; timeZone: string },
-): Promise<Finding[]> {
-  const facts = await withTimeoutDiagnosis(readWarehouseFacts(warehouse), url).catch((error: unknown) =>
+export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Promise<Finding[]> {
+  const facts = await inTime(readWarehouseFacts(warehouse)).catch((error: unknown) =>
     databaseFault('cannot be used', error, variable),
   );
   if ('level' in facts) return [facts];
-  const findings: Finding[] = [];
+  const { version, user, pending, newer, withheld, isStandby, mayCreateSchemas } = facts;
   const { used, most } = facts.connections;
-  const server = `Postgres ${facts.version}, user ${facts.user}, ${used} of ${most} connections in use`;
-  if (Number.parseInt(facts.version, 10) < oldestVersion) {
+  const server = `Postgres ${version}, user ${user}, ${used} of ${most} connections in use`;
+  const findings: Finding[] = [];
+  if (Number.parseInt(version, 10) < oldestVersion) {
     findings.push(fault(server, `upgrade Postgres to ${oldestVersion} or newer`));
   } else if (used > most * 0.9) findings.push(warning(server, 'raise max_connections or run fewer processes'));
   else findings.push(ok(server));
-  if (facts.isStandby)
-    findings.push(fault('this server is a standby, which takes no writes', `point ${variable} at the primary`));
-  if (facts.newer.length > 0) {
-    const newer = `migrations ${facts.newer.join(', ')} are of a newer version than this program`;
-    findings.push(fault(newer, 'run one version on all machines'));
-  }
-  if (facts.pending.length > 0) return [...findings, ...pendingFaults(facts)];
-  findings.push(ok('all migrations are applied'));
-  if (facts.withheld.length > 0) {
-    const tables = facts.withheld.slice(0, 3).join(', ');
-    const withheld = `the user may not read and write ${facts.withheld.length} tables: ${tables}`;
-    return [
-      ...findings,
-      fault(withheld, 'grant select, insert, update, delete on them, or run as the user who migrated'),
-    ];
-  }
+  const faults: [applies: boolean, what: string, hint: string][] = [
+    [isStandby, 'this server is a standby, which takes no writes', `point ${variable} at the primary`],
+    [
+      newer.length > 0,
+      `migrations ${newer.join(', ')} are of a newer version than this program`,
+      'run one version on all machines',
+    ],
+    [pending.length > 0, `migrations are missing: ${pending.join(', ')}`, 'npx review-sync migrate'],
+    [
+      pending.length > 0 && !mayCreateSchemas,
+      'the user may not create schemas, which migrating needs',
+      'grant create on database … to the user',
+    ],
+    [
+      pending.length === 0 && withheld.length > 0,
+      `the user may not read and write ${withheld.length} tables: ${someOf(withheld)}`,
+      'grant select, insert, update, delete on them, or run as the user who migrated',
+    ],
+  ];
+  findings.push(...faults.flatMap(([applies, what, hint]) => (applies ? [fault(what, hint)] : [])));
+  if (pending.length > 0 || withheld.length > 0) return findings;
   return [
     ...findings,
+    ok('all migrations are applied'),
     await checkZoneOfViews(warehouse, timeZone),
     ...(await checkRights(warehouse)),
     await checkWrite(warehouse),
   ];
-}
-
-function pendingFaults({ pending, mayCreateSchemas }: { pending: string[]; mayCreateSchemas: boolean }): Finding[] {
-  const findings = [fault(`migrations are missing: ${pending.join(', ')}`, 'npx review-sync migrate')];
-  if (!mayCreateSchemas) {
-    findings.push(
-      fault('the user may not create schemas, which migrating needs', 'grant create on database … to the user'),
-    );
-  }
-  return findings;
 }
 
 async function checkZoneOfViews(warehouse: Warehouse, timeZone: string): Promise<Finding> {
@@ -92,11 +85,11 @@ async function checkRights(warehouse: Warehouse): Promise<Finding[]> {
     );
   }
   if (foreignCalls.length > 0) {
-    const what = `${foreignCalls.length} views use functions that are not ours: ${foreignCalls.slice(0, 3).join(', ')}`;
+    const what = `${foreignCalls.length} views use functions that are not ours: ${someOf(foreignCalls)}`;
     findings.push(fault(what, 'find out who created the functions; drop them with cascade, then restore the views'));
   }
   if (unpinned.length > 0) {
-    const what = `${unpinned.length} functions of ours have no search path of their own: ${unpinned.slice(0, 3).join(', ')}`;
+    const what = `${unpinned.length} functions of ours have no search path of their own: ${someOf(unpinned)}`;
     findings.push(fault(what, 'run: alter function … set search_path = pg_catalog, pg_temp'));
   }
   return findings.length > 0 ? findings : [ok('no other role can create functions where our statements look for them')];

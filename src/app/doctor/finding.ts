@@ -1,4 +1,5 @@
-import { describeError, hintOf } from '../../base/errors.ts';
+import { describeError, hintOf, ReviewSyncError } from '../../base/errors.ts';
+import { withTimeout } from '../../base/timeout.ts';
 
 /** A result of a `doctor` check. */
 export type Finding = {
@@ -12,6 +13,9 @@ export const ok = (what: string): Finding => ({ level: 'ok', what });
 export const warning = (what: string, hint: string): Finding => ({ level: 'warning', what, hint });
 export const fault = (what: string, hint: string): Finding => ({ level: 'fault', what, hint });
 
+/** The first three names. */
+export const someOf = (names: readonly string[]) => names.slice(0, 3).join(', ') + (names.length > 3 ? ' …' : '');
+
 /** A fault of a database, with the driver's error. @param variable the environment variable that names the database. */
 export function databaseFault(doing: string, error: unknown, variable: string): Finding {
   const hint = isMissing(error)
@@ -24,3 +28,26 @@ export function databaseFault(doing: string, error: unknown, variable: string): 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&
   (('code' in error && ['42P01', '42703', '3F000'].includes(String(error.code))) || isMissing(error.cause));
+
+/** A person waits for `doctor`. */
+const mostMs = 8000;
+
+/** Waits for a call at most 8 seconds. @throws ReviewSyncError on a timeout. */
+export const inTime = <T>(call: Promise<T>): Promise<T> =>
+  withTimeout(call, mostMs, () => {
+    return new ReviewSyncError('no-response', `it does not respond within ${mostMs / 1000} seconds`, {
+      hint: 'check whether it is up and not overloaded, open the firewall, or correct host and port in its address',
+    });
+  });
+
+/** Does `work`, then closes what was opened for it, within two seconds: a server may not respond to that either. */
+export async function withClosing<Opened extends { close(): Promise<unknown> }, T>(
+  opened: Opened,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(opened);
+  } finally {
+    await withTimeout(opened.close(), 2000, () => new Error('not closed in time')).catch(() => {});
+  }
+}

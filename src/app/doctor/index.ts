@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { describeError, ReviewSyncError } from '../../base/errors.ts';
-import { openQueues } from '../../queue/index.ts';
+import { openQueues, type Queues } from '../../queue/index.ts';
 import { lacksTables } from '../../queue/queue-facts.ts';
 import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
@@ -13,8 +13,7 @@ import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
 import { checkWarehouse } from './check-warehouse.ts';
-import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
-import { withClosing, withTimeoutDiagnosis } from './reachable.ts';
+import { databaseFault, type Finding, fault, inTime, ok, warning, withClosing } from './finding.ts';
 import { isUnencrypted } from './unencrypted.ts';
 
 type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
@@ -25,12 +24,21 @@ export type Diagnosis = (Finding & { area: Area })[];
  * the row that it writes to the warehouse is rolled back.
  */
 export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
+  const opening = inTime(openQueues(config.queueUrl));
   const parts = await Promise.all([
     inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFile())]),
-    inArea('warehouse', () => warehouse(config)),
-    inArea('shop', () => shop(config)),
+    inArea('warehouse', async () => {
+      const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
+      return withClosing(opened, () => checkWarehouse(opened, config.api.timeZone));
+    }),
+    inArea('shop', () => {
+      return withClosing(openShop({ ...config.shop, connections: 3 }), (shop) => checkShop(shop, config.shop.sqlDir));
+    }),
     inArea('service', () => service(config, now)),
-    queue(config, schedules, now),
+    opening.then(
+      (opened) => withClosing(opened, () => queue(opened, config, schedules, now)),
+      (error: unknown) => [{ area: 'queue' as const, ...queueFault(config, error) }],
+    ),
   ]);
   return parts.flat();
 }
@@ -55,37 +63,46 @@ function queueFault(config: Config, error: unknown): Finding {
 }
 
 function checkConfiguration(config: Config): Finding[] {
-  const findings: Finding[] = [];
-  const { statusToken, host, api, orderOverlapMinutes, reviewOverlapMinutes } = config;
-  const warn = (applies: boolean, what: string, hint: string) => void (applies && findings.push(warning(what, hint)));
-  warn(
-    !isLoopback(host) && statusToken !== undefined,
-    `HOST is ${host}: the status page can be reached from outside`,
-    'put a proxy with TLS in front of it',
-  );
-  const url = new URL(api.baseUrl);
-  const isOpen = url.protocol === 'http:' && !isLoopback(url.hostname.replaceAll(/[[\]]/g, ''));
-  warn(isOpen, 'REVIEW_API_BASE_URL is http: the token and customers’ data go unencrypted', 'use https');
-  const databases = { SHOP_DATABASE_URL: config.shop.url, WAREHOUSE_DATABASE_URL: config.warehouseDatabaseUrl };
-  const queue = config.queueUrl === config.warehouseDatabaseUrl ? {} : { QUEUE_URL: config.queueUrl };
-  for (const [name, address] of Object.entries({ ...databases, ...queue })) {
-    const what = `${name} leads to another network without TLS: password and customers’ data go unencrypted`;
-    warn(isUnencrypted(address), what, 'add sslmode=require (Postgres) or ssl=true (MySQL), or use rediss:// (Redis)');
-  }
-  warn(orderOverlapMinutes === 0, 'ORDER_OVERLAP_MINUTES is 0: orders committed late are lost', 'leave it at 10');
-  warn(
-    reviewOverlapMinutes === 0,
-    'REVIEW_OVERLAP_MINUTES is 0: late reviews wait for the reconcile',
-    'leave it at 60',
-  );
-  warn(
-    config.schedules.reconcile === '',
-    'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, ' +
-      'and nothing removes old rows of the schema sync',
-    'leave it at 30 4 * * *, or run npx review-sync sync reconcile daily',
-  );
-  const isShared = config.shop.url === config.warehouseDatabaseUrl;
-  warn(isShared, 'shop and warehouse are one database with one user', 'give the shop a user that may only read');
+  const { statusToken, host, api, shop, warehouseDatabaseUrl: warehouse, queueUrl } = config;
+  const service = new URL(api.baseUrl);
+  const isOpen = service.protocol === 'http:' && !isLoopback(service.hostname.replaceAll(/[[\]]/g, ''));
+  const databases = { SHOP_DATABASE_URL: shop.url, WAREHOUSE_DATABASE_URL: warehouse };
+  const queue = queueUrl === warehouse ? {} : { QUEUE_URL: queueUrl };
+  const unencrypted = Object.entries({ ...databases, ...queue }).filter(([, address]) => isUnencrypted(address));
+  const warnings: [applies: boolean, what: string, hint: string][] = [
+    [
+      !isLoopback(host) && statusToken !== undefined,
+      `HOST is ${host}: the status page can be reached from outside`,
+      'put a proxy with TLS in front of it',
+    ],
+    [isOpen, 'REVIEW_API_BASE_URL is http: the token and customers’ data go unencrypted', 'use https'],
+    [
+      unencrypted.length > 0,
+      `${unencrypted.map(([name]) => name).join(', ')}: to another network without TLS, password and customers’ data go unencrypted`,
+      'add sslmode=require (Postgres) or ssl=true (MySQL), or use rediss:// (Redis)',
+    ],
+    [
+      config.orderOverlapMinutes === 0,
+      'ORDER_OVERLAP_MINUTES is 0: orders that are committed late wait for the reconcile',
+      'leave it at 10',
+    ],
+    [
+      config.reviewOverlapMinutes === 0,
+      'REVIEW_OVERLAP_MINUTES is 0: late reviews wait for the reconcile',
+      'leave it at 60',
+    ],
+    [
+      config.schedules.reconcile === '',
+      'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, and old rows of the schema sync stay',
+      'leave it at 30 4 * * *, or run npx review-sync sync reconcile daily',
+    ],
+    [
+      shop.url === warehouse,
+      'shop and warehouse are one database with one user',
+      'give the shop a user that may only read',
+    ],
+  ];
+  const findings = warnings.flatMap(([applies, what, hint]) => (applies ? [warning(what, hint)] : []));
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
 }
 
@@ -97,22 +114,13 @@ async function checkEnvFile(): Promise<Finding[]> {
   return [warning('.env, which holds passwords, can be read by other users of this machine', 'run: chmod 600 .env')];
 }
 
-async function warehouse({ warehouseDatabaseUrl: url, api: { timeZone } }: Config): Promise<Finding[]> {
-  const opened = await openWarehouse({ url, connections: 2 });
-  return withClosing(opened, () => checkWarehouse(opened, { url, timeZone }));
-}
-
-function shop(config: Config): Promise<Finding[]> {
-  return withClosing(openShop({ ...config.shop, connections: 3 }), (opened) => checkShop(opened, config.shop));
-}
-
 async function service(config: Config, now: () => Date): Promise<Finding[]> {
   const { baseUrl, clientId, clientSecret, timeZone } = config.api;
   const abort = new AbortController();
   const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
   const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits, signal: abort.signal });
   try {
-    const findings = await checkService({ api: opened, baseUrl, timeZone, plausible, now });
+    const findings = await checkService({ api: opened, timeZone, plausible, now });
     return [...findings, ...(await checkSameService(config))];
   } finally {
     abort.abort(new Error('doctor ended'));
@@ -128,22 +136,12 @@ async function checkSameService(config: Config): Promise<Finding[]> {
   return problem ? [asFault(problem)] : [];
 }
 
-async function queue(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
-  const opened = await withTimeoutDiagnosis(openQueues(config.queueUrl), config.queueUrl).catch((error: unknown) =>
-    queueFault(config, error),
-  );
-  if ('level' in opened) return [{ area: 'queue', ...opened }];
+async function queue(queues: Queues, config: Config, schedules: readonly Schedule[], now: () => Date) {
   const isInWarehouse = placeOf(config.queueUrl) === placeOf(config.warehouseDatabaseUrl);
-  try {
-    return [
-      ...(await inArea('queue', () => withTimeoutDiagnosis(checkQueue(opened, isInWarehouse), config.queueUrl))),
-      ...(await inArea('schedules', () =>
-        withTimeoutDiagnosis(checkSchedules(opened, schedules, now()), config.queueUrl),
-      )),
-    ];
-  } finally {
-    await opened.close();
-  }
+  return [
+    ...(await inArea('queue', () => inTime(checkQueue(queues, isInWarehouse)))),
+    ...(await inArea('schedules', () => inTime(checkSchedules(queues, schedules, now())))),
+  ];
 }
 
 /** Server and database of an address, without user and options. */

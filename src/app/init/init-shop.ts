@@ -4,8 +4,8 @@ import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
 import type { Config } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
-import type { Finding } from '../doctor/finding.ts';
-import { withClosing } from '../doctor/reachable.ts';
+import { type Finding, withClosing } from '../doctor/finding.ts';
+
 import { askZone } from '../service-zone.ts';
 import { completeEnvFile, type EnvLine } from './env-file.ts';
 import { type Preset, readPresets } from './presets.ts';
@@ -57,7 +57,7 @@ export type InitReport = {
  *   table.
  */
 export async function initShop(input: InitInput): Promise<InitReport> {
-  const { url, dir } = input;
+  const { url, dir, api, isSet } = input;
   return withClosing(openShop({ url, sqlDir: dir, connections: 1, timeZone: 'UTC' }), async (looking) => {
     const tables = await looking.tables();
     if (tables.tables.length === 0) {
@@ -68,17 +68,18 @@ export async function initShop(input: InitInput): Promise<InitReport> {
     const { found, others } = await chosen(input, tables, looking);
     const timeZone = input.timeZone ?? (found && (await zoneOf(found, looking)));
     const queries = await writeQueries(dir, found, input);
-    const { api, isSet } = input;
-    const zones = ['Asia/Seoul', ...(timeZone ? [timeZone] : []), 'UTC'];
-    const unasked: string[] = [];
-    const asking = api && !isSet('REVIEW_API_TIME_ZONE') ? askZone(api, zones) : undefined;
-    const serviceZone = await asking?.catch((error: unknown) => {
-      unasked.push(`The service could not be asked for REVIEW_API_TIME_ZONE: ${describeError(error)}`);
-      return undefined;
-    });
+    const warnings = found
+      ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)]
+      : unknownSystem(await readPresets(), tables);
+    let serviceZone: string | undefined;
+    try {
+      const zones = ['Asia/Seoul', ...(timeZone ? [timeZone] : []), 'UTC'];
+      if (api && !isSet('REVIEW_API_TIME_ZONE')) serviceZone = await askZone(api, zones);
+    } catch (error) {
+      warnings.push(`The service could not be asked for REVIEW_API_TIME_ZONE: ${describeError(error)}`);
+    }
     const lines = linesFor(input, found, timeZone, serviceZone);
-    const variables = await completeEnvFile(input.envFile, lines);
-    const findings = found ? await check(input, timeZone) : [];
+    const checked = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
     return {
       preset: found && {
         name: found.preset.name,
@@ -86,17 +87,12 @@ export async function initShop(input: InitInput): Promise<InitReport> {
         prefix: found.prefix,
         schema: found.schema,
       },
-      warnings: [
-        ...(found
-          ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)]
-          : unknownSystem(await readPresets(), tables)),
-        ...unasked,
-      ],
+      warnings,
       dir,
       queries,
-      variables,
-      toFillIn: lines.filter(({ name, value }) => value === '' && !input.isSet(name)).map(({ name }) => name),
-      findings,
+      variables: await completeEnvFile(input.envFile, lines),
+      toFillIn: lines.filter(({ name, value }) => value === '' && !isSet(name)).map(({ name }) => name),
+      findings: await withClosing(checked, async () => (found ? checkShop(checked, dir) : [])),
     };
   });
 }
@@ -184,7 +180,7 @@ function linesFor(
   found: Recognised | undefined,
   timeZone: string | undefined,
   serviceZone: string | undefined,
-) {
+): EnvLine[] {
   const lines: EnvLine[] = [
     { name: 'SHOP_DATABASE_URL', value: url, comment: 'The shop database; review-sync only reads it.' },
     { name: 'SHOP_SQL_DIR', value: dir, comment: 'Folder of the shop queries.' },
@@ -197,21 +193,13 @@ function linesFor(
     const comment = 'IANA zone in which the service reads and shows dates, as its newest review shows it.';
     lines.push({ name: 'REVIEW_API_TIME_ZONE', value: serviceZone, comment });
   }
-  const open: EnvLine[] = [
-    {
-      name: 'WAREHOUSE_DATABASE_URL',
-      value: '',
-      comment: 'An empty Postgres database for reviews and for our own state.',
-    },
-    { name: 'REVIEW_API_BASE_URL', value: '', comment: 'The review service, and the credentials for its token.' },
-    { name: 'REVIEW_API_CLIENT_ID', value: '', comment: 'From the makers of the service.' },
-    { name: 'REVIEW_API_CLIENT_SECRET', value: '', comment: 'From the makers of the service.' },
-  ];
+  const open = {
+    WAREHOUSE_DATABASE_URL: 'An empty Postgres database for reviews and for our own state.',
+    REVIEW_API_BASE_URL: 'The review service, and the credentials for its token.',
+    REVIEW_API_CLIENT_ID: 'From the makers of the service.',
+    REVIEW_API_CLIENT_SECRET: 'From the makers of the service.',
+  };
   // An empty line in .env says what is still missing. What the environment sets is not missing.
-  return [...lines, ...open.filter(({ name }) => !isSet(name))];
-}
-
-function check({ url, dir }: InitInput, timeZone: string | undefined): Promise<Finding[]> {
-  const shop = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
-  return withClosing(shop, () => checkShop(shop, { url, sqlDir: dir }));
+  const missing = Object.entries(open).filter(([name]) => !isSet(name));
+  return [...lines, ...missing.map(([name, comment]) => ({ name, value: '', comment }))];
 }

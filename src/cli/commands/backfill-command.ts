@@ -1,23 +1,59 @@
+import {
+  type BackfillOrders,
+  backfillOrders,
+  backfillOrdersKey,
+  backfillPolicy,
+} from '../../../jobs/backfill-orders.ts';
 import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
 import type { App } from '../../app/app.ts';
-import { reviewDeps } from '../../app/deps.ts';
-import { formatCount } from '../../app/status-view.ts';
+import { orderDeps, reviewDeps } from '../../app/deps.ts';
+import { counted } from '../../app/status-view.ts';
+import { UsageError } from '../../base/errors.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
+import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
+import { type CreationRange, ordersByCreation } from '../../orders/which/orders-by-day.ts';
 import { backfillReviewsKey, estimateRequests, planBackfillReviews } from '../../reviews/plan-backfill-reviews.ts';
 import { windowTotals } from '../../warehouse/reviews/export-windows.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
+import { drawDiff, drawForecast } from '../ui/dry-run.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, enqueueOnly, runToEnd } from '../ui/run-to-end.ts';
-import { withApp } from '../ui/with-app.ts';
-import { backfillOrdersCommand } from './backfill-orders-command.ts';
+import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
-type Options = { from?: string; to?: string; dryRun?: true; detach?: true; gaps?: true };
+type Options = { from?: string; to?: string; dryRun?: true; detach?: true };
+type ReviewOptions = Options & { gaps?: true };
+type OrderOptions = Options & { diff?: true; limit?: string; withEmail?: true; allowRemovals?: true };
 
-export const backfillCommand: Command = {
+/** Orders that `--diff` compares without `--limit`. */
+const diffedAtMost = 100;
+
+export const command: Command = {
   define(commander, run) {
-    backfillOrdersCommand(commander, run);
+    commander
+      .command('orders')
+      .description('push every order created in the range; mails nobody unless --with-email')
+      .option('--from <day>', 'first day, yyyy-mm-dd in the service’s time zone (default: the first order)')
+      .option('--to <day>', 'last day, inclusive (default: the last order)')
+      .option('--dry-run', 'only say what would be sent, and how many customers it could reach')
+      .option('--diff', 'with --dry-run: say for each order what would change at the service, field by field')
+      .option('--limit <orders>', `with --diff: compare at most this many, one request each (default: ${diffedAtMost})`)
+      .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
+      .option('--allow-removals', 'remove lines and orders beyond the allowance of a day')
+      .option('--detach', 'only enqueue it, for running workers')
+      .addHelpText(
+        'after',
+        `
+An order that is at the service as it is in the shop costs no request, so an interrupted backfill continues when it is run
+again. Use --dry-run first: a mail cannot be recalled.
+
+Examples:
+  npx review-sync backfill orders --from 2024-01-01 --dry-run
+  npx review-sync backfill orders --from 2024-01-01 --dry-run --diff --limit 20
+  npx review-sync backfill orders --from 2024-01-01`,
+      )
+      .action((options: OrderOptions) => run((context) => runBackfillOrders(context, options)));
     commander
       .command('reviews')
       .description('export every review created in the range')
@@ -35,45 +71,92 @@ Examples:
   npx review-sync backfill reviews --dry-run
   npx review-sync backfill reviews --from 2024-01-01 --to 2024-12-31`,
       )
-      .action((options: Options) => run((context) => runBackfillReviews(context, options)));
+      .action((options: ReviewOptions) => run((context) => runBackfillReviews(context, options)));
   },
 };
 
-async function runBackfillReviews(context: Context, options: Options): Promise<Report> {
+async function runBackfillReviews(context: Context, options: ReviewOptions): Promise<Report> {
   const { from, to, gaps = false } = options;
   const payload: BackfillReviews = { ...(from && { from }), ...(to && { to }), gaps };
   // Wrong days are reported before anything is opened.
   spanOfDays(payload, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows');
   return withApp(context, progress, async (app) => {
-    if (options.dryRun) return await dryRun(context, app, payload);
+    if (options.dryRun) return await planReviews(context, app, payload);
     const run = { job: backfillReviews, payload, key: backfillReviewsKey(payload) };
     if (options.detach) return await enqueueOnly(app, run);
-    const note = (runId: string) => readSoFar(app, runId);
-    const report = await runToEnd(app, run, { progress, signal: context.signal, note });
-    return drawRun('backfill reviews', report);
+    const note = async (runId: string) => {
+      const { reviews, requests } = await windowTotals(app.warehouse.db, runId);
+      return `${counted(reviews, 'review')}, ${counted(requests, 'request')}`;
+    };
+    return drawRun('backfill reviews', await runToEnd(app, run, { progress, signal: context.signal, note }));
   });
 }
 
-async function readSoFar({ warehouse }: App, runId: string): Promise<string> {
-  const { reviews, requests } = await windowTotals(warehouse.db, runId);
-  return `${formatCount(reviews)} reviews, ${formatCount(requests)} requests`;
-}
-
-async function dryRun(context: Context, app: App, { gaps, ...range }: BackfillReviews): Promise<Report> {
+async function planReviews(context: Context, app: App, { gaps, ...range }: BackfillReviews): Promise<Report> {
   const { timeZone } = app.config.api;
-  const { db } = app.warehouse;
-  const unfinished = await unfinishedSince(db, backfillReviewsKey({ ...range, gaps }), app.now());
+  const unfinished = await unfinishedSince(app.warehouse.db, backfillReviewsKey({ ...range, gaps }), app.now());
   const since = gaps ? new Date(0) : (unfinished ?? app.now());
   const deps = reviewDeps(app, context.signal);
-  const windows = await planBackfillReviews(deps, range, { since });
-  const { requests, atLeast } = await estimateRequests(deps, windows);
-  const days = windows.map(({ span }) => ({ from: dayOf(span.start, timeZone), to: dayOf(span.end - 1, timeZone) }));
-  const lines = days.map((window) => `  ${window.from} … ${window.to}`);
+  const planned = await planBackfillReviews(deps, range, { since });
+  const { requests, atLeast } = await estimateRequests(deps, planned);
+  const windows = planned.map(({ span }) => ({ from: dayOf(span.start, timeZone), to: dayOf(span.end - 1, timeZone) }));
   const text = [
-    `${windows.length} windows, ${atLeast ? 'at least' : 'about'} ${requests} requests:`,
-    ...lines,
+    `${counted(windows.length, 'window')}, ${atLeast ? 'at least' : 'about'} ${counted(requests, 'request')}:`,
+    ...windows.map((window) => `  ${window.from} … ${window.to}`),
     'Nothing was written.',
   ].join('\n');
-  return { text, json: { windows: days, requests, atLeast } };
+  return { text, json: { windows, requests, atLeast } };
+}
+
+async function runBackfillOrders(context: Context, options: OrderOptions): Promise<Report> {
+  const { from, to, withEmail = false, allowRemovals = false } = options;
+  const payload: BackfillOrders = { ...(from && { from }), ...(to && { to }), withEmail, allowRemovals };
+  const range = spanOfDays(payload, context.config().api.timeZone);
+  const diffLimit = limitOf(options);
+  const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders');
+  return withApp(context, progress, async (app) => {
+    await requireShopQueries(app, options.dryRun ? undefined : backfillOrders.name);
+    if (options.dryRun) return await forecastBackfill(context, app, range, payload, diffLimit);
+    context.terminal.say(
+      withEmail
+        ? 'E-mail addresses and phone numbers ARE sent: the service may mail these customers.'
+        : 'No e-mail address and no phone number is sent that the service does not have already: ' +
+            'nobody is mailed (--with-email would).',
+    );
+    const run = { job: backfillOrders, payload, key: backfillOrdersKey(payload) };
+    if (options.detach) return await enqueueOnly(app, run);
+    return drawRun('backfill orders', await runToEnd(app, run, { progress, signal: context.signal }));
+  });
+}
+
+/** Orders to compare; undefined without `--diff`. @throws UsageError */
+function limitOf({ dryRun, diff, limit }: OrderOptions): number | undefined {
+  if (limit !== undefined && !diff) throw new UsageError('--limit is for --diff only');
+  if (!diff) return undefined;
+  if (!dryRun) throw new UsageError('--diff only looks', { hint: 'Add --dry-run.' });
+  if (limit === undefined) return diffedAtMost;
+  if (/^[1-9]\d{0,5}$/.test(limit)) return Number(limit);
+  throw new UsageError(`--limit is ${JSON.stringify(limit)}, expected a number of orders from 1 to 999999`);
+}
+
+async function forecastBackfill(
+  { signal }: Context,
+  app: App,
+  range: CreationRange,
+  options: BackfillOrders,
+  limit: number | undefined,
+): Promise<Report> {
+  const deps = orderDeps(app, signal);
+  const policy = backfillPolicy(options);
+  if (limit !== undefined) {
+    const diff = await diffBackfill(deps, range, { policy, limit });
+    return { text: drawDiff(diff, limit), json: diff };
+  }
+  const forecast = await forecastOrders(deps, ordersByCreation(app.shop, range), policy);
+  const contact = options.withEmail
+    ? `With --with-email THEY ARE SENT: the service could mail all ${counted(forecast.withContact, 'customer')}.`
+    : 'A backfill sends none that the service does not have already: it mails nobody (--with-email would). ' +
+      'The regular sync sends those of young orders: npx review-sync sync orders --dry-run';
+  return { text: drawForecast(forecast, contact), json: forecast };
 }

@@ -17,7 +17,7 @@ import { runToEnd } from '../ui/run-to-end.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
-export const deadLettersCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     const within = (work: (context: Context, app: App) => Promise<Report>) =>
       run((context) => withApp(context, undefined, (app) => work(context, app)));

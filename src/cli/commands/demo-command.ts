@@ -22,7 +22,7 @@ import { table } from '../ui/table.ts';
 
 type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };
 
-export const demoCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander
       .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')

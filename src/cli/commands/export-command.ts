@@ -10,7 +10,7 @@ const namedAtMost = 20;
 
 type Options = { to: string; all?: boolean };
 
-export const exportCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander
       .command('parquet')

@@ -6,7 +6,7 @@ import { table } from '../ui/table.ts';
 
 type Options = { order?: string[]; apply?: true };
 
-export const forgetCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander
       .command('user <code>')

@@ -8,7 +8,7 @@ import { table } from '../ui/table.ts';
 
 type Options = { preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
 
-export const initCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander
       .option('--preset <name>', 'use this preset, whatever the tables look like')

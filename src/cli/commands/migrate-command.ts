@@ -9,7 +9,7 @@ import type { Command } from '../command.ts';
 const withoutReader = `Only the owner can read the views of bi yet: the role bi_reader is missing, and this user may not create it.
 Ask an administrator to run: create role bi_reader nologin; then run migrate again.`;
 
-export const migrateCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander
       .option('--rebuild', 'count again what the views of bi are answered from; minutes for ten million reviews')

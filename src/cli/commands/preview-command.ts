@@ -1,12 +1,14 @@
 import { orderDeps } from '../../app/deps.ts';
+import { comparisonLines } from '../../app/difference-text.ts';
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
+import { openly, otherSpelling, shopTables } from '../../app/explain-view.ts';
 import { type OrderPreview, previewOrder } from '../../orders/compare/show-order.ts';
 import type { OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';
-import { comparison, otherSpelling, shopRows } from '../ui/order-difference.ts';
+import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
-export const previewCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander
       .command('order <code>')
@@ -18,7 +20,7 @@ export const previewCommand: Command = {
             const previewed = await previewOrder(orderDeps(app, context.signal), code);
             const isUnknown = previewed.shop === undefined && previewed.atService === 'absent';
             return {
-              text: `${otherSpelling(code, previewed)}${draw(previewed)}`,
+              text: `${otherSpelling(code, previewed.code)}${draw(previewed)}`,
               json: previewed,
               incomplete: isUnknown,
             };
@@ -38,7 +40,8 @@ function drawShop({ code, shop, fault }: OrderPreview): string[] {
   if (!shop) return [`The shop has no order ${code}.`];
   const share = shareOfLines(shop);
   const sum = share === undefined ? '' : `\nThe lines add up to ${percent(share)} of total_price.`;
-  const rows = `The shop\n${shopRows(shop)}${sum}`;
+  const tables = shopTables(shop, openly).map(({ head, rows }) => table(head, rows));
+  const rows = ['The shop', ...tables].join('\n') + sum;
   return fault === undefined ? [rows] : [rows, `It cannot be sent, and would be a dead letter: ${fault}`];
 }
 
@@ -73,5 +76,5 @@ function drawComparison({ atService, lookupFault, difference, shop }: OrderPrevi
   if (lookupFault !== undefined) return `The service could not be asked about the order: ${lookupFault}`;
   if (atService === 'absent') return 'The service has no such order.';
   if (!difference) return shop ? 'Nothing could be compared.' : 'The service has the order.';
-  return comparison(difference);
+  return comparisonLines(difference, openly).join('\n');
 }

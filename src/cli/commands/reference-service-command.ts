@@ -26,7 +26,7 @@ type Options = {
   productsFromShop?: true;
 };
 
-export const referenceServiceCommand: Command = {
+export const command: Command = {
   isSilent: true,
   define(commander, run) {
     commander

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Command, Context } from '../command.ts';
 import { openMeasuredApp, startServing } from '../ui/serving.ts';
 
-export const serveCommand: Command = {
+export const command: Command = {
   isSilent: true,
   define(commander, run) {
     commander

@@ -5,7 +5,7 @@ import { type StatusTable, statusNotes, statusTables } from '../../app/status-vi
 import type { Command } from '../command.ts';
 import { table } from '../ui/table.ts';
 
-export const statusCommand: Command = {
+export const command: Command = {
   define(commander, run) {
     commander.action(() =>
       run(async (context) => {

@@ -1,35 +1,133 @@
+import { reconcileReviews } from '../../../jobs/reconcile-reviews.ts';
+import { rescanOrders } from '../../../jobs/rescan-orders.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
+import { ordersToSync, syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
 import type { App } from '../../app/app.ts';
-import type { AnyRunJob } from '../../queue/job.ts';
-import type { Command } from '../command.ts';
+import { orderDeps } from '../../app/deps.ts';
+import { counted } from '../../app/status-view.ts';
+import { addCounts } from '../../base/counts.ts';
+import { describeWithHint, IncompleteError } from '../../base/errors.ts';
+import { secondOf } from '../../base/time/span.ts';
+import { sleep } from '../../base/timeout.ts';
+import { forecastOrders } from '../../orders/compare/forecast-orders.ts';
+import type { PushPolicy } from '../../orders/order/desired-order.ts';
+import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
+import type { RunReport } from '../../queue/job.ts';
+import { readCursor } from '../../warehouse/runs/cursors.ts';
+import { changedQueriesNote, changedShopQueries } from '../../warehouse/shop-queries.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { drawForecast } from '../ui/dry-run.ts';
 import { openProgress } from '../ui/progress.ts';
-import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { drawRun, runJob, runToEnd } from '../ui/run-to-end.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
-import { syncOrdersCommand } from './sync-orders-command.ts';
-import { syncReconcileCommand } from './sync-reconcile-command.ts';
 
-const flows: Readonly<Record<string, { job: AnyRunJob<App>; summary: string; unit: string; readsShop?: true }>> = {
-  catalog: { job: syncCatalog, summary: 'push categories and member grades', unit: 'parts', readsShop: true },
-  reviews: { job: syncReviews, summary: 'export the reviews that changed since the last run', unit: 'windows' },
-};
+type OrderOptions = { allowRemovals?: true; dryRun?: true };
 
-export const syncCommand: Command = {
+export const command: Command = {
   define(commander, run) {
-    syncReconcileCommand(commander, run);
-    syncOrdersCommand(commander, run);
-    for (const [flow, { job, summary, unit, readsShop }] of Object.entries(flows)) {
-      const command = commander.command(flow).description(summary);
-      command.action(() =>
-        run((context) => {
-          const progress = openProgress(context.terminal, `sync ${flow}`, unit);
-          return withApp(context, progress, async (app) => {
-            if (readsShop) await requireShopQueries(app, job.name);
-            const following = { progress, signal: context.signal };
-            return drawRun(`sync ${flow}`, await runToEnd(app, { job, payload: {} }, following));
-          });
-        }),
-      );
-    }
+    const allowRemovals = ['--allow-removals', 'remove lines and orders beyond the allowance of a day'] as const;
+    commander
+      .command('catalog')
+      .description('push categories and member grades')
+      .action(() => run((context) => runJob(context, 'sync catalog', 'parts', syncCatalog, true)));
+    commander
+      .command('orders')
+      .description('push the orders that changed since the last run; the first run pushes all of them')
+      .option('--dry-run', 'only say what would be sent, and how many e-mail addresses and phone numbers')
+      .option(...allowRemovals)
+      .action((options: OrderOptions) => run((context) => runSyncOrders(context, options)));
+    commander
+      .command('reviews')
+      .description('export the reviews that changed since the last run')
+      .action(() => run((context) => runJob(context, 'sync reviews', 'windows', syncReviews, false)));
+    commander
+      .command('reconcile')
+      .description('read reviews and young orders again: bring in what came late or was missed, find what is gone')
+      .option(...allowRemovals)
+      .action((options: OrderOptions) => run((context) => reconcile(context, options.allowRemovals === true)));
   },
 };
+
+async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderOptions): Promise<Report> {
+  const progress = openProgress(context.terminal, 'sync orders', 'slices of orders');
+  return withApp(context, progress, async (app) => {
+    await requireShopQueries(app, dryRun ? undefined : syncOrders.name);
+    if (dryRun) {
+      const forecast = await forecastOrders(orderDeps(app, context.signal), ordersToSync(app), policy);
+      return { text: drawForecast(forecast, contactText(app, forecast.withContact)), json: forecast };
+    }
+    const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
+    if (isFirst && context.terminal.isTerminal) await announceContact(context, app);
+    const request = { job: syncOrders, payload: { allowRemovals: allowRemovals === true } };
+    const report = await runToEnd(app, request, { progress, signal: context.signal });
+    const changedQueries = await changedShopQueries(app.warehouse.db);
+    const note = changedQueriesNote(changedQueries);
+    const drawn = drawRun('sync orders', report);
+    const text = note === undefined ? drawn.text : `${drawn.text}\n${note.what}. ${note.hint}`;
+    return { ...drawn, text, json: { ...report, changedQueries } };
+  });
+}
+
+const policy: PushPolicy = { contact: 'young', allowRemovals: false };
+
+const contactText = ({ config: { orderContactMaxAgeDays: days } }: App, customers: number): string =>
+  customers === 0
+    ? 'No e-mail address and no phone number goes to the service: nobody is mailed.'
+    : `E-mail and phone of ${counted(customers, 'customer')} GO TO THE SERVICE, with orders younger than ${counted(days, 'day')}: ` +
+      'it may mail them. ORDER_CONTACT_MAX_AGE_DAYS=0 sends none.';
+
+/** How long a person has to stop the first run, which cannot be recalled, in milliseconds. */
+const thinkMs = 10_000;
+
+/** Only young orders carry contact, so only those are read. @throws IncompleteError where a person stops it. */
+async function announceContact({ terminal, signal }: Context, app: App): Promise<void> {
+  const start = secondOf(app.now()) - app.config.orderContactMaxAgeDays * 86_400;
+  const young = ordersByCreation(app.shop, { start, end: undefined });
+  const { withContact } = await forecastOrders(orderDeps(app, signal), young, policy);
+  if (withContact === 0) return;
+  terminal.say(contactText(app, withContact));
+  terminal.say(`The first run begins in ${thinkMs / 1000} seconds; Ctrl-C stops it.`);
+  await sleep(thinkMs, signal).catch((cause: unknown) => {
+    throw new IncompleteError('Stopped before anything was sent.', {
+      cause,
+      hint: 'npx review-sync backfill orders pushes the orders of today without e-mail and phone, for good.',
+    });
+  });
+}
+
+/** Two runs, one after the other. What stops the first does not stop the second. */
+async function reconcile(context: Context, allowRemovals: boolean): Promise<Report> {
+  const { signal } = context;
+  return withApp(context, undefined, async (app) => {
+    const reports: [name: string, report: RunReport][] = [];
+    for (const [name, job] of [
+      ['reviews', reconcileReviews],
+      ['orders', rescanOrders],
+    ] as const) {
+      const progress = openProgress(context.terminal, `sync reconcile: ${name}`, 'steps');
+      const report = await runToEnd(app, { job, payload: { allowRemovals } }, { progress, signal }).catch(
+        (error: unknown): RunReport => {
+          if (signal.aborted) throw error;
+          return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
+        },
+      );
+      reports.push([name, report]);
+    }
+    return drawReconcile(reports);
+  });
+}
+
+function drawReconcile(reports: readonly [name: string, report: RunReport][]): Report {
+  const unfinished = reports.map(([, report]) => report).filter(({ outcome }) => outcome !== 'done');
+  const errors = unfinished.flatMap(({ error }) => error ?? []);
+  const json = {
+    outcome: unfinished.length === 0 ? 'done' : 'incomplete',
+    counts: addCounts(reports.map(([, { counts }]) => counts)),
+    ...(unfinished[0]?.reason && { reason: unfinished[0].reason }),
+    ...(errors.length > 0 && { error: errors.join('. ') }),
+    runs: Object.fromEntries(reports),
+  };
+  const text = reports.map(([name, report]) => drawRun(`sync reconcile: ${name}`, report).text).join('\n');
+  return { text, json, incomplete: unfinished.length > 0 };
+}

@@ -1,93 +1,108 @@
-import { reviewDeps } from '../../app/deps.ts';
-import { formatCount } from '../../app/status-view.ts';
-import { spanOfDays } from '../../base/time/day-range.ts';
+import { orderDeps, reviewDeps } from '../../app/deps.ts';
+import { differenceLines, notShownLines } from '../../app/difference-text.ts';
+import { openly } from '../../app/explain-view.ts';
+import { counted, formatCount } from '../../app/status-view.ts';
+import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
+import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
-import { withApp } from '../ui/with-app.ts';
-import { verifyOrdersCommand } from './verify-orders-command.ts';
+import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 
-/** Differences that are listed one by one; all are counted. */
+/** Differing reviews that are listed one by one; all are counted. */
 const drawnAtMost = 20;
 
-export const verifyCommand: Command = {
+export const command: Command = {
   define(commander, run) {
-    verifyOrdersCommand(commander, run);
-    commander
-      .command('reviews')
-      .description('which reviews the warehouse lacks, holds in an older version, or holds although they are gone')
-      .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
-      .option('--to <day>', 'last day, inclusive')
-      .option('--repair', 'bring in what is missing or stale, and mark deleted what the service says is gone')
-      .addHelpText('after', '\nExit status 1 when anything differs and was not repaired.')
-      .action((options: Options) => run((context) => runVerifyReviews(context, options)));
+    const add = (name: string, what: string, repair: string, more: string, verify: typeof runVerifyReviews) =>
+      commander
+        .command(name)
+        .description(what)
+        .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
+        .option('--to <day>', 'last day, inclusive')
+        .option('--repair', repair)
+        .addHelpText(
+          'after',
+          `\nExit status 1 when anything differs and was not repaired, or could not be compared.${more}`,
+        )
+        .action((options: Options) => run((context) => verify(context, options)));
+    add(
+      'orders',
+      'which orders the service lacks, shows differently from the shop, or has although they left the shop',
+      'push again what is missing or differs; sends no e-mail address and no phone number',
+      `
+One request per order.
+Orders that left the shop are only named, and are a difference with ORDER_DELETES=send: sync reconcile deletes them.
+Orders of the service that review-sync never pushed, and that are not in the shop, are not looked for.`,
+      runVerifyOrders,
+    );
+    add(
+      'reviews',
+      'which reviews the warehouse lacks, holds in an older version, or holds although they are gone',
+      'bring in what is missing or stale, and mark deleted what the service says is gone',
+      '',
+      runVerifyReviews,
+    );
   },
 };
 
-async function runVerifyReviews(context: Context, { from, to, repair = false }: Options): Promise<Report> {
-  const range = { ...(from && { from }), ...(to && { to }) };
+const daysOf = ({ from, to }: Options): DayRange => ({ ...(from && { from }), ...(to && { to }) });
+
+async function runVerifyReviews(context: Context, { repair = false, ...days }: Options): Promise<Report> {
+  const range = daysOf(days);
   // Wrong days are reported before anything is opened.
   spanOfDays(range, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'verify reviews', 'windows');
   return withApp(context, progress, async (app) => {
     const deps = reviewDeps(app, context.signal);
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, range, { repair });
-    progress.stop();
     if (repair) await recount(app.warehouse.db);
-    return { text: draw(report, repair), json: report, incomplete: !isFine(report) };
-  });
+    const isFine = report.problems.length === 0 && (report.differing === 0 || report.repaired);
+    return { text: drawReviews(report, repair), json: report, incomplete: !isFine };
+  }).finally(() => progress.stop());
 }
 
-const isFine = ({ differing, problems, repaired }: Verification) =>
-  problems.length === 0 && (differing === 0 || repaired);
-
-function draw(report: Verification, repair: boolean): string {
+function drawReviews(report: Verification, repair: boolean): string {
   const { differing, differences, unlisted, problems } = report;
   const columns = ['service', 'warehouse', 'missing', 'stale', 'extra'] as const;
   const listed = differences.slice(0, drawnAtMost).map(sentence);
-  if (differing > listed.length) listed.push(`and ${formatCount(differing - listed.length)} more`);
   return [
     table(columns, [columns.map((column) => formatCount(report[column]))]),
-    ...(unlisted > 0 ? [`${unlisted} reviews are in no list, but the service knows them: hidden, perhaps.`] : []),
-    ...(listed.length > 0 ? [listed.join('\n')] : []),
+    ...(unlisted > 0 ? [`${counted(unlisted, 'review')} in no list that the service knows: hidden, perhaps.`] : []),
+    ...(listed.length > 0 ? [[...listed, ...andMore(differing, listed)].join('\n')] : []),
     ...problems,
     conclusion(report, repair),
   ].join('\n\n');
 }
 
+const andMore = (all: number, listed: readonly unknown[]) =>
+  all > listed.length ? [`and ${formatCount(all - listed.length)} more`] : [];
+
 function sentence({ id, kind, fields, day }: Found): string {
-  const which = `review ${id ?? 'without a usable id'} of ${day ?? 'no day'}`;
-  switch (kind) {
-    case 'missing':
-      return `${which} is not in the warehouse`;
-    case 'stale':
-      return `${which} differs in ${fields.join(', ')}`;
-    case 'reverted':
-      return (
-        `${which} has an older updated_at at the service than in the warehouse, ` +
-        `and differs in ${fields.join(', ')}`
-      );
-    case 'extra':
-      return `${which} is gone from the service`;
-    case 'refused':
-      return `${which} cannot be held by the warehouse as it is; see dead-letters`;
-    default:
-      return kind satisfies never;
-  }
+  const texts: Readonly<Record<typeof kind, string>> = {
+    missing: 'is not in the warehouse',
+    stale: `differs in ${fields.join(', ')}`,
+    reverted: `has an older updated_at at the service than in the warehouse, and differs in ${fields.join(', ')}`,
+    extra: 'is gone from the service',
+    refused: 'cannot be held by the warehouse as it is; see dead-letters',
+  };
+  return `review ${id ?? 'without a usable id'} of ${day ?? 'no day'} ${texts[kind]}`;
 }
 
-function conclusion(report: Verification, repair: boolean): string {
-  const { differing, repaired, unrepairable, problems } = report;
+function conclusion(
+  { differing, repaired, unrepairable, problems, differences }: Verification,
+  repair: boolean,
+): string {
   if (differing === 0) {
     return problems.length === 0
       ? 'Service and warehouse hold the same reviews.'
       : 'No review is known to differ, but not all of them could be compared.';
   }
-  const summary = `${formatCount(differing)} ${differing === 1 ? 'review differs' : 'reviews differ'}`;
+  const summary = counted(differing, 'review differs', 'reviews differ');
   if (repaired) return `${summary}; all of them are repaired now.`;
   const stuck =
     unrepairable === 0
@@ -95,7 +110,7 @@ function conclusion(report: Verification, repair: boolean): string {
       : ` The warehouse cannot hold ${formatCount(unrepairable)} of them: see npx review-sync dead-letters`;
   if (unrepairable === differing) return `${summary}.${stuck}`;
   if (repair) return `${summary}; those that could be read are repaired now.${stuck}`;
-  const masked = report.differences.filter(mayBeMasked).length;
+  const masked = differences.filter(mayBeMasked).length;
   if (masked > 0) {
     return (
       `${summary}; ${formatCount(masked)} of them in their author, at one updated_at, as forget leaves them. ` +
@@ -108,3 +123,72 @@ function conclusion(report: Verification, repair: boolean): string {
 /** Whether the review differs as one that forget has masked. A change at the service moves its updated_at. */
 const mayBeMasked = ({ kind, fields }: Found): boolean =>
   kind === 'stale' && fields.some((field) => field.startsWith('user_')) && !fields.includes('updated_at');
+
+async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {
+  const { api, orderDeletes: deletes } = context.config();
+  const range = spanOfDays(daysOf(days), api.timeZone);
+  const progress = openProgress(context.terminal, 'verify orders', 'orders');
+  return withApp(context, progress, async (app) => {
+    await requireShopQueries(app);
+    const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
+    const report = await verifyOrders({ ...orderDeps(app, context.signal), onProgress }, range, { repair });
+    const { differing, extra, notCompared } = report;
+    // With ORDER_DELETES=off, orders that left the shop stay at the service.
+    const isFine =
+      notCompared === 0 && (differing === 0 || report.repair?.left === 0) && (extra === 0 || deletes === 'off');
+    return { text: drawOrders(report, deletes), json: report, incomplete: !isFine };
+  }).finally(() => progress.stop());
+}
+
+function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string {
+  const { orders, equal, differing, differences, notCompared, unknown, deleted, extra, extraCodes, unmatched } = report;
+  const sums = [
+    `${formatCount(equal)} the same`,
+    `${formatCount(differing)} different`,
+    `${formatCount(notCompared)} not compared`,
+    ...(deleted > 0 ? [`${formatCount(deleted)} deleted in the shop, not compared`] : []),
+  ];
+  const why =
+    deletes === 'off'
+      ? 'Nothing is deleted at the service with ORDER_DELETES=off.'
+      : 'To delete what left the shop a day ago: npx review-sync sync reconcile';
+  const blocks = [
+    [`${counted(orders, 'order')} of the shop: ${sums.join(', ')}.`],
+    [...differences.flatMap(differenceText), ...andMore(differing, differences)],
+    extra > 0 ? [`${counted(extra, 'pushed order')} left the shop: ${codesText(extraCodes, extra)}. ${why}`] : [],
+    [
+      ...unknown.map(({ code, reason }) => `order ${code} could not be compared: ${reason}`),
+      ...andMore(notCompared, unknown),
+    ],
+    unmatched.subOrders > 0
+      ? [
+          `${counted(unmatched.subOrders, 'sub-order')} at the service without a line in the shop, kept, ` +
+            `in ${counted(unmatched.orders, 'order')}: ${codesText(unmatched.codes, unmatched.orders)}. ${seeWhy}`,
+        ]
+      : [],
+    notShownLines(report.fieldsNotCompared),
+    [orderConclusion(report)],
+  ];
+  return blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n');
+}
+
+const codesText = (codes: readonly string[], all: number) => codes.join(', ') + (all > codes.length ? ' …' : '');
+const seeWhy = 'See why with: npx review-sync explain order <code>';
+
+const differenceText = ({ code, kind, difference }: DifferingOrder): string[] =>
+  kind === 'missing'
+    ? [`order ${code}: the service does not have it`]
+    : [`order ${code}`, ...(difference ? differenceLines(difference, openly) : []).map((line) => `  ${line}`)];
+
+function orderConclusion({ differing, notCompared, repair }: OrderVerification): string {
+  if (differing === 0 && notCompared === 0) return 'Shop and service agree in all that could be compared.';
+  if (differing === 0) return `No order is known to differ; ${formatCount(notCompared)} could not be compared.`;
+  if (!repair) return 'To push again what is missing or differs: npx review-sync verify orders --repair';
+  const { repaired, left, leftCodes } = repair;
+  const all = `${counted(repaired, 'order')} repaired`;
+  if (left === 0) return `${all}; none differs any more.`;
+  return `${all}; ${counted(left, 'still differs', 'still differ')}: ${codesText(leftCodes, left)}. ${seeWhy}`;
+}

@@ -13,7 +13,7 @@ import { workerOf } from '../ui/run-to-end.ts';
 import { metricsOf, openMeasuredApp } from '../ui/serving.ts';
 import { requireShopQueries } from '../ui/with-app.ts';
 
-export const workerCommand: Command = {
+export const command: Command = {
   isSilent: true,
   define(commander, run) {
     commander

@@ -7,7 +7,7 @@ export type Progress = {
   /** @param note totals so far. */
   update(done: number, total: number | undefined, note?: string): void;
   /** Shows the reason of a wait, and its end where that is known. A reason is shown once until there is progress. */
-  wait(reason: string, untilMs: number | undefined): void;
+  wait(reason: string, untilMs?: number): void;
   stop(): void;
 };
 
@@ -84,7 +84,7 @@ function rateOf(done: number, tookMs: number): string {
   return perSecond >= 1 ? `${formatCount(Math.round(perSecond))}/s` : `${Math.round(perSecond * 60)}/min`;
 }
 
-const waiting = (reason: string, untilMs: number | undefined) =>
+const waiting = (reason: string, untilMs?: number) =>
   untilMs === undefined
     ? `waiting: ${reason}`
     : `waiting until ${new Date(untilMs).toISOString().slice(11, 19)} UTC: ${reason}`;

@@ -2,17 +2,17 @@ import { jobs } from '../../../jobs/index.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
 import { countsText } from '../../app/status-view.ts';
 import { type Alarm, openAlarm } from '../../base/alarm.ts';
-import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../../base/errors.ts';
-import { explainError } from '../../base/hints.ts';
+import { describeWithHint, IncompleteError, ReviewSyncError } from '../../base/errors.ts';
 import type { QueueName } from '../../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
 import { findRun } from '../../warehouse/runs/runs.ts';
-import type { Report } from '../command.ts';
-import type { Progress } from './progress.ts';
+import type { Context, Report } from '../command.ts';
+import { openProgress, type Progress } from './progress.ts';
+import { requireShopQueries, withApp } from './with-app.ts';
 
-/** How often a command looks whether its run has ended in another process. */
-const pollMs = 200;
+/** A run to enqueue. `key`: what it is about; a run of the same key that has not ended is joined. */
+export type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string };
 
 /** Starts a worker in this process. Commands leave the scheduled runs to `worker`. */
 export function workerOf(
@@ -21,18 +21,9 @@ export function workerOf(
   listeners: Pick<WorkerOptions<App>, 'onStep' | 'onRun' | 'onQueueError' | 'onRetry'> = {},
 ): Promise<RunningWorker> {
   const { queues, log, now, abort } = app;
-  return startWorker({
-    queues,
-    jobs,
-    context: app,
-    take,
-    concurrency: stepsAtATime,
-    takeOverSeconds: app.config.takeOverSeconds,
-    log,
-    now,
-    abort,
-    ...listeners,
-  });
+  const { takeOverSeconds } = app.config;
+  const options = { queues, jobs, context: app, take, concurrency: stepsAtATime, takeOverSeconds, log, now, abort };
+  return startWorker({ ...options, ...listeners });
 }
 
 export type Following = {
@@ -42,7 +33,7 @@ export type Following = {
   note?: (runId: string) => Promise<string>;
   /** Rings when a run has ended in this process. */
   alarm?: Alarm;
-  /** How often to look at the run, in milliseconds, where no alarm rings. */
+  /** How often to look whether the run has ended in another process, in milliseconds. */
   everyMs?: number;
 };
 
@@ -53,14 +44,13 @@ const queueOutageMs = 120_000;
 export async function follow(
   app: Pick<App, 'queues' | 'warehouse'>,
   runId: string,
-  { progress, signal, note, alarm = openAlarm(), everyMs = pollMs }: Following,
+  { progress, signal, note, alarm = openAlarm(), everyMs = 200 }: Following,
 ): Promise<RunReport> {
-  const onQueueError = showQueueError(progress);
   let respondedAtMs = performance.now();
   for (;;) {
     const at = await app.queues.progress(runId).catch((error: unknown) => {
       if (performance.now() - respondedAtMs > queueOutageMs || signal.aborted) throw error;
-      onQueueError(error);
+      waitForQueue(progress, error);
       return undefined;
     });
     if (at !== undefined) {
@@ -81,6 +71,9 @@ export async function follow(
   }
 }
 
+const waitForQueue = ({ wait }: Progress, error: unknown) =>
+  wait(`the queue cannot be used; trying again: ${describeWithHint(error)}`);
+
 /**
  * The report of a run whose job failed or was removed. The warehouse has it, even where only the end of the job could
  * not be written.
@@ -89,11 +82,11 @@ export async function follow(
  * @throws ReviewSyncError where the run failed, or had not ended.
  */
 async function recordedReport(
-  app: Pick<App, 'warehouse'>,
+  { warehouse }: Pick<App, 'warehouse'>,
   runId: string,
   failure: string | undefined,
 ): Promise<RunReport> {
-  const run = await findRun(app.warehouse.db, runId);
+  const run = await findRun(warehouse.db, runId);
   if (run?.outcome !== 'done' && run?.outcome !== 'incomplete') {
     throw new ReviewSyncError('run', failure ?? run?.error ?? 'the run is no longer in the queue', {
       hint: 'Nothing is lost; run it again. npx review-sync doctor says what is broken.',
@@ -103,29 +96,6 @@ async function recordedReport(
   return { outcome, counts, ...(reason && { reason }), ...(error !== null && { error }) };
 }
 
-/** Shows why the queue fails, once for each reason: a full disk, a server that is down. */
-function showQueueError({ wait }: Progress): (error: unknown) => void {
-  let shown: string | undefined;
-  return (error) => {
-    const reason = explainError(error)?.what ?? describeError(error);
-    if (reason === shown) return;
-    shown = reason;
-    wait(`the queue cannot be used; trying again: ${describeWithHint(error)}`, undefined);
-  };
-}
-
-/** Shows that a failed run or step is retried, once for each reason. */
-function showRetry({ wait }: Progress): (reason: string) => void {
-  let shown: string | undefined;
-  return (reason) => {
-    if (reason !== shown) wait(`a step of the run failed; trying again: ${reason}`, undefined);
-    shown = reason;
-  };
-}
-
-/** A run to enqueue. */
-type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string };
-
 /** Enqueues a run for running workers. */
 export async function enqueueOnly(app: App, { job, payload, key }: RunRequest): Promise<Report> {
   const { id, joined } = await app.queues.enqueue(job, payload, key);
@@ -134,59 +104,22 @@ export async function enqueueOnly(app: App, { job, payload, key }: RunRequest): 
 }
 
 /** Enqueues a run and works on it in this process to its end, alone or together with running workers. */
-export async function runToEnd(app: App, run: RunRequest, following: Following): Promise<RunReport> {
-  const [ended] = await runAllToEnd(app, [run], following);
-  if (ended?.status === 'fulfilled') return ended.value;
-  throw ended?.reason;
-}
-
-/** The same for several runs, which go on beside each other. What stops one of them does not stop the others. */
-export async function runAllToEnd(
-  app: App,
-  runs: readonly RunRequest[],
-  following: Following,
-): Promise<PromiseSettledResult<RunReport>[]> {
+export async function runToEnd(app: App, { job, payload, key }: RunRequest, following: Following): Promise<RunReport> {
   const { progress } = following;
-  const ids: string[] = [];
-  for (const { job, payload, key } of runs) {
-    const { id, joined } = await app.queues.enqueue(job, payload, key);
-    if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
-    ids.push(id);
-  }
-  const followed = progressOfAll(progress, runs.length).map((own) => ({
-    ...following,
-    progress: own,
-    alarm: openAlarm(),
-  }));
+  const { id, joined } = await app.queues.enqueue(job, payload, key);
+  if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
+  const alarm = openAlarm();
   const worker = await workerOf(app, ['runs', 'steps'], {
-    onRun: () => {
-      for (const { alarm } of followed) alarm.ring();
-    },
-    onQueueError: showQueueError(progress),
-    onRetry: showRetry(progress),
+    onRun: alarm.ring,
+    onQueueError: (error) => waitForQueue(progress, error),
+    onRetry: (reason) => progress.wait(`a step of the run failed; trying again: ${reason}`),
   });
   try {
-    return await Promise.allSettled(followed.map((one, index) => follow(app, ids[index] ?? '', one)));
+    return await follow(app, id, { alarm, ...following });
   } finally {
     progress.stop();
     await worker.close();
   }
-}
-
-/**
- * What each of several runs reports its progress to. Their sum is shown: it has a total once all of them are planned.
- */
-function progressOfAll(progress: Progress, count: number): Progress[] {
-  const runs = Array.from({ length: count }, () => ({ ended: 0, planned: Number.NaN }));
-  const sum = (key: 'ended' | 'planned') => runs.reduce((all, run) => all + run[key], 0);
-  return runs.map((run) => ({
-    ...progress,
-    update(ended, planned = Number.NaN, note) {
-      Object.assign(run, { ended, planned });
-      const total = sum('planned');
-      progress.update(sum('ended'), Number.isNaN(total) ? undefined : total, note);
-    },
-  }));
 }
 
 /** Draws the report of a run, in the same way for every command. */
@@ -196,4 +129,19 @@ export function drawRun(title: string, report: RunReport): Report {
     `${title}: ${report.outcome}. ${counts || (report.outcome === 'done' ? 'Nothing to do.' : '')}`.trimEnd();
   const text = report.error ? `${summary}\n${report.error}` : summary;
   return { text, json: report, incomplete: report.outcome !== 'done' };
+}
+
+/** A command that runs one job to its end and reports it. @param unit of its steps. */
+export function runJob(
+  context: Context,
+  title: string,
+  unit: string,
+  job: AnyRunJob<App>,
+  readsShop: boolean,
+): Promise<Report> {
+  const progress = openProgress(context.terminal, title, unit);
+  return withApp(context, progress, async (app) => {
+    if (readsShop) await requireShopQueries(app, job.name);
+    return drawRun(title, await runToEnd(app, { job, payload: {} }, { progress, signal: context.signal }));
+  });
 }

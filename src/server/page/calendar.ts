@@ -1,7 +1,7 @@
 import { formatCount } from '../../app/status-view.ts';
 import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
+import type { View } from '../views.ts';
 import { type Html, html } from './html.ts';
-import type { View } from './view.ts';
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 const monthName = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC' });

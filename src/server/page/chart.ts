@@ -19,7 +19,6 @@ export type Chart = {
   marks: ReadonlyMap<number, string>;
   /** Draws values for people: `1,200`, `3 min`. */
   format(value: number): string;
-  ticks(most: number): number[];
   /** Draws the ticks, where there is little room. */
   tickFormat(value: number): string;
 };
@@ -27,28 +26,15 @@ export type Chart = {
 /** The height of the bars, and of the room above and below them, in pixels. */
 const [height, above, below] = [120, 8, 20];
 
-/**
- * Numbers from 0 to at least `most` that are the same round step apart: 1, 2 or 5 times a power of ten.
- *
- * @param wanted how many steps at the most.
- */
-export function ticksOf(most: number, wanted = 4): number[] {
-  const power = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, most) / wanted)));
-  return upTo(most, [1, 2, 5, 10].map((n) => n * power).find((step) => most / step <= wanted) ?? 10 * power);
+/** At most five numbers from 0 to at least `most`, a round step apart: 1, 2 or 5 times a power of ten. */
+export function ticksOf(most: number): number[] {
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, most) / 4)));
+  const step = [1, 2, 5].map((n) => n * power).find((one) => most / one <= 4) ?? 10 * power;
+  return Array.from({ length: Math.max(1, Math.ceil(most / step)) + 1 }, (_, n) => n * step);
 }
-
-/** The same for seconds: steps are whole seconds, minutes, hours or days. */
-export function durationTicks(seconds: number, wanted = 4): number[] {
-  const step = durationSteps.find((one) => seconds / one <= wanted);
-  return step ? upTo(seconds, step) : ticksOf(seconds / 86_400, wanted).map((days) => days * 86_400);
-}
-const durationSteps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86_400, 2 * 86_400];
-
-const upTo = (most: number, step: number) =>
-  Array.from({ length: Math.max(1, Math.ceil(most / step)) + 1 }, (_, n) => n * step);
 
 /** Where each value of a stacked bar begins and ends. */
-export function stack(values: readonly number[]): { from: number; to: number }[] {
+function stack(values: readonly number[]): { from: number; to: number }[] {
   let to = 0;
   return values.map((value) => {
     const from = to;
@@ -69,7 +55,7 @@ export function chart(one: Chart): Html {
   const caption = html`<figcaption><h3>${title}</h3><p>${summary}</p></figcaption>`;
   // The summary says it all.
   if (most === 0) return html`<figure class="chart">${caption}</figure>`;
-  const ticks = one.ticks(most);
+  const ticks = ticksOf(most);
   const top = ticks.at(-1) ?? 1;
   const y = (value: number) => round(above + height - (value / top) * height);
   return html`<figure class="chart">${caption}

@@ -1,8 +1,8 @@
-import { formatCount } from '../../app/status-view.ts';
+import { counted, formatCount } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import type { DeadLetterDay, LagSpan, OrderDay, ReviewDay } from '../../warehouse/runs/history.ts';
-import { type Bar, type Chart, chart, durationTicks, ticksOf } from './chart.ts';
+import { type Bar, type Chart, chart } from './chart.ts';
 import { type Html, html } from './html.ts';
 
 /** What the charts show. Days are those of the service's zone. */
@@ -22,12 +22,12 @@ export const lagSpanSeconds = 4 * 3600;
 export const lagSpanCount = 42;
 
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: 'UTC' });
-const daysText = (n: number) => (n === 1 ? '1 day' : `${formatCount(n)} days`);
+const daysText = (n: number) => counted(n, 'day');
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const dayName = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const dayLabel = (day: string | Date) => dayName.format(new Date(day));
 
-const ofCounts = { format: formatCount, ticks: ticksOf, tickFormat: (n: number) => compact.format(n) };
+const ofCounts = { format: formatCount, tickFormat: (n: number) => compact.format(n) };
 
 /** Every seventh day, the last one included. */
 const weekly = (days: readonly { day: string }[]) =>
@@ -127,14 +127,14 @@ export function lagChart(flow: 'orders' | 'reviews', { lag, at }: History): Char
     bars: starts.map((start, n) => {
       const seconds = worst[n];
       const label = `${start.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-      return seconds === undefined ? { label, values: undefined } : { label, values: [seconds] };
+      return { label, values: seconds === undefined ? undefined : [seconds / 60] };
     }),
     marks: new Map(
       starts.flatMap((start, n) => (start.getUTCHours() === 0 ? [[n, weekday.format(start)] as const] : [])),
     ),
-    format: durationText,
-    ticks: durationTicks,
-    tickFormat: (seconds) => (seconds === 0 ? '0' : durationText(seconds)),
+    // Of minutes.
+    format: (minutes) => durationText(minutes * 60),
+    tickFormat: (minutes) => (minutes === 0 ? '0' : durationText(minutes * 60)),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { StatusTable } from '../../app/status-view.ts';
 import { Html, html } from './html.ts';
 import { style } from './style.ts';
 
@@ -50,3 +51,18 @@ function searchBox({ of, key }: Search): Html {
 
 export const section = (id: string, title: string, body: Html): Html =>
   html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${body}</section>`;
+
+type Rows = readonly (readonly (Html | string)[])[];
+
+/** A table that scrolls by itself where it is wider than the window, by keyboard too. */
+export function statusTable({ title, head, rows }: Omit<StatusTable, 'rows'> & { rows: Rows }): Html {
+  if (rows.length === 0) return html`<p>None.</p>`;
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="Table: ${title}"><table>
+    <caption class="sr">${title}</caption>
+    <thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+}
+
+/** Names and values, side by side where there is room. */
+export const facts = (all: readonly (readonly [string, Html | string])[]): Html =>
+  html`<dl class="facts">${all.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -1,21 +1,24 @@
-import { statusNotes, statusTables, utc } from '../../app/status-view.ts';
+import type { StatusReport } from '../../app/status-report.ts';
+import { formatCount, type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
+import { joinAlike } from '../../warehouse/dead-letters.ts';
+import type { View } from '../views.ts';
 import { calendar } from './calendar.ts';
 import { chart } from './chart.ts';
 import { dailyCharts, deadLetterChart, lagCharts, unknownCharts } from './charts.ts';
 import { type Html, html } from './html.ts';
-import { layout, section } from './layout.ts';
-import { runsInProgress } from './runs-in-progress.ts';
-import { deadLettersTable, issues, queueSection, runsTable, statusTable } from './sections.ts';
-import type { View } from './view.ts';
+import { layout, section, statusTable } from './layout.ts';
+import { runPath, runsInProgress } from './run-page.ts';
 
 /** The status page. */
-export function statusPage(view: View): string {
+export function statusPage(view: View, notice: string | undefined): string {
   const { report, history } = view;
   const title = view.issues.length === 0 ? 'all is well' : `${view.issues.length} issues`;
   const tables = statusTables(report);
+  const { error } = report.queue;
+  const notRead = error === undefined ? undefined : html`<p>Not known, the queue cannot be read: ${error}.</p>`;
   const ofHistory = (draw: (known: Exclude<typeof history, { unknown: string }>) => Html) =>
     'unknown' in history ? unknownCharts(history.unknown) : draw(history);
-  const main = html`${view.notice !== undefined && html`<p class="notice" role="status">${view.notice}</p>`}
+  const main = html`${notice !== undefined && html`<p class="notice" role="status">${notice}</p>`}
 ${issues(view)}
 <p class="soft">As of ${utc(report.at)}. All times are in UTC, days are those of ${view.timeZone}. <a href="/">Refresh</a></p>
 ${section('flows', 'Flows', statusTable(tables.flows))}
@@ -26,7 +29,59 @@ ${section('dead-letters', 'Dead letters', html`${deadLettersTable(tables.deadLet
 ${section('coverage', 'Coverage', html`${calendar(view)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
 ${section('runs', 'Last runs', runsTable(tables.runs, report))}
 ${section('late', 'Late reviews', html`${statusTable(tables.late)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
-${section('queue', tables.queue.title, queueSection(tables.queue, report.queue.error))}
-${section('schedules', 'Next runs', report.queue.error === undefined ? statusTable(tables.schedules) : html`<p>Not known: the queue cannot be read.</p>`)}`;
+${section('queue', tables.queue.title, html`${notRead ?? statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
+${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;
   return layout({ title, main, search: { of: 'order', key: '' }, isLive: true });
+}
+
+function issues({ issues: found }: View): Html {
+  if (found.length === 0) return html`<p class="well">All is well.</p>`;
+  return html`<ul class="issues">${found.map(
+    ({ what, hint }) =>
+      html`<li><strong>${what}</strong><br>What to do: ${hint.startsWith('npx') ? html`<code>${hint}</code>` : hint}</li>`,
+  )}</ul>`;
+}
+
+/** The job leads to the page of its run. The outcome is coloured; the result may break into lines. */
+function runsTable({ title, head, rows }: StatusTable, report: StatusReport): Html {
+  const styled = rows.map((row, index) => {
+    const [outcome = '', result = ''] = row.slice(-2);
+    const run = report.runs[index];
+    const name = run?.outcome ?? 'running';
+    return [
+      run ? html`<a href="${runPath(run.id)}">${run.job}</a>` : '',
+      ...row.slice(1, -2),
+      html`<span class="outcome ${name}">${outcome}</span>`,
+      html`<span class="text">${result}</span>`,
+    ];
+  });
+  return statusTable({ title, head, rows: styled });
+}
+
+/** Groups of dead letters, with buttons. No record is shown: it may hold a customer’s data. */
+function deadLettersTable({ title, head, rows }: StatusTable, report: StatusReport): Html {
+  const groups = joinAlike(report.deadLetters);
+  const withButtons = rows.map((row, index) => {
+    const { kind = '', reason = '', count: n = 0 } = groups[index] ?? {};
+    const which = html`<span class="sr"> the ${formatCount(n)} of kind ${kind}</span>`;
+    return [
+      html`<span class="text">${reason}</span>`,
+      ...row.slice(0, -1),
+      html`<form method="post" action="/dead-letters">
+        <input type="hidden" name="kind" value="${kind}"><input type="hidden" name="reason" value="${reason}">
+        <button name="do" value="retry">Retry${which}</button>
+        <button name="do" value="discard" class="grave">Discard${which}</button></form>`,
+    ];
+  });
+  // The reason first: on a phone the table scrolls.
+  return statusTable({ title, head: [...head.slice(-1), ...head.slice(0, -1), 'Do'], rows: withButtons });
+}
+
+/** Shown where the status cannot be read: the reason and the next step. Reloads itself every 15 seconds. */
+export function unavailablePage(reason: string): string {
+  const body = html`<p>${reason}</p>
+<p>Run <code>npx review-sync doctor</code>: it says what is broken and what to do. Nothing is lost meanwhile: the service sends
+webhooks again, and the next run continues where the last one stopped.</p>`;
+  const main = section('unavailable', 'The status cannot be read', body);
+  return layout({ title: 'not available', main, reloadSeconds: 15 });
 }

@@ -1,92 +1,59 @@
-import { formatCount, utc } from '../../app/status-view.ts';
+import { countsText, formatCount, utc } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { WaitKind } from '../../base/waits.ts';
-import type { DeadLettersOfRun, RunWindow, RunWindows } from '../../warehouse/runs/run-facts.ts';
-import type { Run } from '../../warehouse/runs/runs.ts';
+import type { RunInProgress, RunView } from '../views.ts';
 import { type Html, html } from './html.ts';
-import { layout, section } from './layout.ts';
-import { progressText } from './runs-in-progress.ts';
-import { facts, statusTable } from './sections.ts';
-import type { RunInProgress } from './view.ts';
+import { facts, layout, section, statusTable } from './layout.ts';
 
-/** Everything that the page of a run shows. */
-export type RunView = {
-  run: Run;
-  at: Date;
-  /** Undefined where the run has ended. */
-  progress: RunInProgress | undefined;
-  windows: { sums: RunWindows; first: readonly RunWindow[] };
-  deadLetters: readonly DeadLettersOfRun[];
-};
+/** The address of a run's own page. */
+export const runPath = (id: string) => `/runs/${encodeURIComponent(id)}`;
+
+/** Shown where there is no run of the id. It does not say the id back. */
+export const missingPage = layout({
+  title: 'no such run',
+  main: section('missing', 'No such run', html`<p>Runs are deleted with age. <a href="/">Status</a></p>`),
+});
 
 /** The page of one run. */
 export function runPage(view: RunView): string {
-  const { run, at } = view;
-  const end = run.finishedAt ?? at;
-  const seconds = (end.getTime() - run.startedAt.getTime()) / 1000;
-  const about: (readonly [string, Html | string])[] = [
-    ['Outcome', html`<span class="outcome ${run.outcome ?? 'running'}">${run.outcome ?? 'running'}</span>`],
-    ['Started by', run.trigger === 'schedule' ? 'its schedule' : 'a command'],
-    ['Started', utc(run.startedAt)],
-    ['Ended', run.finishedAt ? utc(run.finishedAt) : 'not yet'],
-    ['Took', durationText(seconds)],
-    ...(run.key === null ? [] : [['About', run.key] as const]),
-    ['Id', html`<code>${run.id}</code>`],
-  ];
+  const { run, at, progress } = view;
+  const seconds = ((run.finishedAt ?? at).getTime() - run.startedAt.getTime()) / 1000;
+  const outcome = run.outcome ?? 'running';
   const main = html`<p><a href="/">All runs</a></p><h2>${run.job}</h2>
 ${run.error !== null && html`<p class="reason failed">${run.error}</p>`}
-${facts(about)}
-${view.progress && section('progress', 'In progress', html`<p>${progressText(view.progress, at)}</p>`)}
-${section('counts', 'Counts', counts(run))}
+${facts([
+  ['Outcome', html`<span class="outcome ${outcome}">${outcome}</span>`],
+  ['Started by', run.trigger === 'schedule' ? 'its schedule' : 'a command'],
+  ['Started', utc(run.startedAt)],
+  ['Ended', run.finishedAt ? utc(run.finishedAt) : 'not yet'],
+  ['Took', durationText(seconds)],
+  ['About', run.key ?? 'everything'],
+  ['Id', html`<code>${run.id}</code>`],
+])}
+${progress && section('progress', 'In progress', html`<p>${progressText(progress, at)}</p>`)}
+${section('counts', 'Counts', html`<p>${countsText(run.counts) || 'None are recorded; they are when the run ends.'}</p>`)}
 ${section('windows', 'Windows and requests', windows(view))}
 ${section('waits', 'Waits', waits(view, seconds))}
 ${section('dead-letters', 'Dead letters', deadLetters(view))}
 <p class="soft">As of ${utc(at)}. All times are in UTC.</p>`;
-  return layout({
-    title: `${run.job}, ${utc(run.startedAt)}`,
-    main,
-    search: { of: 'order', key: '' },
-    isLive: !run.finishedAt,
-  });
-}
-
-function counts({ counts: all, finishedAt }: Run): Html {
-  const rows = Object.entries(all).map(([kind, n]) => [kind.replaceAll('_', ' '), formatCount(n)] as const);
-  if (rows.length === 0)
-    return html`<p>${finishedAt ? 'None were recorded.' : 'They are recorded when the run ends.'}</p>`;
-  return facts(rows);
+  const isLive = !run.finishedAt;
+  return layout({ title: `${run.job}, ${utc(run.startedAt)}`, main, search: { of: 'order', key: '' }, isLive });
 }
 
 function windows({ run, windows: { sums, first } }: RunView): Html {
-  const { requests } = run.counts;
-  const sent = requests !== undefined && html`<p>The steps sent ${formatCount(requests)} requests in all.</p>`;
   if (sums.count === 0) {
-    const none = run.counts.spans
-      ? 'Its windows were joined with their neighbours, which reconcile does with age.'
-      : 'It has read no window of reviews.';
-    return html`${sent}<p>${none}</p>`;
+    return html`<p>${run.counts.spans ? 'Its windows were joined with their neighbours, which reconcile does with age.' : 'It has read no window of reviews.'}</p>`;
   }
   const rows = first.map((one) => [
     one.axis,
     utc(one.startAt),
     utc(one.endAt),
-    formatCount(one.pages),
-    formatCount(one.reviews),
-    formatCount(one.requests),
+    ...[one.pages, one.reviews, one.requests].map(formatCount),
     durationText(one.seconds),
   ]);
-  const rest =
-    sums.count > first.length && html`<p>The first ${first.length} of ${formatCount(sums.count)} are shown.</p>`;
-  return html`${sent}<p>${formatCount(sums.count)} windows were read completely: ${formatCount(sums.reviews)} reviews on ${formatCount(sums.pages)} pages, in ${formatCount(sums.requests)} requests.</p>
-    ${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}${rest}`;
-}
-
-function waits({ run, windows: { sums } }: RunView, seconds: number): Html {
-  const waiting = run.counts.lines_waiting;
-  const idle = sums.readingSeconds === null ? undefined : Math.max(0, seconds - sums.readingSeconds);
-  return html`${idle !== undefined && html`<p>For ${durationText(idle)} of ${durationText(seconds)} no window was being read: the run was planned, waited in the queue, or read what could not be proven.</p>`}
-    ${waiting !== undefined && html`<p>${formatCount(waiting)} order lines waited for a product id when it ended.</p>`}
-    ${waitsText(run)}`;
+  return html`<p>${formatCount(sums.count)} windows were read completely: ${formatCount(sums.reviews)} reviews on ${formatCount(sums.pages)} pages, in ${formatCount(sums.requests)} requests.
+      ${sums.count > rows.length && `The first ${rows.length} are shown.`}</p>
+    ${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}`;
 }
 
 const waitReasons: Readonly<Record<WaitKind, string>> = {
@@ -96,18 +63,15 @@ const waitReasons: Readonly<Record<WaitKind, string>> = {
   lease: 'for another process that had the lease of a record',
 };
 
-function waitsText({ waits: all, finishedAt }: Run): Html {
-  const log = html`The worker’s log has each wait, with this id as <code>run</code>.`;
-  if (all === null) return html`<p>An earlier version recorded this run, without what it waited for. ${log}</p>`;
+function waits({ run, windows: { sums } }: RunView, seconds: number): Html {
+  const idle = sums.readingSeconds === null ? undefined : Math.max(0, seconds - sums.readingSeconds);
   const rows = (Object.keys(waitReasons) as WaitKind[]).flatMap((kind) => {
-    const seconds = all[kind] ?? 0;
-    return seconds > 0 ? [[durationText(seconds), waitReasons[kind]]] : [];
+    const waited = run.waits?.[kind] ?? 0;
+    return waited > 0 ? [[durationText(waited), waitReasons[kind]]] : [];
   });
-  if (rows.length === 0) {
-    return html`<p>${finishedAt ? 'It' : 'What has ended of it'} waited neither for the service nor for another process.</p>`;
-  }
-  return html`${statusTable({ title: 'Waits', head: ['Waited', 'For what'], rows })}
-    <p>A time in which several requests of one process waited counts once. ${finishedAt === null && 'What goes on is added when its step ends.'} ${log}</p>`;
+  return html`${idle !== undefined && html`<p>For ${durationText(idle)} of ${durationText(seconds)} no window was being read: the run was planned, waited in the queue, or read what could not be proven.</p>`}
+    ${statusTable({ title: 'Waits', head: ['Waited', 'For what'], rows })}
+    <p>A time in which several requests of one process waited counts once. Waits are added when a step ends; the worker’s log has each, with this id as <code>run</code>.</p>`;
 }
 
 function deadLetters({ deadLetters: found }: RunView): Html {
@@ -119,4 +83,37 @@ function deadLetters({ deadLetters: found }: RunView): Html {
   ]);
   return html`<p>Those of its kinds that failed first or last while it ran; another run may have been at work at the same time.</p>
     ${statusTable({ title: 'Dead letters', head: ['Kind', 'Records', 'Still open', 'Reason'], rows })}`;
+}
+
+/** The runs in progress: how far they are, how fast, and for how long still. */
+export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
+  if (runs.length === 0) return html`<p>No run is in progress.</p>`;
+  const bar = ({ run, steps }: RunInProgress) =>
+    steps?.planned !== undefined &&
+    html`<progress max="${Math.max(1, steps.planned)}" value="${steps.ended}" aria-label="Steps of ${run.job}"></progress>`;
+  return html`<ul class="progress">${runs.map(
+    (one) =>
+      html`<li><a href="${runPath(one.run.id)}"><strong>${one.run.job}</strong></a> ${bar(one)}<br>${progressText(one, now)}</li>`,
+  )}</ul>`;
+}
+
+/** `12 of 30 steps; 4,321 reviews, 85 per second; about 2 min left`. */
+export function progressText({ run, steps, unknown, read, plansInBatches }: RunInProgress, now: Date): string {
+  const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
+  const { planned, ended = 0 } = steps ?? {};
+  const parts = [`For ${durationText(seconds)}`];
+  if (unknown !== undefined) parts.push(`how far it is, is not known: ${unknown}`);
+  else if (planned === undefined) parts.push('it is being planned, or waits for a worker');
+  else parts.push(`${formatCount(ended)} of ${formatCount(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
+  if (read.reviews > 0 && seconds > 0) {
+    const rate = read.reviews / seconds;
+    const perSecond = rate < 10 ? rate.toFixed(1) : formatCount(Math.round(rate));
+    parts.push(`${formatCount(read.reviews)} reviews, ${perSecond} per second`);
+  }
+  if (planned !== undefined) {
+    if (plansInBatches) parts.push('time left not known: it plans in batches');
+    else if (ended === 0) parts.push('time left not known: no step has ended yet');
+    else parts.push(`about ${durationText((seconds / ended) * Math.max(0, planned - ended))} left`);
+  }
+  return `${parts.join('; ')}.`;
 }

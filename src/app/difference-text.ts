@@ -1,0 +1,64 @@
+import { isDifferent, type OrderDifference } from '../orders/order/order-difference.ts';
+import type { FieldDifference } from '../orders/order/sub-orders.ts';
+import type { Show } from './explain-view.ts';
+import { counted } from './status-view.ts';
+
+type Shown = Omit<OrderDifference, 'body'>;
+
+/** Whether shop and service differ in one order, and in what, a line each; then what could not be compared. */
+export const comparisonLines = (difference: Shown, show: Show): string[] => [
+  isDifferent(difference) ? 'Shop and service differ' : 'No difference in what could be compared',
+  ...differenceLines(difference, show).map((line) => `  ${line}`),
+  ...notCompared(difference, show),
+];
+
+/** The differences of one order, a line each. */
+export function differenceLines({ isDeletion, fields, subOrders }: Shown, show: Show): string[] {
+  if (isDeletion) return ['the shop has deleted the order; a push deletes it at the service'];
+  const { matched, create, remove, keep } = subOrders;
+  const fieldText = ({ field, shop, service }: FieldDifference) =>
+    `${field}: the shop has ${show.value(field, shop)}, the service ${show.value(field, service)}`;
+  const isShown = (field: FieldDifference) => field.isShown;
+  const line = ({ lineCode }: { lineCode: string }) => `line ${show.text(lineCode)}`;
+  return [
+    ...fields.filter(isShown).map(fieldText),
+    ...matched.flatMap((one) =>
+      one.isHidden
+        ? [`${line(one)}: the service does not show its sub-order ${one.subOrderId}`]
+        : one.fields.filter(isShown).map((field) => `${line(one)} (sub-order ${one.subOrderId}): ${fieldText(field)}`),
+    ),
+    ...create.map((one) => `${line(one)}: the service has no sub-order for it`),
+    ...remove.map((one) => `sub-order ${one.subOrderId}: its ${line(one)} is gone from the shop`),
+    ...keep.map(({ lineCode, subOrderId, why }) => {
+      const which = lineCode === null ? 'no line matches it' : `its ${line({ lineCode })} is gone from the shop`;
+      return `sub-order ${subOrderId}: ${which}; the sub-order stays: ${why}`;
+    }),
+  ];
+}
+
+function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrders }: Shown, show: Show): string[] {
+  if (isDeletion) return [];
+  const notShown = (all: readonly FieldDifference[]) =>
+    all
+      .filter(({ isShown }) => !isShown)
+      .map(
+        ({ field, shop }) => `${field} (the shop has ${show.value(field, shop)}): the service does not show this field`,
+      );
+  const texts = [
+    ...notShown(fields),
+    ...fieldsNotSent.map(({ field, reason }) => `${field}: ${show.text(reason)}`),
+    ...linesNotSent.map(({ lineCode, reason }) => `line ${show.text(`${lineCode} (${reason})`)}`),
+    ...subOrders.matched.flatMap((line) =>
+      notShown(line.fields).map((text) => `line ${show.text(line.lineCode)}: ${text}`),
+    ),
+  ];
+  return texts.length === 0 ? [] : [`  could not be compared: ${texts.join('; ')}`];
+}
+
+/** Said once for many orders. @param orders by field that the service does not show, the number of orders. */
+export function notShownLines(orders: Readonly<Record<string, number>>): string[] {
+  const fields = Object.entries(orders).map(([field, count]) => `${field} (${counted(count, 'order')})`);
+  return fields.length === 0
+    ? []
+    : [`Could not be compared, since the service does not show it: ${fields.join(', ')}.`];
+}

@@ -1,0 +1,73 @@
+import { differenceLines, notShownLines } from '../../app/difference-text.ts';
+import { openly } from '../../app/explain-view.ts';
+import { counted, formatCount } from '../../app/status-view.ts';
+import type { BackfillDiff, BackfilledOrder, OrdersForecast } from '../../orders/compare/forecast-orders.ts';
+import { fieldsNotShown } from '../../orders/order/order-difference.ts';
+
+/** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
+export function drawForecast(forecast: OrdersForecast, contact: string): string {
+  const { orders, toSend, unchanged, requests, waitingLines, reachable } = forecast;
+  return [
+    `${counted(orders, 'order')}: ${formatCount(toSend)} to send, with about ${counted(requests, 'request')}; ` +
+      `${counted(unchanged, 'other')} without a change.`,
+    ...faultLines(forecast),
+    ...(waitingLines > 0
+      ? [`${counted(waitingLines, 'order line')} would wait until the service is known to have the product.`]
+      : []),
+    `The shop has an e-mail address or a phone number of ${counted(reachable, 'customer')} of the orders to send.`,
+    contact,
+    'Nothing was sent or written.',
+  ].join('\n');
+}
+
+const shownReasons = 5;
+
+function faultLines({ faulty, faults }: OrdersForecast): string[] {
+  if (faulty === 0) return [];
+  const more = faults.length - shownReasons;
+  return [
+    `${counted(faulty, 'order or line', 'orders or lines')} cannot be sent and would become dead letters:`,
+    ...faults.slice(0, shownReasons).map((fault) => `  ${fault.count} × ${fault.reason} (${fault.example})`),
+    ...(more > 0 ? [`  and ${counted(more, 'more reason')}`] : []),
+  ];
+}
+
+/** What a backfill would change, an order after the other. */
+export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit: number): string {
+  const count = (kind: BackfilledOrder['kind']) => orders.filter((order) => order.kind === kind).length;
+  const fields = orders.flatMap(({ difference }) => (difference ? fieldsNotShown(difference) : []));
+  const notShown = Object.fromEntries(
+    [...Map.groupBy(fields, (field) => field)].map(([name, all]) => [name, all.length]),
+  );
+  const summary = [
+    `${count('create')} would be created`,
+    `${count('change')} would change`,
+    `${count('same')} would be sent without a difference in what the service shows`,
+    `${count('not compared')} could not be compared`,
+    `${count('dead letter')} cannot be sent and would become dead letters`,
+  ];
+  return [
+    ...orders.map(orderText),
+    ...notShownLines(notShown),
+    `${counted(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ` +
+      `${counted(orders.length, 'order')} looked at: ${summary.join(', ')}.`,
+    ...(isCut ? [`Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`] : []),
+    'Nothing was sent or written.',
+  ].join('\n');
+}
+
+function orderText({ code, kind, reason, difference }: BackfilledOrder): string {
+  const details = difference
+    ? differenceLines(difference, openly)
+        .map((line) => `\n  ${line}`)
+        .join('')
+    : '';
+  const texts: Readonly<Record<typeof kind, string>> = {
+    create: `would be created, with ${counted(difference?.subOrders.create.length ?? 0, 'sub-order')}`,
+    change: `would change${details}`,
+    same: `would be sent; no difference in what could be compared${details}`,
+    'not compared': `could not be compared: ${reason}`,
+    'dead letter': `cannot be sent: ${reason}`,
+  };
+  return `order ${code}: ${texts[kind]}`;
+}
