@@ -136,15 +136,6 @@ comment on column sync.leases.key is 'What is leased, such as user-grades.';
 comment on column sync.leases.owner is 'Who holds it: host, process and a random part.';
 comment on column sync.leases.expires_at is 'From then on another process may take it over.';
 
--- Rows, not advisory locks: pg_advisory_lock is open to every role of the database, on any key. A role without rights
--- on this table, such as one that may only read bi, cannot take a lock and so stop review-sync.
-create table sync.locks (
-  name text primary key
-);
-insert into sync.locks (name) values ('alerts'), ('bi'), ('export');
-comment on table sync.locks is 'One row for each thing that one process does at a time. A process locks the row (select … for update) for the length of its transaction.';
-comment on column sync.locks.name is 'alerts: compare the issues with sync.alerts and send messages. bi: grant the role bi_reader its rights. export: write Parquet files.';
-
 create unlogged table sync.rate_limit (
   key    varchar(255) primary key,
   points integer not null default 0,

@@ -112,7 +112,7 @@ test('odd but legal values come back as they are, and each type is the one that 
       'reviews/month=10000-01',
       'reviews/month=2026-02',
       'reviews/month=2026-03',
-      'sub_orders/month=0000-01',
+      'sub_orders/month=0001-01 BC',
       'sub_orders/month=10001-01',
       'sub_orders/month=2026-04',
       'sub_orders/month=__HIVE_DEFAULT_PARTITION__',
