@@ -7,8 +7,8 @@ create view bi.freshness as
 select
   s.time_zone,
   (select max(created_at) from warehouse.reviews where deleted_at is null) as newest_review_at,
-  (select (position ->> 'readTo')::timestamptz from sync.cursors where flow = 'reviews') as reviews_read_to,
-  (select (position ->> 'at')::timestamptz from sync.cursors where flow = 'orders') as orders_pushed_to,
+  (s.reviews_cursor ->> 'readTo')::timestamptz as reviews_read_to,
+  (s.orders_cursor ->> 'at')::timestamptz as orders_pushed_to,
   (select count(*) from sync.dead_letters where resolved_at is null) as records_not_synced,
   s.counted_at
 from sync.settings s;

@@ -1,17 +1,15 @@
-import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 import type { WaitSeconds } from '../base/waits.ts';
 import type { ContactDecision } from './orders/order-links.ts';
 
 /** The tables as Kysely sees them; sql/warehouse/ explains each column. Only what TypeScript touches is listed. */
 export type Database = {
-  'sync.cursors': Cursors;
   'sync.runs': Runs;
   'sync.export_windows': ExportWindows;
   'sync.dead_letters': DeadLetters;
   'sync.order_links': OrderLinks;
   'sync.sub_order_links': SubOrderLinks;
   'sync.waiting_lines': WaitingLines;
-  'sync.leases': Leases;
   'sync.product_links': ProductLinks;
   'sync.user_grade_links': UserGradeLinks;
   'sync.category_links': CategoryLinks;
@@ -20,9 +18,6 @@ export type Database = {
 
 /** Written as a Date or by the database's clock. */
 type Moment = ColumnType<Date, Date | undefined, Date>;
-type Json = JSONColumnType<Record<string, unknown>>;
-
-type Cursors = { flow: 'orders' | 'reviews'; position: Json; updated_at: Moment };
 
 export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
 
@@ -103,7 +98,6 @@ type SubOrderLinks = {
 };
 
 type WaitingLines = { order_code: string; line_code: string; product_code: string; waiting_since: Moment };
-type Leases = { key: string; owner: string; expires_at: Date };
 type ProductLinks = { product_code: string; product_id: number; linked_at: Moment };
 type UserGradeLinks = { user_grade_code: string; user_grade_id: number; fingerprint: string; linked_at: Moment };
 type CategoryLinks = { category_code: string; category_id: number; fingerprint: string; linked_at: Moment };

@@ -72,7 +72,7 @@ export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
     // A single row may still fit into an existing file when the disk is full.
     await sql`create temporary table review_sync_doctor on commit drop as
       select repeat('x', 1000) as filler from generate_series(1, 10000)`.execute(trx);
-    await sql`insert into sync.cursors (flow, position) values ('doctor', '{}')`.execute(trx);
+    await sql`insert into sync.touches (record) values ('review')`.execute(trx);
     throw new RolledBack();
   });
   await attempt.catch((error: unknown) => {

@@ -41,7 +41,7 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
   const reader = await withReader(world);
   // Roles belong to the server: BI users of other tests may connect to databases that are open to everybody.
   await world.warehouse(`revoke connect on database ${new URL(world.warehouseUrl).pathname.slice(1)} from public`);
-  const before = await world.warehouse('select count(*) from sync.cursors');
+  const before = await world.warehouse('select count(*) from sync.touches');
   const { status, said, findings } = await ills(world, reader);
   expect(said).toEqual([
     'schedules warning: the queue holds no schedule: no run starts by itself → start npx review-sync worker',
@@ -50,7 +50,7 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
   expect(new Set(findings.map(({ area }) => area))).toEqual(
     new Set(['configuration', 'warehouse', 'shop', 'service', 'queue', 'schedules']),
   );
-  expect(await world.warehouse('select count(*) from sync.cursors')).toEqual(before);
+  expect(await world.warehouse('select count(*) from sync.touches')).toEqual(before);
   expect(Object.keys(world.service.requests()).filter((route) => !/^GET|oauth/.test(route))).toEqual([]);
 
   const text = await runCli(['doctor'], { ...world.environment, ...reader });

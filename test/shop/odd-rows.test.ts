@@ -99,7 +99,7 @@ test('a date by which orders are walked and that cannot be cast costs its own or
   await world.shop(`update o set odd = '0000-00-00' where code = 'O07'`);
   const reason = expect.stringMatching(/^orders\.sql: updated_at cannot be read: .*SQLSTATE 22008/);
   await costsOnly(world, { kind: 'order', key: 'O07', reason });
-  expect(await world.warehouse(`select position ->> 'at' as at from sync.cursors`)).toEqual([
+  expect(await world.warehouse(`select orders_cursor ->> 'at' as at from sync.settings`)).toEqual([
     { at: expect.stringMatching(/^20\d\d-.*Z$/) },
   ]);
   expect((await runCli(['backfill', 'orders', '--json'], world.environment)).status).toBe(1);

@@ -11,7 +11,7 @@ import type { Shop } from '../../shop/index.ts';
 import { isUsableCode, readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { putDeadLetter, resolveDeadLettersExcept } from '../../warehouse/dead-letters.ts';
 import type { Db } from '../../warehouse/index.ts';
-import { type NamedLease, withLease } from '../../warehouse/leases.ts';
+import { type GradesLease, withGradesLease } from '../../warehouse/leases.ts';
 import {
   type CatalogLink,
   catalogLinks,
@@ -57,7 +57,7 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
   const notCleared: string[] = [];
   const { db, signal } = deps;
   // Grades have no unique key at the service: two runs at once would both create what neither has found.
-  const underLease = async (lease: NamedLease) => {
+  const underLease = async (lease: GradesLease) => {
     const links = await catalogLinks(db, 'user_grade');
     const theirs = await allGrades(deps);
     for (const [code, grade] of byCode) {
@@ -97,7 +97,7 @@ export async function syncUserGrades(deps: UserGradeDeps): Promise<Counts> {
   };
   const onWait = ({ owner, until }: { owner: string; until: Date }) =>
     deps.onWait?.({ reason: `${owner} is syncing the member grades`, untilMs: until.getTime() });
-  await withLease(db, 'user-grades', underLease, { signal, onWait });
+  await withGradesLease(db, underLease, { signal, onWait });
   return counts;
 }
 
@@ -131,7 +131,7 @@ type AtService = {
   theirs: TheirGrade[];
   taken: ReadonlySet<number>;
   options: CallOptions;
-  lease: NamedLease;
+  lease: GradesLease;
 };
 
 /**
