@@ -9,7 +9,6 @@ export type Database = {
   'sync.dead_letters': DeadLetters;
   'sync.order_links': OrderLinks;
   'sync.sub_order_links': SubOrderLinks;
-  'sync.waiting_lines': WaitingLines;
   'sync.product_links': ProductLinks;
   'sync.user_grade_links': UserGradeLinks;
   'sync.category_links': CategoryLinks;
@@ -97,7 +96,6 @@ type SubOrderLinks = {
   linked_at: Moment;
 };
 
-type WaitingLines = { order_code: string; line_code: string; product_code: string; waiting_since: Moment };
 type ProductLinks = { product_code: string; product_id: number; linked_at: Moment };
 type UserGradeLinks = { user_grade_code: string; user_grade_id: number; fingerprint: string; linked_at: Moment };
 type CategoryLinks = { category_code: string; category_id: number; fingerprint: string; linked_at: Moment };

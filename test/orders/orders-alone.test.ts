@@ -149,7 +149,7 @@ test('a dead letter closes when the value goes back, when the row is deleted and
     delete from o where code = 'O2'; update o set deleted_at = now() where code in ('O3', 'O4')`);
   await world.sync();
   expect(await world.openDeadLetters()).toEqual([]);
-  expect(await world.warehouse('select * from sync.waiting_lines')).toEqual([]);
+  expect(await world.warehouse('select from sync.order_links where waiting_lines is not null')).toEqual([]);
 });
 
 test('the first run names orders that no run reads, those without code or date, and is not done', async ({ world }) => {
@@ -183,7 +183,7 @@ test('lines that wait for a product id are no failure: the run is done, and they
   expect(status.stdout).toContain('1 order, 2 lines waiting, 1 order pushed');
   expect(status.stdout).toContain('2 order lines of 1 order wait');
   expect(status.stdout).toContain('W/1');
-  await world.warehouse(`update sync.waiting_lines set waiting_since = waiting_since - interval '15 days'`);
+  await world.warehouse(`update sync.order_links set waiting_since = waiting_since - interval '15 days'`);
   expect((await runCli(['status'], world.environment)).stdout).toMatch(/^ {2}2 order lines of 1 order wait/m);
 
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 9)`);
@@ -191,7 +191,9 @@ test('lines that wait for a product id are no failure: the run is done, and they
   expect(await world.atService('select product_id::integer as id from reference_service.sub_orders')).toEqual([
     { id: 9 },
   ]);
-  expect(await world.warehouse('select line_code from sync.waiting_lines')).toEqual([{ line_code: '2' }]);
+  expect(await world.warehouse('select waiting_lines from sync.order_links')).toEqual([
+    { waiting_lines: { 2: 'other' } },
+  ]);
 });
 
 test('the cursor stays where it is when a step of the run has failed', async ({ world }) => {

@@ -15,7 +15,6 @@ type Sizes = Record<'orders' | 'lines' | 'reviews', number>;
 const follows: Readonly<Record<string, keyof Sizes>> = {
   'sync.order_links': 'orders',
   'sync.sub_order_links': 'lines',
-  'sync.waiting_lines': 'lines',
   'sync.delivery_delay_counts': 'lines',
   'sync.review_day_counts': 'reviews',
   'sync.product_counts': 'reviews',
