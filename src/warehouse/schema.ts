@@ -1,10 +1,8 @@
 import type { ColumnType, Generated } from 'kysely';
-import type { WaitSeconds } from '../base/waits.ts';
 import type { ContactDecision } from './orders/order-links.ts';
 
 /** The tables as Kysely sees them; sql/warehouse/ explains each column. Only what TypeScript touches is listed. */
 export type Database = {
-  'sync.runs': Runs;
   'sync.export_windows': ExportWindows;
   'sync.dead_letters': DeadLetters;
   'sync.order_links': OrderLinks;
@@ -22,20 +20,6 @@ export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
 
 /** Why a run is incomplete. Where several reasons apply, the first of this list. */
 export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
-
-type Runs = {
-  id: string;
-  job: string;
-  key: string | null;
-  trigger: 'schedule' | 'command';
-  started_at: Date;
-  finished_at: ColumnType<Date | null, undefined, Date>;
-  outcome: ColumnType<RunOutcome | null, undefined, RunOutcome>;
-  reason: ColumnType<RunReason | null, undefined, RunReason | null>;
-  counts: ColumnType<Record<string, number>, undefined, string>;
-  error: ColumnType<string | null, undefined, string | null>;
-  waits: ColumnType<WaitSeconds | null, undefined, never>;
-};
 
 export type Axis = 'created' | 'updated';
 

@@ -138,7 +138,7 @@ test('a BI user can lock no table that serves as a lock', async () => {
   const url = await createDatabase('migrated');
   const reader = await analyst(url);
   await expect(query(reader, 'select from sync.settings for update')).rejects.toThrow(/permission denied/);
-  for (const table of ['sync.settings', 'sync.alerts', 'sync.product_counts', 'review_sync_migrations.lock']) {
+  for (const table of ['sync.settings', 'sync.alerts', 'sync.product_counts', 'review_sync_migrations.applied']) {
     await expect(query(reader, `begin; lock table ${table} in access share mode`)).rejects.toThrow(/permission denied/);
   }
 });
