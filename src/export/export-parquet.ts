@@ -6,7 +6,7 @@ import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts'
 import type { Warehouse } from '../warehouse/index.ts';
 import { isIntact, makeFolder, syncFolder, writeBeside } from './files.ts';
 import { type Manifest, monthsOf, pathOf, readManifest, writeManifest } from './manifest.ts';
-import { parquetTypeOf, writeParquet } from './parquet-file.ts';
+import { writeParquet } from './parquet-file.ts';
 
 /**
  * The views of `bi` that are exported. All others can be computed from them: those about reviews by day, product, score
@@ -64,13 +64,11 @@ type PlannedFile = {
  * 5. Put the file at its place; remove it where its month has no rows any more.
  * 6. Write the manifest.
  *
- * @param all reads every month and every file again, and writes those that differ, whatever versions and lengths say.
  * @throws UsageError where the folder holds something else, or the export of another warehouse.
  */
 export async function exportParquet(
   { warehouse, signal, onProgress }: ParquetDeps,
   dir: string,
-  { all = false } = {},
 ): Promise<ExportReport> {
   const before = await readManifest(dir);
   return withBiSnapshot(warehouse, async (snapshot) => {
@@ -86,16 +84,15 @@ export async function exportParquet(
       takenAt,
       freshness,
       writing: [],
-      tables: {},
       files: {},
     };
     const report: ExportReport = { dir, takenAt, written: [], removed: [], unchanged: 0, tables: [] };
     const isAsBefore = async (path: string) => {
       const file = before?.files[path];
-      return file !== undefined && !before?.writing.includes(path) && (await isIntact(join(dir, path), file, all));
+      return file !== undefined && !before?.writing.includes(path) && (await isIntact(join(dir, path), file));
     };
     const isCurrent = async ({ path, version }: PlannedFile) =>
-      !all && version !== null && version === before?.files[path]?.version && (await isAsBefore(path));
+      version !== null && version === before?.files[path]?.version && (await isAsBefore(path));
     const planned = planFiles(snapshot, before);
     const changing = new Set<string>();
     for (const file of planned) if (!(await isCurrent(file))) changing.add(file.path);
@@ -133,11 +130,6 @@ export async function exportParquet(
       const files = Object.values(manifest.files).filter(({ table }) => table === name);
       const sum = (of: 'rows' | 'bytes') => files.reduce((total, file) => total + file[of], 0);
       report.tables.push({ table: name, files: files.length, rows: sum('rows'), bytes: sum('bytes') });
-      const columns = (snapshot.views.get(name)?.columns ?? []).map((one) => ({
-        name: one.name,
-        type: parquetTypeOf(one),
-      }));
-      manifest.tables[name] = { rows: sum('rows'), columns };
     }
     await writeManifest(dir, manifest);
     return report;

@@ -27,7 +27,6 @@ export type Manifest = {
    * complete and shows one moment.
    */
   writing: string[];
-  tables: Record<string, { rows: number; columns: { name: string; type: string }[] }>;
   /** By path within DIR. */
   files: Record<string, ManifestFile>;
 };

@@ -57,29 +57,26 @@ export async function writeParquet(
   return { rows, bytes: bytes.offset, sha256: hash.digest('hex') };
 }
 
-/** How a Postgres type is declared in a Parquet file, and a value of a snapshot written. `name`: for the manifest. */
-type ParquetType = { name: string; element: Omit<SchemaElement, 'name'>; valueOf(text: string): unknown };
+/** How a Postgres type is declared in a Parquet file, and a value of a snapshot written. */
+type ParquetType = { element: Omit<SchemaElement, 'name'>; valueOf(text: string): unknown };
 
-const int32: ParquetType = { name: 'INT32', element: { type: 'INT32' }, valueOf: Number };
+const int32: ParquetType = { element: { type: 'INT32' }, valueOf: Number };
 /** Any other type: a string in Postgres' own text. */
 const text: ParquetType = {
-  name: 'STRING',
   element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   valueOf: (value) => value,
 };
 
 const parquetTypes: Readonly<Record<string, ParquetType>> = {
-  boolean: { name: 'BOOLEAN', element: { type: 'BOOLEAN' }, valueOf: (value) => value === 'true' },
+  boolean: { element: { type: 'BOOLEAN' }, valueOf: (value) => value === 'true' },
   smallint: int32,
   integer: int32,
-  bigint: { name: 'INT64', element: { type: 'INT64' }, valueOf: BigInt },
+  bigint: { element: { type: 'INT64' }, valueOf: BigInt },
   date: {
-    name: 'DATE',
     element: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
     valueOf: Number,
   },
   'timestamp with time zone': {
-    name: 'TIMESTAMP(MICROS, UTC)',
     element: {
       type: 'INT64',
       converted_type: 'TIMESTAMP_MICROS',
@@ -89,7 +86,6 @@ const parquetTypes: Readonly<Record<string, ParquetType>> = {
   },
   // As the type NUMERIC of BigQuery; Snowflake, Spark and DuckDB have the same.
   numeric: {
-    name: 'DECIMAL(38, 9)',
     element: {
       type: 'FIXED_LEN_BYTE_ARRAY',
       type_length: 16,
@@ -101,6 +97,3 @@ const parquetTypes: Readonly<Record<string, ParquetType>> = {
     valueOf: (value) => BigInt(value.replace('.', '')),
   },
 };
-
-/** The type of a column in a Parquet file, in words. */
-export const parquetTypeOf = ({ type }: BiColumn) => (parquetTypes[type] ?? text).name;
