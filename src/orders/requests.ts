@@ -63,9 +63,6 @@ export function openRequests(
           const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
           return { kind: 'failed', reason: error.message, failure };
         }
-        // A number that is too large does not get smaller by waiting.
-        const isPermanent = error instanceof MalformedResponseError && !error.retryable;
-        if (isPermanent) return { kind: 'failed', reason: describeError(error), failure: 'permanent' };
         const mayPass =
           error instanceof MalformedResponseError || (error instanceof UnavailableError && error.retryable);
         if (!mayPass) throw error;

@@ -9,7 +9,6 @@ export type RequestContext = {
   attempts?: number | undefined;
   /** The error text of the service, or what is wrong with the response. Masked, at most 300 characters. */
   detail?: string | undefined;
-  cause?: unknown;
   hint?: string | undefined;
 };
 
@@ -18,9 +17,6 @@ type ErrorKind = { code: string; what: string; retryable: boolean; hint?: string
 /**
  * A request to the review service failed. All errors of this client extend this class, except for a `TypeError` (a
  * parameter is not valid, nothing was sent) and the reason of an abort.
- *
- * `retryable` means that the same call may succeed later and does no harm. The client has already repeated it for as
- * long as `retry` allows.
  */
 export class ReviewApiError extends ReviewSyncError {
   override readonly name: string = 'ReviewApiError';
@@ -32,40 +28,38 @@ export class ReviewApiError extends ReviewSyncError {
   readonly attempts: number;
   /** The error text of the service, or what is wrong with the response. Masked, at most 300 characters. */
   readonly detail: string | undefined;
+  /**
+   * Whether the same call may succeed later and does no harm. The client has already repeated it for as long as `retry`
+   * allows.
+   */
   readonly retryable: boolean;
 
-  constructor(kind: ErrorKind, at: RequestContext) {
-    const facts = [
-      ...(at.status === undefined ? [] : [`status ${at.status}`]),
-      ...((at.attempts ?? 1) > 1 ? [`${at.attempts} attempts`] : []),
-    ];
-    const status = facts.length === 0 ? '' : ` (${facts.join(', ')})`;
-    const detail = at.detail ? `: ${at.detail}` : '';
-    super(`review-api.${kind.code}`, `${at.method} ${at.path}: ${kind.what}${status}${detail}`, {
-      cause: at.cause,
-      hint: at.hint ?? kind.hint,
-    });
-    this.method = at.method;
-    this.path = at.path;
-    this.status = at.status;
-    this.attempts = at.attempts ?? 1;
-    this.detail = at.detail;
-    this.retryable = kind.retryable;
+  constructor({ code, what, retryable, hint }: ErrorKind, at: RequestContext) {
+    const { method, path, status, attempts = 1, detail } = at;
+    const facts = [status === undefined ? '' : `status ${status}`, attempts > 1 ? `${attempts} attempts` : ''];
+    const shown = facts.filter((fact) => fact !== '').join(', ');
+    super(
+      `review-api.${code}`,
+      `${method} ${path}: ${what}${shown === '' ? '' : ` (${shown})`}${detail ? `: ${detail}` : ''}`,
+      { hint: at.hint ?? hint },
+    );
+    this.method = method;
+    this.path = path;
+    this.status = status;
+    this.attempts = attempts;
+    this.detail = detail;
+    this.retryable = retryable;
   }
 }
 
 /** The service gave no token for these credentials, or refused two fresh tokens in a row. */
 export class AuthenticationError extends ReviewApiError {
   override readonly name = 'AuthenticationError';
-  static readonly kind: ErrorKind = {
-    code: 'authentication',
-    what: 'the review service did not accept the credentials',
-    retryable: false,
-    hint: 'check the client id and the client secret, and that they belong to this service',
-  };
 
   constructor(at: RequestContext) {
-    super(AuthenticationError.kind, at);
+    const what = 'the review service did not accept the credentials';
+    const hint = 'check the client id and the client secret, and that they belong to this service';
+    super({ code: 'authentication', what, retryable: false, hint }, at);
   }
 }
 
@@ -90,15 +84,10 @@ export class NotFoundError extends ReviewApiError {
 /** The service still responded with 429 after all the waiting that `retry` allows. */
 export class LimitedError extends ReviewApiError {
   override readonly name = 'LimitedError';
-  static readonly kind: ErrorKind = {
-    code: 'limited',
-    what: 'the review service asks for fewer requests',
-    retryable: true,
-    hint: 'lower the requests per second or the requests in flight',
-  };
 
   constructor(at: RequestContext) {
-    super(LimitedError.kind, at);
+    const hint = 'lower the requests per second or the requests in flight';
+    super({ code: 'limited', what: 'the review service asks for fewer requests', retryable: true, hint }, at);
   }
 }
 
@@ -111,45 +100,35 @@ export class UnavailableError extends ReviewApiError {
   override readonly name = 'UnavailableError';
 
   constructor(at: RequestContext, retryable = true) {
-    const what =
-      at.status === undefined ? 'the review service could not be reached' : 'the review service failed on this request';
+    const isReached = at.status !== undefined;
+    const what = isReached ? 'the review service failed on this request' : 'the review service could not be reached';
     super({ code: 'unavailable', what, retryable }, at);
   }
 }
 
-/**
- * The status is a success, but the body is not the expected array or object. It is never read as the end of a list. An
- * integer beyond 2^53 - 1 is the one case that is not `retryable`: the record has it in every response.
- */
+/** The status is a success, but the body is not the expected array or object. It is never read as the end of a list. */
 export class MalformedResponseError extends ReviewApiError {
   override readonly name = 'MalformedResponseError';
-  static readonly kind = {
-    code: 'malformed-response',
-    what: 'the response is not what this request returns',
-    hint: 'check whether the base address belongs to the service; a web site or a proxy may respond in its place',
-  };
 
-  constructor(at: RequestContext, retryable = true) {
-    super({ ...MalformedResponseError.kind, retryable }, at);
+  constructor(at: RequestContext) {
+    const what = 'the response is not what this request returns';
+    const hint =
+      'check whether the base address belongs to the service; a web site or a proxy may respond in its place';
+    super({ code: 'malformed-response', what, retryable: true, hint }, at);
   }
 }
 
 /**
  * A write was sent, and it is not known whether the service carried it out: its response was lost and it must not be
- * repeated, or the service only accepted it (202). Not `retryable`: read what the service holds before sending it
- * again.
+ * repeated, or the service only accepted it (202). Read what the service holds before sending it again.
  */
 export class UnknownOutcomeError extends ReviewApiError {
   override readonly name = 'UnknownOutcomeError';
-  static readonly kind: ErrorKind = {
-    code: 'unknown-outcome',
-    what: 'sent, but it is not known whether the service carried it out',
-    retryable: false,
-    hint: 'read what the service holds before sending it again',
-  };
 
   constructor(at: RequestContext) {
-    super(UnknownOutcomeError.kind, at);
+    const what = 'sent, but it is not known whether the service carried it out';
+    const hint = 'read what the service holds before sending it again';
+    super({ code: 'unknown-outcome', what, retryable: false, hint }, at);
   }
 }
 
@@ -159,14 +138,10 @@ export class UnknownOutcomeError extends ReviewApiError {
  */
 export class PageLimitError extends ReviewApiError {
   override readonly name = 'PageLimitError';
-  static readonly kind: ErrorKind = {
-    code: 'page-limit',
-    what: 'more reviews may follow after page 30, the last one',
-    retryable: false,
-    hint: 'narrow the period, or add a filter, and read the parts one by one',
-  };
 
   constructor(at: RequestContext) {
-    super(PageLimitError.kind, at);
+    const what = 'more reviews may follow after page 30, the last one';
+    const hint = 'narrow the period, or add a filter, and read the parts one by one';
+    super({ code: 'page-limit', what, retryable: false, hint }, at);
   }
 }

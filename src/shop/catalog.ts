@@ -1,4 +1,4 @@
-import { describeDataFault, notComputable, readByKey } from './read-by-key.ts';
+import { notComputable, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
 import type { ShopQuery, ShopSession } from './session.ts';
 
@@ -10,13 +10,13 @@ export async function readCatalog(session: ShopSession, query: ShopQuery): Promi
   const all = await session.attempt(() => session.rows(query));
   if ('value' in all) return all.value.map((row) => ({ row }));
   const codes = await session.attempt(() => session.values(query, 'code'));
-  if ('dataFault' in codes) throw notComputable(query, describeDataFault(codes.dataFault));
+  if ('dataFault' in codes) throw notComputable(query, codes.dataFault);
   const found = await readByKey(session, query, 'code', [...new Set(codes.value)]);
   const codeless = await session.attempt(() => session.rowsWithout(query, 'code', 1000));
   const keyed = found.flatMap(({ key, rows, fault }): CatalogRow[] =>
     fault === undefined ? rows.map((row) => ({ row })) : [{ row: { ...rows[0], code: rows[0]?.code ?? key }, fault }],
   );
   if ('value' in codeless) return [...keyed, ...codeless.value.map((row) => ({ row }))];
-  const fault = `${query.name}.sql: a row without code cannot be read: ${describeDataFault(codeless.dataFault)}`;
+  const fault = `${query.name}.sql: a row without code cannot be read: ${codeless.dataFault}`;
   return [...keyed, { row: { code: null }, fault }];
 }

@@ -1,18 +1,14 @@
+import type { ShopDatabase } from './open-database.ts';
+import type { OrderQueries } from './orders.ts';
 import { columnsOf } from './queries.ts';
-import type { ExplainedStatement, OrderPosition, ShopQuery, ShopSession } from './session.ts';
+import type { ExplainedStatement, ShopSession } from './session.ts';
 import { isShopTimeout } from './shop-timeout.ts';
 
 /** What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to". */
 export type QueryCost = ExplainedStatement & { purpose: string };
 
-type Queries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
-type TracedRead = (
-  work: (session: ShopSession) => Promise<unknown>,
-  explained: ExplainedStatement[],
-) => Promise<unknown>;
-
 /** Orders of a slice, as a run reads them. */
-const sliceSize = 200;
+const size = 200;
 
 /**
  * Explains and times each statement of the order queries as a run sends it: orders and lines of a slice by code, the
@@ -22,30 +18,26 @@ const sliceSize = 200;
  * @param codes some orders of the shop, at most 200.
  */
 export async function explainQueries(
-  read: TracedRead,
-  { orders, lines, feed }: Queries,
+  { read }: ShopDatabase,
+  { orders, lines, feed }: OrderQueries,
   codes: readonly string[],
 ): Promise<QueryCost[]> {
   const costs: QueryCost[] = [];
-  const explain = async (purpose: string, work: (session: ShopSession) => Promise<unknown>) => {
+  async function explain(purpose: string, work: (session: ShopSession) => Promise<unknown>) {
     const explained: ExplainedStatement[] = [];
-    let hasBadRow = false;
     try {
-      await read(async (session) => {
-        hasBadRow = 'dataFault' in (await session.attempt(() => work(session)));
-      }, explained);
+      const done = await read((session) => session.attempt(() => work(session)), { explained });
+      if ('dataFault' in done) return;
     } catch (error) {
       // The statement was explained before it was cancelled.
       if (!isShopTimeout(error)) throw error;
     }
-    if (!hasBadRow) costs.push(...explained.map((one) => ({ ...one, purpose })));
+    costs.push(...explained.map((one) => ({ ...one, purpose })));
+  }
+  const now = await read((session) => session.now());
+  const minutesAgo = (minutes: number) => {
+    return { at: new Date(Date.parse(now) - minutes * 60_000).toISOString(), code: '' };
   };
-  const from = (at: string): OrderPosition => ({ at, code: '' });
-  const before = (at: string, minutes: number) => new Date(Date.parse(at) - minutes * 60_000).toISOString();
-  let now = '';
-  await read(async (session) => {
-    now = await session.now();
-  }, []);
   await explain(`find ${codes.length} orders by code`, (session) =>
     session.rowsByKey(orders, 'code', codes, columnsOf(orders)),
   );
@@ -54,15 +46,15 @@ export async function explainQueries(
   );
   await explain('find what changed in the last ten minutes', (session) =>
     feed
-      ? session.changes(feed, from(before(now, 10)), sliceSize)
-      : session.walk(orders, { axis: 'updated', after: from(before(now, 10)), size: sliceSize }),
+      ? session.changes(feed, minutesAgo(10), size)
+      : session.walk(orders, { axis: 'updated', after: minutesAgo(10), size }),
   );
   const middle = codes[Math.floor(codes.length / 2)] ?? '';
   await explain('go on with a first push by code', (session) =>
-    session.walk(orders, { axis: 'code', after: { at: '', code: middle }, size: sliceSize }),
+    session.walk(orders, { axis: 'code', after: { at: '', code: middle }, size }),
   );
   await explain('rescan orders by created_at', (session) =>
-    session.walk(orders, { axis: 'created', after: from(before(now, 60 * 1440)), before: now, size: sliceSize }),
+    session.walk(orders, { axis: 'created', after: minutesAgo(60 * 1440), before: now, size }),
   );
   return costs;
 }

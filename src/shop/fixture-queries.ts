@@ -130,7 +130,7 @@ function rowsOf(path: string, text: string, jsonColumns: readonly string[]): Row
 
 /** The query as it was, from its first line on, with the fixtures in front of it. */
 function wrapped(select: string, fixtures: readonly Fixture[]): string {
-  const text = fixtures.reduce((sql, { schema, table }) => withoutSchema(sql, schema, table, 'postgres'), select);
+  const text = fixtures.reduce((sql, { schema, table }) => withoutSchema(sql, schema, table), select);
   const clauses = fixtures.map(({ schema, table, json }) => {
     const name = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`;
     return `${pg.escapeIdentifier(table)} as (select * from json_populate_recordset(null::${name}, ${pg.escapeLiteral(json)}))`;

@@ -1,11 +1,11 @@
-import { stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
 import { type CatalogRow, readCatalog } from './catalog.ts';
 import type { QueryName } from './contract.ts';
+import type { ShopFacts } from './driver.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
-import { dialectOf, openDatabase } from './open-database.ts';
+import { openDatabase } from './open-database.ts';
 import {
   findLinesFault,
   type KeylessOrders,
@@ -20,12 +20,12 @@ import {
   readOrderSample,
   readOrders,
 } from './orders.ts';
-import { hashOf, hashOfQuery, loadShopQuery } from './queries.ts';
+import { hashOf, hashOfQuery, type LoadedQueries, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
-import type { ReadOptions, ShopFacts, ShopQuery, ShopSession } from './session.ts';
+import type { ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
 import type { SqlDialect } from './sql-text.ts';
-import { readFirstValue, readTables, type ShopTables } from './tables.ts';
+import { readTables, type ShopTables } from './tables.ts';
 
 /** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is read, now and later. */
 export type ShopOptions = {
@@ -121,9 +121,10 @@ export type Shop = {
  */
 export function openShop(options: ShopOptions): Shop {
   const at = { folder: resolve(options.sqlDir), timeZone: options.timeZone };
-  const dialect = dialectOf(options.url);
   const database = openDatabase({ ...options, timeZone: options.timeZone });
-  const load = (name: QueryName) => database.read((_session, check) => loadShopQuery(check, at, name));
+  const { dialect } = database.words;
+  const loaded: LoadedQueries = new Map();
+  const load = (name: QueryName) => loadShopQuery(database, at, name, loaded);
 
   const required = async (name: 'orders' | 'order_lines'): Promise<ShopQuery> => {
     const query = await load(name);
@@ -132,21 +133,17 @@ export function openShop(options: ShopOptions): Shop {
       hint: `Write it as in ${packagePath('sql', 'shop')}, or point SHOP_SQL_DIR at the folder that holds it.`,
     });
   };
-  const orderQueries = memoized(
-    async (): Promise<OrderQueries> => ({
-      orders: await required('orders'),
-      lines: await required('order_lines'),
-      feed: await load('changed_orders'),
-    }),
-    () => versionOf(at.folder, ['orders', 'order_lines', 'changed_orders']),
-  );
+  const orderQueries = async (): Promise<OrderQueries> => ({
+    orders: await required('orders'),
+    lines: await required('order_lines'),
+    feed: await load('changed_orders'),
+  });
 
   type OfOrders<T> = (session: ShopSession, queries: OrderQueries) => Promise<T>;
   const ofOrders = async <T>(read: OfOrders<T>, how?: ReadOptions): Promise<T> => {
     const queries = await orderQueries();
     return database.read((session) => read(session, queries), how);
   };
-  const now = () => database.read((session) => session.now());
 
   const walk = (range: OrderRange) =>
     ofOrders((session, queries) => readOrderPage(session, queries, range)).catch((error: unknown) => {
@@ -155,17 +152,6 @@ export function openShop(options: ShopOptions): Shop {
       throw tooManyAtOnce(`the next ${range.size} orders`, column, error);
     });
 
-  async function changedSince(after: OrderPosition, size: number): Promise<OrderPage> {
-    const { feed } = await orderQueries();
-    if (feed === undefined) return walk({ axis: 'updated', after, size });
-    try {
-      return await database.read((session) => readChangePage(session, feed, { after, size }));
-    } catch (error) {
-      throw isShopTimeout(error) ? tooManyAtOnce(`the next ${size} changes`, 'changed_at', error) : error;
-    }
-  }
-  const queryNames = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'] as const;
-
   const catalog = async (name: 'categories' | 'user_grades') => {
     const query = await load(name);
     return query && database.read((session) => readCatalog(session, query));
@@ -173,7 +159,15 @@ export function openShop(options: ShopOptions): Shop {
 
   return {
     dialect,
-    changedSince,
+    async changedSince(after, size) {
+      const { feed } = await orderQueries();
+      if (feed === undefined) return walk({ axis: 'updated', after, size });
+      try {
+        return await database.read((session) => readChangePage(session, feed, { after, size }));
+      } catch (error) {
+        throw isShopTimeout(error) ? tooManyAtOnce(`the next ${size} changes`, 'changed_at', error) : error;
+      }
+    },
     hasFeed: async () => (await orderQueries()).feed !== undefined,
     orderCodes: walk,
     async orders(codes) {
@@ -185,7 +179,7 @@ export function openShop(options: ShopOptions): Shop {
     keylessOrders: () => ofOrders(readKeylessOrders),
     async queryHashes() {
       const hashes: Awaited<ReturnType<Shop['queryHashes']>> = {};
-      for (const name of queryNames) {
+      for (const name of ['orders', 'order_lines'] as const) {
         const hash = await hashOfQuery(at.folder, name, dialect);
         if (hash !== undefined) hashes[name] = hash;
       }
@@ -199,51 +193,27 @@ export function openShop(options: ShopOptions): Shop {
     linesFault: () => ofOrders(findLinesFault),
     categories: () => catalog('categories'),
     userGrades: () => catalog('user_grades'),
-    now,
-    facts: () => database.facts(),
+    now: () => database.read((session) => session.now()),
+    facts: database.facts,
     orderSample: () => ofOrders(readOrderSample),
     async queryCosts() {
       const queries = await orderQueries();
       const newest = await database.read((session) => session.codesByCreation(queries.orders, 'newest', 200));
       if (newest.length === 0) return [];
-      return explainQueries((work, explained) => database.read(work, { explained }), queries, newest);
+      return explainQueries(database, queries, newest);
     },
     repeatedCodes: () => ofOrders((session, { orders }) => session.repeatedCodes(orders, 3)),
     hasQuery: async (name) => (await load(name)) !== undefined,
     tables: () => readTables(database),
-    value: (sql) => readFirstValue(database, sql),
+    async value(sql) {
+      const [row] = await database.read((_session, connection) => connection.run(sql));
+      return Object.values(row ?? {})[0] ?? undefined;
+    },
     async checkQueries() {
       await orderQueries();
       await load('categories');
       await load('user_grades');
     },
-    close: () => database.close(),
+    close: database.close,
   };
-}
-
-/** Makes it again where the version has changed since; a failed attempt is not kept. */
-function memoized<T>(make: () => Promise<T>, version: () => Promise<string>): () => Promise<T> {
-  let made: { version: string; value: Promise<T> } | undefined;
-  return async () => {
-    const current = await version();
-    if (made?.version !== current) {
-      const fresh = { version: current, value: make() };
-      made = fresh;
-      fresh.value.catch(() => {
-        if (made === fresh) made = undefined;
-      });
-    }
-    return made.value;
-  };
-}
-
-/** Changes when one of the files does. */
-async function versionOf(folder: string, names: readonly string[]): Promise<string> {
-  const times = names.map((name) =>
-    stat(join(folder, `${name}.sql`)).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => 0,
-    ),
-  );
-  return (await Promise.all(times)).join();
 }

@@ -19,37 +19,21 @@ export function instantOfLocal(local: string, zone: string): string {
   return written(seconds - (!isRight(before) && isRight(after) ? after : before), `${fraction}Z`);
 }
 
-/** The local date of an instant in the zone. Text that is not a date, such as `-infinity`, comes back unchanged. */
+/** The local date of an instant in the zone. */
 export function localOfInstant(instant: string, zone: string): string {
   const [seconds, fraction] = split(instant);
-  return Number.isNaN(seconds) ? instant : written(seconds + offsetSecondsOf(seconds, zone), fraction);
+  return written(seconds + offsetSecondsOf(seconds, zone), fraction);
 }
 
 /**
- * The earliest local date that anything at or after the instant can carry. Before clocks go back this is earlier than
- * the local date of the instant: the hour that follows repeats local times that were there already.
+ * A local date before which nothing at or after the instant can lie. Before clocks go back it is earlier than the local
+ * date of the instant: the hour that follows repeats local times that were there already.
  */
 export function earliestLocalFrom(instant: string, zone: string): string {
   const [seconds, fraction] = split(instant);
-  if (Number.isNaN(seconds)) return instant;
-  const now = offsetSecondsOf(seconds, zone);
   const threeHours = 10_800;
-  const drop = now - offsetSecondsOf(seconds + threeHours, zone);
-  if (drop <= 0) return written(seconds + now, fraction);
-  const change = changeBetween(seconds, seconds + threeHours, zone);
-  return seconds + drop <= change ? written(seconds + now, fraction) : written(change + now - drop, '.000000');
-}
-
-/** The first second at which the offset differs from the one at `from`. */
-function changeBetween(from: number, to: number, zone: string): number {
-  const first = offsetSecondsOf(from, zone);
-  let [same, changed] = [from, to];
-  while (changed - same > 1) {
-    const middle = Math.floor((same + changed) / 2);
-    if (offsetSecondsOf(middle, zone) === first) same = middle;
-    else changed = middle;
-  }
-  return changed;
+  const offset = Math.min(offsetSecondsOf(seconds, zone), offsetSecondsOf(seconds + threeHours, zone));
+  return written(seconds + offset, fraction);
 }
 
 /** Whole seconds since 1970, reading the text as UTC, and the fraction with its point. */

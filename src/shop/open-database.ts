@@ -1,8 +1,35 @@
-import { UsageError } from '../base/errors.ts';
+import { describeError, ReviewSyncError, UsageError } from '../base/errors.ts';
+import type { Driver, DriverConnection, DriverOptions, ShopFacts, SqlWords } from './driver.ts';
 import { connectionOptions } from './mysql/mysql-url.ts';
-import { openPostgres } from './postgres/open-postgres.ts';
-import type { ShopDatabase, ShopDatabaseOptions } from './session.ts';
+import { mysqlWords } from './mysql/mysql-words.ts';
+import { openPostgres } from './postgres/postgres-driver.ts';
+import { postgresWords } from './postgres/postgres-words.ts';
+import { type ReadOptions, type ShopSession, shopSession } from './session.ts';
+import { statementSeconds, timeoutError } from './shop-timeout.ts';
 import type { SqlDialect } from './sql-text.ts';
+
+export type ShopDatabase = {
+  words: SqlWords;
+  /**
+   * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
+   * queries may rely on them.
+   *
+   * @throws ReviewSyncError where the database cannot be reached, or a statement takes longer than 30 s.
+   */
+  read<T>(work: (session: ShopSession, connection: DriverConnection) => Promise<T>, how?: ReadOptions): Promise<T>;
+  facts(): Promise<ShopFacts>;
+  close(): Promise<void>;
+};
+
+export type ShopDatabaseOptions = {
+  url: string;
+  connections: number;
+  /** SHOP_TIME_ZONE, the zone of dates without zone. */
+  timeZone: string | undefined;
+  /** Once it is aborted, statements that run fail, and nothing more is read. */
+  signal?: AbortSignal | undefined;
+  silenceMs?: number;
+};
 
 /** The kind of database that the URL names. @throws UsageError for one that no driver reads. */
 export function dialectOf(url: string): SqlDialect {
@@ -21,23 +48,61 @@ export function dialectOf(url: string): SqlDialect {
   }
 }
 
-/**
- * Opens the database with the driver that its URL names. mysql2 takes 75 ms of processor time to load, so it is loaded
- * at the first reading of such a shop.
- *
- * @throws UsageError for a kind of database or a parameter of the URL that is not known.
- */
+/** @throws UsageError for a kind of database or a parameter of the URL that is not known. */
 export function openDatabase(options: ShopDatabaseOptions): ShopDatabase {
-  if (dialectOf(options.url) === 'postgres') return openPostgres(options);
-  const connection = connectionOptions(options.url);
-  let opened: Promise<ShopDatabase> | undefined;
-  const database = () => {
-    opened ??= import('./mysql/open-mysql.ts').then(({ openMysql }) => openMysql(connection, options));
-    return opened;
-  };
+  const { url, connections, timeZone, signal, silenceMs = statementSeconds * 1500 } = options;
+  const words = dialectOf(url) === 'postgres' ? postgresWords : mysqlWords;
+  const open = opener({ url, connections, silenceMs });
+  let driver: Promise<Driver> | undefined;
+  const inUse = new Set<DriverConnection>();
+  signal?.addEventListener('abort', () => {
+    for (const connection of inUse) connection.stop();
+  });
+
+  async function inTransaction<T>(
+    work: (connection: DriverConnection, opened: Driver) => Promise<T>,
+    seconds = statementSeconds,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    driver ??= open();
+    const opened = await driver;
+    const connection = await opened.connect().catch((cause: unknown) => {
+      throw new ReviewSyncError('shop', `The shop database cannot be reached: ${describeError(cause)}`, {
+        cause,
+        hint: 'See whether it is up and whether SHOP_DATABASE_URL is right.',
+      });
+    });
+    let isBroken = false;
+    inUse.add(connection);
+    try {
+      signal?.throwIfAborted();
+      await connection.begin(seconds);
+      const result = await work(connection, opened);
+      await connection.run('commit');
+      return result;
+    } catch (error) {
+      await connection.run('rollback').catch(() => {
+        isBroken = true;
+      });
+      throw words.isTimeout(error) ? timeoutError('the shop database', seconds) : error;
+    } finally {
+      inUse.delete(connection);
+      connection.release(isBroken);
+    }
+  }
+
   return {
-    read: async (work, how) => (await database()).read(work, how),
-    facts: async () => (await database()).facts(),
-    close: async () => (await opened)?.close(),
+    words,
+    read: (work, how) =>
+      inTransaction((connection) => work(shopSession(connection, words, timeZone, how), connection), how?.seconds),
+    facts: () => inTransaction((connection, { facts }) => facts(connection)),
+    close: async () => (await driver)?.close(),
   };
+}
+
+/** mysql2 takes 75 ms of processor time to load: it is loaded at the first reading of such a shop. */
+function opener(options: DriverOptions): () => Promise<Driver> {
+  if (dialectOf(options.url) === 'postgres') return async () => openPostgres(options);
+  const address = connectionOptions(options.url);
+  return async () => (await import('./mysql/mysql-driver.ts')).openMysql(address, options);
 }

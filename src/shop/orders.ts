@@ -1,7 +1,7 @@
 import { columnsOf } from './queries.ts';
-import { describeDataFault, type FoundRows, notComputable, readByKey } from './read-by-key.ts';
+import { notComputable, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
-import type { OrderKey, OrderPage, OrderPosition, OrderRange, ShopQuery, ShopSession, WalkedKey } from './session.ts';
+import type { OrderKey, OrderPage, OrderPosition, OrderRange, ShopQuery, ShopSession } from './session.ts';
 
 export type { OrderKey, OrderPage, OrderPosition, OrderRange } from './session.ts';
 
@@ -13,87 +13,42 @@ export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string };
 
 export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
 
-/** The beginning of every walk. */
-export const fromTheStart: OrderPosition = { at: '-infinity', code: '' };
-
-/**
- * One page of a walk over the orders. Where the database cannot compute the date of some order, the walk goes on by
- * code: it then reads the dates by code, leaves out orders outside the range, and includes those whose date cannot be
- * computed.
- *
- * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
- */
+/** @throws ReviewSyncError `shop-query` where the database cannot compute the date of some order. */
 export async function readOrderPage(
   session: ShopSession,
   { orders }: OrderQueries,
   range: OrderRange,
 ): Promise<OrderPage> {
-  const { axis, after, size } = range;
-  if (axis !== 'code' && after.byCode === undefined) {
-    const walked = await session.attempt(() => session.walk(orders, range));
-    if ('value' in walked) return pageByDate(walked.value, size);
-  }
-  const from = after.byCode ?? (axis === 'code' ? after.code : '');
-  const start: OrderPosition = { at: '-infinity', code: from };
-  const walked = await session.attempt(() => session.walk(orders, { axis: 'code', after: start, size }));
-  if ('dataFault' in walked) throw notComputable(orders, describeDataFault(walked.dataFault));
-  const codes = [...new Set(walked.value.map(({ code }) => code))];
-  const last = walked.value.length < size ? undefined : walked.value.at(-1)?.code;
-  if (axis === 'code') {
-    const next = last === undefined ? {} : { next: { at: '-infinity', code: last } };
-    return { keys: codes.map((code) => ({ at: '', code })), ...next, isByDate: false };
-  }
-  const name = axis === 'updated' ? 'updated_at' : 'created_at';
-  const dated = await readByKey(session, orders, 'code', codes, ['code', name]);
-  const [least, most] = [sortableMs(after.at), sortableMs(range.before ?? 'infinity')];
-  const keys = dated.flatMap(({ key, rows, fault }): OrderKey[] => {
-    if (fault !== undefined) return [{ at: '', code: key }];
-    const at = rows[0]?.[name] ?? undefined;
-    return at === undefined || sortableMs(at) < least || sortableMs(at) >= most ? [] : [{ at, code: key }];
-  });
-  return { keys, ...(last !== undefined && { next: { ...after, byCode: last } }), isByDate: false };
+  const walked = await session.attempt(() => session.walk(orders, range));
+  if ('dataFault' in walked) throw notComputable(orders, walked.dataFault);
+  return pageOf(walked.value, range.size);
 }
 
-/**
- * One page of changed_orders.sql: each code once, with its newest change of the page, the newest change last.
- *
- * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s.
- */
+/** Each code once, with its newest change of the page, the newest change last. @throws as `readOrderPage` does. */
 export async function readChangePage(
   session: ShopSession,
   feed: ShopQuery,
   { after, size }: { after: OrderPosition; size: number },
 ): Promise<OrderPage> {
   const read = await session.attempt(() => session.changes(feed, after, size));
-  if ('dataFault' in read) throw notComputable(feed, describeDataFault(read.dataFault));
+  if ('dataFault' in read) throw notComputable(feed, read.dataFault);
   const newest = new Map<string, OrderKey>();
-  for (const { at, code } of read.value) {
-    newest.delete(code);
-    newest.set(code, { at, code });
+  for (const key of read.value) {
+    newest.delete(key.code);
+    newest.set(key.code, key);
   }
-  return { ...pageByDate(read.value, size), keys: [...newest.values()] };
+  return { ...pageOf(read.value, size), keys: [...newest.values()] };
 }
 
-function pageByDate(walked: readonly WalkedKey[], size: number): OrderPage {
-  const keys = walked.map(({ at, code }) => ({ at, code }));
-  const last = walked.at(-1);
-  if (last === undefined || walked.length < size) return { keys, isByDate: true };
-  if (!Number.isNaN(Date.parse(last.at))) return { keys, next: last, isByDate: true };
-  // A full page of dates before the year 1 or after 9999. The former come first in the walk, the latter last.
-  const isBefore = last.at.startsWith('year -') || last.at === 'year 1';
-  return isBefore ? { keys, next: { at: '0001-01-03T00:00:00Z', code: '' }, isByDate: true } : { keys, isByDate: true };
-}
-
-/** In milliseconds. Dates before the year 1 come before, other texts that are no date after all dates. */
-function sortableMs(at: string): number {
-  const ms = Date.parse(at);
-  if (!Number.isNaN(ms)) return ms;
-  return at.startsWith('-') || at.startsWith('year -') ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+function pageOf(keys: OrderKey[], size: number): OrderPage {
+  const last = keys.at(-1);
+  return last === undefined || keys.length < size ? { keys } : { keys, next: last };
 }
 
 /**
  * The orders of these codes with their lines, as they are now; those that are gone are left out. Each order comes once,
- * under the code that orders.sql gives it, and so do its lines, whatever their query writes.
+ * under the code that orders.sql gives it, and so do its lines, whatever their query writes. Codes that the column
+ * holds for equal, such as `a1` and `A1`, are one code in two rows.
  */
 export async function readOrders(
   session: ShopSession,
@@ -101,65 +56,38 @@ export async function readOrders(
   codes: readonly string[],
 ): Promise<RawOrder[]> {
   const found = await readByKey(session, queries.orders, 'code', [...new Set(codes)]);
-  const orders = found.flatMap(({ key, rows: [order, ...more], fault }): RawOrder[] => {
-    if (fault !== undefined) return [{ order: { ...order, code: order?.code ?? key }, lines: [], fault }];
-    if (order === undefined) return [];
-    if (more.length === 0) return [{ order, lines: [] }];
-    return [
-      {
-        order,
-        lines: [],
-        fault: `orders.sql: code is there in ${more.length + 1} rows, expected one; a join may multiply rows`,
-      },
-    ];
+  const orders = found.flatMap(({ key, rows, fault }): RawOrder[] => {
+    if (fault !== undefined) return [{ order: { ...rows[0], code: rows[0]?.code ?? key }, lines: [], fault }];
+    if (rows.length === 1) return rows.map((order) => ({ order, lines: [] }));
+    const byCode = new Map(rows.map((order) => [order.code, order]));
+    const repeated = `orders.sql: code is there in ${rows.length} rows, expected one; a join may multiply rows`;
+    return [...byCode.values()].map((order) => ({ order, lines: [], fault: repeated }));
   });
   const readable = orders.filter((one) => one.fault === undefined).map(({ order }) => order.code ?? '');
-  const lines = await readByKey(session, queries.lines, 'order_code', readable);
-  const byCode = new Map(lines.map((one) => [one.key, one]));
-  const others = await otherOrders(session, queries.orders, lines);
+  const lines = new Map((await readByKey(session, queries.lines, 'order_code', readable)).map((one) => [one.key, one]));
   return orders.map((raw): RawOrder => {
-    const of = raw.fault === undefined ? byCode.get(raw.order.code ?? '') : undefined;
+    const of = raw.fault === undefined ? lines.get(raw.order.code ?? '') : undefined;
     if (of === undefined) return raw;
     if (of.fault !== undefined) return { order: raw.order, lines: [], fault: of.fault };
-    const own = of.rows.filter((line) => !others.has(line.order_code ?? ''));
-    const sorted = own.toSorted((a, b) => ((a.line_code ?? '') < (b.line_code ?? '') ? -1 : 1));
+    const sorted = of.rows.toSorted((a, b) => ((a.line_code ?? '') < (b.line_code ?? '') ? -1 : 1));
     return { order: raw.order, lines: sorted.map((line) => ({ ...line, order_code: of.key })) };
   });
-}
-
-/**
- * The codes of lines that are found under another spelling of their code, and whose own spelling is an order too: where
- * a column ignores case, the lines of `a1` are found for `A1`.
- */
-async function otherOrders(session: ShopSession, orders: ShopQuery, lines: readonly FoundRows[]): Promise<Set<string>> {
-  const spelled = lines.flatMap(({ key, rows }) =>
-    rows.flatMap(({ order_code: code }) => (code && code !== key ? code : [])),
-  );
-  if (spelled.length === 0) return new Set();
-  const found = await readByKey(session, orders, 'code', [...new Set(spelled)], ['code']);
-  return new Set(found.flatMap(({ key, rows }) => (rows.some(({ code }) => code === key) ? key : [])));
 }
 
 /** Rows that the check of orders without key gives at most. */
 const keylessAtMost = 1000;
 
 /**
- * Rows whose code is null, blank, longer than `longestCode` or has a NUL, or whose date is null. `isComplete`: false
- * where there may be more of them than the 1000 given.
+ * Rows whose code is null, blank, longer than `longestCode` or has a NUL, or whose date is null or outside the years 1
+ * to 9999. `isComplete`: false where there may be more of them than the 1000 given.
  */
 export type KeylessOrders = { rows: RawRow[]; isComplete: boolean };
 
 export async function readKeylessOrders(session: ShopSession, { orders, feed }: OrderQueries): Promise<KeylessOrders> {
   const dates = feed === undefined ? ['created_at', 'updated_at'] : ['created_at'];
-  const given = (rows: RawRow[]) => ({ rows, isComplete: rows.length < keylessAtMost });
-  const whole = await session.attempt(() => session.keylessRows(orders, dates, columnsOf(orders), keylessAtMost));
-  if ('value' in whole) return given(whole.value);
-  const keys = await session.attempt(() => session.keylessRows(orders, dates, ['code', ...dates], keylessAtMost));
-  if ('value' in keys) return given(keys.value);
-  // The date of some order cannot be computed: the walk finds that order and reads it by code.
-  const codeless = await session.attempt(() => session.rowsWithout(orders, 'code', keylessAtMost));
-  if ('value' in codeless) return given(codeless.value);
-  throw notComputable(orders, describeDataFault(codeless.dataFault));
+  const read = await session.attempt(() => session.keylessRows(orders, dates, columnsOf(orders), keylessAtMost));
+  if ('dataFault' in read) throw notComputable(orders, read.dataFault);
+  return { rows: read.value, isComplete: read.value.length < keylessAtMost };
 }
 
 /** Orders looked at to see whether lines belong to orders at all. */
@@ -173,11 +101,8 @@ export async function readOrderSample(
   const codes: string[] = [];
   for (const which of ['newest', 'oldest'] as const) {
     const some = await session.attempt(() => session.codesByCreation(queries.orders, which, sampleSize));
-    if ('value' in some) codes.push(...some.value);
-    else {
-      const range = { axis: 'created', after: fromTheStart, size: sampleSize } as const;
-      codes.push(...(await readOrderPage(session, queries, range)).keys.map(({ code }) => code));
-    }
+    if ('dataFault' in some) throw notComputable(queries.orders, some.dataFault);
+    codes.push(...some.value);
   }
   const orders = await readOrders(session, queries, codes);
   const orphans = await session.attempt(() => session.rowsWithout(queries.lines, 'order_code', sampleSize));

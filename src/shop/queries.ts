@@ -1,105 +1,82 @@
 import { createHash } from 'node:crypto';
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeError, UsageError } from '../base/errors.ts';
+import { describeError, ReviewSyncError, UsageError } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
 import { columnFaults, contract, type QueryName } from './contract.ts';
-import type { ColumnType, ShopQuery } from './session.ts';
-import { timeoutError } from './shop-timeout.ts';
+import type { ShopDatabase } from './open-database.ts';
+import type { ShopQuery } from './session.ts';
+import { isShopTimeout, timeoutError } from './shop-timeout.ts';
 import { meaningOf, replaceParameter, type SqlDialect } from './sql-text.ts';
 
-/** A column as the database describes it: name of the type, and how to read it. */
-export type FoundColumn = Readonly<{ name: string; typeName: string }> & ColumnType;
+/** What of the shop's files and settings says how a query is read. `timeZone`: SHOP_TIME_ZONE. */
+export type QueryFolder = { folder: string; timeZone: string | undefined };
 
-/** What loading a query needs of the database. */
-export type QueryCheck = {
-  /** @param hasParameter whether the body holds the parameter of a date. */
-  describe(body: string, hasParameter: boolean): Promise<FoundColumn[]>;
-  /** Characters into `body` at which the database found the mistake; undefined where it does not say. */
-  positionOf(error: unknown): number | undefined;
-  isWithheld(error: unknown): boolean;
-  isTimeout(error: unknown): boolean;
-  dialect: SqlDialect;
-  /** How a parameter of a date is written: of a date with zone, or of one without. */
-  dateParameter(read: 'instant' | 'local date'): string;
-};
+/** What a file held when it was last checked, and the query that it made. */
+export type LoadedQueries = Map<QueryName, { content: string; hasFeed: boolean; query: ShopQuery }>;
 
 /**
- * Reads `<name>.sql` from the folder and checks its columns against the contract. Changes nothing.
+ * Reads `<name>.sql` from the folder and checks its columns against the contract, unless it is as `loaded` has it.
  *
- * @param timeZone SHOP_TIME_ZONE; needed as soon as a column is a date without zone.
  * @returns undefined where the file is absent.
  * @throws UsageError naming file, column, the type found and what to do; or the database's message about the query.
  */
 export async function loadShopQuery(
-  check: QueryCheck,
-  { folder, timeZone }: { folder: string; timeZone: string | undefined },
+  { words, read }: Pick<ShopDatabase, 'words' | 'read'>,
+  { folder, timeZone }: QueryFolder,
   name: QueryName,
+  loaded: LoadedQueries = new Map(),
 ): Promise<ShopQuery | undefined> {
   const file = join(folder, `${name}.sql`);
   const content = await contentOf(file);
   if (content === undefined) return undefined;
+  const hasFeed = name === 'orders' && (await contentOf(join(folder, 'changed_orders.sql'))) !== undefined;
+  const before = loaded.get(name);
+  if (before?.content === content && before.hasFeed === hasFeed) return before.query;
+
   const select = selectOf(content);
   if (select.trim() === '') throw new UsageError(`The shop query ${file} is empty`, { hint: 'Write one SELECT.' });
-  const isFeed = name === 'changed_orders';
-  const withParameter = (read: 'instant' | 'local date') => {
-    const { text, count } = replaceParameter(select, 'since', check.dateParameter(read), check.dialect);
-    if (count === 0) {
-      throw new UsageError(`The shop query ${file} does not use its parameter :since`, {
-        hint: 'Compare each table’s own date with it: where modified_at >= :since.',
-      });
-    }
-    return text;
-  };
-  const describe = async (text: string) => {
-    // A comment can be the last line of the file: the closing bracket goes on a line of its own.
-    const body = `(${text}\n)`;
-    const found = await check.describe(body, isFeed).catch((cause) => {
-      if (check.isTimeout(cause)) throw timeoutError(file);
-      // A database that restarts says nothing against the query.
-      if (isTransient(cause)) throw cause;
-      const at = check.positionOf(cause);
-      const line = at === undefined || at < 1 ? '' : ` (line ${body.slice(0, at).split('\n').length})`;
-      throw new UsageError(`The shop query ${file} cannot be run${line}: ${describeError(cause)}`, {
-        hint: check.isWithheld(cause)
-          ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
-          : 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
-      });
+  if (name === 'changed_orders' && replaceParameter(select, 'since', '', words.dialect).count === 0) {
+    throw new UsageError(`The shop query ${file} does not use its parameter :since`, {
+      hint: 'Compare each table’s own date with it: where modified_at >= :since.',
     });
-    return { body, found };
-  };
-  let { body, found } = await describe(isFeed ? withParameter('instant') : select);
-  if (isFeed && found.find((column) => column.name === 'changed_at')?.read === 'local date') {
-    ({ body, found } = await describe(withParameter('local date')));
   }
-  const faults = columnFaults(
-    name,
-    found.map((column) => ({ name: column.name, type: column.typeName })),
-    {
-      hasFeed: name === 'orders' && (await isThere(join(folder, 'changed_orders.sql'))),
-      dialect: check.dialect,
-    },
-  );
+  // A comment can be the last line of the file: the closing bracket goes on a line of its own.
+  const body = `(${select}\n)`;
+  const found = await read((_session, connection) => connection.describe(body)).catch((cause: unknown) => {
+    if (isShopTimeout(cause)) throw timeoutError(file);
+    // A database that restarts says nothing against the query.
+    if (isTransient(cause) || cause instanceof ReviewSyncError) throw cause;
+    const at = words.positionOf(cause);
+    const line = at === undefined || at < 1 ? '' : ` (line ${body.slice(0, at).split('\n').length})`;
+    throw new UsageError(`The shop query ${file} cannot be run${line}: ${describeError(cause)}`, {
+      hint: words.isWithheld(cause)
+        ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
+        : 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
+    });
+  });
+  const types = found.map((column) => ({ name: column.name, type: column.typeName }));
+  const faults = columnFaults(name, types, { hasFeed, dialect: words.dialect });
   if (faults.length > 0) {
     throw new UsageError(`The shop query ${file} does not keep to the contract:\n  ${faults.join('\n  ')}`);
   }
   const local = found.filter((column) => column.read === 'local date').map((column) => column.name);
   if (local.length > 0 && timeZone === undefined) {
+    const are = local.length === 1 ? 'is a date' : 'are dates';
+    const inQuery = `, or write it in the query: ${local[0]}: <expression> at time zone '<zone in which the shop writes it>'`;
     throw new UsageError(
-      `The shop query ${file}: ${local.join(', ')} ${local.length === 1 ? 'is a date' : 'are dates'} without ` +
-        'zone, and SHOP_TIME_ZONE is not set',
+      `The shop query ${file}: ${local.join(', ')} ${are} without zone, and SHOP_TIME_ZONE is not set`,
       {
-        hint: `Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul${
-          check.dialect === 'postgres'
-            ? `, or write it in the query: ${local[0]}: ` +
-              "<expression> at time zone '<zone in which the shop writes it>'"
-            : ''
-        }.`,
+        hint:
+          'Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul' +
+          `${words.dialect === 'postgres' ? inQuery : ''}.`,
       },
     );
   }
-  const columns = new Map(found.map(({ name: column, type, read }) => [column, { type, read }]));
-  return { name, body, columns };
+  const columns = new Map(found.map(({ name: column, type, read: how }) => [column, { type, read: how }]));
+  const query = { name, body, columns };
+  loaded.set(name, { content, hasFeed, query });
+  return query;
 }
 
 /** @returns undefined where the file is absent. */
@@ -123,12 +100,6 @@ export async function hashOfQuery(folder: string, name: QueryName, dialect: SqlD
 
 /** SHA-256 in hexadecimal digits. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-const isThere = (file: string) =>
-  access(file).then(
-    () => true,
-    () => false,
-  );
 
 /**
  * The SELECT of a file as people save them: without the byte order mark of Windows editors, with plain line ends, and

@@ -1,7 +1,7 @@
 import { ReviewSyncError } from '../base/errors.ts';
 import { columnsOf } from './queries.ts';
 import type { RawRow } from './rows.ts';
-import type { DataFault, ShopQuery, ShopSession } from './session.ts';
+import type { ShopQuery, ShopSession } from './session.ts';
 
 /** What the database gave for one key. `fault`: why its rows cannot be read; `rows` then hold what could be read. */
 export type FoundRows = { key: string; rows: RawRow[]; fault?: string };
@@ -24,9 +24,8 @@ export async function readByKey(
   query: ShopQuery,
   key: string,
   keys: readonly string[],
-  columns: readonly string[] = columnsOf(query),
 ): Promise<FoundRows[]> {
-  const suspects = new Set<string>();
+  const columns = columnsOf(query);
   let unexplained = 0;
   let isAnyRead = false;
 
@@ -43,36 +42,21 @@ export async function readByKey(
     return [...(await read(some.slice(0, middle))), ...(await read(some.slice(middle)))];
   }
 
-  /** Names the columns that fail, and gives the others: first without those that failed for other keys. */
-  async function readSingle(one: string, dataFault: DataFault): Promise<FoundRows> {
-    const without = (left: readonly string[]) =>
-      session.attempt(async () => (await session.rowsByKey(query, key, [one], left)).map(({ row }) => row));
+  /** Names the columns that fail, and gives the others. Where every column fails, a condition or a join does. */
+  async function readSingle(one: string, dataFault: string): Promise<FoundRows> {
+    const only = (names: readonly string[]) => session.attempt(() => session.rowsByKey(query, key, [one], names));
     const failing: string[] = [];
-    for (const column of [...suspects]) if ('dataFault' in (await without([column]))) failing.push(column);
-    const others = async () => {
-      const left = columns.filter((column) => !failing.includes(column));
-      return left.length > 0 ? without(left) : { dataFault };
-    };
-    let rest = await others();
-    if ('dataFault' in rest) {
-      for (const column of columns) {
-        if (!failing.includes(column) && 'dataFault' in (await without([column]))) failing.push(column);
-      }
-      rest = await others();
-    }
-    // Where every column fails, it is the row: a condition or a join of the query fails on it.
-    if (failing.length === columns.length) failing.length = 0;
-    for (const column of failing) suspects.add(column);
-    if (failing.length === 0) unexplained += 1;
+    for (const column of columns) if ('dataFault' in (await only([column]))) failing.push(column);
+    const isRow = failing.length === columns.length;
+    const rest = isRow ? undefined : await only(columns.filter((column) => !failing.includes(column)));
+    if (isRow) unexplained += 1;
     if (keys.length > 1 && unexplained === Math.min(keys.length, unexplainedAtMost) && !isAnyRead) {
-      throw notComputable(query, describeDataFault(dataFault));
+      throw notComputable(query, dataFault);
     }
     return {
       key: one,
-      rows: 'value' in rest ? rest.value : [],
-      fault:
-        `${query.name}.sql: ${failing.length > 0 ? failing.join(', ') : 'a row'} cannot be read: ` +
-        `${describeDataFault(dataFault)}`,
+      rows: rest && 'value' in rest ? rest.value.map(({ row }) => row) : [],
+      fault: `${query.name}.sql: ${isRow ? 'a row' : failing.join(', ')} cannot be read: ${dataFault}`,
     };
   }
 
@@ -80,8 +64,6 @@ export async function readByKey(
   for (let at = 0; at < keys.length; at += keysAtOnce) found.push(...(await read(keys.slice(at, at + keysAtOnce))));
   return found;
 }
-
-export const describeDataFault = ({ what, sqlState }: DataFault): string => `${what} (SQLSTATE ${sqlState})`;
 
 /** The error of a query that fails as a whole, so that nothing of it can be read. */
 export function notComputable(query: ShopQuery, why: string): ReviewSyncError {

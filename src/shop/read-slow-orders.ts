@@ -1,4 +1,3 @@
-import type { ReviewSyncError } from '../base/errors.ts';
 import type { RawOrder } from './orders.ts';
 import { isShopTimeout, statementSeconds } from './shop-timeout.ts';
 
@@ -8,10 +7,7 @@ const searchSeconds = 2;
 /** Orders that are tried alone before the shop is taken to be slow: with fewer, they are what is slow. */
 const triedAlone = 3;
 
-/**
- * One transaction, so that an order and its lines are of one moment. @param seconds that each of its statements may
- * take.
- */
+/** One transaction, so that an order and its lines are of one moment; each of its statements may take `seconds`. */
 type Read = (codes: readonly string[], seconds: number) => Promise<RawOrder[]>;
 
 /**
@@ -27,49 +23,24 @@ export async function readSlowAlone(codes: readonly string[], read: Read): Promi
   let isAnyRead = false;
   let slow = 0;
 
-  /** @returns the error of a statement that took too long. */
-  async function attempt(some: readonly string[], seconds: number): Promise<RawOrder[] | ReviewSyncError> {
+  async function readSome(some: readonly string[], seconds: number): Promise<RawOrder[]> {
     try {
       const orders = await read(some, seconds);
       isAnyRead = true;
       return orders;
     } catch (error) {
       if (!isShopTimeout(error)) throw error;
-      return error;
-    }
-  }
-
-  async function readOne(code: string): Promise<RawOrder[]> {
-    const result = await attempt([code], statementSeconds);
-    if (Array.isArray(result)) return result;
-    slow += 1;
-    if (!isAnyRead && slow === triedAlone) throw result;
-    return [slowOrder(code, result)];
-  }
-
-  async function readInHalves(some: readonly string[]): Promise<RawOrder[]> {
-    const middle = Math.ceil(some.length / 2);
-    const orders: RawOrder[] = [];
-    for (const half of [some.slice(0, middle), some.slice(middle)]) {
-      const [only] = half;
-      if (half.length === 1 && only !== undefined) {
-        orders.push(...(await readOne(only)));
-      } else if (half.length > 1) {
-        const result = await attempt(half, searchSeconds);
-        orders.push(...(Array.isArray(result) ? result : await readInHalves(half)));
+      const [code = ''] = some;
+      if (some.length > 1) {
+        const middle = Math.ceil(some.length / 2);
+        return [...(await readHalf(some.slice(0, middle))), ...(await readHalf(some.slice(middle)))];
       }
+      slow += 1;
+      if (!isAnyRead && slow === triedAlone) throw error;
+      return [{ order: { code }, lines: [], fault: `${error.message}, for this order alone. ${error.hint}` }];
     }
-    return orders;
   }
 
-  const all = await attempt(codes, statementSeconds);
-  if (Array.isArray(all)) return all;
-  const [only] = codes;
-  return codes.length === 1 && only !== undefined ? [slowOrder(only, all)] : readInHalves(codes);
+  const readHalf = (half: readonly string[]) => readSome(half, half.length === 1 ? statementSeconds : searchSeconds);
+  return readSome(codes, statementSeconds);
 }
-
-const slowOrder = (code: string, { message, hint }: ReviewSyncError): RawOrder => ({
-  order: { code },
-  lines: [],
-  fault: `${message}, for this order alone. ${hint}`,
-});

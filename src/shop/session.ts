@@ -1,148 +1,36 @@
 import type { QueryName } from './contract.ts';
-import type { QueryCheck } from './queries.ts';
-import type { RawRow } from './rows.ts';
+import type { ColumnType, DriverConnection, SqlWords, StatementPlan } from './driver.ts';
+import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.ts';
+import { longestCode, type RawRow } from './rows.ts';
+import { timeoutError } from './shop-timeout.ts';
+import { replaceParameter } from './sql-text.ts';
 
 /** A shop query that was checked against the contract. */
 export type ShopQuery = Readonly<{
   name: QueryName;
-  /**
-   * The SELECT in brackets, to be used as `from ${body} w`. That of changed_orders.sql holds its parameter `:since` as
-   * `QueryCheck.dateParameter` writes it for the type of changed_at.
-   */
+  /** The SELECT in brackets, to be used as `from ${body} w`. That of changed_orders.sql holds `:since`. */
   body: string;
   /** The columns that the query selects, with what is needed to read and to compare them. */
   columns: ReadonlyMap<string, ColumnType>;
 }>;
 
-export type ColumnType = Readonly<{
-  /** As a cast names it. */
-  type: string;
-  /** How its values become text. A local date has no zone: it is in SHOP_TIME_ZONE. */
-  read: 'text' | 'instant' | 'local date';
-}>;
-
-/** An order and its date: ISO 8601 in UTC with microseconds; `year N` or `infinity` where the date has no such form. */
+/** An order and its date: ISO 8601 in UTC with microseconds. */
 export type OrderKey = Readonly<{ at: string; code: string }>;
 
 /** What orders are walked by: the last change, the creation, or the code alone. */
 export type OrderAxis = 'updated' | 'created' | 'code';
 
 /**
- * Where a page of a walk starts. `{ at: '-infinity', code: '' }` is the beginning; empty `code` starts with the first
- * order of that date. The other fields are set by the page before and only passed back; all are plain JSON.
+ * A page of a walk starts after this order. An empty code starts with the first order of that date;
+ * `{ at: '-infinity', code: '' }` is the beginning.
  */
-export type OrderPosition = OrderKey &
-  Readonly<{
-    /**
-     * The date as the database writes it, where it has no zone: a skipped or repeated local hour has no exact instant.
-     */
-    local?: string;
-    /** The walk goes on by code, because the date of some order cannot be computed. Empty: from the first code. */
-    byCode?: string;
-  }>;
+export type OrderPosition = OrderKey;
 
 /** One page of a walk: at most `size` orders after `after`, and before `before` (an instant, exclusive). */
 export type OrderRange = Readonly<{ axis: OrderAxis; after: OrderPosition; before?: string; size: number }>;
 
-/**
- * The orders of one page. `next`: where the next page starts; absent after the last page. `isByDate`: the page and all
- * pages before it hold every order of their dates, so that a cursor may move to the last key. It is false where the
- * walk goes by code: then only the end of the walk proves anything.
- */
-export type OrderPage = { keys: OrderKey[]; next?: OrderPosition; isByDate: boolean };
-
-/** What a driver implements. Opened by `open-database.ts`. */
-export type ShopDatabase = {
-  /**
-   * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
-   * queries may rely on them.
-   *
-   * A statement is cancelled after 30 s, or earlier where the database's own settings say so.
-   *
-   * @param how.explained where given, each statement of a query is explained before it is run, and added here.
-   * @param how.seconds after which a statement is cancelled, at most 30.
-   * @throws ReviewSyncError where the database cannot be reached, breaks the connection, or a statement takes too long.
-   */
-  read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>, how?: ReadOptions): Promise<T>;
-  facts(): Promise<ShopFacts>;
-  close(): Promise<void>;
-};
-
-export type ReadOptions = { explained?: ExplainedStatement[]; seconds?: number };
-
-export type ShopDatabaseOptions = {
-  url: string;
-  connections: number;
-  /** SHOP_TIME_ZONE, the zone of dates without zone. */
-  timeZone: string | undefined;
-  /** Once it is aborted, statements that run fail, and nothing more is read. */
-  signal?: AbortSignal | undefined;
-  /**
-   * How long the server may send nothing while a statement runs. Default: half as long again as a statement may take.
-   */
-  silenceMs?: number;
-};
-
-export type ShopFacts = {
-  product: 'Postgres' | 'MySQL' | 'MariaDB';
-  version: string;
-  user: string;
-  isSuperuser: boolean;
-  /** Tables that the user may write to, and the names of the first three. */
-  writable: number;
-  examples: string[];
-  /** Undefined over a Unix socket. A port other than that of the URL: a pooler or a forwarded port is in between. */
-  serverPort: number | undefined;
-  /** The settings of a session that a query may depend on, once for each different session that was seen. */
-  sessions: string[];
-  /** Schemas of the search path in which every role may create functions, which would run with our user's rights. */
-  openSchemas: string[];
-  /** Tables whose engine has no transactions (MyISAM): two statements may see two states of them. */
-  withoutSnapshot: string[];
-};
-
-/**
- * What reading the shop needs of its database, within one read-only transaction. One implementation for each kind of
- * database; what is done with the rows knows none of them.
- *
- * A key is compared as the database compares it: `char(n)` without padding, `citext` and collations without case.
- */
-export type ShopSession = {
-  /** Runs `read`; a failure that the data of some row caused comes back as a value, and the transaction goes on. */
-  attempt<T>(read: () => Promise<T>): Promise<{ value: T } | { dataFault: DataFault }>;
-  /** Rows whose key is one of `keys`, each with the place of its key. `columns`: the only ones to be computed. */
-  rowsByKey(query: ShopQuery, key: string, keys: readonly string[], columns: readonly string[]): Promise<KeyedRow[]>;
-  /** Rows whose column is null. */
-  rowsWithout(query: ShopQuery, column: string, limit: number): Promise<RawRow[]>;
-  rows(query: ShopQuery): Promise<RawRow[]>;
-  /** The values of one column, null left out; of all rows, or of the first ones in any order. */
-  values(query: ShopQuery, column: string, limit?: number): Promise<string[]>;
-  /**
-   * The first `limit` orders after the position, in the order of (date, code) or of the code alone. One bounded
-   * statement where the column has an index. Rows whose date or code is null are left out.
-   */
-  walk(orders: ShopQuery, range: OrderRange): Promise<WalkedKey[]>;
-  /** The first `limit` rows of changed_orders.sql after the position. A code comes as often as it changed. */
-  changes(feed: ShopQuery, after: OrderPosition, limit: number): Promise<WalkedKey[]>;
-  codesByCreation(orders: ShopQuery, which: 'newest' | 'oldest', limit: number): Promise<string[]>;
-  /** Orders whose code is null, blank, too long or has a NUL, or one of whose dates is null. Reads the whole query. */
-  keylessRows(
-    orders: ShopQuery,
-    dates: readonly string[],
-    columns: readonly string[],
-    limit: number,
-  ): Promise<RawRow[]>;
-  /** Codes that are in more than one row. Reads the whole query. */
-  repeatedCodes(orders: ShopQuery, limit: number): Promise<{ code: string; rows: number }[]>;
-  /** The database's clock: an instant with microseconds. */
-  now(): Promise<string>;
-};
-
-/** `local`: the date as the database writes it, where it has no zone. */
-export type WalkedKey = OrderKey & { local?: string };
-
-/** `place`: index of the key among those asked for. */
-export type KeyedRow = { place: number; row: RawRow };
+/** The orders of one page. `next`: where the next page starts; absent after the last page. */
+export type OrderPage = { keys: OrderKey[]; next?: OrderPosition };
 
 /** A statement of a shop query as it was run: how long it took, and which large tables it reads as a whole. */
 export type ExplainedStatement = StatementPlan & {
@@ -151,18 +39,228 @@ export type ExplainedStatement = StatementPlan & {
   seconds: number | undefined;
 };
 
-/** `unexplained`: why the database does not say which tables a statement reads; `scans` is then empty. */
-export type StatementPlan = { scans: FullScan[]; unexplained?: { why: string; remedy: string } };
+/**
+ * `explained`: each statement of a query is explained before it is run, and added here. `seconds`: after which a
+ * statement is cancelled, at most 30.
+ */
+export type ReadOptions = { explained?: ExplainedStatement[]; seconds?: number };
 
-/** A table that a statement reads as a whole. */
-export type FullScan = {
-  /** As one writes it in SQL. */
-  table: string;
-  /** From the database's statistics; undefined where the table was never analyzed. */
-  rows: number | undefined;
-  /** What would help, one clause. */
-  remedy: string;
+/** `place`: index of the key among those asked for. */
+export type KeyedRow = { place: number; row: RawRow };
+
+export type ShopSession = ReturnType<typeof shopSession>;
+
+const dateOf = { updated: 'updated_at', created: 'created_at' } as const;
+
+/** Dates that are within the years 1 to 9999 in every time zone. */
+const [firstDate, endOfDates] = ['0001-01-03T00:00:00.000000', '9999-12-29T00:00:00.000000'];
+
+/**
+ * The statements that read a shop, within one transaction. A key is compared as the database compares it: `char(n)`
+ * without padding, some collations without case.
+ *
+ * Walks leave out rows without a usable code, or whose date is absent or outside the years 1 to 9999: `keylessRows`
+ * finds them. Their keyset is `a >= ? and (a > ? or b > ?)`, for which every database uses an index; MySQL reads the
+ * whole table for `(a, b) > (?, ?)`.
+ *
+ * @param zone SHOP_TIME_ZONE; queries that have dates without zone are refused without it.
+ */
+export function shopSession(
+  connection: DriverConnection,
+  words: SqlWords,
+  zone = 'UTC',
+  { explained, seconds }: ReadOptions = {},
+) {
+  async function run(query: ShopQuery, statement: string): Promise<RawRow[]> {
+    let cost: ExplainedStatement | undefined;
+    if (explained) {
+      cost = { file: query.name, seconds: undefined, ...(await connection.explain(statement)) };
+      explained.push(cost);
+    }
+    const begun = performance.now();
+    const rows = await connection.run(statement).catch((error: unknown) => {
+      throw words.isTimeout(error) ? timeoutError(`${query.name}.sql`, seconds) : error;
+    });
+    if (cost) cost.seconds = (performance.now() - begun) / 1000;
+    return rows;
+  }
+
+  const shown = (query: ShopQuery, columns: readonly string[]) =>
+    columns.map((name) => `${words.shown(typeOf(query, name), `w.${name}`)} as ${name}`).join(', ');
+
+  /** A value as `RawRow` has it: every date is an instant. */
+  function textOf(column: ColumnType, text: string | null | undefined): string | null {
+    const value = text === null || text === undefined ? null : words.read(column, text);
+    return value === null || column.read !== 'local date' ? value : instantOfLocal(value, zone);
+  }
+
+  const readRow = (query: ShopQuery, columns: readonly string[], row: RawRow): RawRow =>
+    Object.fromEntries(columns.map((name) => [name, textOf(typeOf(query, name), row[name])]));
+
+  async function select(query: ShopQuery, columns: readonly string[], rest = ''): Promise<RawRow[]> {
+    const rows = await run(query, `select ${shown(query, columns)} from ${query.body} w ${rest}`);
+    return rows.map((row) => readRow(query, columns, row));
+  }
+
+  async function codes(query: ShopQuery, rest: string): Promise<string[]> {
+    return (await select(query, ['code'], rest)).map(({ code }) => code ?? '');
+  }
+
+  /** A condition on a date column, by an instant. */
+  function compare(query: ShopQuery, name: string, operator: '>=' | '>' | '<', instant: string): string {
+    const column = typeOf(query, name);
+    return words.compare(column, `w.${name}`, operator, dateAs(column, instant));
+  }
+
+  const dateAs = ({ read }: ColumnType, instant: string) =>
+    read === 'local date' ? localOfInstant(instant, zone) : instant;
+
+  const hasDate = (query: ShopQuery, name: string) =>
+    `${compare(query, name, '>=', `${firstDate}Z`)} and ${compare(query, name, '<', `${endOfDates}Z`)}`;
+
+  /** The first `size` rows of (date, code) after the position. */
+  async function walkDates(
+    query: ShopQuery,
+    name: string,
+    { after, before = `${endOfDates}Z`, size }: { after: OrderPosition; before?: string | undefined; size: number },
+  ): Promise<OrderKey[]> {
+    const [date, code] = [typeOf(query, name), typeOf(query, 'code')];
+    const isFirst = after.code === '';
+    const instant = after.at === '-infinity' ? `${firstDate}Z` : after.at;
+    // A page goes on where the one before it ended; a first page includes what clocks that go back repeat.
+    const from = isFirst && date.read === 'local date' ? earliestLocalFrom(instant, zone) : dateAs(date, instant);
+    const isLater =
+      `${words.compare(date, `w.${name}`, '>', from)} ` +
+      `or w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
+    const { text: body } = replaceParameter(query.body, 'since', words.since(date.read, from), words.dialect);
+    const rows = await run(
+      query,
+      `select ${shown(query, [name, 'code'])} from ${body} w
+       where ${words.hasCode(code.type)} and ${words.compare(date, `w.${name}`, '>=', from)}
+         and ${compare(query, name, '<', before)} ${isFirst ? '' : `and (${isLater})`}
+       order by w.${name}, w.code limit ${size}`,
+    );
+    return rows.map((row) => ({ at: textOf(date, row[name]) ?? '', code: textOf(code, row.code) ?? '' }));
+  }
+
+  return {
+    /** Runs statements; a row that the database cannot compute comes back as a value, and the transaction goes on. */
+    async attempt<T>(read: () => Promise<T>): Promise<{ value: T } | { dataFault: string }> {
+      await connection.run('savepoint attempt');
+      try {
+        const value = await read();
+        await connection.run('release savepoint attempt');
+        return { value };
+      } catch (error) {
+        const sqlState = words.dataFaultOf(error);
+        if (sqlState === undefined) throw error;
+        await connection.run('rollback to savepoint attempt');
+        return { dataFault: `${conditions[sqlState] ?? 'a value cannot be computed'} (SQLSTATE ${sqlState})` };
+      }
+    },
+
+    /** Rows whose key is one of `keys`. `columns`: the only ones to be computed. */
+    async rowsByKey(
+      query: ShopQuery,
+      key: string,
+      keys: readonly string[],
+      columns: readonly string[],
+    ): Promise<KeyedRow[]> {
+      const { type } = typeOf(query, key);
+      const asked = keys.flatMap((one, place) => {
+        const literal = words.keyLiteral(type, one);
+        return literal === undefined ? [] : { place, literal };
+      });
+      if (asked.length === 0) return [];
+      const list = asked.map(({ literal }) => literal).join(', ');
+      const rows = await run(
+        query,
+        `select ${words.placeIn(`w.${key}`, list)} as key_place, ${shown(query, columns)}
+         from ${query.body} w where w.${key} in (${list})`,
+      );
+      return rows.map((row) => ({
+        place: asked[Number(row.key_place) - 1]?.place ?? 0,
+        row: readRow(query, columns, row),
+      }));
+    },
+
+    /** Rows whose column is null. */
+    rowsWithout: (query: ShopQuery, column: string, limit: number) =>
+      select(query, [...query.columns.keys()], `where w.${column} is null limit ${limit}`),
+
+    rows: (query: ShopQuery) => select(query, [...query.columns.keys()]),
+
+    /** The values of one column, null left out; of all rows, or of the first ones in any order. */
+    async values(query: ShopQuery, column: string, limit?: number): Promise<string[]> {
+      const most = limit === undefined ? '' : `limit ${limit}`;
+      const rows = await select(query, [column], `where w.${column} is not null ${most}`);
+      return rows.flatMap((row) => row[column] ?? []);
+    },
+
+    /** One page of orders in the order of (date, code) or of the code: one bounded statement where an index serves. */
+    async walk(orders: ShopQuery, { axis, after, before, size }: OrderRange): Promise<OrderKey[]> {
+      if (axis !== 'code') return walkDates(orders, dateOf[axis], { after, before, size });
+      const { type } = typeOf(orders, 'code');
+      const isLater = after.code === '' ? '' : `and w.code > ${words.keyLiteral(type, after.code) ?? 'null'}`;
+      const found = await codes(orders, `where ${words.hasCode(type)} ${isLater} order by w.code limit ${size}`);
+      return found.map((code) => ({ at: '', code }));
+    },
+
+    /** One page of changed_orders.sql. A code comes as often as it changed. */
+    changes: (feed: ShopQuery, after: OrderPosition, size: number) => walkDates(feed, 'changed_at', { after, size }),
+
+    async codesByCreation(orders: ShopQuery, which: 'newest' | 'oldest', limit: number): Promise<string[]> {
+      const order = which === 'newest' ? 'desc' : 'asc';
+      const rest = `where w.code is not null and ${hasDate(orders, 'created_at')} order by w.created_at ${order}`;
+      return [...new Set(await codes(orders, `${rest} limit ${limit}`))];
+    },
+
+    /** Orders that no walk finds, or whose code is too long. Reads the whole query. @param dates the date columns. */
+    keylessRows(orders: ShopQuery, dates: readonly string[], columns: readonly string[], limit: number) {
+      const faults = [
+        `not (${words.hasCode(typeOf(orders, 'code').type)})`,
+        `${words.bytesOf('w.code')} > ${longestCode}`,
+        ...dates.map((name) => `w.${name} is null or not (${hasDate(orders, name)})`),
+      ];
+      return select(orders, columns, `where ${faults.join(' or ')} limit ${limit}`);
+    },
+
+    /** Codes that are in more than one row. Reads the whole query. */
+    async repeatedCodes(orders: ShopQuery, limit: number): Promise<{ code: string; rows: number }[]> {
+      const rows = await run(
+        orders,
+        `select ${shown(orders, ['code'])}, count(*) as n from ${orders.body} w where w.code is not null
+         group by w.code having count(*) > 1 limit ${limit}`,
+      );
+      return rows.map((row) => ({ code: textOf(typeOf(orders, 'code'), row.code) ?? '', rows: Number(row.n) }));
+    },
+
+    /** The database's clock: an instant with microseconds. */
+    async now(): Promise<string> {
+      const clock: ColumnType = { type: 'timestamp', read: 'local date' };
+      const [row] = await connection.run(`select ${words.shown(clock, words.utcNow)} as now`);
+      return `${words.read(clock, row?.now ?? '')}Z`;
+    },
+  };
+}
+
+const typeOf = (query: ShopQuery, column: string): ColumnType =>
+  query.columns.get(column) ?? { type: 'text', read: 'text' };
+
+/** The usual conditions of a row that cannot be computed, by SQLSTATE. The database's message quotes the value. */
+const conditions: Readonly<Record<string, string>> = {
+  '21000': 'a subquery gives more than one row',
+  '22001': 'a text is too long for its type',
+  '22003': 'a number is out of the range of its type',
+  '22007': 'a text is not a date',
+  '22008': 'a date or an interval is out of range',
+  '22012': 'a division by zero',
+  '22021': 'a text holds a character that the database cannot store',
+  '22023': 'a function is called with a value that it does not take',
+  '22030': 'a JSON object has a key twice',
+  '22032': 'a text is not JSON',
+  '22P02': 'a text cannot be read as the type that it is cast to',
+  '22P05': 'a text holds a character (such as \\u0000) that the database cannot convert',
+  '45000': 'a function of the shop raises an error',
+  P0001: 'a function of the shop raises an error',
 };
-
-/** Why the database could not compute a row, without the value: it may be a customer's (promise 9). */
-export type DataFault = Readonly<{ sqlState: string; what: string }>;

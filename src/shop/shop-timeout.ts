@@ -6,13 +6,7 @@ import { ReviewSyncError } from '../base/errors.ts';
  */
 export const statementSeconds = 30;
 
-/**
- * Without the error of the database as its cause, which says less, and whose general hint would take the place of this
- * one.
- *
- * @param what the file, or what else was read.
- * @param seconds the limit of the statement.
- */
+/** @param what the file, or what else was read. @param seconds the limit of the statement. */
 export function timeoutError(what: string, seconds = statementSeconds): ReviewSyncError {
   return new ReviewSyncError('shop-timeout', `${what}: one statement took longer than ${seconds} s`, {
     hint:

@@ -5,6 +5,27 @@ export type SqlDialect = 'postgres' | 'mysql';
 
 type SqlPart = { kind: 'code' | 'quoted' | 'comment'; text: string };
 
+/** Comments, and quoted texts and names. What is not closed goes on to the end. */
+const notCode: Readonly<Record<SqlDialect, RegExp>> = {
+  postgres:
+    /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<![\w$])[eE]'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|(?<![\w$])\$(?<tag>(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?)\$[\s\S]*?(?:\$\k<tag>\$|$)/g,
+  mysql:
+    /(?<comment>--(?=\s|$)[^\n]*|#[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|"(?:[^"\\]|\\[\s\S]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$)/g,
+};
+
+/** Cuts a query into code, quoted texts and names, and comments. */
+function partsOf(sql: string, dialect: SqlDialect): SqlPart[] {
+  const parts: SqlPart[] = [];
+  let from = 0;
+  for (const { 0: text, index, groups } of sql.matchAll(notCode[dialect])) {
+    if (index > from) parts.push({ kind: 'code', text: sql.slice(from, index) });
+    parts.push({ kind: groups?.comment === undefined ? 'quoted' : 'comment', text });
+    from = index + text.length;
+  }
+  if (from < sql.length) parts.push({ kind: 'code', text: sql.slice(from) });
+  return parts;
+}
+
 /**
  * The text of a query with each named parameter replaced, wherever it stands outside of texts, quoted names and
  * comments. A cast such as `x::since` is no parameter.
@@ -32,122 +53,28 @@ export function replaceParameter(
 
 /** The query without comments and with single spaces: two files with the same result mean the same. */
 export function meaningOf(sql: string, dialect: SqlDialect): string {
-  let meaning = '';
-  let code = '';
-  const close = () => {
-    meaning += code.replace(/\s+/g, ' ');
-    code = '';
-  };
-  for (const { kind, text } of partsOf(sql, dialect)) {
-    if (kind !== 'quoted') code += kind === 'comment' ? ' ' : text;
-    else {
-      close();
-      meaning += text;
-    }
-  }
-  close();
-  return meaning.trim();
-}
-
-/** Cuts a query into code, quoted texts and names, and comments. Whatever is not closed goes on to the end. */
-function partsOf(sql: string, dialect: SqlDialect): SqlPart[] {
-  const parts: SqlPart[] = [];
-  let from = 0;
-  for (let at = 0; at < sql.length; ) {
-    const special = specialAt(sql, at, dialect);
-    if (special === undefined) {
-      at += 1;
-      continue;
-    }
-    if (at > from) parts.push({ kind: 'code', text: sql.slice(from, at) });
-    parts.push({ kind: special.kind, text: sql.slice(at, special.end) });
-    at = special.end;
-    from = at;
-  }
-  if (from < sql.length) parts.push({ kind: 'code', text: sql.slice(from) });
-  return parts;
-}
-
-function specialAt(
-  sql: string,
-  at: number,
-  dialect: SqlDialect,
-): { kind: 'quoted' | 'comment'; end: number } | undefined {
-  const isMysql = dialect === 'mysql';
-  const two = sql.slice(at, at + 2);
-  const character = sql[at] ?? '';
-  if (two === '--' && (!isMysql || /^--(\s|$)/.test(sql.slice(at, at + 3))))
-    return { kind: 'comment', end: endOfLine(sql, at) };
-  if (character === '#' && isMysql) return { kind: 'comment', end: endOfLine(sql, at) };
-  if (two === '/*') return { kind: 'comment', end: endOfComment(sql, at, !isMysql) };
-  if (character === "'") {
-    const hasBackslashes = isMysql || isEscapeText(sql, at);
-    return { kind: 'quoted', end: endOfQuoted(sql, at, hasBackslashes) };
-  }
-  if (character === '"') return { kind: 'quoted', end: endOfQuoted(sql, at, isMysql) };
-  if (character === '`' && isMysql) return { kind: 'quoted', end: endOfQuoted(sql, at, false) };
-  if (character === '$' && !isMysql) {
-    const end = endOfDollarQuoted(sql, at);
-    return end === undefined ? undefined : { kind: 'quoted', end };
-  }
-  return undefined;
-}
-
-/** Postgres: `e'…'` knows backslashes, a plain text does not. */
-const isEscapeText = (sql: string, at: number) => /(?:^|[^\w$])[eE]$/.test(sql.slice(Math.max(0, at - 2), at));
-
-function endOfLine(sql: string, at: number): number {
-  const end = sql.indexOf('\n', at);
-  return end < 0 ? sql.length : end;
-}
-
-/** Postgres nests comments. */
-function endOfComment(sql: string, at: number, nests: boolean): number {
-  let depth = 1;
-  let place = at + 2;
-  while (place < sql.length && depth > 0) {
-    const two = sql.slice(place, place + 2);
-    if (two === '*/') depth -= 1;
-    if (two === '/*' && nests) depth += 1;
-    place += two === '*/' || (two === '/*' && nests) ? 2 : 1;
-  }
-  return place;
-}
-
-function endOfQuoted(sql: string, at: number, hasBackslashes: boolean): number {
-  const quote = sql[at];
-  let place = at + 1;
-  while (place < sql.length) {
-    if (hasBackslashes && sql[place] === '\\') place += 2;
-    else if (sql[place] !== quote) place += 1;
-    else if (sql[place + 1] === quote) place += 2;
-    else return place + 1;
-  }
-  return sql.length;
-}
-
-function endOfDollarQuoted(sql: string, at: number): number | undefined {
-  if (/[\w$]/.test(sql[at - 1] ?? '')) return undefined;
-  const tag = /^\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/.exec(sql.slice(at, at + 80))?.[0];
-  if (tag === undefined) return undefined;
-  const end = sql.indexOf(tag, at + tag.length);
-  return end < 0 ? sql.length : end + tag.length;
+  const plain = partsOf(sql, dialect).map(({ kind, text }) => (kind === 'comment' ? ' ' : text));
+  const spaced = partsOf(plain.join(''), dialect).map(({ kind, text }) =>
+    kind === 'code' ? text.replace(/\s+/g, ' ') : text,
+  );
+  return spaced.join('').trim();
 }
 
 /**
- * The query with `schema.table` written as `table`, wherever it stands outside of texts and comments, quoted or not.
- * Names without quotes are compared without case.
+ * The Postgres query with `schema.table` written as `table`, wherever it stands outside of texts and comments, quoted or
+ * not. Names without quotes are compared without case.
  */
-export function withoutSchema(sql: string, schema: string, table: string, dialect: SqlDialect): string {
+export function withoutSchema(sql: string, schema: string, table: string): string {
   // Texts and comments become blanks of the same length, so that places in both are the same.
-  const visible = partsOf(sql, dialect)
-    .map(({ kind, text }) => (kind === 'code' || /^["`]/.test(text) ? text : ' '.repeat(text.length)))
+  const visible = partsOf(sql, 'postgres')
+    .map(({ kind, text }) => (kind === 'code' || text.startsWith('"') ? text : ' '.repeat(text.length)))
     .join('');
   const named = (name: string) => {
     const escaped = escapeRegExp(name);
-    return `(?:"${escaped}"|${name === name.toLowerCase() ? `(?:${caseless(escaped)})(?![\\w$])` : '(?!)'})`;
+    const bare = escaped.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+    return `(?:"${escaped}"${name === name.toLowerCase() ? `|${bare}(?![\\w$])` : ''})`;
   };
-  const qualified = new RegExp(`(?<![\\w$"\`.])${named(schema)}\\s*\\.\\s*(?=${named(table)})`, 'g');
+  const qualified = new RegExp(`(?<![\\w$".])${named(schema)}\\s*\\.\\s*(?=${named(table)})`, 'g');
   let result = '';
   let from = 0;
   for (const match of visible.matchAll(qualified)) {
@@ -192,5 +119,3 @@ export function renameTables(
 /** A name in quotes, unless it needs none. */
 const quotedName = (name: string, quote: string) =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : `${quote}${name}${quote}`;
-
-const caseless = (text: string) => text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);

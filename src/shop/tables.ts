@@ -1,5 +1,4 @@
-import type { QueryCheck } from './queries.ts';
-import type { ShopQuery, ShopSession } from './session.ts';
+import type { ShopDatabase } from './open-database.ts';
 import type { SqlDialect } from './sql-text.ts';
 
 /** A table or view that the user of SHOP_DATABASE_URL may read. */
@@ -13,41 +12,18 @@ export type ShopTable = {
 /** What init needs to know of a shop database. */
 export type ShopTables = { dialect: SqlDialect; tables: ShopTable[] };
 
-type ReadableDatabase = { read<T>(work: (session: ShopSession, check: QueryCheck) => Promise<T>): Promise<T> };
-
 /** Reads names of tables and columns from `information_schema`, which shows what the user may read. */
-export async function readTables(database: ReadableDatabase): Promise<ShopTables> {
-  return database.read(async (session, check) => {
-    const rows = await session.rows(await described(check, listing[check.dialect]));
-    const tables = new Map<string, { schema: string | undefined; name: string; columns: string[] }>();
-    for (const { schema_name: schema, table_name: name, column_name: column, is_found: isFound } of rows) {
-      if (!schema || !name || !column) continue;
-      const key = `${schema}.${name}`;
-      const table = tables.get(key) ?? { name, columns: [], schema: isFound === '1' ? undefined : schema };
-      table.columns.push(column);
-      tables.set(key, table);
-    }
-    return { dialect: check.dialect, tables: [...tables.values()] };
-  });
-}
-
-/**
- * The first column of the first row of a SELECT; undefined where it shows no row or a null. The column must have a
- * name.
- */
-export async function readFirstValue(database: ReadableDatabase, sql: string): Promise<string | undefined> {
-  return database.read(async (session, check) => {
-    const query = await described(check, sql);
-    const [row] = await session.rows(query);
-    const [column = ''] = [...query.columns.keys()];
-    return row?.[column] ?? undefined;
-  });
-}
-
-async function described(check: QueryCheck, sql: string): Promise<ShopQuery> {
-  const body = `(\n${sql}\n)`;
-  const found = await check.describe(body, false);
-  return { name: 'orders', body, columns: new Map(found.map(({ name, type, read }) => [name, { type, read }])) };
+export async function readTables({ words: { dialect }, read }: ShopDatabase): Promise<ShopTables> {
+  const rows = await read((_session, connection) => connection.run(listing[dialect]));
+  const tables = new Map<string, { schema: string | undefined; name: string; columns: string[] }>();
+  for (const { schema_name: schema, table_name: name, column_name: column, is_found: isFound } of rows) {
+    if (!schema || !name || !column) continue;
+    const key = `${schema}.${name}`;
+    const table = tables.get(key) ?? { name, columns: [], schema: isFound === '1' ? undefined : schema };
+    table.columns.push(column);
+    tables.set(key, table);
+  }
+  return { dialect, tables: [...tables.values()] };
 }
 
 /** `is_found`: 1 where a statement finds the table by its plain name. */

@@ -2,11 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkDays } from '../../src/app/doctor/check-shop-changes.ts';
-import { checkPooler } from '../../src/app/doctor/check-shop-queries.ts';
 import { areDays, checkDates, checkGrades, checkSums, statuses } from '../../src/app/doctor/check-shop-values.ts';
-import { openShop } from '../../src/shop/index.ts';
-import type { ShopFacts } from '../../src/shop/session.ts';
-import { createDatabase, query } from '../harness/database.ts';
 
 const column = { file: 'changed_orders.sql', name: 'changed_at' };
 const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
@@ -119,54 +115,4 @@ test('doctor expects each status that a preset or the template sends, and names 
       hint: expect.stringMatching(/shows paid,.* send unpaid,/),
     },
   ]);
-});
-
-const facts: ShopFacts = {
-  product: 'Postgres',
-  version: '18.1',
-  user: 'review_sync',
-  isSuperuser: false,
-  writable: 0,
-  examples: [],
-  serverPort: 5432,
-  sessions: ['Asia/Seoul, ISO, MDY, public'],
-  openSchemas: [],
-  withoutSnapshot: [],
-};
-
-test('a server that listens on the port of the URL, and a Unix socket, are no pooler', () => {
-  expect(checkPooler(facts, 'postgres://shop/db')).toEqual([]);
-  expect(checkPooler({ ...facts, serverPort: undefined }, 'postgres://shop:6432/db')).toEqual([]);
-});
-
-test('a pooler is named with the modes that work and with what queries must not rely on', () => {
-  expect(checkPooler(facts, 'postgres://shop:6432/db')).toEqual([
-    { level: 'ok', what: expect.stringMatching(/port 5432, not on 6432.*statement pooling does not.*not rely on SET/) },
-  ]);
-});
-
-test('settings that another client left in a pooled connection are a warning, also where the ports are the same', () => {
-  const sessions = ['UTC, ISO, MDY, public', 'Asia/Seoul, ISO, MDY, public'];
-  expect(checkPooler({ ...facts, sessions }, 'postgres://shop/db')).toEqual([
-    {
-      level: 'warning',
-      what: expect.stringContaining('UTC, ISO, MDY, public and Asia/Seoul, ISO, MDY, public'),
-      hint: expect.stringContaining('reset its connections'),
-    },
-  ]);
-});
-
-test('doctor looks at several connections at once, so that a pooler cannot show it one and the same', async () => {
-  const url = await createDatabase();
-  await query(
-    url,
-    `create sequence logins;
-     create function unlike() returns event_trigger language plpgsql as $$
-       begin perform set_config('TimeZone', case nextval('logins') % 2 when 0 then 'UTC' else 'Asia/Tokyo' end, false); end $$;
-     create event trigger unlike on login execute function unlike();
-     alter event trigger unlike enable always`,
-  );
-  const shop = openShop({ url, sqlDir: 'none', connections: 3 });
-  const { sessions } = await shop.facts().finally(() => shop.close());
-  expect(sessions.map((session) => session.split(',')[0]).sort()).toEqual(['Asia/Tokyo', 'UTC']);
 });

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import { queueClasses } from '../../src/queue/connection.ts';
-import { openPostgres } from '../../src/shop/postgres/open-postgres.ts';
+import { openDatabase } from '../../src/shop/open-database.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { createDatabase } from '../harness/database.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
@@ -24,7 +24,7 @@ const systems: Record<string, (url: string) => Promise<{ work(): Promise<unknown
     return { work: () => (connection as pg.Pool).query('select 1'), close };
   },
   async shop(url) {
-    const shop = openPostgres({ url, connections: 1, timeZone: undefined, silenceMs });
+    const shop = openDatabase({ url, connections: 1, timeZone: undefined, silenceMs });
     return { work: () => shop.read(async () => 1), close: () => shop.close() };
   },
 };

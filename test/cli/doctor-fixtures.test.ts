@@ -101,11 +101,9 @@ test('a user who may only read, on a database that takes no writes, can run the 
 test('only the schema of a table goes, in any case and quoting, and never in texts or comments', () => {
   const sql = `select shop.orders.a, 'shop.orders', "shop"."orders".b -- shop.orders
     from SHOP.Orders o join myshop.orders on true join shop.orders2 using (x) join shop."orders" using (y)`;
-  expect(
-    withoutSchema(sql, 'shop', 'orders', 'postgres'),
-  ).toBe(`select orders.a, 'shop.orders', "orders".b -- shop.orders
+  expect(withoutSchema(sql, 'shop', 'orders')).toBe(`select orders.a, 'shop.orders', "orders".b -- shop.orders
     from Orders o join myshop.orders on true join shop.orders2 using (x) join "orders" using (y)`);
-  expect(withoutSchema('select * from shop."Orders", shop.orders', 'shop', 'Orders', 'postgres')).toBe(
+  expect(withoutSchema('select * from shop."Orders", shop.orders', 'shop', 'Orders')).toBe(
     'select * from "Orders", shop.orders',
   );
 });

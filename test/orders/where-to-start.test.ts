@@ -40,27 +40,6 @@ test('a run without a cursor reads from the beginning', async () => {
   expect(await startAt('2026-03-01T12:05:00Z', '')).toEqual(['-infinity']);
 });
 
-test('a walk by code says nothing of the cursor before its end, and then the newest change of all its pages', async () => {
-  await using world = await openOrderWorld();
-  const { shop, warehouse } = await world.openApp();
-  const now = '2026-03-01T12:05:00Z';
-  const [newest, older] = ['2026-03-01T12:00:00Z', '2026-03-01T11:00:00Z'];
-  const byCode: typeof shop = {
-    ...shop,
-    now: async () => now,
-    changedSince: async ({ byCode: code }) =>
-      code === undefined
-        ? { keys: [{ at: newest, code: 'A' }], next: { at: '-infinity', code: '', byCode: 'A' }, isByDate: false }
-        : { keys: [{ at: older, code: 'B' }], isByDate: false },
-  };
-  const deps = { shop: byCode, db: warehouse.db };
-  const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
-  const first = await planChangedOrders(deps, options);
-  expect(first.state).not.toHaveProperty('upTo');
-  const second = await continueChangedOrders(deps, first.state, { failed: false, isLost: false }, options);
-  expect(second?.state).toMatchObject({ upTo: { at: newest, code: 'A' } });
-});
-
 /** Runs to its end over orders that are read one by one, the first of which cannot be pushed or can. */
 async function cursorAfter(world: OrderWorld, { firstFails }: { firstFails: boolean }): Promise<string | undefined> {
   const { shop, warehouse } = await world.openApp();

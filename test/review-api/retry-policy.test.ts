@@ -28,7 +28,7 @@ test('a write that must not be repeated is repeated only where it cannot have be
   expect(action({ kind: 'limited', retryAfterMs: undefined })).toBe('repeat');
   expect(action({ kind: 'lost' })).toBe('unknown-outcome');
   expect(action(failed)).toBe('unknown-outcome');
-  expect(action({ kind: 'malformed', permanent: false })).toBe('unknown-outcome');
+  expect(action({ kind: 'malformed' })).toBe('unknown-outcome');
 });
 
 test('a named wait holds everybody, is obeyed up to a maximum, and gets jitter on top', () => {
@@ -43,11 +43,10 @@ test('a 429 without a named wait holds everybody for the backoff', () => {
   expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 250, delayMs: 250 });
 });
 
-test('malformed answers are asked for again a few times only, a bad certificate and a number that is too large never', () => {
+test('malformed answers are asked for again a few times only, a bad certificate makes it give up at once', () => {
   const at = (number: number) => ({ ...first, number });
-  expect(nextStep({ kind: 'malformed', permanent: false }, at(3), defaultRetryLimits).action).toBe('repeat');
-  expect(nextStep({ kind: 'malformed', permanent: false }, at(4), defaultRetryLimits).action).toBe('give-up');
-  expect(nextStep({ kind: 'malformed', permanent: true }, at(1), defaultRetryLimits).action).toBe('give-up');
+  expect(nextStep({ kind: 'malformed' }, at(3), defaultRetryLimits).action).toBe('repeat');
+  expect(nextStep({ kind: 'malformed' }, at(4), defaultRetryLimits).action).toBe('give-up');
   expect(nextStep({ kind: 'unsent', permanent: true }, at(1), defaultRetryLimits).action).toBe('give-up');
 });
 

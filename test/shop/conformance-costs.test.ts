@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { openTables, type ShopServer, shopServers } from '../harness/shop-servers.ts';
+import { openTables, type ShopServer, type ShopTables, shopServers } from '../harness/shop-servers.ts';
 
 /** Which statements read a whole table, and what helps, as doctor says it: by the plans of each database. */
 
-/** 30,720 orders of one line each, a second apart, and a newer one whose code MariaDB does not escape in its plans. */
+/** 30,720 orders of one line each, a second apart. */
 async function largeTables({ name, create, types }: ShopServer) {
   const database = await create();
   await database.run(`create table o (id bigint, code ${types.exact} primary key, at ${types.local})`);
@@ -13,7 +13,6 @@ async function largeTables({ name, create, types }: ShopServer) {
     const seconds = name === 'Postgres' ? `interval '${rows} s'` : `interval ${rows} second`;
     await database.run(`insert into o select id + ${rows}, concat(id + ${rows}), at + ${seconds} from o`);
   }
-  await database.run(`insert into o values (-1, '주문"1', '2026-02-01')`);
   await database.run(`create table l (order_id bigint, line_code ${types.exact})`);
   await database.run(`insert into l select id, code from o`);
   return database;
@@ -26,38 +25,33 @@ const queries = {
 };
 
 describe.each(shopServers)('$name', (server) => {
+  const index = (table: string, column: string) =>
+    server.name === 'Postgres' ? `create index on ${table} (${column})` : `alter table ${table} add index (${column})`;
+  const costs = async (database: ShopTables, orders = queries.orders) => {
+    await database.run(server.name === 'Postgres' ? 'analyze' : 'analyze table o, l');
+    const shop = await openTables(database, { ...queries, orders }, 'UTC');
+    return (await shop.queryCosts()).flatMap(({ purpose, scans }) =>
+      scans.map(({ table, remedy }) => `${purpose}: ${table}: ${remedy}`),
+    );
+  };
+
   test('a statement that lacks an index is named with its table and the index that helps', async () => {
     const database = await largeTables(server);
-    const analyze = () => database.run(server.name === 'Postgres' ? 'analyze' : 'analyze table o, l');
-    await analyze();
-    const shop = await openTables(database, queries, 'UTC');
-    const scans = async () =>
-      (await shop.queryCosts()).flatMap(({ purpose, scans: found }) =>
-        found.map(({ table, remedy }) => `${purpose}: ${table}: ${remedy.replace(/index \w+ on/, 'index on')}`),
+    const missing = (table: string, column: string) =>
+      expect.stringMatching(
+        `: ${table}: ${index(table, column).replaceAll(/[()]/g, '\\$&')}; where there is that index,`,
       );
-    expect(await scans()).toEqual([
-      'find the lines of 200 orders: l: create index on l (order_id)',
-      'find what changed in the last ten minutes: o: create index on o (at)',
-      'rescan orders by created_at: o: create index on o (at)',
-    ]);
-    await database.run('create index l_order_id on l (order_id)');
-    await database.run('create index o_at on o (at)');
-    await analyze();
-    expect(await scans()).toEqual([]);
+    expect(await costs(database)).toEqual([missing('l', 'order_id'), missing('o', 'at'), missing('o', 'at')]);
+    await database.run(index('l', 'order_id'));
+    await database.run(index('o', 'at'));
+    expect(await costs(database)).toEqual([]);
   });
 
   test('a function around the code hides its index, and the remedy says so', async () => {
     const database = await largeTables(server);
-    await database.run(server.name === 'Postgres' ? 'analyze' : 'analyze table o, l');
     const orders = queries.orders.replace('o.code,', "concat(o.code, '') as code,");
-    const shop = await openTables(database, { ...queries, orders }, 'UTC');
-    const costs = await shop.queryCosts();
-    const byCode = costs.find(({ purpose }) => purpose === 'find 200 orders by code');
-    expect(byCode?.scans).toEqual([
-      expect.objectContaining({
-        table: 'o',
-        remedy: expect.stringMatching(/^code has an index that does not serve here/),
-      }),
-    ]);
+    expect(await costs(database, orders)).toContainEqual(
+      expect.stringMatching(/^find 200 orders by code: o: .*select and compare code as it is, without a function/),
+    );
   });
 });

@@ -220,13 +220,8 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await database.query('create table o (code varchar(9)); create table cart (code varchar(9)) engine = MyISAM');
     const shop = await openTables({ url: database.url, run: database.query }, queries, 'UTC');
     const facts = await shop.facts();
-    expect(facts).toMatchObject({
-      isSuperuser: true,
-      withoutSnapshot: ['cart'],
-      serverPort: Number(new URL(database.url).port),
-    });
+    expect(facts).toMatchObject({ isSuperuser: true, withoutSnapshot: ['cart'] });
     expect(facts.writable).toBeGreaterThanOrEqual(2);
-    expect(facts.sessions).toHaveLength(1);
   });
 
   test('a server that sends nothing is given up, and its statement is ended', async () => {

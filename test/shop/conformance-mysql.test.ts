@@ -17,46 +17,20 @@ test.skipIf(mysqlKinds.length > 0)('left out: there is no mariadbd on the path',
 describe.each(mysqlKinds)('%s', (kind) => {
   const server = shopServers.find(({ name }) => name === kind) as ShopServer;
 
-  test('codes that differ in case only are orders of their own where the table has both', async () => {
+  test('codes that differ in case only are one code in two rows where the column ignores case', async () => {
     const database = await createOddShop(server, server.types.caseless);
-    await addOrders(database, ["'a1'", "'A1'", "'b'", "'B '"]);
-    await addLines(database, ["'a1'", "'A1'", "'A1'", "'b'"]);
+    await addOrders(database, ["'a1'", "'A1'", "'b'"]);
+    await addLines(database, ["'a1'", "'A1'", "'b'"]);
     const shop = await openTables(database, queries, 'UTC');
     const read = async (codes: string[]) =>
       (await shop.orders(codes)).map(({ order, lines, fault }) => [order.code, fault ?? lines.length]);
-    expect(await read(['a1', 'A1'])).toEqual([
-      ['a1', 1],
-      ['A1', 2],
-    ]);
-    expect(await read(['A1'])).toEqual([['A1', 2]]);
-    expect(await read(['b', 'B '])).toEqual([
+    const twice = expect.stringContaining('code is there in 2 rows');
+    expect((await read(['A1', 'b'])).toSorted()).toEqual([
+      ['A1', twice],
+      ['a1', twice],
       ['b', 1],
-      ['B ', 0],
     ]);
-    for (const axis of ['code', 'updated'] as const) {
-      const codes: string[] = [];
-      for (let after = { at: '-infinity', code: '' }; ; ) {
-        const page = await shop.orderCodes({ axis, after, size: 1 });
-        codes.push(...page.keys.map(({ code }) => code));
-        if (page.next === undefined) break;
-        after = page.next;
-      }
-      expect([axis, codes.toSorted()]).toEqual([axis, ['A1', 'B ', 'a1', 'b']]);
-    }
-    expect(await shop.repeatedCodes()).toEqual([]);
-  });
-
-  test('a code with letters that the character set of the column lacks is in no row, and the others are found', async () => {
-    const database = await createOddShop(server, 'varchar(20) character set latin1');
-    await addOrders(database, ["'A'", "'é'", "'z'"]);
-    await addLines(database, ["'é'"]);
-    const shop = await openTables(database, queries, 'UTC');
-    const orders = await shop.orders(['A', '주문', 'é', '🛒', 'Z']);
-    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual([
-      ['A', 0],
-      ['é', 1],
-      ['z', 0],
-    ]);
+    expect(await shop.repeatedCodes()).toEqual([{ code: expect.stringMatching(/^a1$/i), rows: 2 }]);
   });
 
   test('settings of the server that cut results or compare nothing with an empty text hide no row', async () => {
@@ -95,7 +69,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     expect(walked.keys.map(({ code }) => code)).toEqual(['Y']);
     const rest = await shop.orderCodes({ axis: 'updated', after: walked.next ?? { at: '', code: '' }, size: 9 });
     expect(rest.keys.map(({ code }) => code)).toEqual(['A', 'B']);
-    expect(await shop.orders(['Y'])).toMatchObject([{ order: { created_at: 'year 2026' } }]);
+    expect(await shop.orders(['Y'])).toMatchObject([{ order: { created_at: '2026-01-09T15:00:00.000000Z' } }]);
   });
 
   test('a text within JSON, a date without time, a float and bytes are refused with what to write', async () => {

@@ -52,12 +52,12 @@ test('a missing index is named with the statement that creates it, and with what
   const found = await findings(world);
   expect(about(found, 'changed_orders.sql reads the whole of')).toEqual([
     expect.stringMatching(
-      /^warning: changed_orders\.sql reads the whole of shop\.orders \(30,\d+ rows\) to find what changed in the last ten minutes: .* today → create index on shop\.orders \(modified_at\)$/,
+      /^warning: changed_orders\.sql reads the whole of shop\.orders \(30,\d+ rows\) to find what changed in the last ten minutes: .* today → create index on shop\.orders \(modified_at\);/,
     ),
   ]);
   expect(about(found, 'order_lines.sql reads the whole of')).toEqual([
     expect.stringMatching(
-      /shop\.order_items \(30,\d+ rows\) to find the lines of 200 orders: .* → create index on shop\.order_items \(order_id\)$/,
+      /shop\.order_items \(30,\d+ rows\) to find the lines of 200 orders: .* → create index on shop\.order_items \(order_id\);/,
     ),
   ]);
 });
@@ -67,9 +67,7 @@ test('a function around the code hides its index, and doctor says so', async ({ 
     orders: (sql) => sql.replace('o.order_no::text as code', "concat(o.order_no, '') as code"),
   });
   expect(about(await findings(world), 'to find 200 orders by code')).toEqual([
-    expect.stringMatching(
-      /orders\.sql reads the whole of shop\.orders .* → order_no has an index that does not serve here: select/,
-    ),
+    expect.stringMatching(/orders\.sql reads the whole of shop\.orders .* → .* select and compare order_no as it is/),
   ]);
 });
 

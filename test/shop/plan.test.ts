@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PlanNode, sequentialScans } from '../../src/shop/postgres/postgres-plan.ts';
+import { type PlanNode, wholeTables } from '../../src/shop/postgres/postgres-plan.ts';
 
 const scan = (alias: string, table: string, filter?: string): PlanNode => ({
   'Node Type': 'Seq Scan',
@@ -11,7 +11,7 @@ const scan = (alias: string, table: string, filter?: string): PlanNode => ({
 
 test('a scan names the columns of its own filter', () => {
   const plan = { 'Node Type': 'Limit', Plans: [scan('o', 'orders', `((o.order_no)::text = ANY ('{i.x,B}'::text[]))`)] };
-  expect(sequentialScans(plan)).toEqual([{ schema: 'shop', table: 'orders', columns: ['order_no'] }]);
+  expect(wholeTables(plan)).toEqual([{ schema: 'shop', table: 'orders', columns: ['order_no'] }]);
 });
 
 test('a scan without filter names the columns that the joins above compare', () => {
@@ -20,10 +20,10 @@ test('a scan without filter names the columns that the joins above compare', () 
     'Hash Cond': '(i.order_id = o.order_id)',
     Plans: [scan('i', 'order_items'), { 'Node Type': 'Index Scan', Plans: [] }],
   };
-  expect(sequentialScans(plan)).toEqual([{ schema: 'shop', table: 'order_items', columns: ['order_id'] }]);
+  expect(wholeTables(plan)).toEqual([{ schema: 'shop', table: 'order_items', columns: ['order_id'] }]);
 });
 
 test('quoted names stay quoted', () => {
   const plan = scan('order', 'order', `("order"."updatedAt" >= '2026-01-01'::timestamp)`);
-  expect(sequentialScans(plan)).toEqual([{ schema: 'shop', table: 'order', columns: ['"updatedAt"'] }]);
+  expect(wholeTables(plan)).toEqual([{ schema: 'shop', table: 'order', columns: ['"updatedAt"'] }]);
 });

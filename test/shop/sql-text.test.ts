@@ -14,7 +14,6 @@ test.each([
   ['a text with escapes', String.raw`where a = e'it\'s :since'`],
   ['a quoted name', `where "a:since" = 1`],
   ['a comment', 'where a = 1 -- :since\n'],
-  ['a nested comment', 'where /* a /* b */ :since */ a = 1'],
   ['a dollar-quoted text', 'where a = $x$ :since $x$'],
   ['a cast', 'where a::since'],
   ['a longer name', 'where a = :since_when'],

@@ -76,25 +76,6 @@ test('a date without zone needs SHOP_TIME_ZONE: the command names column and var
   expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringMatching(/SHOP_TIME_ZONE is malformed/)]);
 });
 
-test('a time that the clocks skip is one order of the walk like every other, at every size of page', async ({
-  openWorld,
-}) => {
-  const world = await zoneShop(openWorld, { zone: 'America/New_York' });
-  await world.shop(`insert into o select 'O' || n, timestamp '2026-03-08 01:00:00' + n * interval '10 minutes'
-    from generate_series(1, 18) n`);
-  const app = await world.openApp();
-  const range = { axis: 'updated', after: { at: '-infinity', code: '' } } as const;
-  for (const size of [1, 4, 7, 50]) {
-    const found: string[] = [];
-    for (let page = await app.shop.orderCodes({ ...range, size }); ; ) {
-      found.push(...page.keys.map(({ code }) => code));
-      if (page.next === undefined) break;
-      page = await app.shop.orderCodes({ ...range, after: page.next, size });
-    }
-    expect([size, found.length, new Set(found).size]).toEqual([size, 18, 18]);
-  }
-});
-
 test('a query file with a byte order mark, Windows line ends, comments and semicolons at its end runs', async ({
   openWorld,
 }) => {

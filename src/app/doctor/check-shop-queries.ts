@@ -1,7 +1,7 @@
 import { packagePath } from '../../base/package-path.ts';
+import type { ShopFacts } from '../../shop/driver.ts';
 import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
-import type { ShopFacts } from '../../shop/session.ts';
 import { formatCount } from '../status-view.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
@@ -31,8 +31,11 @@ export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
 /** One for each file: its statements fail for the same reason. */
 function unexplainedFindings(costs: readonly QueryCost[]): Finding[] {
   const byFile = new Map(costs.flatMap(({ file, unexplained }) => (unexplained ? [[file, unexplained]] : [])));
-  return [...byFile].map(([file, { why, remedy }]) =>
-    warning(`it is unknown whether ${file}.sql reads a large table as a whole: ${why}`, remedy),
+  return [...byFile].map(([file, why]) =>
+    warning(
+      `it is unknown whether ${file}.sql reads a large table as a whole: ${why}`,
+      'run explain on the query by hand, with a condition on its key, as a user who may read all its tables',
+    ),
   );
 }
 
@@ -54,28 +57,6 @@ function costFinding({ file, purpose, seconds, scans }: QueryCost): Finding[] {
 
 const shownSeconds = (seconds: number) =>
   seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
-
-/**
- * Whether a pooler stands in front of the shop's database. Transaction pooling is enough: review-sync keeps no session
- * state. With it, queries must not rely on settings of the session, which belong to whichever client had the connection
- * before.
- */
-export function checkPooler({ product, serverPort, sessions }: ShopFacts, url: string): Finding[] {
-  const findings: Finding[] = [];
-  if (sessions.length > 1) {
-    const what =
-      `connections to the shop have different settings (${sessions.join(' and ')}): ` +
-      'a pooler hands on what other clients set';
-    findings.push(
-      warning(what, 'have the pooler reset its connections, or write zones and schemas out in the queries'),
-    );
-  }
-  const port = Number(new URL(url).port || (product === 'Postgres' ? '5432' : '3306'));
-  if (serverPort === undefined || serverPort === port) return findings;
-  const what = `the shop database listens on port ${serverPort}, not on ${port}: a pooler or a forwarded port is in between`;
-  const needs = 'session and transaction pooling work, statement pooling does not; queries must not rely on SET';
-  return [...findings, ok(`${what}. For a pooler: ${needs}`)];
-}
 
 /**
  * The session keeps the shop's search path, so it calls whatever function another role puts into a schema of that path.

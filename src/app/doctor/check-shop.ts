@@ -7,7 +7,7 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkChanges } from './check-shop-changes.ts';
-import { checkEngines, checkPooler, checkQueryCosts, checkSearchPath } from './check-shop-queries.ts';
+import { checkEngines, checkQueryCosts, checkSearchPath } from './check-shop-queries.ts';
 import { checkDates, checkGrades, checkSums, statuses } from './check-shop-values.ts';
 import { databaseFault, type Finding, fault, ok, warning } from './finding.ts';
 import { withTimeoutDiagnosis } from './reachable.ts';
@@ -35,7 +35,7 @@ export async function checkShop(shop: Shop, at: { url: string; sqlDir: string })
       findings.push(...(await guarded('orders.sql and order_lines.sql', () => checkOrders(shop))));
       findings.push(...(await guarded('the shop queries', () => checkQueryCosts(shop))));
     }
-    findings.push(...checkPooler(facts, at.url), ...checkSearchPath(facts), ...checkEngines(facts));
+    findings.push(...checkSearchPath(facts), ...checkEngines(facts));
     findings.push(...(await checkCatalog(shop, 'categories', () => shop.categories(), readCategory)));
     findings.push(...(await checkCatalog(shop, 'user_grades', () => shop.userGrades(), readUserGrade)));
     return findings;

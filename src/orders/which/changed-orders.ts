@@ -1,5 +1,5 @@
 import { ReviewSyncError } from '../../base/errors.ts';
-import type { OrderKey, OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
+import type { OrderKey, OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import { dueOrders } from '../../warehouse/orders/due-orders.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
@@ -33,8 +33,8 @@ export type ChangedState = {
   isCursorHeld: boolean;
 } & (
   | { reading: 'all orders'; next?: OrderPosition }
-  /** `upTo`: where the cursor goes when the batch has ended. `newest`: the newest change of the run so far. */
-  | { reading: 'changes'; next?: OrderPosition; upTo?: OrderKey; newest?: OrderKey }
+  /** `upTo`: where the cursor goes when the batch has ended. */
+  | { reading: 'changes'; next?: OrderPosition; upTo?: OrderKey }
   | { reading: 'due orders'; after: string }
 );
 
@@ -128,7 +128,7 @@ async function planNext(deps: ChangedDeps, state: ChangedState, options: Changed
       // What changes during the reading is read by the next run: the cursor stands at its beginning.
       return state.next ? readAll(deps, begun, state.next, options) : readDue(deps, begun, '', options);
     case 'changes':
-      if (state.next) return readChanges(deps, begun, state.next, options, state.newest);
+      if (state.next) return readChanges(deps, begun, state.next, options);
       return readDue(deps, begun, '', options);
     case 'due orders':
       return readDue(deps, begun, state.after, options);
@@ -174,24 +174,20 @@ async function readChanges(
   begun: Begun,
   after: OrderPosition,
   { batchSize }: ChangedOptions,
-  before?: OrderKey,
 ): Promise<Batch<ChangedState>> {
   const page = await shop.changedSince(after, batchSize);
-  const newest = newestOf([...(before ? [before] : []), ...page.keys]);
   // Changes dated in the shop's future are read once a run: where dates move with the clock, the reading would never
   // end.
   const isAhead = msOf(after.at) > msOf(begun.shopNow);
   const { next } = isAhead ? { next: undefined } : page;
-  const upTo = endOf(page, newest);
-  const cursor = upTo && notAfter(upTo, begun.shopNow);
-  const state = { ...begun, reading: 'changes' as const, ...(next && { next }), ...(newest && { newest }) };
-  return { steps: stepsOf(codesOf(page.keys)), state: cursor ? { ...state, upTo: cursor } : state };
-}
-
-/** Where the cursor may go after the page. Where the walk goes by code, only its end proves anything. */
-function endOf({ keys, next, isByDate }: OrderPage, newest: OrderKey | undefined): OrderKey | undefined {
-  if (isByDate) return next ? { at: next.at, code: next.code } : keys.at(-1);
-  return next ? undefined : newest;
+  const last = page.keys.at(-1);
+  const state = {
+    ...begun,
+    reading: 'changes' as const,
+    ...(next && { next }),
+    ...(last && { upTo: notAfter(last, begun.shopNow) }),
+  };
+  return { steps: stepsOf(codesOf(page.keys)), state };
 }
 
 async function readDue(
@@ -208,12 +204,6 @@ const codesOf = (keys: readonly OrderKey[]) => keys.map(({ code }) => code);
 
 const notAfter = (key: OrderKey, latest: string): OrderKey =>
   msOf(key.at) > msOf(latest) ? { at: latest, code: '' } : key;
-
-/** Of those that have a date. */
-function newestOf(keys: readonly OrderKey[]): OrderKey | undefined {
-  const dated = keys.filter(({ at }) => !Number.isNaN(Date.parse(at)));
-  return dated.reduce<OrderKey | undefined>((newest, key) => (newest && newest.at >= key.at ? newest : key), undefined);
-}
 
 /** Milliseconds since 1970 of the shop's text in UTC, rounded down. A text that is not a date gives `Infinity`. */
 function msOf(at: string): number {

@@ -42,13 +42,14 @@ const startOf = ({ start }: CreationRange): OrderPosition => ({
   code: '',
 });
 
-/** The pushed orders that would be on the page: by date, or where some date cannot be computed, by code. */
-function stretchOf({ keys, next, isByDate }: OrderPage, after: OrderPosition, { start, end }: CreationRange) {
-  const bounds = { ...(start !== undefined && { from: isoOf(start) }), ...(end !== undefined && { to: isoOf(end) }) };
-  if (isByDate) return { ...bounds, from: after.at, ...(next && { to: next.at }) };
-  const lastCode = next === undefined ? undefined : (next.byCode ?? keys.at(-1)?.code);
-  return { ...bounds, afterCode: after.byCode ?? after.code, ...(lastCode !== undefined && { lastCode }) };
+/** The pushed orders that would be on the page. */
+function stretchOf({ next }: OrderPage, after: OrderPosition, range: CreationRange) {
+  if (axisOf(range) === 'code') return { afterCode: after.code, ...(next && { lastCode: next.code }) };
+  const to = next?.at ?? (range.end === undefined ? undefined : isoOf(range.end));
+  return { from: after.at, ...(to !== undefined && { to }) };
 }
+
+const axisOf = ({ start, end }: CreationRange) => (start === undefined && end === undefined ? 'code' : 'created');
 
 /**
  * One page of the codes of orders created in the range, in the order of their creation; without a range of all orders,
@@ -60,9 +61,8 @@ function codesByCreation(
   size: number,
   after: OrderPosition,
 ) {
-  const { start, end } = range;
-  const axis = start === undefined && end === undefined ? 'code' : 'created';
-  return shop.orderCodes({ axis, after, ...(end !== undefined && { before: isoOf(end) }), size });
+  const { end } = range;
+  return shop.orderCodes({ axis: axisOf(range), after, ...(end !== undefined && { before: isoOf(end) }), size });
 }
 
 /** Codes found in one statement, and orders read in one transaction. */

@@ -1,16 +1,18 @@
+import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import type { Pool } from 'undici';
 import { explainError } from '../../base/hints.ts';
 import { mask } from '../../base/mask.ts';
 import { sleep } from '../../base/timeout.ts';
 import { waitingFor } from '../../base/waits.ts';
+import { requireId } from '../resources/check.ts';
 import {
   AuthenticationError,
   LimitedError,
   MalformedResponseError,
   NotFoundError,
   RefusedError,
-  type RequestContext,
+  type ReviewApiError,
   UnavailableError,
   UnknownOutcomeError,
 } from '../review-api-errors.ts';
@@ -18,8 +20,8 @@ import type { Call, HttpResponse, Send } from './call.ts';
 import { encodeParams } from './encode.ts';
 import { errorText } from './error-text.ts';
 import { NotConfirmedError, readToken, type Token, textOf } from './response-body.ts';
-import { type Failure, nextStep, type RetryLimits, retryAfterMs } from './retry-policy.ts';
-import { ShapeError, TooLargeError } from './shape.ts';
+import { defaultRetryLimits, type Failure, nextStep, type RetryLimits, retryAfterMs } from './retry-policy.ts';
+import { ShapeError } from './shape.ts';
 
 type LogFunction = (fields: object, message: string) => void;
 
@@ -46,46 +48,44 @@ export type Timeouts = {
   bodyMs: number;
 };
 
-export type HttpClientOptions = {
-  origin: string;
-  /** Path of the base address, without a trailing slash. */
-  pathPrefix: string;
+export type ReviewApiOptions = {
+  /** `http(s)://host[:port][/prefix]`, with or without a trailing slash. */
+  baseUrl: string;
   clientId: string;
   clientSecret: string;
-  /** Requests in flight. */
-  concurrency: number;
-  /** Resolves when the request ceiling allows one more request. */
-  acquire: ((signal?: AbortSignal) => Promise<void>) | undefined;
-  timeouts: Timeouts;
-  maxBodyBytes: number;
-  limits: RetryLimits;
-  log: ClientLog | undefined;
+  /** Requests in flight; default 8. */
+  concurrency?: number | undefined;
+  /**
+   * Called before each request; resolves when the request may be sent. `openRateLimit` makes one. Default: no ceiling.
+   */
+  acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
+  /** Default: silent. */
+  log?: ClientLog | undefined;
+  /** Milliseconds; default 10 s to connect, 60 s for the head of a response, 60 s for its body. */
+  timeouts?: Partial<Timeouts> | undefined;
+  /** The largest body of a response, in bytes; default 64 MiB. A larger one is a `MalformedResponseError`. */
+  maxBodyBytes?: number | undefined;
+  /** Default: 14 attempts and about two minutes of waiting for one request, then an error. */
+  retry?: Partial<RetryLimits> | undefined;
+  /** Called for each wait, with its reason and its end in milliseconds since 1970. */
+  onWait?: ((wait: Wait) => void) | undefined;
+  /** Called after each request, retries included: for metrics. */
+  onRequestEnd?: ((request: RequestFacts) => void) | undefined;
+  /** Ends all calls, requests in flight included. */
+  signal?: AbortSignal | undefined;
   /** The wall clock, in milliseconds since 1970. */
-  now: () => number;
-  /** Ends waits; requests in flight run on. */
-  stopped: AbortSignal;
-  /** Ends requests in flight too. */
-  aborted: AbortSignal;
-  onWait: ((wait: Wait) => void) | undefined;
-  onRequestEnd: ((request: RequestFacts) => void) | undefined;
+  now?: (() => number) | undefined;
 };
 
-export type HttpClient = {
-  send: Send;
-  /** Requests a token unless there is one. */
-  authenticate(): Promise<void>;
-  stats(): ReviewApiStats;
-  /** Lets requests in flight finish, then closes the connections. */
-  close(): Promise<void>;
-};
+const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 };
 
-/**
- * What one request led to. `incomplete`: why the body was not read whole. `unsent`: the service cannot have seen the
- * request. `permanent`: no later attempt will succeed.
- */
+/** The largest body that is read, in bytes. A page of 100 reviews has about 140 kB. */
+const defaultMaxBodyBytes = 64 * 1024 * 1024;
+
+/** What one request led to. `incomplete`: why the body was not read whole. */
 type RequestResult =
   | (HttpResponse & { kind: 'response'; incomplete: 'connection-lost' | 'too-large' | undefined })
-  | { kind: 'no-response'; unsent: boolean; permanent: boolean; cause: unknown };
+  | { kind: 'no-response'; cause: unknown };
 
 /** `durationMs`: from sending the request to the end of its response, without the waits before it. */
 type Attempt = { token: Token | undefined; result: RequestResult; durationMs: number };
@@ -94,7 +94,6 @@ type Attempt = { token: Token | undefined; result: RequestResult; durationMs: nu
 type Outcome<T> = { status?: number; detail?: string | undefined; hint?: string | undefined } & (
   | { kind: 'success'; value: T }
   | { kind: 'token-refused' }
-  | { kind: 'not-found' }
   | { kind: 'refused' }
   | { kind: 'failure'; failure: Failure }
 );
@@ -109,9 +108,31 @@ type Outcome<T> = { status?: number; detail?: string | undefined; hint?: string 
  * 5. `sendWithRetries`: return the value; or renew a token that was refused and send again; or wait and send again, or
  *    throw, as `nextStep` in retry-policy.ts decides.
  */
-export function openHttpClient(options: HttpClientOptions): HttpClient {
-  const { log, now, stopped, aborted } = options;
-  const slots = pLimit(options.concurrency);
+export function openHttpClient({
+  baseUrl,
+  clientId,
+  clientSecret,
+  concurrency = 8,
+  acquire,
+  log,
+  onWait,
+  onRequestEnd,
+  signal: aborted = new AbortController().signal,
+  now = Date.now,
+  maxBodyBytes = defaultMaxBodyBytes,
+  ...options
+}: ReviewApiOptions) {
+  const base = baseOf(baseUrl);
+  requireGiven(clientId, 'clientId');
+  requireGiven(clientSecret, 'clientSecret');
+  requireId(concurrency, 'concurrency');
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const limits = { ...defaultRetryLimits, ...options.retry };
+  const closing = new AbortController();
+  /** Ends waits; requests in flight run on until `aborted`. */
+  const stopped = AbortSignal.any([aborted, closing.signal]);
+  setMaxListeners(0, aborted, stopped);
+  const slots = pLimit(concurrency);
   const stats: ReviewApiStats = { requests: 0, retries: 0, waits: 0, waitedMs: 0 };
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
@@ -130,11 +151,14 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 
   return {
     send,
-    async authenticate() {
+    /** Requests a token unless there is one. */
+    async authenticate(): Promise<void> {
       await takeToken();
     },
     stats: () => ({ ...stats }),
-    close() {
+    /** Ends waits and retries, lets requests in flight finish, then closes the connections. */
+    close(): Promise<void> {
+      closing.abort(new Error('the client of the review service was closed'));
       closed ??= pool?.then((opened) => opened.close()) ?? Promise.resolve();
       return closed;
     },
@@ -143,16 +167,15 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   /** @param refused the token that the service just refused: it is renewed, unless another caller already has. */
   async function takeToken(refused?: Token): Promise<Token> {
     if (token && token !== refused && now() < token.renewAtMs) return token;
+    // Repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
+    const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+    const call: Call = { method: 'POST', path: tokenPath, params };
     // Takes no slot: the caller holds one and would wait for itself.
-    renewal ??= sendWithRetries(authentication(options), readToken, () => attempt(authentication(options), undefined))
-      .then((renewed) => {
-        token = renewed;
-        return renewed;
-      })
-      .finally(() => {
-        renewal = undefined;
-      });
-    return renewal;
+    renewal ??= sendWithRetries(call, readToken, () => attempt(call, undefined)).finally(() => {
+      renewal = undefined;
+    });
+    token = await renewal;
+    return token;
   }
 
   async function attempt(call: Call, withToken: Token | undefined): Promise<Attempt> {
@@ -161,22 +184,21 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       while (heldUntilMs > performance.now()) {
         await waitingFor('retry_after', () => sleep(Math.ceil(heldUntilMs - performance.now()), stopped));
       }
-      await options.acquire?.(stopped);
+      await acquire?.(stopped);
     } while (heldUntilMs > performance.now());
     stopped.throwIfAborted();
-    pool ??= openPool(options);
+    pool ??= openPool();
     const connections = await pool;
     call.beforeSend?.();
     stats.requests += 1;
-    const requestedAt = new Date(now());
     const startedMs = performance.now();
-    const request = requestOf(call, withToken, options.pathPrefix);
-    const result = await readWhole(connections, request, { requestedAt, timeouts: options.timeouts, aborted });
-    const status = result.kind === 'response' ? result.status : undefined;
+    const request = requestOf(call, withToken, base.pathPrefix);
+    const result = await readWhole(connections, request, { timeouts, aborted, requestedAt: new Date(now()) });
     const durationMs = Math.round(performance.now() - startedMs);
+    const status = result.kind === 'response' ? result.status : undefined;
     const facts = { method: call.method, path: call.path, status, durationMs };
     log?.debug(facts, 'request to the review service');
-    options.onRequestEnd?.(facts);
+    onRequestEnd?.(facts);
     return { token: withToken, result, durationMs };
   }
 
@@ -189,39 +211,32 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     let [number, waitedMs, spentMs] = [1, 0, 0];
     for (;;) {
       const sent = await sendOnce(refused.at(-1));
-      const secrets = () => [sent.token?.value, token?.value, options.clientSecret, ...privateParams(call)];
-      const outcome = outcomeOf(sent.result, call, read, { secrets, now, maxBodyBytes: options.maxBodyBytes });
+      const secrets = () => [sent.token?.value, token?.value, clientSecret, ...privateParams(call)];
+      const outcome = outcomeOf(sent.result, call, read, { secrets, now, maxBodyBytes });
       if (sent.token && sent.result.kind === 'response' && outcome.kind !== 'token-refused') sent.token.accepted = true;
 
       if (outcome.kind === 'success') return outcome.value;
       if (outcome.kind === 'token-refused' && sent.token) {
         refused.push(sent.token);
-        if (isEnough(refused)) throw new AuthenticationError(contextOf(call, outcome));
+        if (isEnough(refused)) throw errorOf(call, outcome, number);
         continue;
       }
-      if (outcome.kind !== 'failure') throw finalError(call, outcome);
+      if (outcome.kind !== 'failure') throw errorOf(call, outcome, number);
 
       const { failure } = outcome;
       const countsAsSpent = failure.kind !== 'limited';
       if (countsAsSpent) spentMs += sent.durationMs;
       const { giveUpAfterMs, repeatable = true } = call;
       const state = { number, waitedMs, spentMs, giveUpAfterMs, repeatable, random: Math.random() };
-      const step = nextStep(failure, state, options.limits);
+      const step = nextStep(failure, state, limits);
       if (step.pauseMs > 0) hold(step.pauseMs);
-      const context = { ...contextOf(call, outcome), attempts: number };
-      if (step.action === 'unknown-outcome') throw new UnknownOutcomeError(context);
-      stopped.throwIfAborted();
-      if (step.action === 'give-up') throw failureError(failure, { ...context, hint: outcome.hint });
+      if (step.action !== 'unknown-outcome') stopped.throwIfAborted();
+      if (step.action !== 'repeat') throw errorOf(call, outcome, number, step.action === 'unknown-outcome');
 
       const { delayMs } = step;
-      const wait = {
-        untilMs: now() + delayMs,
-        reason: `${call.method} ${call.path}: ${outcome.detail ?? failure.kind}`,
-      };
       stats.retries += 1;
       stats.waitedMs += delayMs;
-      log?.info({ until: new Date(wait.untilMs) }, `waiting to retry ${wait.reason}`);
-      reportWait(wait);
+      reportWait('info', delayMs, `waiting to retry ${call.method} ${call.path}: ${outcome.detail ?? failure.kind}`);
       await waitingFor(step.pauseMs > 0 ? 'retry_after' : 'outage', () => sleep(delayMs, stopped));
       waitedMs += delayMs;
       if (countsAsSpent) spentMs += delayMs;
@@ -229,40 +244,35 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
 
+  /** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
+  async function openPool(): Promise<Pool> {
+    const { Pool } = await import('undici');
+    return new Pool(base.origin, {
+      connections: concurrency,
+      connect: { timeout: timeouts.connectMs },
+      pipelining: 1,
+      maxResponseSize: maxBodyBytes,
+      allowH2: false,
+    });
+  }
+
   /** Lets no request of this client start for a while. Never shortens an earlier hold. */
   function hold(pauseMs: number): void {
     const untilMs = performance.now() + pauseMs;
     if (untilMs <= heldUntilMs) return;
     heldUntilMs = untilMs;
-    const wait = { untilMs: now() + pauseMs, reason: 'the review service asked for fewer requests' };
-    log?.warn({ until: new Date(wait.untilMs) }, wait.reason);
-    reportWait(wait);
+    reportWait('warn', pauseMs, 'the review service asked for fewer requests');
   }
 
-  function reportWait(wait: Wait): void {
+  function reportWait(level: 'info' | 'warn', forMs: number, reason: string): void {
+    const untilMs = now() + forMs;
     stats.waits += 1;
-    options.onWait?.(wait);
+    log?.[level]({ until: new Date(untilMs) }, reason);
+    onWait?.({ untilMs, reason });
   }
 }
 
-/** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
-async function openPool({ origin, concurrency, timeouts, maxBodyBytes }: HttpClientOptions): Promise<Pool> {
-  const { Pool } = await import('undici');
-  return new Pool(origin, {
-    connections: concurrency,
-    connect: { timeout: timeouts.connectMs },
-    pipelining: 1,
-    maxResponseSize: maxBodyBytes,
-    allowH2: false,
-  });
-}
-
-/** The token request (docs/interface.md, "Authentication", 1). Repeatable: a second token does no harm. */
-const authentication = ({ clientId, clientSecret }: HttpClientOptions): Call => ({
-  method: 'POST',
-  path: '/oauth/token',
-  params: { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
-});
+const tokenPath = '/oauth/token';
 
 /**
  * Whether to give up after these refused tokens: after two that no request succeeded with, or four in total. One path
@@ -272,93 +282,61 @@ function isEnough(refused: readonly Token[]): boolean {
   return refused.length >= 4 || refused.filter((one) => !one.accepted).length >= 2;
 }
 
-type Request = { method: Call['method']; path: string; body: string | undefined };
+type Request = { method: Call['method']; path: string; body: string | null };
 
 /**
  * The token is one of the parameters (docs/interface.md, "Authentication", 3): in the form body of POST and PATCH, in
  * the query of the other methods. PUT has its fields in the query too (docs/interface.md, "Update by PUT").
  */
 function requestOf(call: Call, token: Token | undefined, pathPrefix: string): Request {
+  const { method } = call;
   const params = encodeParams({ ...call.params, ...(token && { access_token: token.value }) });
   const path = pathPrefix + call.path;
-  return call.method === 'POST' || call.method === 'PATCH'
-    ? { method: call.method, path, body: params }
-    : { method: call.method, path: params === '' ? path : `${path}?${params}`, body: undefined };
+  if (method === 'POST' || method === 'PATCH') return { method, path, body: params };
+  return { method, path: params === '' ? path : `${path}?${params}`, body: null };
 }
 
-/** Sends a request once and reads its response. Never throws: an abort by `aborted` is a lost response. */
+/** Sends a request once and reads its response. Never throws: an abort is a lost response. */
 async function readWhole(
   pool: Pool,
   request: Request,
-  { requestedAt, timeouts, aborted }: { requestedAt: Date; timeouts: Timeouts; aborted: AbortSignal },
+  { timeouts, aborted, requestedAt }: { timeouts: Timeouts; aborted: AbortSignal; requestedAt: Date },
 ): Promise<RequestResult> {
   // undici's timeouts apply between two chunks of a response. This one ends a response that trickles in without end.
   const wholeMs = timeouts.connectMs + timeouts.headersMs + timeouts.bodyMs;
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(new Error(`no whole response within ${wholeMs / 1000} s`)), wholeMs);
-  const onAbort = () => abort.abort(aborted.reason);
-  aborted.addEventListener('abort', onAbort, { once: true });
-  let head: Pick<HttpResponse, 'status' | 'headers' | 'requestedAt'> | undefined;
+  let head: Omit<HttpResponse, 'bytes'> | undefined;
   try {
     const { statusCode, headers, body } = await pool.request({
-      method: request.method,
-      path: request.path,
+      ...request,
       headers: {
         accept: 'application/json',
         'user-agent': 'review-sync',
-        ...(request.body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...(request.body !== null && { 'content-type': 'application/x-www-form-urlencoded' }),
       },
-      body: request.body ?? null,
       headersTimeout: timeouts.headersMs,
       bodyTimeout: timeouts.bodyMs,
-      signal: abort.signal,
+      signal: AbortSignal.any([aborted, abort.signal]),
     });
     head = { status: statusCode, headers: singleValues(headers), requestedAt };
     return { kind: 'response', ...head, bytes: Buffer.from(await body.arrayBuffer()), incomplete: undefined };
   } catch (cause) {
+    if (!head) return { kind: 'no-response', cause };
     // The status still counts when the body of an error response is lost.
-    if (head) {
-      const incomplete = isTooLarge(cause) ? 'too-large' : 'connection-lost';
-      return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete };
-    }
-    return { kind: 'no-response', unsent: isUnsent(cause), permanent: isPermanent(cause), cause };
+    const isTooLarge = systemError(cause).code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
+    const incomplete = isTooLarge ? 'too-large' : 'connection-lost';
+    return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete };
   } finally {
     clearTimeout(timer);
-    aborted.removeEventListener('abort', onAbort);
   }
 }
 
 /** A header that comes twice is one list (RFC 9110, 5.2). */
-function singleValues(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
-  const single: Record<string, string | undefined> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    single[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return single;
-}
-
-/** undici ends the connection where a body is larger than its `maxResponseSize`. */
-const isTooLarge = (error: unknown): boolean => systemError(error).code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
-
-function isUnsent(error: unknown): boolean {
-  const { code = '', syscall } = systemError(error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'UND_ERR_CLOSED') return true;
-  return syscall === 'connect' || syscall === 'getaddrinfo' || isPermanent(error);
-}
-
-/** A certificate that is not valid, or a server without TLS where https is configured. */
-function isPermanent(error: unknown): boolean {
-  return /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(
-    systemError(error).code ?? '',
+const singleValues = (headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   );
-}
-
-/** A host name with several addresses fails with an `AggregateError`; its parts hold the code. */
-function systemError(error: unknown): { code?: string; syscall?: string } {
-  if (error instanceof AggregateError) return systemError(error.errors[0]);
-  return error instanceof Error ? (error as { code?: string; syscall?: string }) : {};
-}
 
 /** `secrets`: what no error may show. Only asked for where there is an error: it costs as much as encoding a request. */
 type Reading = { secrets: () => readonly (string | undefined)[]; now: () => number; maxBodyBytes: number };
@@ -374,20 +352,18 @@ function outcomeOf<T>(
   { secrets, now, maxBodyBytes }: Reading,
 ): Outcome<T> {
   if (result.kind === 'no-response') {
-    const { unsent, permanent, cause } = result;
-    const detail = mask(cause instanceof Error ? connectionErrorText(cause) : 'no response', secrets());
-    const failure: Failure = unsent ? { kind: 'unsent', permanent } : { kind: 'lost' };
-    return { kind: 'failure', failure, detail, hint: explainError(cause)?.hint };
+    const { cause } = result;
+    const detail = mask(connectionErrorText(cause), secrets());
+    return { kind: 'failure', failure: connectionFailure(cause), detail, hint: explainError(cause)?.hint };
   }
   const { status, headers, bytes, incomplete } = result;
   const isSuccess = (status >= 200 && status <= 299) || (status === 404 && call.notFoundIsSuccess === true);
   if (isSuccess && incomplete && status !== 204 && status !== 404) {
     const isLost = incomplete === 'connection-lost';
-    const failure: Failure = isLost ? { kind: 'lost' } : { kind: 'malformed', permanent: false };
     const detail = isLost
       ? 'the connection broke before the end of the body'
       : `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
-    return { kind: 'failure', failure, status, detail };
+    return { kind: 'failure', failure: { kind: isLost ? 'lost' : 'malformed' }, status, detail };
   }
   if (isSuccess) return readWith(read, result, secrets);
 
@@ -400,7 +376,6 @@ function outcomeOf<T>(
   if (status === 401 || (status === 403 && /token|expired/i.test(detail ?? ''))) {
     return { kind: 'token-refused', status, detail };
   }
-  if (status === 404) return { kind: 'not-found', status, detail };
   const serviceNow = Date.parse(headers.date ?? '');
   const waitMs = retryAfterMs(headers['retry-after'], Number.isNaN(serviceNow) ? now() : serviceNow);
   if (status === 429) return { kind: 'failure', failure: { kind: 'limited', retryAfterMs: waitMs }, status, detail };
@@ -409,10 +384,6 @@ function outcomeOf<T>(
   }
   return { kind: 'refused', status, detail };
 }
-
-const tooLargeHint =
-  'ask the service’s makers for a smaller number: most programs that read JSON round larger ones, ' +
-  'so that an id names another record';
 
 function readWith<T>(
   read: (response: HttpResponse) => T,
@@ -431,55 +402,72 @@ function readWith<T>(
     const text = textOf(bytes);
     const page = text.trimStart().startsWith('<') ? errorText(text, secrets()) : undefined;
     const detail = (page === undefined ? error.message : `${error.message}; ${page}`).slice(0, 300);
-    const permanent = error instanceof TooLargeError;
-    const hint = permanent ? tooLargeHint : undefined;
-    return { kind: 'failure', failure: { kind: 'malformed', permanent }, status, detail, hint };
+    return { kind: 'failure', failure: { kind: 'malformed' }, status, detail };
   }
 }
 
+/** A host name with several addresses fails with an `AggregateError`; its parts hold the code. */
+function systemError(error: unknown): Error & { code?: string; syscall?: string } {
+  if (error instanceof AggregateError) return systemError(error.errors[0]);
+  return error instanceof Error ? error : new Error('no response');
+}
+
+function connectionFailure(error: unknown): Failure {
+  const { code = '', syscall } = systemError(error);
+  // A certificate that is not valid, or a server without TLS where https is configured.
+  const permanent =
+    /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
+  const isUnsent =
+    permanent ||
+    code === 'UND_ERR_CONNECT_TIMEOUT' ||
+    code === 'UND_ERR_CLOSED' ||
+    syscall === 'connect' ||
+    syscall === 'getaddrinfo';
+  return isUnsent ? { kind: 'unsent', permanent } : { kind: 'lost' };
+}
+
 /** Only code and message of a connection error: its other fields could hold the request. */
-function connectionErrorText(error: Error): string {
-  const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
-  const code = 'code' in first && typeof first.code === 'string' ? first.code : undefined;
-  const raw = [code, first.message].filter((part) => part).join(': ');
+function connectionErrorText(error: unknown): string {
+  const { code, message } = systemError(error);
+  const raw = [code, message].filter((part) => part).join(': ');
   const plain = explainError(error);
   return (plain?.what === undefined ? raw : `${plain.what} (${raw})`).slice(0, 300);
 }
 
-function contextOf(call: Call, outcome: Outcome<unknown>): RequestContext {
-  return { method: call.method, path: call.path, status: outcome.status, detail: outcome.detail };
-}
-
-function finalError(call: Call, outcome: Outcome<unknown>): Error {
-  const context = contextOf(call, outcome);
-  const { status = 0 } = outcome;
-  if (call.path === '/oauth/token') {
-    // The response is not about the credentials: there is no such path, or it redirects.
-    const isWrongAddress = status === 404 || status === 405 || (status > 0 && status < 400);
-    const hint = isWrongAddress
-      ? 'check that /oauth/token and /v1 are paths below the base address'
-      : explainError(new Error(context.detail))?.hint;
-    return new AuthenticationError({ ...context, hint });
+/** The error that ends a call. */
+function errorOf(call: Call, outcome: Outcome<unknown>, attempts: number, isUnknown = false): ReviewApiError {
+  const { status, detail, hint } = outcome;
+  const context = { method: call.method, path: call.path, status, detail };
+  if (outcome.kind !== 'failure') {
+    if (call.path === tokenPath) return new AuthenticationError({ ...context, hint: tokenHint(status, detail) });
+    if (outcome.kind === 'token-refused') return new AuthenticationError(context);
+    return status === 404 ? new NotFoundError(context) : new RefusedError(context);
   }
-  return outcome.kind === 'not-found' ? new NotFoundError(context) : new RefusedError(context);
-}
-
-function failureError(failure: Failure, context: RequestContext): Error {
+  const { failure } = outcome;
+  if (isUnknown) return new UnknownOutcomeError({ ...context, attempts });
+  const failed = { ...context, attempts, hint };
   switch (failure.kind) {
     case 'limited':
-      return new LimitedError(context);
+      return new LimitedError(failed);
     case 'malformed':
-      return new MalformedResponseError(context, !failure.permanent);
+      return new MalformedResponseError(failed);
     case 'not-confirmed':
-      return new UnknownOutcomeError(context);
+      return new UnknownOutcomeError(failed);
     case 'unsent':
-      return new UnavailableError(context, !failure.permanent);
+      return new UnavailableError(failed, !failure.permanent);
     case 'lost':
     case 'failed':
-      return new UnavailableError(context);
+      return new UnavailableError(failed);
     default:
       return failure satisfies never;
   }
+}
+
+/** Some responses are not about the credentials: there is no such path, or it redirects. */
+function tokenHint(status = 0, detail = ''): string | undefined {
+  const isWrongAddress = status === 404 || status === 405 || (status > 0 && status < 400);
+  if (isWrongAddress) return 'check that /oauth/token and /v1 are paths below the base address';
+  return explainError(new Error(detail))?.hint;
 }
 
 /** Parameters that help to understand a refusal and say nothing about a customer. */
@@ -495,4 +483,20 @@ function privateParams(call: Call): string[] {
     text,
     ...text.split(/[,\s]+/).filter((part) => part.length > 2 || !/^[\w.]*$/.test(part)),
   ]);
+}
+
+/** The message does not quote the value: it may be a secret. */
+function requireGiven(value: string, name: string): void {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`expected a ${name} that is not empty`);
+}
+
+/** Origin and path prefix of the base address, the prefix without a trailing slash. */
+function baseOf(baseUrl: string): { origin: string; pathPrefix: string } {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new TypeError(
+      'expected the base address as http(s)://host[:port][/prefix], without user, query and fragment',
+    );
+  }
+  return { origin: url.origin, pathPrefix: url.pathname.replace(/\/+$/, '') };
 }

@@ -8,8 +8,8 @@ export type Failure =
   | { kind: 'limited'; retryAfterMs: number | undefined }
   /** 5xx or 408: the status does not say whether the service carried the request out. */
   | { kind: 'failed'; retryAfterMs: number | undefined }
-  /** A success by its status, with a body that is not what the request returns. `permanent`: no later one will be. */
-  | { kind: 'malformed'; permanent: boolean }
+  /** A success by its status, with a body that is not what the request returns. */
+  | { kind: 'malformed' }
   /** 202 and others: the service may carry the request out later. Another attempt would say no more. */
   | { kind: 'not-confirmed' };
 
@@ -61,7 +61,8 @@ export type AttemptState = {
 
 /** What to do after a failed attempt. Pure: the caller passes the random number. */
 export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryLimits): NextStep {
-  const backoffMs = Math.round(attempt.random * backoffCeilingMs(attempt.number, limits));
+  const ceilingMs = Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(attempt.number - 1, 30));
+  const backoffMs = Math.round(attempt.random * ceilingMs);
   const asked = 'retryAfterMs' in failure ? failure.retryAfterMs : undefined;
   const askedMs = asked === undefined ? 0 : Math.min(asked, limits.maxRetryAfterMs);
   const pauseMs = failure.kind === 'limited' && askedMs === 0 ? backoffMs : askedMs;
@@ -94,9 +95,6 @@ function mayBeCarriedOut(failure: Failure): boolean {
   }
 }
 
-function backoffCeilingMs(attemptNumber: number, limits: RetryLimits): number {
-  return Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(attemptNumber - 1, 30));
-}
 /**
  * The wait that a `Retry-After` header asks for, in milliseconds: seconds or an HTTP date. Undefined where it is absent
  * or unreadable. `nowMs` should be the service's own clock where its `Date` header is known.

@@ -6,15 +6,7 @@ import * as v from 'valibot';
  * data.
  */
 export class ShapeError extends Error {
-  override readonly name: string = 'ShapeError';
-}
-
-/**
- * A number that loses digits in JSON: a property of the record, so that every later response shows it too. Internal, as
- * `ShapeError`.
- */
-export class TooLargeError extends ShapeError {
-  override readonly name = 'TooLargeError';
+  override readonly name = 'ShapeError';
 }
 
 export type JsonObject = Record<string, unknown>;
@@ -101,7 +93,7 @@ export const moneyOrNull: Shape<MoneyAmount | null> = v.nullish(record({ cents: 
  * The value in its shape.
  *
  * @param what the whole value, for an error.
- * @throws ShapeError that names the first field that is wrong, or TooLargeError.
+ * @throws ShapeError that names the first field that is wrong.
  */
 export function readShape<T>(shape: Shape<T>, value: unknown, what: string): T {
   const result = v.safeParse(shape, value, { abortEarly: true });
@@ -111,12 +103,6 @@ export function readShape<T>(shape: Shape<T>, value: unknown, what: string): T {
   const item = typeof keys[0] === 'number' ? `item ${keys[0] + 1} of the list: ` : '';
   const field = keys.filter((key) => typeof key === 'string').join('.');
   const where = field === '' ? (item === '' ? what : 'an item') : field;
-  const number = numberOf(issue.input);
-  if (typeof number === 'number' && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
-    throw new TooLargeError(
-      `${item}expected an integer up to ${Number.MAX_SAFE_INTEGER} as ${where}, got a larger one`,
-    );
-  }
   throw new ShapeError(`${item}expected ${issue.message} as ${where}, got ${kindOf(issue.input)}`);
 }
 
@@ -129,5 +115,7 @@ function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'an array';
-  return typeof value === 'number' && !Number.isInteger(value) ? 'a number with a fraction' : typeof value;
+  const number = numberOf(value);
+  if (typeof number !== 'number' || Number.isSafeInteger(number)) return typeof value;
+  return Math.abs(number) > Number.MAX_SAFE_INTEGER ? 'a number beyond 2^53 - 1' : 'a number with a fraction';
 }

@@ -2,8 +2,8 @@ import type { InferOutput } from 'valibot';
 import type { CallOptions, Send } from '../http/call.ts';
 import { reading, withSameCode } from '../http/response-body.ts';
 import { integer, integerOrNull, record, text, textOrNull } from '../http/shape.ts';
-import { requireCode, requireLimit, requirePage } from './check.ts';
-import { allPages, operationsByCode, operationsById, type Page, readPage } from './resource.ts';
+import { requireCode } from './check.ts';
+import { listOperations, operationsByCode, operationsById } from './resource.ts';
 
 const path = '/v1/categories';
 
@@ -56,27 +56,13 @@ export type Categories = ReturnType<typeof categoriesApi>;
 export function categoriesApi(send: Send) {
   const resource = { path, what: 'a category', shape: category, params: checked };
   const read = reading(category, resource.what);
-  const api = {
+  return {
     ...operationsById(send, resource),
     ...operationsByCode(send, resource),
-
-    /** One page of the categories. */
-    async list({ limit = 100, page = 1 }: CategoryListParams = {}): Promise<Page<Category>> {
-      // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
-      const params = { limit: requireLimit(limit), page: requirePage(page) === 1 ? undefined : page };
-      return send({ method: 'GET', path, params }, readPage(category));
-    },
-
-    /**
-     * All pages of the categories, one request each.
-     *
-     * @throws MalformedResponseError where the service ignores the page parameter and has more categories than one page
-     *   holds.
-     * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
-     */
-    listAll({ limit = 100 }: CategoryListAllParams = {}): AsyncGenerator<Page<Category>, void, undefined> {
-      return allPages(path, limit, (page) => api.list({ limit, page }));
-    },
+    // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
+    ...listOperations<Category, CategoryListAllParams>(send, resource, ({ page = 1 }) => ({
+      page: page === 1 ? undefined : page,
+    })),
 
     /**
      * Creates the category, or updates the category with this code. Safe to repeat.
@@ -90,7 +76,6 @@ export function categoriesApi(send: Send) {
       );
     },
   };
-  return api;
 }
 
 function checked(patch: CategoryPatch): CategoryPatch {

@@ -11,20 +11,11 @@ export function requireCode(code: string, what = 'code'): string {
   return code;
 }
 
-/** The service ignores an empty filter and returns the whole list. */
-export function optionalText(text: string | undefined, what: string): string | undefined {
-  return text === undefined ? undefined : requireCode(text, what);
-}
-
 /** An id is part of a path, so it must be a positive integer. */
 export function requireId(id: number, what = 'id'): number {
   if (Number.isSafeInteger(id) && id >= 1) return id;
   const got = typeof id === 'string' ? JSON.stringify(id) : String(id);
   throw new TypeError(`expected ${what} to be a positive integer, got ${got}`);
-}
-
-export function optionalId(id: number | undefined, what: string): number | undefined {
-  return id === undefined ? undefined : requireId(id, what);
 }
 
 /**

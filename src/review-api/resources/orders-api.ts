@@ -1,11 +1,81 @@
+import type { InferOutput } from 'valibot';
+import * as v from 'valibot';
 import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
 import { parseJson, withSameCode } from '../http/response-body.ts';
-import { list, readShape, ShapeError } from '../http/shape.ts';
-import { requireCode, requireDay, requireId, requireLimit, requirePage, sentAmount } from './check.ts';
-import { type OrderDetail, type OrderListItem, orderDetail, orderListItem } from './order-shapes.ts';
-import { allPages, operationsByCode, operationsById, type Page, readPage } from './resource.ts';
+import {
+  integer,
+  integerOrNull,
+  list,
+  moneyOrNull,
+  options,
+  readShape,
+  record,
+  ShapeError,
+  shownText,
+  text,
+  textOrNull,
+} from '../http/shape.ts';
+import { requireCode, requireDay, requireId, sentAmount } from './check.ts';
+import { listOperations, operationsByCode, operationsById } from './resource.ts';
 
 const path = '/v1/orders';
+
+const subOrder = record({
+  id: integer,
+  product_id: integer,
+  product_options: v.exactOptional(options),
+  price: moneyOrNull,
+  /** An open set (docs/service-facts.md): pass unknown ones through. */
+  status: shownText,
+  delivery_started_at: shownText,
+  delivered_at: shownText,
+  invoice: shownText,
+  delivery_service: shownText,
+  created_at: shownText,
+  updated_at: shownText,
+  /** Null where the response lacks the field: it may not be 0. */
+  reviews_count: integerOrNull,
+});
+
+/**
+ * A sub-order in the detail of an order. A text or the options are absent where the response lacks the field: then
+ * nobody knows what the service has.
+ */
+export type SubOrder = InferOutput<typeof subOrder>;
+
+const orderDetail = record({
+  id: integer,
+  code: text,
+  user_code: shownText,
+  user_email: shownText,
+  username: shownText,
+  phone: shownText,
+  total_price: moneyOrNull,
+  sub_orders: list(subOrder),
+  created_at: shownText,
+  updated_at: shownText,
+});
+
+/**
+ * The detail of an order, also returned when it is created (docs/interface.md, "Order"). A text is absent where the
+ * response lacks the field. Fields beyond these are kept unchanged.
+ */
+export type OrderDetail = InferOutput<typeof orderDetail>;
+
+const orderListItem = record({
+  id: integer,
+  code: text,
+  total_price: moneyOrNull,
+  user_code: textOrNull,
+  user_email: textOrNull,
+  username: textOrNull,
+  paid_at: textOrNull,
+  updated_at: textOrNull,
+  sub_orders: list(record({ id: integer, product_id: integerOrNull, product_code: textOrNull, status: textOrNull })),
+});
+
+/** An order in a list. */
+export type OrderListItem = InferOutput<typeof orderListItem>;
 
 /**
  * Body of `POST /v1/orders` (docs/interface.md, "Orders"). Dates are ISO 8601, read to the second. `null` clears
@@ -53,24 +123,11 @@ export type Orders = ReturnType<typeof ordersApi>;
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
 export function ordersApi(send: Send) {
   const resource = { path, what: 'an order', shape: orderDetail, params: (patch: OrderPatch) => checked(patch) };
-  const api = {
-    ...operationsById(send, resource),
+  const byId = operationsById(send, resource);
+  return {
+    ...byId,
     ...operationsByCode(send, resource),
-
-    /**
-     * One page of the orders.
-     *
-     * @throws TypeError for an empty or malformed filter, before anything is sent.
-     * @example const { items, lastPage } = await api.orders.list({ paid_on: '2026-01-31', page: 2 });
-     */
-    async list(params: OrderListParams = {}): Promise<Page<OrderListItem>> {
-      return send({ method: 'GET', path, params: listQuery(params) }, readPage(orderListItem));
-    },
-
-    /** All pages of the orders, one request each. @throws as `list` does. */
-    listAll(params: OrderListAllParams = {}): AsyncGenerator<Page<OrderListItem>, void, undefined> {
-      return allPages(path, params.limit ?? 100, (page) => api.list({ ...params, page }));
-    },
+    ...listOperations<OrderListItem, OrderListAllParams>(send, { path, shape: orderListItem }, filters),
 
     /**
      * An order by the shop's code. The spec shows neither method nor path; this uses those of the other resources.
@@ -81,7 +138,7 @@ export function ordersApi(send: Send) {
     async getByCode(code: string, options: CallOptions = {}): Promise<OrderDetail> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, ...options } as const;
       const found = await send(call, (response) => byCode(response, code));
-      return typeof found === 'number' ? api.get(found, options) : found;
+      return typeof found === 'number' ? byId.get(found, options) : found;
     },
 
     /**
@@ -98,17 +155,16 @@ export function ordersApi(send: Send) {
       );
     },
   };
-  return api;
 }
 
-function listQuery({ limit = 100, page = 1, paid_on, usernames }: OrderListParams) {
+function filters({ paid_on, usernames }: OrderListParams) {
   if (paid_on !== undefined) requireDay(paid_on, 'paid_on');
   for (const name of usernames ?? []) {
     if (requireCode(name, 'name in usernames').includes(',')) throw new TypeError('expected usernames without commas');
   }
   if (usernames?.length === 0)
     throw new TypeError('expected usernames with names: the service reads an empty list as all');
-  return { limit: requireLimit(limit), page: requirePage(page), paid_on, usernames: usernames?.join(',') };
+  return { paid_on, usernames: usernames?.join(',') };
 }
 
 function checked<Body extends OrderPatch>(body: Body): Body {

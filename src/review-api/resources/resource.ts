@@ -3,7 +3,7 @@ import { lastPage } from '../http/link-header.ts';
 import { ignoreBody, parseJson, reading, withSameCode, withSameId } from '../http/response-body.ts';
 import { list, readShape, type Shape } from '../http/shape.ts';
 import { MalformedResponseError } from '../review-api-errors.ts';
-import { requireCode, requireId } from './check.ts';
+import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
 
 /** One page of a list. `lastPage` is undefined where the response has no `Link` header. */
 export type Page<Item> = { items: Item[]; lastPage: number | undefined };
@@ -63,7 +63,6 @@ export function operationsById<Item extends { id: number }, Patch>(
      * is a success.
      *
      * @throws RefusedError where this API user may not delete it: a review that another partner created.
-     * @example await api.reviews.remove(99);
      */
     async remove(id: number, options: CallOptions = {}): Promise<void> {
       return send({ method: 'DELETE', path: pathOf(id), notFoundIsSuccess: true, ...options }, ignoreBody);
@@ -84,7 +83,6 @@ export function operationsByCode<Item extends { code: string | null }, Patch>(
      *
      * @throws NotFoundError where the service has no such record.
      * @throws MalformedResponseError for another record, or a field of another type than the spec's.
-     * @example const category = await api.categories.getByCode('shoes');
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, ...options } as const;
@@ -102,6 +100,39 @@ export function operationsByCode<Item extends { code: string | null }, Patch>(
       const fields = { code: requireCode(code) };
       return send({ method: 'DELETE', path, params: fields, notFoundIsSuccess: true, ...options }, ignoreBody);
     },
+  };
+}
+
+type Paged = { limit?: number | undefined };
+
+/** The list of a kind of record. @param query the filters as parameters. */
+export function listOperations<Item extends { id: number }, Filters extends Paged>(
+  send: Send,
+  { path, shape }: { path: string; shape: Shape<Item> },
+  query: (params: Filters & { page?: number | undefined }) => Params,
+) {
+  const read = readPage(shape);
+  const list = async (params: Filters & { page?: number | undefined }): Promise<Page<Item>> => {
+    const { limit = 100, page = 1 } = params;
+    const paging = { limit: requireLimit(limit), page: requirePage(page) };
+    return send({ method: 'GET', path, params: { ...paging, ...query(params) } }, read);
+  };
+  return {
+    /**
+     * One page of the list.
+     *
+     * @throws TypeError for an empty or malformed filter, before anything is sent.
+     * @example const { items, lastPage } = await api.orders.list({ paid_on: '2026-01-31', page: 2 });
+     */
+    list: (params = {} as Filters & { page?: number | undefined }) => list(params),
+
+    /**
+     * All pages of the list, one request each.
+     *
+     * @throws MalformedResponseError where the service ignores the page parameter and has more than one page holds.
+     * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
+     */
+    listAll: (params = {} as Filters) => allPages(path, params.limit ?? 100, (page) => list({ ...params, page })),
   };
 }
 

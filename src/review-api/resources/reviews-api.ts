@@ -1,22 +1,127 @@
 import { nullable } from 'valibot';
 import type { CallOptions, HttpResponse, Params, Send } from '../http/call.ts';
+import { optionPairs } from '../http/encode.ts';
 import { lastPage } from '../http/link-header.ts';
 import { parseAnyJson, parseJson, reading, withoutByteOrderMark, withSameId } from '../http/response-body.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
 import { PageLimitError } from '../review-api-errors.ts';
-import { requireCode, requireId } from './check.ts';
-import { allPages, operationsByCode, operationsById, type Page, readPage } from './resource.ts';
 import {
-  listQuery,
-  type ReviewListAllParams,
-  type ReviewListParams,
-  requirePeriod,
-  reviewListLimits,
-} from './review-list.ts';
-import { type ReviewBody, type ReviewPatchByCode, reviewParams, reviewPatchParams } from './review-params.ts';
+  requireCode,
+  requireDateTime,
+  requireDay,
+  requireId,
+  requireLimit,
+  requirePage,
+  requireScore,
+} from './check.ts';
+import { allPages, operationsByCode, operationsById, type Page, readPage } from './resource.ts';
 import { type Review, review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
+
+/** Limits of the list of reviews (docs/interface.md, "Limits"). */
+const reviewListLimits = { page: 30, days: 45 } as const;
+
+/**
+ * The period to list: whole days (`yyyy-mm-dd`) or times (`yyyy-mm-dd hh:mm:ss`), one kind only, in the service's zone,
+ * both ends included, at most 45 days. Without it the last 30 days; an end that is left out is the service's default:
+ * 30 days before, the end of the request day (docs/interface.md, "Reviews").
+ */
+export type ReviewPeriod =
+  | {
+      start_date?: string | undefined;
+      end_date?: string | undefined;
+      start_datetime?: undefined;
+      end_datetime?: undefined;
+    }
+  | {
+      start_datetime?: string | undefined;
+      end_datetime?: string | undefined;
+      start_date?: undefined;
+      end_date?: undefined;
+    };
+
+/** Filters, all of which must match, and the order of the list (docs/interface.md, "Reviews"). */
+export type ReviewFilters = {
+  /** The service's product id. */
+  product_id?: number | undefined;
+  /** The shop's. */
+  product_code?: string | undefined;
+  /** The author's account in the shop. */
+  user_code?: string | undefined;
+  category_id?: number | undefined;
+  category_code?: string | undefined;
+  /** 1 to 5; 0 for reviews without rating. */
+  score?: 0 | 1 | 2 | 3 | 4 | 5 | undefined;
+  /** Photo reviews only. */
+  photo?: boolean | undefined;
+  /** The period is about the date of update; else it is about that of creation. */
+  date_updated_at?: boolean | undefined;
+  /** Newest first; else oldest first. */
+  date_order_desc?: boolean | undefined;
+  tag_name?: string | undefined;
+  /** The external partner by whom it was integrated. */
+  third_party_name?: string | undefined;
+  sub_brand_id?: number | undefined;
+  sub_brand_code?: string | undefined;
+};
+
+/** What to list, in pages of `limit` (1 to 100, default 100). */
+export type ReviewListAllParams = ReviewFilters & ReviewPeriod & { limit?: number | undefined };
+
+/** What to list, and which page of it: `page` from 1, the default, to 30. */
+export type ReviewListParams = ReviewListAllParams & { page?: number | undefined };
+
+/** Fields of a review (docs/interface.md, "Reviews"). Dates are ISO 8601, significant to the second. */
+type ReviewFields = {
+  /** The service's product id; may be left out where `product_code` is given. */
+  product_id?: number | undefined;
+  /** The shop's; may be left out where `product_id` is given. */
+  product_code?: string | undefined;
+  /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back split elsewhere. */
+  product_options?: Readonly<Record<string, string>> | undefined;
+  /** Writing time. */
+  created_at?: string | undefined;
+  /** Without HTML tags. */
+  message?: string | undefined;
+  /** 1 to 5. Left out: no rating. Null removes the rating (update by id only). */
+  score?: number | null | undefined;
+  /** The author's account in the shop; to be given for members. */
+  user_code?: string | undefined;
+  user_name?: string | undefined;
+  /** At most 4. The service stores them later, so the response lacks them. */
+  image_urls?: readonly string[] | undefined;
+  /** Sent as 1 or 0; default displayed. */
+  display?: boolean | undefined;
+  /** Not for shops on the v2 additional-information model. */
+  options?: readonly ReviewOptionInput[] | undefined;
+};
+
+/** One item of additional information; `created_at` is ISO 8601. */
+export type ReviewOptionInput = {
+  review_option_type_id: number;
+  created_at: string;
+  value: string;
+  /** Unique. */
+  code?: string | undefined;
+};
+
+/** Body of `POST /v1/reviews`. */
+export type ReviewBody = Omit<ReviewFields, 'score'> & {
+  /** The shop's unique identifier of the review. */
+  code?: string | undefined;
+  /** 1 to 5. Left out: no rating. */
+  score?: number | undefined;
+  /** Social origin address. */
+  review_source_url?: string | undefined;
+  tag_name?: string | undefined;
+};
+
+/** Fields to change, by id. A field that is left out stays unchanged. */
+export type ReviewPatch = ReviewFields;
+
+/** Fields to change, by code. Product options cannot be changed and a rating cannot be removed this way. */
+export type ReviewPatchByCode = Omit<ReviewFields, 'score' | 'product_options'> & { score?: number | undefined };
 
 /**
  * One page of the list. `rawBody` is the unchanged response body in UTF-8, for the warehouse; the items are not
@@ -131,6 +236,92 @@ export function reviewsApi(send: Send, now: () => number) {
     },
   };
   return api;
+}
+
+const texts = ['product_code', 'user_code', 'category_code', 'tag_name', 'third_party_name', 'sub_brand_code'] as const;
+const ids = ['product_id', 'category_id', 'sub_brand_id'] as const;
+const flags = ['date_updated_at', 'date_order_desc', 'photo'] as const;
+
+/** The query of a list. @throws TypeError for a value that the service would misread or ignore. */
+function listQuery({ limit = 100, ...filters }: ReviewListAllParams, page: number): Params {
+  requireForms(filters);
+  for (const name of texts) if (filters[name] !== undefined) requireCode(filters[name], name);
+  for (const name of ids) if (filters[name] !== undefined) requireId(filters[name], name);
+  if (filters.score !== undefined) requireScore(filters.score, 0);
+  return {
+    ...filters,
+    ...Object.fromEntries(flags.map((name) => [name, filters[name] ? 1 : undefined])),
+    limit: requireLimit(limit),
+    page: requirePage(page, reviewListLimits.page),
+  } as Params;
+}
+
+/**
+ * Checks that a period ends after it starts and has at most 45 days by the calendar.
+ *
+ * @param nowMs milliseconds since 1970; the end of a period without an end depends on it.
+ * @throws TypeError before anything is sent.
+ */
+function requirePeriod(period: ReviewPeriod, nowMs: number): void {
+  const { start, end } = requireForms(period);
+  if (start === undefined) return;
+  if (end !== undefined && end < start) throw new TypeError('expected a period that starts before it ends');
+  // The service ends such a period with the request day in its zone. West of all zones, that day ends first.
+  const westernmostMs = nowMs - 12 * 3_600_000;
+  const lengthMs = (end ?? Math.floor(westernmostMs / dayMs) * dayMs + lastSecondMs) - start;
+  if (lengthMs <= reviewListLimits.days * dayMs) return;
+  throw new TypeError(
+    `expected a period of at most ${reviewListLimits.days} days, got ${(lengthMs / dayMs).toFixed(2)}: ` +
+      'read it in parts',
+  );
+}
+
+const dayMs = 86_400_000;
+const lastSecondMs = dayMs - 1_000;
+
+/** First and last second of a well-formed period, in milliseconds since 1970, as if its zone were UTC. */
+function requireForms(period: ReviewPeriod): { start: number | undefined; end: number | undefined } {
+  const { start_date, end_date, start_datetime, end_datetime } = period;
+  const isDays = start_date !== undefined || end_date !== undefined;
+  if (isDays && (start_datetime !== undefined || end_datetime !== undefined)) {
+    throw new TypeError('expected the period in days or in times, got both: the service ignores the days');
+  }
+  const lastDay = end_date === undefined ? undefined : requireDay(end_date, 'end_date');
+  return isDays
+    ? {
+        start: start_date === undefined ? undefined : requireDay(start_date, 'start_date'),
+        end: lastDay === undefined ? undefined : lastDay + lastSecondMs,
+      }
+    : {
+        start: start_datetime === undefined ? undefined : requireDateTime(start_datetime, 'start_datetime'),
+        end: end_datetime === undefined ? undefined : requireDateTime(end_datetime, 'end_datetime'),
+      };
+}
+
+/** Fields of a review as parameters. @throws TypeError for a value that the service would refuse or misread. */
+function reviewParams({ product_options, display, options, ...fields }: ReviewFields): Params {
+  if ((fields.image_urls?.length ?? 0) > 4) throw new TypeError('expected at most 4 image_urls');
+  if (fields.score !== undefined && fields.score !== null) requireScore(fields.score);
+  if (fields.product_id !== undefined) requireId(fields.product_id, 'product_id');
+  if (fields.product_code !== undefined) requireCode(fields.product_code, 'product_code');
+  return {
+    ...fields,
+    product_options: optionPairs(product_options),
+    display: display === undefined ? undefined : display ? 1 : 0,
+    // A parser of the form begins a new item at the first repeated field, so the field that all items have comes first.
+    options: options?.map(({ review_option_type_id, ...rest }) => ({ review_option_type_id, ...rest })),
+  };
+}
+
+/** Parameters of an update. A form cannot express an empty list, so the service would silently change nothing. */
+function reviewPatchParams(patch: ReviewPatch): Params {
+  for (const name of ['image_urls', 'options'] as const) {
+    if (patch[name]?.length === 0) throw new TypeError(`expected ${name} with items: a list cannot be emptied`);
+  }
+  if (patch.product_options && Object.keys(patch.product_options).length === 0) {
+    throw new TypeError('expected product_options with items: options cannot be emptied');
+  }
+  return reviewParams(patch);
 }
 
 /** @throws TypeError for a rating of null: only an update by id can remove it. */

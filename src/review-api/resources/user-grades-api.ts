@@ -2,8 +2,8 @@ import type { InferOutput } from 'valibot';
 import type { CallOptions, Send } from '../http/call.ts';
 import { reading } from '../http/response-body.ts';
 import { integer, record, text, textOrNull } from '../http/shape.ts';
-import { requireCode, requireLimit, requirePage } from './check.ts';
-import { allPages, operationsById, type Page, readPage } from './resource.ts';
+import { requireCode } from './check.ts';
+import { listOperations, operationsById } from './resource.ts';
 
 const path = '/v1/user_grades';
 
@@ -42,21 +42,11 @@ export type UserGrades = ReturnType<typeof userGradesApi>;
 export function userGradesApi(send: Send) {
   const resource = { path, what: 'a user grade', shape: userGrade, params: checked };
   const { get, update, remove } = operationsById(send, resource);
-  const api = {
+  return {
     get,
     update,
     remove,
-
-    /** One page of the grades. */
-    async list({ limit = 100, page = 1 }: UserGradeListParams = {}): Promise<Page<UserGrade>> {
-      const params = { limit: requireLimit(limit), page: requirePage(page) };
-      return send({ method: 'GET', path, params }, readPage(userGrade));
-    },
-
-    /** All pages of the grades, one request each. */
-    listAll({ limit = 100 }: UserGradeListAllParams = {}): AsyncGenerator<Page<UserGrade>, void, undefined> {
-      return allPages(path, limit, (page) => api.list({ limit, page }));
-    },
+    ...listOperations<UserGrade, UserGradeListAllParams>(send, resource, () => ({})),
 
     /**
      * Adds a grade. Each request adds one, so the client never repeats it after a lost response.
@@ -69,7 +59,6 @@ export function userGradesApi(send: Send) {
       return send({ method: 'POST', path, params, repeatable: false, ...options }, reading(userGrade, resource.what));
     },
   };
-  return api;
 }
 
 function checked<Patch extends UserGradePatch>(patch: Patch): Patch {

@@ -1,8 +1,4 @@
-import type { ShopFacts } from '../session.ts';
-import type { RunStatement } from './mysql-session.ts';
-
-const session = `concat_ws(', ', if(@@session.time_zone = 'SYSTEM', concat('SYSTEM ', @@system_time_zone), @@session.time_zone),
-  nullif(@@session.sql_mode, ''), database())`;
+import type { DriverConnection, ShopFacts } from '../driver.ts';
 
 const ours = "('mysql', 'sys', 'information_schema', 'performance_schema')";
 
@@ -19,11 +15,10 @@ const writable = `from information_schema.tables t
       where p.grantee = @grantee and p.table_schema = t.table_schema and p.table_name = t.table_name
         and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE')))`;
 
-/** What the shop's database says of itself and of our rights in it. */
-export async function readShopFacts(run: RunStatement): Promise<ShopFacts> {
+export async function readMysqlFacts({ run }: DriverConnection): Promise<ShopFacts> {
   const grantee = `concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`;
   const ofUser = writable.replaceAll('@grantee', grantee);
-  const [row] = await run(`select version() as version, current_user() as user, @@port as port, ${session} as session`);
+  const [row] = await run('select version() as version, current_user() as user');
   const [right] = await run(`select count(*) as writable ${ofUser}`);
   const examples = await run(`select concat(t.table_schema, '.', t.table_name) as name ${ofUser} order by 1 limit 3`);
   const [mighty] = await run(
@@ -41,15 +36,7 @@ export async function readShopFacts(run: RunStatement): Promise<ShopFacts> {
     isSuperuser: Number(mighty?.n) > 0,
     writable: Number(right?.writable),
     examples: examples.flatMap(({ name }) => name ?? []),
-    serverPort: Number(row?.port),
-    sessions: [row?.session ?? ''],
     openSchemas: [],
     withoutSnapshot: engines.flatMap(({ name }) => name ?? []),
   };
-}
-
-/** Time zone, SQL mode and database of the session. */
-export async function readSession(run: RunStatement): Promise<string> {
-  const [row] = await run(`select ${session} as session`);
-  return row?.session ?? '';
 }

@@ -1,13 +1,7 @@
-import type pg from 'pg';
-import type { ShopFacts } from '../session.ts';
+import type { DriverConnection, ShopFacts } from '../driver.ts';
 
-const session = `concat_ws(', ', current_setting('timezone'), current_setting('datestyle'), current_setting('search_path'))`;
-
-/** What the shop's database says of itself and of our rights in it. */
-export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
-  const { rows } = await client.query<
-    Record<'version' | 'user' | 'super' | 'writable' | 'examples' | 'port' | 'session' | 'open', string>
-  >(`
+export async function readPostgresFacts({ run }: DriverConnection): Promise<ShopFacts> {
+  const [row] = await run(`
     with writable as (
       select c.oid::regclass::text as name
       from pg_class c
@@ -16,7 +10,7 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
         and has_schema_privilege(n.oid, 'usage')
         and has_table_privilege(c.oid, 'insert, update, delete, truncate')
     )
-    select inet_server_port() as port, ${session} as session, current_setting('server_version') as version, current_user as user,
+    select current_setting('server_version') as version, current_user as user,
       (select rolsuper from pg_roles where rolname = current_user)::text as super,
       (select count(*) from writable) as writable,
       (select to_json(array(
@@ -27,24 +21,14 @@ export async function readShopFacts(client: pg.ClientBase): Promise<ShopFacts> {
         order by 1
       ))) as open,
       (select to_json(array(select name from writable order by name limit 3))) as examples`);
-  const [row] = rows;
-  if (!row) throw new Error('a select without from gave no row');
   return {
     product: 'Postgres',
-    version: row.version.split(' ')[0] ?? '',
-    user: row.user,
-    isSuperuser: row.super === 'true',
-    writable: Number(row.writable),
-    examples: JSON.parse(row.examples),
-    serverPort: row.port === null ? undefined : Number(row.port),
-    sessions: [row.session],
-    openSchemas: JSON.parse(row.open),
+    version: row?.version?.split(' ')[0] ?? '',
+    user: row?.user ?? '',
+    isSuperuser: row?.super === 'true',
+    writable: Number(row?.writable),
+    examples: JSON.parse(row?.examples ?? '[]'),
+    openSchemas: JSON.parse(row?.open ?? '[]'),
     withoutSnapshot: [],
   };
-}
-
-/** Time zone, date style and search path of the session. */
-export async function readSession(client: pg.ClientBase): Promise<string> {
-  const { rows } = await client.query<{ session: string }>(`select ${session} as session`);
-  return rows[0]?.session ?? '';
 }

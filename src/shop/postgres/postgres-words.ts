@@ -1,0 +1,51 @@
+import pg from 'pg';
+import type { ColumnType, SqlWords } from '../driver.ts';
+
+/** What `describe` puts before a query. */
+export const beforeQuery = 'select * from ';
+
+const sqlStateOf = (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : '');
+
+/** Dates within these are written as dates; they are within the years 1 to 9999 in every time zone. */
+const [first, last] = ["'0001-01-03'", "'9999-12-29'"];
+
+const dateLiteral = (read: ColumnType['read'], at: string) =>
+  `${read === 'instant' ? 'timestamptz' : 'timestamp'} ${pg.escapeLiteral(at)}`;
+
+export const postgresWords: SqlWords = {
+  dialect: 'postgres',
+  keyLiteral: (type, key) => (canHold(type, key) ? `${pg.escapeLiteral(key)}::${type}` : undefined),
+  hasCode: () => `coalesce(btrim(w.code::text), '') <> ''`,
+  placeIn: (column, list) => `array_position(array[${list}], ${column})`,
+  bytesOf: (column) => `octet_length(${column}::text)`,
+  /**
+   * A date as ISO 8601 with microseconds, whatever the session's zone and date style, or `year N` or `infinity` where it
+   * has no such form. `concat` and not `||`: to find the operator, a new connection reads sixty pages of catalogs more.
+   */
+  shown({ read }, value) {
+    if (read === 'text') return `${value}::text`;
+    const [local, zone] = read === 'instant' ? [`${value} at time zone 'UTC'`, '"Z"'] : [value, ''];
+    return `case when ${value} >= ${first} and ${value} < ${last} then to_char(${local}, 'YYYY-MM-DD"T"HH24:MI:SS.US${zone}')
+      when isfinite(${value}) then concat('year ', extract(year from ${value})) when ${value} is not null then 'infinity' end`;
+  },
+  read: (_column, text) => text,
+  compare: ({ read }, value, operator, at) => `${value} ${operator} ${dateLiteral(read, at)}`,
+  since: (read, at) => `(${dateLiteral(read, at)})`,
+  utcNow: `(now() at time zone 'UTC')`,
+  isTimeout: (error) => sqlStateOf(error) === '57014',
+  isWithheld: (error) => sqlStateOf(error) === '42501',
+  dataFaultOf: (error) => /^(21|22|P0|XX00[12])\w*$/.exec(sqlStateOf(error))?.[0],
+  positionOf(error) {
+    if (!(error instanceof pg.DatabaseError) || error.position === undefined) return undefined;
+    return Number(error.position) - 1 - beforeQuery.length;
+  },
+};
+
+function canHold(type: string, key: string): boolean {
+  const bytes = /^pg_catalog\.int([248])$/.exec(type)?.[1];
+  if (bytes !== undefined)
+    return /^-?\d{1,19}$/.test(key) && BigInt.asIntN(Number(bytes) * 8, BigInt(key)) === BigInt(key);
+  if (type === 'pg_catalog.uuid') return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(key);
+  // Postgres stores no NUL, and refuses a statement with one.
+  return !key.includes('\0');
+}
