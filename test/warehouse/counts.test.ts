@@ -73,6 +73,8 @@ async function push(store: OrderStore, code: string, orderedAt: Date | null, lin
 test('beside writers, counts that follow what was touched are those of all rows', { timeout: 60_000 }, async () => {
   const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
   const at = (hours: number) => new Date(Date.UTC(2026, 0, 20) + hours * 3_600_000).toISOString();
+  // Most keys of these products are not touched again: a key that a statement does not touch stays wrong to the end.
+  const rarely = (random: ReturnType<typeof createRandom>) => random.integer(4, 60);
   const landing = async (seed: number) => {
     const random = createRandom(seed);
     const one = (id: number) =>
@@ -83,7 +85,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
         images_count: random.integer(0, 2),
         videos_count: random.integer(0, 1),
         source: random.pick(['sms', 'email', '', null]),
-        product_id: random.pick([1, 2, 3, null]),
+        product_id: random.pick([1, 2, 3, null, rarely(random), rarely(random)]),
         product_code: random.pick(['one', 'two', '', null]),
         order_code: random.pick([`o${random.integer(1, 12)}`, null]),
         user_code: random.pick(['kim', 'lee']),
@@ -107,7 +109,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
       const lines = ['1', '2', '3'].map((lineCode) => ({
         lineCode,
         subOrderId: random.pick([random.integer(1, 9), random.integer(1, 9), null]),
-        product: random.integer(1, 3),
+        product: random.pick([1, 2, 3, rarely(random)]),
         deliveredAt: random.pick([at(random.integer(0, 1500)), null]),
       }));
       await push(store, code, new Date(at(random.integer(0, 1500))), lines, random.pick([['3'], []]));
