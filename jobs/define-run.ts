@@ -5,7 +5,7 @@ import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
 import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
-import { abandonRun, addWaits, beginRun, failRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
+import { addWaits, beginRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
 /**
@@ -75,7 +75,8 @@ export function defineRun<Payload, State, StepPayload>(
       return report;
     },
     async fail(app, run, reason) {
-      await failRun(app.warehouse.db, run.id, { finishedAt: app.now(), error: reason });
+      const end = { finishedAt: app.now(), outcome: 'failed', error: reason } as const;
+      await finishRun(app.warehouse.db, run.id, end, { onlyOpen: true });
     },
   };
 }
@@ -100,7 +101,7 @@ async function begin(
     // until then.
     const isOfTheFuture = other.startedAt.getTime() > app.now().getTime() + clockErrorMs;
     if (isOfTheFuture || !(await isAlive(other.id))) {
-      await abandonRun(db, other.id, app.now());
+      await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned' }, { onlyOpen: true });
     } else if (other.job === job && run.trigger === 'schedule') {
       app.log.warn({ job, running: other.id, since: other.startedAt }, 'not started: the run before it has not ended');
       return false;

@@ -81,7 +81,7 @@ function drawRelations(relations: readonly Relation[], shown: Set<string>): stri
 }
 
 /** What the views of `bi` are answered from. */
-const countsOfBi = /^touches$|_counts$|^month_versions$/;
+const countsOfBi = /^touches$|_counts$/;
 
 function drawState(relations: readonly Relation[], shown: Set<string>): string[] {
   const relied = relations.flatMap((relation) => {

@@ -1,5 +1,5 @@
--- review-sync's own state: its settings, how far each flow has come, its runs, what could not be synced, and what makes
--- workers take turns. The state of orders is in 0002_orders.sql, that of reading reviews in 0003_reviews.sql.
+-- review-sync's own state: its settings, how far each flow has come, its runs, and what could not be synced. The state of
+-- orders is in 0002_orders.sql, that of reading reviews in 0003_reviews.sql.
 create schema sync;
 comment on schema sync is 'review-sync''s own state. People may read it; only review-sync writes it.';
 
@@ -13,28 +13,28 @@ create table sync.settings (
   service_address   text,
   service_client    text,
   shop_queries      jsonb not null default '{}',
-  removals_taken_at timestamptz[] not null default '{}'
+  orders_cursor     jsonb,
+  reviews_cursor    jsonb,
+  removals_taken_at timestamptz[] not null default '{}',
+  webhook_brands    jsonb not null default '{}',
+  grades_owner      text,
+  grades_expires_at timestamptz
 );
 insert into sync.settings default values;
 comment on table sync.settings is 'What holds for the whole warehouse. One row.';
 comment on column sync.settings.is_only is 'Always true: keeps the table at one row.';
 comment on column sync.settings.time_zone is 'REVIEW_API_TIME_ZONE as of the last migrate: days and months of bi are in this zone.';
 comment on column sync.settings.order_salt is 'Goes into order_key of bi, so that no order code can be found by trying codes.';
-comment on column sync.settings.counted_at is 'When the counts behind bi were last made (0005_counts.sql). Null: never.';
+comment on column sync.settings.counted_at is 'When the counts behind bi were last made (0005_counts.sql). Null: everything is to be counted.';
 comment on column sync.settings.service_address is 'REVIEW_API_BASE_URL as of the last command: the service to which all links, cursors and reviews belong. Null: no command has used a service yet.';
 comment on column sync.settings.service_client is 'The first digits of the SHA-256 of REVIEW_API_CLIENT_ID: one address may serve many shops.';
 comment on column sync.settings.shop_queries is 'By which queries orders are read: by file (orders, order_lines; SHOP_TIME_ZONE) the SHA-256 of the text as hash, and as changed_at when a run first used it in place of another one, until all orders were read again.';
 comment on column sync.settings.removals_taken_at is 'Removals of orders and sub-orders at the service, one moment each, of the last 24 hours or older: a day''s allowance is counted by them (promise 6).';
-
-create table sync.cursors (
-  flow       text primary key,
-  position   jsonb not null,
-  updated_at timestamptz not null default now()
-);
-comment on table sync.cursors is 'How far each incremental flow has come.';
-comment on column sync.cursors.flow is 'orders or reviews.';
-comment on column sync.cursors.position is 'orders: at and code of the last order read. reviews: at, the newest update seen as the last run began, and readTo, when that run began.';
-comment on column sync.cursors.updated_at is 'When the cursor last moved.';
+comment on column sync.settings.orders_cursor is 'How far sync orders has come: at and code of the last order read, and readTo, when that was looked for. Null: never.';
+comment on column sync.settings.reviews_cursor is 'How far sync reviews has come: at, the newest update seen as the last run began, and readTo, when that run began. Null: never.';
+comment on column sync.settings.webhook_brands is 'The service''s ids of the brands that webhooks of the last seven days name, at most 100, with the moment of the newest. Where there are several and WEBHOOK_BRAND_IDS does not say which are ours, no rating is believed.';
+comment on column sync.settings.grades_owner is 'Which process syncs the member grades: host, process and a random part. A grade that two create at once would exist twice. Null: none.';
+comment on column sync.settings.grades_expires_at is 'From then on another process may take over: the owner may be frozen or cut off.';
 
 -- Every run has its own id. Runs of which one continues the other have the same key.
 create table sync.runs (
@@ -48,7 +48,7 @@ create table sync.runs (
   error       text,
   key         text,
   reason      text check (reason in ('steps-failed', 'problem', 'dead-letters')),
-  waits       jsonb
+  waits       jsonb not null default '{}'
 );
 create index runs_by_start on sync.runs (job, started_at desc);
 create unique index runs_one_scheduled_at_a_time on sync.runs (job) where finished_at is null and trigger = 'schedule';
@@ -66,7 +66,7 @@ comment on column sync.runs.counts is 'What the run did, by kind.';
 comment on column sync.runs.error is 'Why the run did not end with done. Cleared after 90 days.';
 comment on column sync.runs.key is 'What the run is about, where runs of the same key continue each other: a backfill and its range of days; null otherwise.';
 comment on column sync.runs.reason is 'Why an incomplete run is incomplete: steps-failed (some of its steps failed; the next run reads them again), problem (all steps succeeded, and the end of the run could not be completed), dead-letters (nothing but records that could not be synced); null otherwise. Where several hold, the first.';
-comment on column sync.runs.waits is 'Seconds that the run has waited, by what for. ceiling: REVIEW_API_REQUESTS_PER_SECOND; retry_after: the service asked for fewer requests; outage: the service failed or could not be reached; lease: another process had the lease of a record. A time in which several requests of one process waited counts once. Null: an earlier version recorded the run.';
+comment on column sync.runs.waits is 'Seconds that the run has waited, by what for. ceiling: REVIEW_API_REQUESTS_PER_SECOND; retry_after: the service asked for fewer requests; outage: the service failed or could not be reached; lease: another process had the lease of a record. A time in which several requests of one process waited counts once.';
 comment on index sync.runs_by_start is 'The last runs of a job.';
 comment on index sync.runs_one_scheduled_at_a_time is 'A scheduled run is not started on top of one that is going.';
 comment on index sync.runs_by_key is 'The runs that a run continues.';
@@ -125,25 +125,6 @@ $$;
 comment on function sync.blank_resolved_payload() is 'Takes the record out of a dead letter that is resolved or discarded.';
 create trigger dead_letters_blank before update on sync.dead_letters
   for each row when (new.resolved_at is not null) execute function sync.blank_resolved_payload();
-
-create table sync.leases (
-  key        text primary key,
-  owner      text not null,
-  expires_at timestamptz not null
-);
-comment on table sync.leases is 'Work that only one process may do at a time. A lease runs out when its holder is frozen or cut off.';
-comment on column sync.leases.key is 'What is leased, such as user-grades.';
-comment on column sync.leases.owner is 'Who holds it: host, process and a random part.';
-comment on column sync.leases.expires_at is 'From then on another process may take it over.';
-
--- Rows, not advisory locks: pg_advisory_lock is open to every role of the database, on any key. A role without rights
--- on this table, such as one that may only read bi, cannot take a lock and so stop review-sync.
-create table sync.locks (
-  name text primary key
-);
-insert into sync.locks (name) values ('alerts'), ('bi'), ('export');
-comment on table sync.locks is 'One row for each thing that one process does at a time. A process locks the row (select … for update) for the length of its transaction.';
-comment on column sync.locks.name is 'alerts: compare the issues with sync.alerts and send messages. bi: grant the role bi_reader its rights. export: write Parquet files.';
 
 create unlogged table sync.rate_limit (
   key    varchar(255) primary key,

@@ -9,6 +9,8 @@ create table sync.order_links (
   sent_fields      text[] not null default '{}',
   user_grade_code  text,
   user_grade_id    bigint,
+  waiting_lines    jsonb,
+  waiting_since    timestamptz,
   pushed_at        timestamptz,
   failed_pushes    integer not null default 0,
   due_at           timestamptz,
@@ -20,6 +22,7 @@ create index order_links_by_creation on sync.order_links (ordered_at, order_code
 create index order_links_by_grade on sync.order_links (user_grade_code) where user_grade_code is not null;
 create index order_links_without_grade on sync.order_links (user_grade_code)
   where user_grade_code is not null and user_grade_id is null;
+create index order_links_waiting on sync.order_links (order_code) where waiting_lines is not null;
 create index order_links_due on sync.order_links (due_at) where due_at is not null;
 create index order_links_leased on sync.order_links (order_code) where lease_owner is not null;
 create index order_links_absent on sync.order_links (order_code) where absent_since is not null;
@@ -32,6 +35,8 @@ comment on column sync.order_links.contact is 'Whether requests about the order 
 comment on column sync.order_links.sent_fields is 'Optional fields of the order that were last sent with a value. One that is empty now is sent as an empty value, so that the service clears it.';
 comment on column sync.order_links.user_grade_code is 'The shop''s member grade of the order as last pushed.';
 comment on column sync.order_links.user_grade_id is 'The service''s id of that grade as last sent; null: the grade was not linked yet.';
+comment on column sync.order_links.waiting_lines is 'Lines whose product the service is not known to have yet, as line code: the shop''s product code. They go by themselves as soon as a review or an order list names the product''s id. Null: none waits.';
+comment on column sync.order_links.waiting_since is 'Since when lines of the order wait. Null: none waits.';
 comment on column sync.order_links.pushed_at is 'When a push was last recorded.';
 comment on column sync.order_links.failed_pushes is 'How many times in a row the order could not be read or pushed.';
 comment on column sync.order_links.due_at is 'From then on the order is pushed again although the shop did not change it: it failed, or is to be looked at once more. Null: never.';
@@ -41,6 +46,7 @@ comment on column sync.order_links.lease_expires_at is 'From then on another pro
 comment on index sync.order_links_by_creation is 'Pushed orders of a period of creations.';
 comment on index sync.order_links_by_grade is 'Orders that carry, or wait for, a member grade.';
 comment on index sync.order_links_without_grade is 'Orders whose member grade is not at the service yet.';
+comment on index sync.order_links_waiting is 'Orders with lines that wait for a product.';
 comment on index sync.order_links_due is 'Orders to push again although the shop did not change them.';
 comment on index sync.order_links_leased is 'Orders whose push is not recorded.';
 comment on index sync.order_links_absent is 'Orders that the shop does not show any more.';
@@ -76,21 +82,6 @@ comment on column sync.sub_order_links.delivered_at is 'When the line was delive
 comment on index sync.sub_order_links_by_id is 'The line of a sub-order.';
 comment on index sync.sub_order_links_by_delivery is 'bi.sub_orders of a period, and the deliveries of a day when they are counted again.';
 comment on index sync.sub_order_links_by_product is 'The sub-orders of a product, and its deliveries of a month.';
-
-create table sync.waiting_lines (
-  order_code    text not null,
-  line_code     text not null,
-  product_code  text not null,
-  waiting_since timestamptz not null default now(),
-  primary key (order_code, line_code)
-);
-create index waiting_lines_by_product on sync.waiting_lines (product_code);
-comment on table sync.waiting_lines is 'Order lines whose product the service is not known to have yet. A line goes by itself as soon as a review or an order list names the product''s id.';
-comment on column sync.waiting_lines.order_code is 'The shop''s order code.';
-comment on column sync.waiting_lines.line_code is 'The shop''s line code.';
-comment on column sync.waiting_lines.product_code is 'The shop''s product code, for which sync.product_links has no row.';
-comment on column sync.waiting_lines.waiting_since is 'When a push first found that the product id is not known.';
-comment on index sync.waiting_lines_by_product is 'Lines that can go once a product''s id is known.';
 
 -- The catalog.
 create table sync.product_links (

@@ -18,14 +18,6 @@ comment on column sync.changed_reviews.due_at is 'When to read it next; in the f
 comment on column sync.changed_reviews.last_error is 'Why the last attempt failed.';
 comment on index sync.changed_reviews_by_due is 'What is to be read next.';
 
-create table sync.webhook_brands (
-  brand_id         bigint primary key,
-  last_received_at timestamptz not null default now()
-);
-comment on table sync.webhook_brands is 'The brands that webhooks of the last seven days name, at most 100. Where there are several and WEBHOOK_BRAND_IDS does not say which are ours, no rating is believed.';
-comment on column sync.webhook_brands.brand_id is 'The service''s id of the brand.';
-comment on column sync.webhook_brands.last_received_at is 'When the newest webhook that names it came.';
-
 create table sync.alerts (
   key        text primary key,
   message    text not null,

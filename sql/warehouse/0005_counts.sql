@@ -1,6 +1,5 @@
 -- Counts from which the views of bi, `status` and the calendar are answered, so that a question does not read every
--- review and every order; and a version of each month, by which `export parquet` knows which months to write again.
--- All of these tables but sync.touches can be made again from the reviews and orders at any time.
+-- review and every order. All of these tables but sync.touches can be made again from the reviews and orders at any time.
 --
 -- 1. A statement that changes reviews or orders appends the keys under which they were counted, and are to be counted
 --    now, to sync.touches, in the same transaction.
@@ -46,63 +45,55 @@ comment on column sync.review_day_counts.last_review_at is 'When the last of the
 comment on index sync.review_day_counts_by_day is 'The counts of a day.';
 
 -- By product and day there would be nearly as many rows as reviews.
-create table sync.review_product_counts (
-  month           date not null,
-  product_id      bigint not null,
-  product_code    text,
-  reviews         integer not null,
-  displayed       integer not null,
-  rated           integer not null,
-  stars           integer not null,
-  displayed_rated integer not null,
-  displayed_stars integer not null,
-  score_5         integer not null,
-  score_4         integer not null,
-  score_3         integer not null,
-  score_2         integer not null,
-  score_1         integer not null,
-  with_photo      integer not null,
-  first_review_at timestamptz not null,
-  last_review_at  timestamptz not null
+create table sync.product_counts (
+  product_id            bigint not null,
+  month                 date not null,
+  product_code          text,
+  reviews               integer not null default 0,
+  displayed             integer not null default 0,
+  rated                 integer not null default 0,
+  stars                 integer not null default 0,
+  displayed_rated       integer not null default 0,
+  displayed_stars       integer not null default 0,
+  score_5               integer not null default 0,
+  score_4               integer not null default 0,
+  score_3               integer not null default 0,
+  score_2               integer not null default 0,
+  score_1               integer not null default 0,
+  with_photo            integer not null default 0,
+  first_review_at       timestamptz,
+  last_review_at        timestamptz,
+  delivered_sub_orders  integer not null default 0,
+  reviews_of_deliveries integer not null default 0,
+  reviewed_sub_orders   integer not null default 0,
+  counted_at            timestamptz not null default clock_timestamp()
 );
-create index review_product_counts_by_product on sync.review_product_counts (product_id, month);
-comment on table sync.review_product_counts is 'Reviews that are not marked deleted, by month and product.';
-comment on column sync.review_product_counts.month is 'First day of the month of creation, in the time zone of sync.settings.';
-comment on column sync.review_product_counts.product_id is 'The service''s id of the product; 0: none. Reviews without an id are counted by code.';
-comment on column sync.review_product_counts.product_code is 'The shop''s code of the product.';
-comment on column sync.review_product_counts.reviews is 'Number of reviews.';
-comment on column sync.review_product_counts.displayed is 'Those that the shop shows.';
-comment on column sync.review_product_counts.rated is 'Those with a rating.';
-comment on column sync.review_product_counts.stars is 'Sum of the ratings.';
-comment on column sync.review_product_counts.displayed_rated is 'Those with a rating that the shop shows.';
-comment on column sync.review_product_counts.displayed_stars is 'Sum of their ratings.';
-comment on column sync.review_product_counts.score_5 is 'Reviews with 5.';
-comment on column sync.review_product_counts.score_4 is 'Reviews with 4.';
-comment on column sync.review_product_counts.score_3 is 'Reviews with 3.';
-comment on column sync.review_product_counts.score_2 is 'Reviews with 2.';
-comment on column sync.review_product_counts.score_1 is 'Reviews with 1.';
-comment on column sync.review_product_counts.with_photo is 'Reviews with at least one photo.';
-comment on column sync.review_product_counts.first_review_at is 'When the first of them was written.';
-comment on column sync.review_product_counts.last_review_at is 'When the last of them was written.';
-comment on index sync.review_product_counts_by_product is 'The counts of a product in a month.';
+create index product_counts_by_key on sync.product_counts (product_id, month);
+comment on table sync.product_counts is 'Reviews and deliveries by product and month, and when they were last counted. A product and month has a row about its reviews, another one about its deliveries, or an empty one. A delivery is a product of an order of which at least one sub-order was delivered.';
+comment on column sync.product_counts.product_id is 'The service''s id of the product; 0: none. Reviews without an id are counted by code.';
+comment on column sync.product_counts.month is 'First day of the month in which the reviews were written, or the first sub-order of a delivery was delivered, in the time zone of sync.settings; -infinity: orders without a date.';
+comment on column sync.product_counts.product_code is 'The shop''s code of the product, as reviews show it.';
+comment on column sync.product_counts.reviews is 'Reviews that are not marked deleted.';
+comment on column sync.product_counts.displayed is 'Those that the shop shows.';
+comment on column sync.product_counts.rated is 'Those with a rating.';
+comment on column sync.product_counts.stars is 'Sum of the ratings.';
+comment on column sync.product_counts.displayed_rated is 'Those with a rating that the shop shows.';
+comment on column sync.product_counts.displayed_stars is 'Sum of their ratings.';
+comment on column sync.product_counts.score_5 is 'Reviews with 5.';
+comment on column sync.product_counts.score_4 is 'Reviews with 4.';
+comment on column sync.product_counts.score_3 is 'Reviews with 3.';
+comment on column sync.product_counts.score_2 is 'Reviews with 2.';
+comment on column sync.product_counts.score_1 is 'Reviews with 1.';
+comment on column sync.product_counts.with_photo is 'Reviews with at least one photo.';
+comment on column sync.product_counts.first_review_at is 'When the first of the reviews was written.';
+comment on column sync.product_counts.last_review_at is 'When the last of them was written.';
+comment on column sync.product_counts.delivered_sub_orders is 'Sub-orders that were delivered.';
+comment on column sync.product_counts.reviews_of_deliveries is 'Reviews of them, whenever written.';
+comment on column sync.product_counts.reviewed_sub_orders is 'Delivered sub-orders with a review, each counted once.';
+comment on column sync.product_counts.counted_at is 'When the row was made. `export parquet` writes a month again when a row of it was made since: its reviews, orders or deliveries have changed.';
+comment on index sync.product_counts_by_key is 'The counts of a product in a month.';
 
--- A delivery is a product of an order of which at least one sub-order was delivered. A review belongs to it by order
--- code and product: the service does not always name the sub-order.
-create table sync.delivery_product_counts (
-  product_id           bigint not null,
-  month                date not null,
-  delivered_sub_orders integer not null,
-  reviews              integer not null,
-  reviewed_sub_orders  integer not null,
-  primary key (product_id, month)
-);
-comment on table sync.delivery_product_counts is 'Deliveries by product and month of the first delivery. A delivery is a product of an order of which at least one sub-order was delivered.';
-comment on column sync.delivery_product_counts.product_id is 'The service''s id of the product.';
-comment on column sync.delivery_product_counts.month is 'First day of the month of the first delivery, in the time zone of sync.settings.';
-comment on column sync.delivery_product_counts.delivered_sub_orders is 'Sub-orders that were delivered.';
-comment on column sync.delivery_product_counts.reviews is 'Reviews of them.';
-comment on column sync.delivery_product_counts.reviewed_sub_orders is 'Delivered sub-orders with a review, each counted once.';
-
+-- A review belongs to a delivery by order code and product: the service does not always name the sub-order.
 create table sync.delivery_delay_counts (
   day             date not null,
   hours_to_review integer,
@@ -118,14 +109,3 @@ comment on column sync.delivery_delay_counts.deliveries is 'Delivered products o
 comment on column sync.delivery_delay_counts.rated_reviews is 'Reviews with a rating.';
 comment on column sync.delivery_delay_counts.stars is 'Sum of the ratings.';
 comment on index sync.delivery_delay_counts_by_day is 'The counts of a day.';
-
-create table sync.month_versions (
-  relation   text not null check (relation in ('reviews', 'sub_orders')),
-  month      date not null,
-  changed_at timestamptz not null,
-  primary key (relation, month)
-);
-comment on table sync.month_versions is 'Versions of the months of bi.reviews and bi.sub_orders: `export parquet` writes a month again when its version is another one. Months that had rows once stay.';
-comment on column sync.month_versions.relation is 'reviews or sub_orders: the view of bi.';
-comment on column sync.month_versions.month is 'First day of the month in which the reviews were written, or the orders made, in the time zone of sync.settings; -infinity: orders without a date.';
-comment on column sync.month_versions.changed_at is 'When a count found that reviews or orders of the month had changed. A moment, not a number that counts up: it is another one also after a backup was restored.';

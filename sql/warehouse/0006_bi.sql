@@ -7,8 +7,8 @@ create view bi.freshness as
 select
   s.time_zone,
   (select max(created_at) from warehouse.reviews where deleted_at is null) as newest_review_at,
-  (select (position ->> 'readTo')::timestamptz from sync.cursors where flow = 'reviews') as reviews_read_to,
-  (select (position ->> 'at')::timestamptz from sync.cursors where flow = 'orders') as orders_pushed_to,
+  (s.reviews_cursor ->> 'readTo')::timestamptz as reviews_read_to,
+  (s.orders_cursor ->> 'at')::timestamptz as orders_pushed_to,
   (select count(*) from sync.dead_letters where resolved_at is null) as records_not_synced,
   s.counted_at
 from sync.settings s;
@@ -133,7 +133,8 @@ select
   round(sum(with_photo)::numeric / sum(reviews), 4) as photo_share,
   min(first_review_at) as first_review_at,
   max(last_review_at) as last_review_at
-from sync.review_product_counts c
+from sync.product_counts c
+where reviews > 0
 group by c.product_id, case when c.product_id = 0 then product_code end;
 comment on view bi.reviews_by_product is 'Reviews and ratings of each product, over all time.';
 comment on column bi.reviews_by_product.product_id is 'The service''s id of the product; null: reviews without a product.';
@@ -162,7 +163,8 @@ select
   stars::bigint as stars,
   round(stars::numeric / nullif(rated, 0), 2) as average_score,
   round(with_photo::numeric / reviews, 4) as photo_share
-from sync.review_product_counts;
+from sync.product_counts
+where reviews > 0;
 comment on view bi.reviews_by_product_month is 'Reviews and ratings of each product by the month in which they were written. Months without reviews have no row.';
 comment on column bi.reviews_by_product_month.product_id is 'The service''s id of the product; null: reviews without a product.';
 comment on column bi.reviews_by_product_month.product_code is 'The shop''s code of the product.';
@@ -363,9 +365,10 @@ comment on column bi.response_by_order.days_from_delivery_to_review is 'Days fro
 
 create view bi.reviews_per_delivered_sub_order as
 with counted as (
-  select month, sum(delivered_sub_orders) as delivered_sub_orders, sum(reviews) as reviews,
+  select month, sum(delivered_sub_orders) as delivered_sub_orders, sum(reviews_of_deliveries) as reviews,
     sum(reviewed_sub_orders) as reviewed_sub_orders
-  from sync.delivery_product_counts
+  from sync.product_counts
+  where delivered_sub_orders > 0
   group by month
 ),
 -- How many reviewed deliveries of the month had their first review by the end of each hour.
@@ -418,9 +421,10 @@ select
   d.reviewed_sub_orders,
   round(d.reviewed_sub_orders::numeric / d.delivered_sub_orders, 4) as reviewed_share
 from (
-  select product_id, sum(delivered_sub_orders)::bigint as delivered_sub_orders, sum(reviews)::bigint as reviews,
+  select product_id, sum(delivered_sub_orders)::bigint as delivered_sub_orders, sum(reviews_of_deliveries)::bigint as reviews,
     sum(reviewed_sub_orders)::bigint as reviewed_sub_orders
-  from sync.delivery_product_counts
+  from sync.product_counts
+  where delivered_sub_orders > 0
   group by product_id
 ) d
 left join (

@@ -2,7 +2,7 @@ import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { durationText } from '../base/time/duration.ts';
 import { type Alert, enterAlerts, forgetAlert, markPosted } from '../warehouse/alerts.ts';
-import type { Db } from '../warehouse/index.ts';
+import { type Db, isLockedOut } from '../warehouse/index.ts';
 
 export type AlertDeps = {
   db: Db;
@@ -24,17 +24,21 @@ export async function checkAlerts(deps: AlertDeps, issues: readonly AlertIssue[]
   const urgent = issues.flatMap(({ key, isUrgent, what, hint }) =>
     isUrgent ? [{ key, message: `${what}\n→ ${hint}` }] : [],
   );
-  await db.transaction().execute(async (trx) => {
+  const posting = db.transaction().execute(async (trx) => {
     const due = await enterAlerts(trx, urgent, now());
-    for (const alert of due?.raised ?? []) {
+    for (const alert of due.raised) {
       if (await sent(deps, `review-sync: ${alert.message}`, alert)) await markPosted(trx, alert.key, now());
     }
-    for (const alert of due?.recovered ?? []) {
+    for (const alert of due.recovered) {
       const seconds = (now().getTime() - alert.raisedAt.getTime()) / 1000;
       const [first = ''] = alert.message.split('\n');
       const text = `review-sync: recovered after ${durationText(seconds)}: ${first}`;
       if (await sent(deps, text, alert)) await forgetAlert(trx, alert.key);
     }
+  });
+  await posting.catch((error: unknown) => {
+    // Another process is at it.
+    if (!isLockedOut(error)) throw error;
   });
 }
 

@@ -23,7 +23,7 @@ export const shortLimits = {
  * service after the reference service, every order would count as pushed and every older review as read.
  *
  * 1. The address and the client id are those of the last command: no request is sent.
- * 2. Otherwise the service is asked for up to seven orders and seven reviews of all ages, until it knows one. It may
+ * 2. Otherwise the service is asked for the three newest and three oldest orders and reviews, until it knows one. It may
  *    have moved, or have a new client.
  * 3. It is recorded where it knows one of them, or where the warehouse has none.
  *
@@ -53,7 +53,7 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
     'other-service',
     `The warehouse belongs to another review service or account (${other}): ` +
       `the one of REVIEW_API_BASE_URL, ${now.address}, knows none of ${records} orders and reviews in it, ` +
-      'from the newest to the oldest',
+      'the newest and the oldest',
     {
       hint:
         'Give each service a warehouse of its own: set WAREHOUSE_DATABASE_URL to an empty database and ' +

@@ -1,13 +1,30 @@
-import { realpath, rm, rmdir } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { realpath, rmdir, unlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { exportedTables } from './exported-tables.ts';
-import { isIntact, type Manifest, readManifest, writeManifest } from './manifest.ts';
-import { makeFolder, syncFolder, writeParquetFile } from './parquet-file.ts';
-import { parquetColumn } from './parquet-schema.ts';
-import { type PlannedFile, planFiles } from './plan-files.ts';
+import { isIntact, makeFolder, syncFolder, writeBeside } from './files.ts';
+import { type Manifest, monthsOf, pathOf, readManifest, writeManifest } from './manifest.ts';
+import { writeParquet } from './parquet-file.ts';
+
+/**
+ * The views of `bi` that are exported. All others can be computed from them: those about reviews by day, product, score
+ * or month from `reviews`, those about delivered products from `sub_orders` and `reviews` by `order_key` and
+ * `product_id`. `by`: the column by whose month the rows are put into files; a view without it has few rows and one
+ * file. `order`: the same rows give the same bytes, and readers can skip row groups by date.
+ */
+const exportedTables: readonly { name: string; by?: string; order: readonly string[] }[] = [
+  { name: 'reviews', by: 'created_at', order: ['created_at', 'review_id'] },
+  {
+    name: 'sub_orders',
+    by: 'ordered_at',
+    order: ['ordered_at', 'order_key', 'product_id', 'status', 'delivered_at', 'price'],
+  },
+  { name: 'product_ratings', order: ['product_id', 'product_code'] },
+  { name: 'coverage_by_day', order: ['day'] },
+  { name: 'freshness', order: [] },
+];
 
 export type ParquetDeps = {
   warehouse: Warehouse;
@@ -26,74 +43,93 @@ export type ExportReport = {
   tables: { table: string; files: number; rows: number; bytes: number }[];
 };
 
+/** `month`: as in BiSnapshot.months; undefined: the table has one file. `version`: see ManifestFile. */
+type PlannedFile = {
+  table: (typeof exportedTables)[number];
+  path: string;
+  month: string | undefined;
+  version: string | null;
+};
+
 /**
- * Writes the views of `tables.ts` as Parquet files, one per month, into a folder; only those whose rows changed since
- * the last export into it.
+ * Writes views of `bi` as Parquet files, one per month, into a folder; only those whose rows changed since the last
+ * export into it.
  *
  * 1. Read the manifest of the folder, and take a snapshot of `bi`.
- * 2. Plan: a file is written again where its month has another version, the view another definition or time zone, where
- *    the file is missing or has another length than the manifest says, and where an earlier export may have died while
- *    it replaced it.
+ * 2. Plan: a file is written again where its version is another one, where it is missing or has another length than the
+ *    manifest says, and where an earlier export may have died while it replaced it.
  * 3. Write each such file beside its place. Where its bytes are those of the manifest, drop it.
  * 4. Before the first change in the folder, write into the manifest which files may change: a later export finds them
  *    all after a crash, and a reader sees that the export is not complete.
  * 5. Put the file at its place; remove it where its month has no rows any more.
  * 6. Write the manifest.
  *
- * @param all reads every month and every file again, and writes those that differ, whatever versions and lengths say.
  * @throws UsageError where the folder holds something else, or the export of another warehouse.
  */
-export async function exportParquet(deps: ParquetDeps, dir: string, { all = false } = {}): Promise<ExportReport> {
+export async function exportParquet(
+  { warehouse, signal, onProgress }: ParquetDeps,
+  dir: string,
+): Promise<ExportReport> {
   const before = await readManifest(dir);
-  return withBiSnapshot(deps.warehouse, async (snapshot) => {
+  return withBiSnapshot(warehouse, async (snapshot) => {
     if (before && before.warehouse !== snapshot.warehouse) {
       throw new UsageError(`${dir} is the export of another warehouse`, { hint: 'Name an empty folder.' });
     }
+    const { timeZone, takenAt, freshness } = snapshot;
     const manifest: Manifest = {
       format: 'review-sync parquet export',
       formatVersion: 1,
       warehouse: snapshot.warehouse,
-      timeZone: snapshot.timeZone,
-      takenAt: snapshot.takenAt,
-      freshness: snapshot.freshness,
+      timeZone,
+      takenAt,
+      freshness,
       writing: [],
-      tables: {},
       files: {},
-      emptyMonths: {},
     };
+    const report: ExportReport = { dir, takenAt, written: [], removed: [], unchanged: 0, tables: [] };
     const isAsBefore = async (path: string) => {
       const file = before?.files[path];
-      return file !== undefined && (await isIntact(join(dir, path), file, all));
+      return file !== undefined && !before?.writing.includes(path) && (await isIntact(join(dir, path), file));
     };
-    const planned = await planFiles(snapshot, before, { all, isAsBefore });
-    const changing = planned.filter(({ isChanged }) => isChanged);
-    const begin = once(async () => {
-      const unchanged = before ?? manifest;
-      await writeManifest(dir, { ...unchanged, writing: changing.map(({ path }) => path).sort() });
-    });
-    const report: ExportReport = { dir, takenAt: snapshot.takenAt, written: [], removed: [], unchanged: 0, tables: [] };
+    const isCurrent = async ({ path, version }: PlannedFile) =>
+      version !== null && version === before?.files[path]?.version && (await isAsBefore(path));
+    const planned = planFiles(snapshot, before);
+    const changing = new Set<string>();
+    for (const file of planned) if (!(await isCurrent(file))) changing.add(file.path);
+    let hasBegun = false;
+    const begin = async () => {
+      if (!hasBegun) await writeManifest(dir, { ...(before ?? manifest), writing: [...changing].sort() });
+      hasBegun = true;
+    };
     for (const [index, file] of planned.entries()) {
-      if (deps.signal.aborted) throw new IncompleteError('The export was interrupted', { hint: againHint });
-      const kept = before?.files[file.path];
-      if (file.isChanged) {
-        await writeFile(snapshot, { dir, file, before, manifest, report, begin, isAsBefore });
-      } else if (kept) {
-        manifest.files[file.path] = kept;
+      const { path, table, month = null, version } = file;
+      if (signal.aborted) throw new IncompleteError('The export was interrupted', { hint: againHint });
+      const kept = before?.files[path];
+      const pending = changing.has(path) ? await writePending(snapshot, dir, file) : undefined;
+      if (kept && !changing.has(path)) {
+        manifest.files[path] = kept;
         report.unchanged += 1;
-      } else {
-        manifest.emptyMonths[file.path] = file.month?.version ?? '';
+      } else if (pending) {
+        const { written, place, discard } = pending;
+        manifest.files[path] = { ...written, table: table.name, month, version };
+        if (kept?.sha256 === written.sha256 && (await isAsBefore(path))) {
+          await discard();
+          report.unchanged += 1;
+        } else {
+          await begin();
+          await place();
+          report.written.push({ path, rows: written.rows, bytes: written.bytes });
+        }
+      } else if (kept || before?.writing.includes(path)) {
+        await begin();
+        if (await removeFile(dir, path)) report.removed.push(path);
       }
-      deps.onProgress?.(index + 1, planned.length);
+      onProgress?.(index + 1, planned.length);
     }
     for (const { name } of exportedTables) {
       const files = Object.values(manifest.files).filter(({ table }) => table === name);
       const sum = (of: 'rows' | 'bytes') => files.reduce((total, file) => total + file[of], 0);
       report.tables.push({ table: name, files: files.length, rows: sum('rows'), bytes: sum('bytes') });
-      manifest.tables[name] = {
-        rows: sum('rows'),
-        definition: snapshot.views.get(name)?.definition ?? '',
-        columns: exportedColumns(snapshot, name).map((column) => ({ name: column.name, type: column.type })),
-      };
     }
     await writeManifest(dir, manifest);
     return report;
@@ -102,50 +138,41 @@ export async function exportParquet(deps: ParquetDeps, dir: string, { all = fals
 
 const againHint = 'Run this again: it goes on with what is missing.';
 
-type Target = {
-  dir: string;
-  file: PlannedFile;
-  before: Manifest | undefined;
-  manifest: Manifest;
-  report: ExportReport;
-  begin: () => Promise<void>;
-  isAsBefore: (path: string) => Promise<boolean>;
-};
+/**
+ * Every file that the export has, had or may have: of each table with months a file for each month that the warehouse
+ * or the folder knows, of each other table one.
+ */
+function planFiles({ views, timeZone, months }: BiSnapshot, before: Manifest | undefined): PlannedFile[] {
+  return exportedTables.flatMap((table): PlannedFile[] => {
+    if (!table.by) return [{ table, path: pathOf(table.name), month: undefined, version: null }];
+    const names = new Set([...months.keys(), ...(before ? monthsOf(before, table.name) : [])]);
+    return [...names].sort().map((month) => {
+      const parts = [views.get(table.name)?.definition, timeZone, months.get(month)];
+      const version = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+      return { table, path: pathOf(table.name, month), month, version };
+    });
+  });
+}
 
-async function writeFile(snapshot: BiSnapshot, target: Target): Promise<void> {
-  const { dir, file, before, manifest, report, begin } = target;
-  const path = join(dir, file.path);
-  await makeFolderWithin(dir, dirname(path));
-  const month = file.month && { by: file.month.by, first: file.month.first };
-  const rows = snapshot.rows({ view: file.table.name, order: file.table.order, ...(month && { month }) });
-  const pending = await writeParquetFile(path, exportedColumns(snapshot, file.table.name), rows).catch(
-    (cause: unknown) => {
-      throw new IncompleteError(`${path} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
-    },
-  );
-  const written = { rows: pending.rows, bytes: pending.bytes, sha256: pending.sha256 };
-  if (file.month && pending.rows === 0) {
-    await pending.discard();
-    manifest.emptyMonths[file.path] = file.month.version;
-    await removeFile(target);
-    return;
+/** Writes a file beside its place. Undefined: a month without rows. */
+async function writePending(snapshot: BiSnapshot, dir: string, { table, path, month }: PlannedFile) {
+  const { name: view, by, order } = table;
+  const rows = snapshot.rows({ view, order, ...(by && month !== undefined && { month: { by, name: month } }) });
+  const target = join(dir, path);
+  try {
+    const first = await rows.next();
+    if (first.done && month !== undefined) return undefined;
+    await makeFolderWithin(dir, dirname(target));
+    const batches = async function* () {
+      if (!first.done) yield first.value;
+      yield* rows;
+    };
+    const columns = snapshot.views.get(view)?.columns ?? [];
+    return await writeBeside(target, (handle) => writeParquet(handle, columns, batches()));
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause;
+    throw new IncompleteError(`${target} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
   }
-  const entry = {
-    ...written,
-    table: file.table.name,
-    month: file.month?.name ?? null,
-    version: file.month?.version ?? null,
-  };
-  manifest.files[file.path] = entry;
-  const isSame = before?.files[file.path]?.sha256 === pending.sha256 && !before.writing.includes(file.path);
-  if (isSame && (await target.isAsBefore(file.path))) {
-    await pending.discard();
-    report.unchanged += 1;
-    return;
-  }
-  await begin();
-  await pending.place();
-  report.written.push({ path: file.path, rows: pending.rows, bytes: pending.bytes });
 }
 
 /**
@@ -161,25 +188,22 @@ async function makeFolderWithin(dir: string, folder: string): Promise<void> {
   }
 }
 
-/** Removes the file of a month without rows, and its folder where nothing else is in it. */
-async function removeFile({ dir, file, before, report, begin }: Target): Promise<void> {
-  const folder = dirname(join(dir, file.path));
-  if (before && (file.path in before.files || before.writing.includes(file.path))) {
-    await begin();
-    await rm(join(dir, file.path), { force: true });
-    report.removed.push(file.path);
-  }
+/**
+ * Removes the file of a month without rows, and its folder where nothing else is in it.
+ *
+ * @returns whether it was there.
+ */
+async function removeFile(dir: string, path: string): Promise<boolean> {
+  const folder = dirname(join(dir, path));
+  await makeFolderWithin(dir, folder);
+  const isRemoved = await unlink(join(dir, path)).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      return false;
+    },
+  );
   await rmdir(folder).catch(() => {});
   await syncFolder(dirname(folder));
-}
-
-const exportedColumns = (snapshot: BiSnapshot, table: string) =>
-  (snapshot.views.get(table)?.columns ?? []).map(parquetColumn);
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= work();
-    return done;
-  };
+  return isRemoved;
 }

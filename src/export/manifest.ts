@@ -1,18 +1,15 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import type { Freshness } from '../warehouse/bi/bi-snapshot.ts';
-import { makeFolder, type WrittenFile, writeWhole } from './parquet-file.ts';
+import { makeFolder, writeBeside } from './files.ts';
+import type { FileContent } from './parquet-file.ts';
 
 /**
- * A file of the export. `version`: what the warehouse said of the month when the file was written; null: a table
- * without months.
+ * A file of the export. `version`: another one than in the warehouse now where rows of the month, the view or the time
+ * zone changed since; null: a table without months, which is read again each time.
  */
-export type ManifestFile = WrittenFile & { table: string; month: string | null; version: string | null };
-
-type ManifestTable = { rows: number; definition: string; columns: { name: string; type: string }[] };
+export type ManifestFile = FileContent & { table: string; month: string | null; version: string | null };
 
 /** DIR/manifest.json: what the export holds. Written last, so that it never names a file that is not there yet. */
 export type Manifest = {
@@ -30,14 +27,27 @@ export type Manifest = {
    * complete and shows one moment.
    */
   writing: string[];
-  tables: Record<string, ManifestTable>;
   /** By path within DIR. */
   files: Record<string, ManifestFile>;
-  /** Versions of months without rows, by the path that their file would have. */
-  emptyMonths: Record<string, string>;
 };
 
-const format = 'review-sync parquet export';
+/** Paths of an export: what a manifest names is written and removed, and a month is asked for. */
+const ownPath =
+  /^(?<table>[a-z_]+)\/(month=(?<month>\d{4,6}-(0[1-9]|1[0-2])( BC)?|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
+
+/** As Hive names the partition of null. */
+const noMonth = '__HIVE_DEFAULT_PARTITION__';
+
+/** @param month as in BiSnapshot.months; undefined: the table has one file. */
+export const pathOf = (table: string, month?: string) =>
+  month === undefined ? `${table}/data.parquet` : `${table}/month=${month || noMonth}/data.parquet`;
+
+/** The months of a table of which the folder has, or may have, a file. */
+export function monthsOf({ files, writing }: Manifest, table: string): string[] {
+  const found = [...Object.keys(files), ...writing].map((path) => ownPath.exec(path)?.groups);
+  return found.flatMap((path) => (path?.table === table && path.month ? [path.month.replace(noMonth, '')] : []));
+}
+
 const manifestPath = (dir: string) => join(dir, 'manifest.json');
 
 /**
@@ -50,46 +60,36 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   await makeFolder(resolve(dir)).catch((cause: unknown) => {
     throw new UsageError(`${dir} cannot be made a folder`, { cause });
   });
+  const path = manifestPath(dir);
   const entries = await readdir(dir);
-  const ours = ['manifest.json', '.manifest.json.part'];
   if (!entries.includes('manifest.json')) {
     // A first export that died before its manifest was there leaves the temporary file alone.
-    if (entries.every((entry) => ours.includes(entry))) return undefined;
+    if (entries.every((entry) => entry === '.manifest.json.part')) return undefined;
     throw new UsageError(
       `${dir} is no export of review-sync and not empty (it holds ` +
         `${entries.sort().slice(0, 3).join(', ')}${entries.length > 3 ? ', …' : ''})`,
       { hint: 'Name an empty folder, or the folder of an earlier export.' },
     );
   }
-  const text = await readFile(manifestPath(dir), 'utf8');
-  const manifest = parsed(text);
-  if (manifest?.format !== format) {
-    throw new UsageError(`${manifestPath(dir)} is not the manifest of an export of review-sync`, {
+  const manifest = parsed(await readFile(path, 'utf8'));
+  if (manifest?.format !== 'review-sync parquet export') {
+    throw new UsageError(`${path} is not the manifest of an export of review-sync`, {
       hint: 'Name an empty folder. If an export was here, delete the folder or restore its manifest.json.',
     });
   }
   if (manifest.formatVersion !== 1) {
-    throw new UsageError(`${manifestPath(dir)} has format version ${manifest.formatVersion}, expected 1`, {
+    throw new UsageError(`${path} has format version ${manifest.formatVersion}, expected 1`, {
       hint: 'A newer version of review-sync wrote it. Use that version, or an empty folder.',
     });
   }
-  const foreign = [manifest.files, manifest.emptyMonths]
-    .flatMap((paths) => Object.keys(paths ?? {}))
-    .concat(manifest.writing ?? [])
-    .find((path) => !ownPath.test(path));
+  const foreign = [...Object.keys(manifest.files ?? {}), ...(manifest.writing ?? [])].find((one) => !ownPath.test(one));
   if (foreign !== undefined) {
-    throw new UsageError(
-      `${manifestPath(dir)} names ${JSON.stringify(foreign)}, which no export of review-sync writes`,
-      {
-        hint: 'Somebody else has changed it. Name an empty folder.',
-      },
-    );
+    throw new UsageError(`${path} names ${JSON.stringify(foreign)}, which no export of review-sync writes`, {
+      hint: 'Somebody else has changed it. Name an empty folder.',
+    });
   }
   return manifest;
 }
-
-/** Paths of an export: what a manifest names is written and removed, and a month is asked for. */
-const ownPath = /^[a-z_]+\/(month=([\d-]{4,6}-(0[1-9]|1[0-2])|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
 
 function parsed(text: string): Manifest | undefined {
   try {
@@ -99,19 +99,8 @@ function parsed(text: string): Manifest | undefined {
   }
 }
 
-export function writeManifest(dir: string, manifest: Manifest): Promise<void> {
-  return writeWhole(manifestPath(dir), `${JSON.stringify(manifest, null, 1)}\n`);
-}
-
-/**
- * Whether the file is there as the manifest says: by its length, which a file that was cut off has not; with
- * `byContent` also by its hash, for which all of it is read.
- */
-export async function isIntact(path: string, file: ManifestFile, byContent: boolean): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isFile() !== true || found.size !== file.bytes) return false;
-  if (!byContent) return true;
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk);
-  return hash.digest('hex') === file.sha256;
+export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
+  const text = `${JSON.stringify(manifest, null, 1)}\n`;
+  const { place } = await writeBeside(manifestPath(dir), (handle) => handle.writeFile(text));
+  await place();
 }

@@ -1,58 +1,23 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { ParquetColumn } from './parquet-schema.ts';
+import type { FileHandle } from 'node:fs/promises';
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import type { BiColumn } from '../warehouse/bi/bi-snapshot.ts';
 
 /** What a file holds. `sha256`: of all its bytes, in hex. */
-export type WrittenFile = { rows: number; bytes: number; sha256: string };
-
-/** A file that is written and not at its place yet. */
-export type PendingFile = WrittenFile & { place(): Promise<void>; discard(): Promise<void> };
+export type FileContent = { rows: number; bytes: number; sha256: string };
 
 /**
  * Rows of a row group, which is what stands in memory. 50,000 rows of bi.reviews: 40 MB. Readers skip whole groups by
  * their statistics.
  */
 const rowsOfAGroup = 50_000;
-/** Long texts end a row group earlier. */
-const charactersOfAGroup = 32_000_000;
 
-/**
- * Writes rows to a temporary file beside `path`, whose name no reader of Parquet files takes for one. `place` puts it
- * at `path`: until then, and if this process dies, the file that is there stays as it is.
- */
-export async function writeParquetFile(
-  path: string,
-  columns: readonly ParquetColumn[],
-  rows: AsyncIterable<readonly (string | null)[][]>,
-): Promise<PendingFile> {
-  const temporary = join(dirname(path), `.${basename(path)}.part`);
-  const handle = await openNew(temporary);
-  try {
-    const written = await writeRows(handle, columns, rows);
-    await handle.sync();
-    return {
-      ...written,
-      place: async () => {
-        await rename(temporary, path);
-        await syncFolder(dirname(path));
-      },
-      discard: () => rm(temporary, { force: true }),
-    };
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
-  }
-}
-
-async function writeRows(
+/** Writes the rows of a snapshot as a Parquet file. */
+export async function writeParquet(
   handle: FileHandle,
-  columns: readonly ParquetColumn[],
+  columns: readonly BiColumn[],
   batches: AsyncIterable<readonly (string | null)[][]>,
-): Promise<WrittenFile> {
+): Promise<FileContent> {
   const hash = createHash('sha256');
   const bytes = new ByteWriter();
   const flush = async () => {
@@ -61,76 +26,74 @@ async function writeRows(
     await handle.writeFile(chunk);
     bytes.index = 0;
   };
+  const types = columns.map(({ type }) => parquetTypes[type] ?? text);
+  const elements = columns.map(({ name }, index) => ({
+    name,
+    repetition_type: 'OPTIONAL' as const,
+    ...types[index]?.element,
+  }));
   const file = new ParquetWriter({
     writer: Object.assign(bytes, { flush, finish: flush }),
-    schema: [{ name: 'schema', num_children: columns.length }, ...columns.map(({ element }) => element)],
+    schema: [{ name: 'schema', num_children: columns.length }, ...elements],
     createdBy: 'review-sync',
   });
-  let [rows, characters] = [0, 0];
-  let values: unknown[][] = columns.map(() => []);
+  let rows = 0;
+  let group: (readonly (string | null)[])[] = [];
   const endGroup = async () => {
-    const columnData = columns.map(({ name }, index) => ({ name, data: values[index] ?? [] }));
+    const columnData = columns.map(({ name }, index) => ({
+      name,
+      data: group.map((row) => (row[index] == null ? null : types[index]?.valueOf(row[index]))),
+    }));
     await file.write({ columnData, rowGroupSize: rowsOfAGroup });
-    values = columns.map(() => []);
-    characters = 0;
+    rows += group.length;
+    group = [];
   };
   for await (const batch of batches) {
-    for (const row of batch) {
-      for (const [index, column] of columns.entries()) {
-        const text = row[index] ?? null;
-        values[index]?.push(text === null ? null : column.valueOf(text));
-        characters += text?.length ?? 0;
-      }
-      rows += 1;
-      if (values[0]?.length === rowsOfAGroup || characters >= charactersOfAGroup) await endGroup();
-    }
+    group.push(...batch);
+    if (group.length >= rowsOfAGroup) await endGroup();
   }
-  if ((values[0]?.length ?? 0) > 0) await endGroup();
+  if (group.length > 0) await endGroup();
   await file.finish();
   return { rows, bytes: bytes.offset, sha256: hash.digest('hex') };
 }
 
-/** Writes a small file in one step: a reader sees the old content or the new one. */
-export async function writeWhole(path: string, content: string): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path)}.part`);
-  const handle = await openNew(temporary);
-  try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, path);
-  await syncFolder(dirname(path));
-}
+/** How a Postgres type is declared in a Parquet file, and a value of a snapshot written. */
+type ParquetType = { element: Omit<SchemaElement, 'name'>; valueOf(text: string): unknown };
 
-/** Opens a file that was not there: what another user of the folder put at its place, such as a link, is not followed. */
-async function openNew(path: string): Promise<FileHandle> {
-  await rm(path, { force: true });
-  return open(path, 'wx');
-}
+const int32: ParquetType = { element: { type: 'INT32' }, valueOf: Number };
+/** Any other type: a string in Postgres' own text. */
+const text: ParquetType = {
+  element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  valueOf: (value) => value,
+};
 
-/**
- * Makes a folder and those above it. Unlike `mkdir` with `recursive`, it ends where the system refuses a folder below
- * one that exists, as in /proc.
- *
- * @throws the error of the system.
- */
-export async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' && dirname(path) !== path) {
-      await makeFolder(dirname(path));
-      await mkdir(path);
-    } else if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
-  }
-}
-
-/** After this, a loss of power does not undo a rename or a removal. Windows cannot do it, and does not need to. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
-}
+const parquetTypes: Readonly<Record<string, ParquetType>> = {
+  boolean: { element: { type: 'BOOLEAN' }, valueOf: (value) => value === 'true' },
+  smallint: int32,
+  integer: int32,
+  bigint: { element: { type: 'INT64' }, valueOf: BigInt },
+  date: {
+    element: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
+    valueOf: Number,
+  },
+  'timestamp with time zone': {
+    element: {
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MICROS',
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+    },
+    valueOf: BigInt,
+  },
+  // As the type NUMERIC of BigQuery; Snowflake, Spark and DuckDB have the same.
+  numeric: {
+    element: {
+      type: 'FIXED_LEN_BYTE_ARRAY',
+      type_length: 16,
+      converted_type: 'DECIMAL',
+      precision: 38,
+      scale: 9,
+      logical_type: { type: 'DECIMAL', precision: 38, scale: 9 },
+    },
+    valueOf: (value) => BigInt(value.replace('.', '')),
+  },
+};

@@ -8,15 +8,11 @@ export type DueAlerts = { raised: Alert[]; recovered: Alert[] };
  * Records the current urgent issues and finds the messages to post: new issues and recovered ones.
  *
  * @param trx a transaction: until it ends, no other process posts alerts.
- * @returns undefined while another process does this.
+ * @throws DatabaseError, see isLockedOut, while another process does this.
  */
-export async function enterAlerts(
-  trx: Db,
-  urgent: readonly Omit<Alert, 'raisedAt'>[],
-  now: Date,
-): Promise<DueAlerts | undefined> {
-  const locked = await sql`select from sync.locks where name = 'alerts' for update skip locked`.execute(trx);
-  if (locked.rows.length === 0) return undefined;
+export async function enterAlerts(trx: Db, urgent: readonly Omit<Alert, 'raisedAt'>[], now: Date): Promise<DueAlerts> {
+  // Not an advisory lock, which every role of the database could hold. It stops no reader.
+  await sql`lock table sync.alerts in exclusive mode nowait`.execute(trx);
   const keys = urgent.map(({ key }) => key);
   // An issue that ended before it was posted needs no message.
   await sql`delete from sync.alerts where told_at is null and key <> all(${keys})`.execute(trx);

@@ -65,17 +65,25 @@ export async function postponeChangedReview(db: Db, { id, attempts }: TakenRevie
     where review_id = ${id}`.execute(db);
 }
 
-/** Takes note of the brands that a webhook names. @returns those of the last week. */
+/** Takes note of the brands that a webhook names. @returns those of the last seven days, at most 100. */
 export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<number[]> {
-  await sql`
-    insert into sync.webhook_brands as kept (brand_id)
-    select brand from unnest(${brandIds}::bigint[]) as brand
-    where (select count(*) from sync.webhook_brands) < 100 or brand in (select brand_id from sync.webhook_brands)
-    order by 1
-    on conflict (brand_id) do update set last_received_at = now()`.execute(db);
-  const { rows } = await sql<{ brand: number }>`select brand_id as brand from sync.webhook_brands order by 1`.execute(
-    db,
-  );
+  const { rows } = await sql<{ brand: number }>`
+    with noted as (
+      update sync.settings set webhook_brands = (
+        select coalesce(jsonb_object_agg(brand, at), '{}') from (
+          select brand, max(at) as at
+          from (
+            select key as brand, value::timestamptz as at from jsonb_each_text(webhook_brands)
+            union all
+            select brand::text, now() from unnest(${brandIds}::bigint[]) as brand
+          ) as named
+          where at > now() - interval '7 days'
+          group by brand order by max(at) desc limit 100
+        ) as newest
+      )
+      returning webhook_brands
+    )
+    select key::bigint as brand from noted, jsonb_object_keys(webhook_brands) as key order by 1`.execute(db);
   return rows.map(({ brand }) => brand);
 }
 
@@ -90,7 +98,7 @@ export type InboxState = {
 export async function inboxState(db: Db): Promise<InboxState> {
   const { rows } = await sql<InboxState>`
     select count(*)::integer as waiting, min(received_at) as "oldestAt",
-      (select max(last_received_at) from sync.webhook_brands) as "lastReceivedAt",
+      (select max(value::timestamptz) from sync.settings, jsonb_each_text(webhook_brands)) as "lastReceivedAt",
       (array_agg(last_error order by due_at desc) filter (where last_error is not null))[1] as "lastError"
     from sync.changed_reviews`.execute(db);
   return rows[0] ?? { waiting: 0, oldestAt: null, lastReceivedAt: null, lastError: null };

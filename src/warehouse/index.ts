@@ -103,10 +103,10 @@ export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): P
   }
 }
 
-/** What a transaction of isolation level repeatable read may end with: another one changed a row meanwhile. */
-export const isConflict = (error: unknown) => error instanceof pg.DatabaseError && error.code === '40001';
-
 export const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === '40P01';
+
+/** Whether another session holds a lock that a statement did not get in time, or at once. */
+export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '55P03';
 
 /** The text of a statement of sql/warehouse/statements/. */
 export const statement = (name: string) =>

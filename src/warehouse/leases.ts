@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { waitingFor } from '../base/waits.ts';
 import type { Db } from './index.ts';
 
 /** Work under a lease checks it before each step that must not be done by two at once. */
-export type NamedLease = {
+export type GradesLease = {
   /** Extends the lease. @throws LeaseLostError when it ran out and another process took it. */
   renew(): Promise<void>;
 };
@@ -26,57 +26,43 @@ const machine = hostname();
 export const newOwner = () => `${machine}:${process.pid}:${randomUUID().slice(24)}`;
 
 /**
- * Runs `work` under a lease: no other process on this warehouse works under the same key meanwhile. Waits until the
- * lease is free or expires.
+ * Runs `work` under the lease of the member grades: no other process on this warehouse syncs them meanwhile. Waits until
+ * the lease is free or expires.
  *
  * @param onWait called once when another process has the lease, with its owner and when it expires.
  */
-export async function withLease<T>(
+export async function withGradesLease<T>(
   db: Db,
-  key: string,
-  work: (lease: NamedLease) => Promise<T>,
+  work: (lease: GradesLease) => Promise<T>,
   options: { signal?: AbortSignal; onWait?: (holder: { owner: string; until: Date }) => void } = {},
 ): Promise<T> {
   const owner = newOwner();
+  const take = async (condition: RawBuilder<unknown>) => {
+    const { rows } = await sql`
+      update sync.settings
+      set grades_owner = ${owner}, grades_expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+      where ${condition} returning 1`.execute(db);
+    return rows.length > 0;
+  };
   let hasWaited = false;
-  while (!(await takeLease(db, key, owner))) {
+  while (!(await take(sql`grades_owner is null or grades_expires_at < clock_timestamp()`))) {
     options.signal?.throwIfAborted();
-    const holder = hasWaited ? undefined : await holderOf(db, key);
-    if (holder) {
-      options.onWait?.(holder);
-      hasWaited = true;
-    }
+    const { rows } = await sql<{ owner: string; until: Date }>`
+      select grades_owner as owner, grades_expires_at as until from sync.settings where grades_owner is not null`.execute(
+      db,
+    );
+    if (rows[0] && !hasWaited) options.onWait?.(rows[0]);
+    hasWaited ||= rows.length > 0;
     await waitingFor('lease', () => delay(lookAgainMs));
   }
   const renew = async () => {
-    if (!(await extend(db, key, owner))) throw new LeaseLostError(`another process took the lease of ${key}`);
+    if (!(await take(sql`grades_owner = ${owner}`)))
+      throw new LeaseLostError('another process took the lease of the member grades');
   };
   try {
     return await work({ renew });
   } finally {
-    await db.deleteFrom('sync.leases').where('key', '=', key).where('owner', '=', owner).execute();
+    await sql`
+      update sync.settings set grades_owner = null, grades_expires_at = null where grades_owner = ${owner}`.execute(db);
   }
-}
-
-async function takeLease(db: Db, key: string, owner: string): Promise<boolean> {
-  const { rows } = await sql`
-    insert into sync.leases as l (key, owner, expires_at)
-    values (${key}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 millisecond')
-    on conflict (key) do update set owner = excluded.owner, expires_at = excluded.expires_at
-    where l.expires_at < clock_timestamp()
-    returning key`.execute(db);
-  return rows.length > 0;
-}
-
-async function extend(db: Db, key: string, owner: string): Promise<boolean> {
-  const { rows } = await sql`
-    update sync.leases set expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
-    where key = ${key} and owner = ${owner}
-    returning key`.execute(db);
-  return rows.length > 0;
-}
-
-async function holderOf(db: Db, key: string): Promise<{ owner: string; until: Date } | undefined> {
-  const row = await db.selectFrom('sync.leases').selectAll().where('key', '=', key).executeTakeFirst();
-  return row && { owner: row.owner, until: row.expires_at };
 }

@@ -1,115 +1,62 @@
-import type { ColumnType, Generated, JSONColumnType } from 'kysely';
-import type { WaitSeconds } from '../base/waits.ts';
-import type { ContactDecision } from './orders/order-links.ts';
-
-/** The tables as Kysely sees them; sql/warehouse/ explains each column. Only what TypeScript touches is listed. */
-export type Database = {
-  'sync.cursors': Cursors;
-  'sync.runs': Runs;
-  'sync.export_windows': ExportWindows;
-  'sync.dead_letters': DeadLetters;
-  'sync.order_links': OrderLinks;
-  'sync.sub_order_links': SubOrderLinks;
-  'sync.waiting_lines': WaitingLines;
-  'sync.leases': Leases;
-  'sync.product_links': ProductLinks;
-  'sync.user_grade_links': UserGradeLinks;
-  'sync.category_links': CategoryLinks;
-  'warehouse.review_overview': ReviewOverview;
-};
-
-/** Written as a Date or by the database's clock. */
-type Moment = ColumnType<Date, Date | undefined, Date>;
-type Json = JSONColumnType<Record<string, unknown>>;
-
-type Cursors = { flow: 'orders' | 'reviews'; position: Json; updated_at: Moment };
+import type { ColumnType, Generated } from 'kysely';
 
 export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
 
 /** Why a run is incomplete. Where several reasons apply, the first of this list. */
 export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
 
-type Runs = {
-  id: string;
-  job: string;
-  key: string | null;
-  trigger: 'schedule' | 'command';
-  started_at: Date;
-  finished_at: ColumnType<Date | null, undefined, Date>;
-  outcome: ColumnType<RunOutcome | null, undefined, RunOutcome>;
-  reason: ColumnType<RunReason | null, undefined, RunReason | null>;
-  counts: ColumnType<Record<string, number>, undefined, string>;
-  error: ColumnType<string | null, undefined, string | null>;
-  waits: ColumnType<WaitSeconds | null, undefined, never>;
-};
-
 export type Axis = 'created' | 'updated';
 
-type ExportWindows = {
-  id: Generated<number>;
-  run_id: string;
-  axis: Axis;
-  start_at: Date;
-  end_at: Date;
-  pages: number;
-  reviews: number;
-  requests: number;
-  started_at: Date;
-  finished_at: Date;
-};
-
 export type DeadLetterKind = 'order' | 'order_line' | 'category' | 'user_grade' | 'review' | 'webhook';
+
+/**
+ * Tables of queries that Kysely builds, with the columns that these name. Other queries are SQL; sql/warehouse/ explains
+ * each column.
+ */
+export type Database = {
+  'sync.export_windows': { run_id: string; reviews: number; requests: number };
+  'sync.dead_letters': DeadLetters;
+  'sync.order_links': OrderLinks;
+  'sync.sub_order_links': SubOrderLinks;
+  'sync.product_links': { product_code: string; product_id: number };
+  'sync.user_grade_links': { user_grade_code: string; user_grade_id: number };
+  'warehouse.review_overview': ReviewOverview;
+};
 
 type DeadLetters = {
   id: Generated<number>;
   kind: DeadLetterKind;
   key: string;
   reason: string;
-  payload: ColumnType<unknown, string, string>;
-  attempts: Generated<number>;
-  first_failed_at: Moment;
-  last_failed_at: Moment;
-  resolved_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  payload: unknown;
+  attempts: number;
+  first_failed_at: Date;
+  last_failed_at: Date;
+  resolved_at: Date | null;
   order_code: string | null;
-  checked_at: Moment;
-  discarded_hash: string | null;
 };
 
 type OrderLinks = {
   order_code: string;
   order_id: number | null;
-  ordered_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
   fingerprint: string | null;
-  contact: ContactDecision;
-  sent_fields: Generated<string[]>;
-  user_grade_code: string | null;
-  user_grade_id: number | null;
-  pushed_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
-  failed_pushes: Generated<number>;
-  due_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
-  absent_since: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  due_at: Date | null;
   lease_owner: string | null;
-  lease_expires_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  lease_expires_at: Date | null;
 };
 
 type SubOrderLinks = {
   order_code: string;
   line_code: string;
   sub_order_id: number | null;
-  content: ColumnType<unknown, string, string>;
+  content: unknown;
   is_ours: boolean;
-  ids_before: ColumnType<number[] | null, string | null, string | null>;
-  linked_at: Moment;
+  ids_before: number[] | null;
+  linked_at: Date;
 };
-
-type WaitingLines = { order_code: string; line_code: string; product_code: string; waiting_since: Moment };
-type Leases = { key: string; owner: string; expires_at: Date };
-type ProductLinks = { product_code: string; product_id: number; linked_at: Moment };
-type UserGradeLinks = { user_grade_code: string; user_grade_id: number; fingerprint: string; linked_at: Moment };
-type CategoryLinks = { category_code: string; category_id: number; fingerprint: string; linked_at: Moment };
 
 type ReviewOverview = {
   captured_at: Date;
-  first_review_created_at: Date | string | null;
-  last_review_created_at: Date | string | null;
+  first_review_created_at: ColumnType<Date | null, string | null>;
+  last_review_created_at: ColumnType<Date | null, string | null>;
 };

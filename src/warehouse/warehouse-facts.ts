@@ -19,20 +19,13 @@ export type WarehouseFacts = {
  * @throws ReviewSyncError for the schema of a version before the first release.
  */
 export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFacts> {
-  type Row = {
-    version: string;
-    user: string;
-    used: number;
-    most: number;
-    standby: boolean;
-    create: boolean;
-    withheld: string[];
-  };
-  const { rows } = await sql<Row>`
-    select current_setting('server_version') as version, current_user as user,
-      (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used,
-      current_setting('max_connections')::integer as most, pg_is_in_recovery() as standby,
-      has_database_privilege(current_database(), 'create') as create,
+  const { rows } = await sql<Omit<WarehouseFacts, keyof MigrationState>>`
+    select split_part(current_setting('server_version'), ' ', 1) as version, current_user as user,
+      jsonb_build_object(
+        'used', (select count(*) from pg_stat_activity where backend_type = 'client backend'),
+        'most', current_setting('max_connections')::integer
+      ) as connections,
+      pg_is_in_recovery() as "isStandby", has_database_privilege(current_database(), 'create') as "mayCreateSchemas",
       array(
         select c.oid::regclass::text
         from pg_class c
@@ -45,15 +38,7 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
       ) as withheld`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('expected a row');
-  return {
-    version: row.version.split(' ')[0] ?? '',
-    user: row.user,
-    connections: { used: row.used, most: row.most },
-    isStandby: row.standby,
-    mayCreateSchemas: row.create,
-    withheld: row.withheld,
-    ...(await compareMigrations(db)),
-  };
+  return { ...row, ...(await compareMigrations(db)) };
 }
 
 /**
@@ -72,7 +57,7 @@ export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
     // A single row may still fit into an existing file when the disk is full.
     await sql`create temporary table review_sync_doctor on commit drop as
       select repeat('x', 1000) as filler from generate_series(1, 10000)`.execute(trx);
-    await sql`insert into sync.cursors (flow, position) values ('doctor', '{}')`.execute(trx);
+    await sql`insert into sync.touches (record) values ('review')`.execute(trx);
     throw new RolledBack();
   });
   await attempt.catch((error: unknown) => {

@@ -198,8 +198,8 @@ test('a flow that never ran is said to be so, and wakes nobody; a lag that is wo
     ['never orders', false],
     ['never reviews', false],
   ]);
-  await world.warehouse(`insert into sync.cursors (flow, position)
-    values ('reviews', jsonb_build_object('at', now(), 'readTo', now() - interval '10 minutes'))`);
+  await world.warehouse(`update sync.settings
+    set reviews_cursor = jsonb_build_object('at', now(), 'readTo', now() - interval '10 minutes')`);
   expect(urgentKeys(await issues())).toEqual(['lag reviews']);
 });
 

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { sql } from 'kysely';
 import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { isTransient } from '../../src/base/lost-connections.ts';
@@ -15,7 +16,7 @@ const silenceMs = 4000;
 const systems: Record<string, (url: string) => Promise<{ work(): Promise<unknown>; close(): Promise<unknown> }>> = {
   async warehouse(url) {
     const warehouse = await openWarehouse({ url, connections: 1, silenceMs });
-    const work = () => warehouse.db.transaction().execute((trx) => trx.selectFrom('sync.runs').select('id').execute());
+    const work = () => warehouse.db.transaction().execute((trx) => sql`select id from sync.runs`.execute(trx));
     return { work, close: () => warehouse.close() };
   },
   async 'Postgres queue'(url) {

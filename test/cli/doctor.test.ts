@@ -41,7 +41,7 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
   const reader = await withReader(world);
   // Roles belong to the server: BI users of other tests may connect to databases that are open to everybody.
   await world.warehouse(`revoke connect on database ${new URL(world.warehouseUrl).pathname.slice(1)} from public`);
-  const before = await world.warehouse('select count(*) from sync.cursors');
+  const before = await world.warehouse('select count(*) from sync.touches');
   const { status, said, findings } = await ills(world, reader);
   expect(said).toEqual([
     'schedules warning: the queue holds no schedule: no run starts by itself → start npx review-sync worker',
@@ -50,7 +50,7 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
   expect(new Set(findings.map(({ area }) => area))).toEqual(
     new Set(['configuration', 'warehouse', 'shop', 'service', 'queue', 'schedules']),
   );
-  expect(await world.warehouse('select count(*) from sync.cursors')).toEqual(before);
+  expect(await world.warehouse('select count(*) from sync.touches')).toEqual(before);
   expect(Object.keys(world.service.requests()).filter((route) => !/^GET|oauth/.test(route))).toEqual([]);
 
   const text = await runCli(['doctor'], { ...world.environment, ...reader });
@@ -180,7 +180,7 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
     /^warehouse fault: a row could not be written: column "tag_name" .*does not exist → a table or column is missing/,
   );
   await world.warehouse(`delete from review_sync_migrations.applied where name like '0004%'`);
-  await world.warehouse(`insert into review_sync_migrations.applied (name, timestamp) values ('9999_future', '')`);
+  await world.warehouse(`insert into review_sync_migrations.applied (name) values ('9999_future')`);
   const { said } = await ills(world, reader);
   expect(said[0]).toMatch(/^warehouse fault: migrations 9999_future are of a newer version .* → run one version/);
   expect(said[1]).toMatch(

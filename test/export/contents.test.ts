@@ -73,7 +73,7 @@ test('the recipes for DuckDB in examples/lake run on an export, and the last one
   expect(await lake.duck.rows(complete)).toEqual([[path, String(file?.rows), null]]);
 });
 
-test('odd but legal values come back as they are, and each type is the one that the manifest names', async () => {
+test('odd but legal values come back as they are, in columns of the documented types', async () => {
   await using lake = await openExportWorld({ sync: false });
   const huge = '크'.repeat(1_000_000);
   await addReviews(lake, [
@@ -112,7 +112,7 @@ test('odd but legal values come back as they are, and each type is the one that 
       'reviews/month=10000-01',
       'reviews/month=2026-02',
       'reviews/month=2026-03',
-      'sub_orders/month=0000-01',
+      'sub_orders/month=0001-01 BC',
       'sub_orders/month=10001-01',
       'sub_orders/month=2026-04',
       'sub_orders/month=__HIVE_DEFAULT_PARTITION__',
@@ -129,7 +129,6 @@ test('odd but legal values come back as they are, and each type is the one that 
     status: 'VARCHAR',
     month: 'VARCHAR',
   });
-  expect((await lake.manifest()).tables.sub_orders?.columns).toContainEqual({ name: 'price', type: 'DECIMAL(38, 9)' });
   const unknown = await lake.duck.rows(
     `select product_id from read_parquet('${lake.dir}/sub_orders/*/*.parquet') where month is null`,
   );

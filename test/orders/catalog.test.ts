@@ -127,10 +127,12 @@ test('the lease of the grades is renewed before each creation, and a run that lo
   const deps = { shop, db: warehouse.db, signal: new AbortController().signal, patience };
   const expiries = new Set<number>();
   const create: typeof api.userGrades.create = async (...grade) => {
-    const [lease] = await world.warehouse<{ at: Date }>('select expires_at as at from sync.leases');
+    const [lease] = await world.warehouse<{ at: Date }>(
+      'select grades_expires_at as at from sync.settings where grades_owner is not null',
+    );
     expiries.add(lease?.at.getTime() ?? 0);
     // While the third one is created, the process is frozen and another one takes the lease.
-    if (expiries.size === 3) await world.warehouse(`update sync.leases set owner = 'other'`);
+    if (expiries.size === 3) await world.warehouse(`update sync.settings set grades_owner = 'other'`);
     return api.userGrades.create(...grade);
   };
   const syncing = syncUserGrades({ ...deps, api: { ...api, userGrades: { ...api.userGrades, create } } });

@@ -26,7 +26,7 @@ test('one order to which the service responds with 500 is a dead letter, and all
   expect(await world.openDeadLetters()).toMatchObject([
     { kind: 'order', key: 'O7', reason: expect.stringContaining('500') },
   ]);
-  expect(await world.warehouse('select position from sync.cursors')).toHaveLength(1);
+  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
 
   world.serviceRule(() => 'pass');
   await world.sync();
@@ -63,7 +63,7 @@ test('many orders to which the service always responds with 500 stop neither the
   // They are sent again for two seconds, so they end last, one after the other.
   const patience = { giveUpAfterMs: 2000, afterFailureMs: 20, settleMs: 1 };
   expect(await world.sync({ patience })).toMatchObject({ orders_pushed: 53, orders_failed: 7 });
-  expect(await world.warehouse('select position from sync.cursors')).toHaveLength(1);
+  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
 
   // Now only they are pushed, and none succeeds.
   expect(await world.sync()).toMatchObject({ orders_failed: 7 });
@@ -91,7 +91,7 @@ test('a service that fails for every order stops the run and leaves no dead lett
   world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 503 } : 'pass'));
   await expect(world.sync()).rejects.toThrow('503');
   expect((await world.openDeadLetters()).length).toBeLessThan(5);
-  expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
+  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toEqual([]);
   world.serviceRule(() => 'pass');
   await world.sync();
   expect(await world.atService(atService)).toEqual([{ orders: 30, lines: 30 }]);
@@ -148,7 +148,7 @@ test('a dead letter closes when the value goes back, when the row is deleted and
     delete from o where code = 'O2'; update o set deleted_at = now() where code in ('O3', 'O4')`);
   await world.sync();
   expect(await world.openDeadLetters()).toEqual([]);
-  expect(await world.warehouse('select * from sync.waiting_lines')).toEqual([]);
+  expect(await world.warehouse('select from sync.order_links where waiting_lines is not null')).toEqual([]);
 });
 
 test('the first run names orders that no run reads, those without code or date, and is not done', async ({ world }) => {
@@ -182,7 +182,7 @@ test('lines that wait for a product id are no failure: the run is done, and they
   expect(status.stdout).toContain('1 order, 2 lines waiting, 1 order pushed');
   expect(status.stdout).toContain('2 order lines of 1 order wait');
   expect(status.stdout).toContain('W/1');
-  await world.warehouse(`update sync.waiting_lines set waiting_since = waiting_since - interval '15 days'`);
+  await world.warehouse(`update sync.order_links set waiting_since = waiting_since - interval '15 days'`);
   expect((await runCli(['status'], world.environment)).stdout).toMatch(/^ {2}2 order lines of 1 order wait/m);
 
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 9)`);
@@ -190,16 +190,18 @@ test('lines that wait for a product id are no failure: the run is done, and they
   expect(await world.atService('select product_id::integer as id from reference_service.sub_orders')).toEqual([
     { id: 9 },
   ]);
-  expect(await world.warehouse('select line_code from sync.waiting_lines')).toEqual([{ line_code: '2' }]);
+  expect(await world.warehouse('select waiting_lines from sync.order_links')).toEqual([
+    { waiting_lines: { 2: 'other' } },
+  ]);
 });
 
 test('an order that is dated ahead does not take the cursor beyond the clock of the shop', async ({ world }) => {
   await world.place(...orders(3));
   await world.shop(`update o set updated_at = now() + interval '2 days' where code = 'O2'`);
   await world.sync();
-  const ofFuture = `select 1 as n from sync.cursors where (position ->> 'at')::timestamptz > clock_timestamp()`;
+  const ofFuture = `select 1 as n from sync.settings where (orders_cursor ->> 'at')::timestamptz > clock_timestamp()`;
   expect(await world.warehouse(ofFuture)).toEqual([]);
-  expect(await world.warehouse('select flow from sync.cursors')).toEqual([{ flow: 'orders' }]);
+  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
 });
 
 test('an order that gets another grade, of which the service has no id yet, says so and is pushed once the grade is linked', async ({
@@ -316,7 +318,7 @@ test('two orders that take the shop too long are dead letters that say what to d
     reason: expect.stringMatching(/^orders.sql: .* 30 s, for this order alone.* doctor/),
   }));
   expect(await world.openDeadLetters()).toMatchObject(named);
-  expect(await world.warehouse('select position from sync.cursors')).toHaveLength(1);
+  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
 
   // Now they are the only orders that are read.
   await world.shop(`update o set updated_at = '2020-01-01' where code !~ '^O[79]$'`);
@@ -336,7 +338,7 @@ test('a shop that takes too long for every order fails the run, and no order is 
   await world.place(...orders(5));
   await expect(world.sync()).rejects.toMatchObject({ code: 'shop-timeout' });
   expect(await world.openDeadLetters()).toEqual([]);
-  expect(await world.warehouse('select position from sync.cursors')).toEqual([]);
+  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toEqual([]);
 });
 
 /** From now on no order of the shop takes long. */
@@ -350,7 +352,7 @@ test('160 of 200 orders that take too long are dead letters of one run, which pu
   const run = await runCli(['sync', 'orders'], world.environment);
   expect(run.stdout).toContain('200 orders, 160 orders failed, 40 orders pushed');
   expect(await world.atService(atService)).toEqual([{ orders: 40, lines: 40 }]);
-  expect(await world.warehouse('select position from sync.cursors')).toHaveLength(1);
+  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
   // To find them takes 2 s for each; within ten minutes the last of them cannot be tried for 30 s.
   const reasons = (await world.openDeadLetters()).map(({ reason }) => reason);
   const tried = (seconds: number) => reasons.filter((reason) => reason.includes(`longer than ${seconds} s, for this`));

@@ -65,8 +65,7 @@ const codeOf = async (world: World, n: number) =>
 test('after the first push the service is as the shop, and an idle run reads and sends nothing', async () => {
   const world = await pushedWorld();
   await expectSame(world);
-  await world.warehouse(`update sync.cursors set position = jsonb_set(position, '{at}', to_jsonb(now()))
-    where flow = 'orders'`);
+  await world.warehouse(`update sync.settings set orders_cursor = jsonb_set(orders_cursor, '{at}', to_jsonb(now()))`);
   const before = world.service.requests()['POST /v1/orders'];
   expect((await byCommand(world, { ORDER_OVERLAP_MINUTES: '0' })).orders ?? 0).toBe(0);
   expect(world.service.requests()['POST /v1/orders']).toBe(before);
@@ -88,8 +87,8 @@ test('a line or a parcel that changes without its order is pushed, by its own da
 
 test('after the shop’s clock was set back by an hour, a run finds what changed since, and does not read the whole shop', async () => {
   const world = await pushedWorld();
-  await world.warehouse(`update sync.cursors
-    set position = position || jsonb_build_object('at', now() + interval '55 minutes', 'readTo', now()) where flow = 'orders'`);
+  await world.warehouse(`update sync.settings
+    set orders_cursor = orders_cursor || jsonb_build_object('at', now() + interval '55 minutes', 'readTo', now())`);
   for (const name of ['First', 'Second']) {
     await world.shop(`update shop.orders set buyer_name = '${name}', modified_at = now() where order_id = ${nth(4)}`);
     expect((await syncOrders(world)).orders).toBeLessThan(30);
@@ -131,7 +130,7 @@ test('a feed of dates without zone is read in SHOP_TIME_ZONE', async () => {
   await syncOrders(world);
   await expectSame(world);
   const [cursor] = await world.warehouse<{ lag: number }>(
-    `select abs(extract(epoch from now() - (position ->> 'at')::timestamptz))::float8 as lag from sync.cursors where flow = 'orders'`,
+    `select abs(extract(epoch from now() - (orders_cursor ->> 'at')::timestamptz))::float8 as lag from sync.settings`,
   );
   expect(cursor?.lag).toBeLessThan(600);
 });
@@ -191,12 +190,12 @@ test('a feed whose dates move while they are read ends: changes ahead of the sho
   const SHOP_SQL_DIR = await sampleShopQueries({
     changed_orders: () => 'select order_no as code, now() as changed_at from shop.orders where now() >= :since',
   });
-  const before = await world.warehouse(`select position from sync.cursors where flow = 'orders'`);
+  const before = await world.warehouse(`select orders_cursor from sync.settings`);
   const environment = { SHOP_SQL_DIR, ORDER_BATCH_SIZE: '20' };
   expect((await byCommand(world, environment)).orders).toBeLessThanOrEqual(40);
   // Its cursor is the shop's clock, and no later moment.
   const after = await world.warehouse<{ at: Date }>(
-    `select (position ->> 'at')::timestamptz as at from sync.cursors where flow = 'orders'`,
+    `select (orders_cursor ->> 'at')::timestamptz as at from sync.settings`,
   );
   expect(after[0]?.at.getTime()).toBeLessThanOrEqual(Date.now());
   expect(after).not.toEqual(before);

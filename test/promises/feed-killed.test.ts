@@ -34,7 +34,7 @@ async function expectRecovery(world: World, where: unknown): Promise<void> {
   expect(
     await world.warehouse('select order_code from sync.order_links where lease_owner is not null or due_at <= now()'),
   ).toEqual([]);
-  const cursor = `select from sync.cursors where flow = 'orders' and (position ->> 'at')::timestamptz <= now()`;
+  const cursor = `select from sync.settings where (orders_cursor ->> 'at')::timestamptz <= now()`;
   expect(await world.warehouse(cursor)).toHaveLength(1);
   // Changes from before and during the first push are seen by the runs after it.
   await world.shop(`update o set user_code = 'x', updated_at = now() - interval '1 minute' where code in ('O1', 'O9')`);
@@ -70,7 +70,7 @@ test('a step that fails leaves a first push without cursor, and the cursor of a 
     world.shop(`create table if not exists hidden (like l); insert into hidden select * from l; delete from l;
     insert into l (order_code, line_code) values ('of none', '1')`);
   const show = () => world.shop('delete from l; insert into l select * from hidden; delete from hidden');
-  const cursor = `select position from sync.cursors where flow = 'orders'`;
+  const cursor = `select orders_cursor from sync.settings where orders_cursor is not null`;
   await hide();
   expect(await sync()).toBe(1);
   expect(await world.warehouse(cursor)).toEqual([]);

@@ -169,7 +169,7 @@ test('orders that do not change are not behind: the lag counts from when they we
   };
   expect(await lag()).toBeLessThan(60);
   await world.warehouse(
-    `update sync.cursors set position = position || jsonb_build_object('readTo', now() - interval '3 hours')`,
+    `update sync.settings set orders_cursor = orders_cursor || jsonb_build_object('readTo', now() - interval '3 hours')`,
   );
   expect(await lag()).toBeGreaterThan(3 * 3600 - 60);
   await world.shop(
@@ -188,7 +188,7 @@ test('an order dated in the future, or never, stops no other; the cursor stays b
   await world.shop(`update shop.orders set modified_at = '2999-01-01' where order_id = ${nth(1)}`);
   await world.shop(`update shop.orders set modified_at = 'infinity' where order_id = ${nth(2)}`);
   await runCli(['sync', 'orders'], world.environment);
-  const ahead = `select from sync.cursors where flow = 'orders' and (position ->> 'at')::timestamptz > now()`;
+  const ahead = `select from sync.settings where (orders_cursor ->> 'at')::timestamptz > now()`;
   expect(await world.warehouse(ahead)).toEqual([]);
   const change = async (name: string) => {
     await world.shop(`update shop.orders set buyer_name = '${name}', modified_at = now() where order_id = ${nth(3)}`);
@@ -197,7 +197,7 @@ test('an order dated in the future, or never, stops no other; the cursor stays b
   };
   expect(await change('First')).toBe(1);
   // A warehouse in which an earlier version let it go astray finds its way back.
-  await world.warehouse(`update sync.cursors set position = '{"at": "infinity", "code": "x"}' where flow = 'orders'`);
+  await world.warehouse(`update sync.settings set orders_cursor = '{"at": "infinity", "code": "x"}'`);
   expect(await runCli(['status'], world.environment)).toMatchObject({ status: 0, stderr: '' });
   expect(await change('Second')).toBe(1);
 });

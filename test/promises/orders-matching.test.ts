@@ -286,7 +286,7 @@ test('a line that waits for its product still waits after its order was marked a
 }) => {
   await world.place(order('A', line('1', 'unknown')));
   await world.sync();
-  const waiting = 'select order_code from sync.waiting_lines';
+  const waiting = 'select order_code from sync.order_links where waiting_lines is not null';
   expect(await world.warehouse(waiting)).toHaveLength(1);
   await world.shop(`update o set deleted_at = now(), updated_at = now()`);
   await world.sync();

@@ -68,7 +68,7 @@ const orderRequests = (world: OrderWorld) => world.requests().filter(({ path }) 
 
 test.for([
   ['the newest', `ordered_at > '2026-01-17'`],
-  ['all orders but one of the middle', `order_code <> 'O10'`],
+  ['the oldest', `ordered_at < '2026-01-05'`],
 ])('a service with a new client that lost %s is the same one', async ([, lost], { world }) => {
   await world.shop(`insert into o (code, created_at)
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(0, 20) n`);
@@ -78,7 +78,6 @@ test.for([
   await world.warehouse(`update sync.settings set service_client = 'before'`);
   world.serviceRule(() => 'pass');
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  expect(orderRequests(world).length).toBeGreaterThan(3);
 });
 
 test('a service that lost the newest reviews is the same one', async ({ world }) => {
@@ -90,7 +89,7 @@ test('a service that lost the newest reviews is the same one', async ({ world })
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
 });
 
-test('a service that knows no record is asked for seven of them, and is the same one once a person says so', async ({
+test('a service that knows no record is asked for six of them, and is the same one once a person says so', async ({
   world,
 }) => {
   await world.shop(`insert into o (code, created_at)
@@ -102,9 +101,9 @@ test('a service that knows no record is asked for seven of them, and is the same
   const end = await runCli(['sync', 'orders'], world.environment);
   expect(end.status).toBe(1);
   expect(end.stderr).toContain('another client id');
-  expect(end.stderr).toContain('knows none of 7 orders and reviews in it, from the newest to the oldest');
+  expect(end.stderr).toContain('knows none of 6 orders and reviews in it, the newest and the oldest');
   expect(end.stderr).toContain('npx review-sync migrate --same-service');
-  expect(orderRequests(world)).toHaveLength(7);
+  expect(orderRequests(world)).toHaveLength(6);
 
   // Without the flag nothing is recorded.
   expect(await runCli(['migrate'], world.environment)).toMatchObject({ status: 0 });

@@ -57,7 +57,7 @@ test('a second that the service refuses stops neither the cursor nor the detecti
   expect(first.status).toBe(1);
   expect(reportOf(first).error).toContain('cannot be read');
   expect(await held(world)).toBe(199);
-  expect(await world.warehouse('select from sync.cursors')).toHaveLength(1);
+  expect(await world.warehouse('select from sync.settings where reviews_cursor is not null')).toHaveLength(1);
   const [gap] = await world.warehouse<{ seconds: number }>(
     'select extract(epoch from end_at - start_at)::integer as seconds from sync.open_gaps',
   );
@@ -492,7 +492,7 @@ test('reviews of the first second of the year 1 and the last of 9999 are dead le
     { reason: expect.stringContaining('found ') },
     { reason: expect.stringContaining('found 9999-12-31') },
   ]);
-  expect(await world.warehouse('select from sync.cursors')).toHaveLength(1);
+  expect(await world.warehouse('select from sync.settings where reviews_cursor is not null')).toHaveLength(1);
   expect(await cli('sync', 'reviews')).toMatchObject({
     status: 1,
     stderr: expect.not.stringContaining('out of range'),

@@ -252,7 +252,7 @@ test('a first sync of a service without reviews does not make the next miss what
   world,
 }) => {
   await syncHourly(world, 0);
-  const empty = await world.warehouse('select from sync.cursors');
+  const empty = await world.warehouse('select from sync.settings where reviews_cursor is not null');
   expect(empty).toHaveLength(1);
   // Its dates are two hours behind, and the first sync saw none of them.
   await world.atService(

@@ -107,7 +107,7 @@ async function openWorld(
 }
 
 const tables = [
-  ...['warehouse.reviews', 'warehouse.review_overview', 'sync.export_windows', 'sync.cursors', 'sync.product_links'],
+  ...['warehouse.reviews', 'warehouse.review_overview', 'sync.export_windows', 'sync.settings', 'sync.product_links'],
   ...['sync.dead_letters', 'sync.absent_reviews', 'sync.open_gaps'],
 ];
 const keptAs = (table: string) => `public.${table.replace('.', '_')}`;
@@ -134,7 +134,7 @@ const stateSql = `
     (select count(*)::integer from warehouse.reviews) as reviews,
     (select md5(string_agg((to_jsonb(r) - 'first_seen_at' - 'synced_at')::text, ' ' order by id)) from warehouse.reviews r)
       as bytes,
-    (select jsonb_agg(position) from sync.cursors) as cursor,
+    (select reviews_cursor from sync.settings) as cursor,
     (select jsonb_agg(concat_ws(' ', product_code, product_id) order by product_code) from sync.product_links) as products,
     (select jsonb_agg(key order by key) from sync.dead_letters where resolved_at is null) as deadLetters,
     (

@@ -185,7 +185,7 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
   await rows('sync.runs', 'select * from sync.runs');
   await rows('sync.alerts', 'select * from sync.alerts');
   await rows('reasons', 'select kind, reason from sync.dead_letters');
-  await rows('sync.webhook_brands', 'select * from sync.webhook_brands');
+  await rows('sync.settings', 'select webhook_brands from sync.settings');
   await rows('the queue', 'select * from bullmq.job');
 
   expect(tracesIn(outputs)).toEqual([]);

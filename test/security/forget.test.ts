@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import { openWarehouse } from '../../src/warehouse/index.ts';
-import { deleteOutdated } from '../../src/warehouse/runs/retention.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -278,34 +276,10 @@ test('a dead letter that is resolved or discarded holds its record no longer', a
   ]);
 });
 
-test('reasons go after ninety days and brands of webhooks after seven; what is open or recent stays', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  await world.warehouse(`
-    insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
-    values ('order', 'old', 'r', '{}', now() - interval '91 days'), ('order', 'recent', 'r', '{}', now() - interval '89 days');
-    insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at)
-    values ('order', 'open', 'r', '{}', now() - interval '1 year', now() - interval '1 year');
-    insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
-    select n::text, 'sync-orders', 'command', now() - n * interval '1 day', now() - n * interval '1 day', 'failed', 'why'
-    from unnest(array[91, 89]) n;
-    insert into sync.webhook_brands values (8, now() - interval '8 days'), (6, now() - interval '6 days')`);
-  const warehouse = await openWarehouse({ url: world.warehouseUrl, connections: 1 });
-  await deleteOutdated(warehouse.db, new Date());
-  await warehouse.close();
-  expect(await world.warehouse('select key from sync.dead_letters order by key')).toEqual([
-    { key: 'open' },
-    { key: 'recent' },
-  ]);
-  expect(await world.warehouse('select error from sync.runs order by started_at')).toEqual([
-    { error: null },
-    { error: 'why' },
-  ]);
-  expect(await world.warehouse('select brand_id::integer as id from sync.webhook_brands')).toEqual([{ id: 6 }]);
-});
-
 test('the daily reconcile deletes what is outdated', async () => {
   await using world = await openWorld({ shop: 'empty' });
-  await world.warehouse(`insert into sync.webhook_brands values (8, now() - interval '8 days')`);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
+    values ('order', 'old', 'r', '{}', now() - interval '91 days')`);
   expect(await runCli(['sync', 'reconcile'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.warehouse('select from sync.webhook_brands')).toEqual([]);
+  expect(await world.warehouse('select from sync.dead_letters')).toEqual([]);
 });

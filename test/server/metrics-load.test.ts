@@ -49,7 +49,9 @@ test('a webhook is stored while readers of the status hold every connection that
     const signal = AbortSignal.timeout(10_000);
     const kept = await fetch(`${url}/webhooks/${secret}`, { method: 'POST', headers, body, signal });
     expect(kept.status).toBe(200);
-    expect(await world.warehouse('select brand_id::integer as id from sync.webhook_brands')).toEqual([{ id: 7 }]);
+    expect(await world.warehouse('select jsonb_object_keys(webhook_brands) as id from sync.settings')).toEqual([
+      { id: '7' },
+    ]);
     expect(pool.waitingCount).toBeGreaterThan(0);
     for (const client of held.splice(0)) client.release();
     expect((await scrape).status).toBe(200);

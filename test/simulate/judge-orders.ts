@@ -86,7 +86,7 @@ async function readTables({ shop, atService, warehouse }: Sides): Promise<Tables
     atService(serviceLines),
     warehouse(`select order_code, kind, key, reason from sync.dead_letters
       where resolved_at is null and kind in ('order', 'order_line')`),
-    warehouse(`select order_code || '/' || line_code as key from sync.waiting_lines`),
+    warehouse(`select order_code || '/' || jsonb_object_keys(waiting_lines) as key from sync.order_links`),
     warehouse(`select order_code || '/' || line_code as key, sub_order_id::text as id from sync.sub_order_links`),
     warehouse('select distinct product_code from warehouse.reviews where product_code is not null'),
     warehouse(`select order_code from sync.order_links where contact = 'withheld'`),

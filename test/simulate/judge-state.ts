@@ -15,11 +15,9 @@ type Sizes = Record<'orders' | 'lines' | 'reviews', number>;
 const follows: Readonly<Record<string, keyof Sizes>> = {
   'sync.order_links': 'orders',
   'sync.sub_order_links': 'lines',
-  'sync.waiting_lines': 'lines',
-  'sync.delivery_product_counts': 'lines',
   'sync.delivery_delay_counts': 'lines',
   'sync.review_day_counts': 'reviews',
-  'sync.review_product_counts': 'reviews',
+  'sync.product_counts': 'reviews',
 };
 
 /** BullMQ keeps about 10,000 events a queue. */

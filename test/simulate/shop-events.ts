@@ -87,7 +87,7 @@ async function makeOrders({ shop }: Stage, random: Random, count: number, ageSql
 export async function beforeCursor({ warehouse }: Stage, flow: 'orders' | 'reviews', age: string): Promise<string> {
   const [read] = await warehouse(
     `select greatest(
-       (select (position ->> 'at')::timestamptz from sync.cursors where flow = $1),
+       (select (to_jsonb(s) -> ($1 || '_cursor') ->> 'at')::timestamptz from sync.settings s),
        (select max(started_at) from sync.runs where job = 'sync-' || $1::text and finished_at is null)
      )::text as at`,
     [flow],

@@ -400,10 +400,10 @@ async function endDay(now: Now): Promise<void> {
 }
 
 async function areLinesWaiting({ warehouse }: Stage): Promise<boolean> {
-  return (await warehouse('select from sync.waiting_lines limit 1')).length > 0;
+  return (await warehouse('select from sync.order_links where waiting_lines is not null limit 1')).length > 0;
 }
 
 async function areProductsKnown({ warehouse }: Stage): Promise<boolean> {
-  const arrived = 'select from sync.waiting_lines join sync.product_links using (product_code) limit 1';
+  const arrived = `select from sync.order_links, jsonb_each_text(waiting_lines) join sync.product_links on product_code = value limit 1`;
   return (await warehouse(arrived)).length > 0;
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
+import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';
 import { recount, recountAll } from '../../src/warehouse/bi/recount.ts';
 import { maskTraces } from '../../src/warehouse/forget.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
@@ -72,6 +73,8 @@ async function push(store: OrderStore, code: string, orderedAt: Date | null, lin
 test('beside writers, counts that follow what was touched are those of all rows', { timeout: 60_000 }, async () => {
   const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
   const at = (hours: number) => new Date(Date.UTC(2026, 0, 20) + hours * 3_600_000).toISOString();
+  // Most keys of these products are not touched again: a key that a statement does not touch stays wrong to the end.
+  const rarely = (random: ReturnType<typeof createRandom>) => random.integer(4, 60);
   const landing = async (seed: number) => {
     const random = createRandom(seed);
     const one = (id: number) =>
@@ -82,7 +85,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
         images_count: random.integer(0, 2),
         videos_count: random.integer(0, 1),
         source: random.pick(['sms', 'email', '', null]),
-        product_id: random.pick([1, 2, 3, null]),
+        product_id: random.pick([1, 2, 3, null, rarely(random), rarely(random)]),
         product_code: random.pick(['one', 'two', '', null]),
         order_code: random.pick([`o${random.integer(1, 12)}`, null]),
         user_code: random.pick(['kim', 'lee']),
@@ -106,7 +109,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
       const lines = ['1', '2', '3'].map((lineCode) => ({
         lineCode,
         subOrderId: random.pick([random.integer(1, 9), random.integer(1, 9), null]),
-        product: random.integer(1, 3),
+        product: random.pick([1, 2, 3, rarely(random)]),
         deliveredAt: random.pick([at(random.integer(0, 1500)), null]),
       }));
       await push(store, code, new Date(at(random.integer(0, 1500))), lines);
@@ -182,58 +185,39 @@ test('after a backfill, which touches more than can be found one by one, everyth
   expect(await differencesByRow(run)).toEqual([]);
 });
 
-/** The versions of the months with reviews or sub-orders, by `yyyy-mm`; `none`: orders without a date. */
-async function versions(relation: string): Promise<Map<string, string>> {
-  const rows = await run(
-    `select case when isfinite(month) then to_char(month, 'YYYY-MM') else 'none' end as month, changed_at::text as version
-    from sync.month_versions where relation = '${relation}'`,
-  );
-  return new Map(rows.map(({ month, version: at }) => [month, at]));
-}
+/** The months by whose rows `export parquet` knows that they changed, with their versions. */
+const versions = () => withBiSnapshot(warehouse, async ({ months }) => new Map(months));
 
-type Deps = { store: OrderStore };
 const jan = new Date('2026-01-05T00:00:00Z');
-const changes: readonly [
-  name: string,
-  change: (deps: Deps) => Promise<unknown>,
-  reviews: string[],
-  orders: string[],
-][] = [
-  ['a rating', () => land([version(2, { created_at: '2026-01-20T00:00:00Z', score: 1 })]), ['2026-01'], []],
-  ['likes, which no count shows', () => land([version(1, { likes_count: 9 })]), ['2026-01'], []],
-  ['the month', () => land([version(1, { created_at: '2026-03-20T00:00:00Z' })]), ['2026-01', '2026-03'], []],
-  ['a deletion', () => markDeleted(warehouse.db, [3], new Date()), ['2026-02'], []],
-  ['an older version', () => land([version(3, { updated_at: '2020-01-01T00:00:00Z' })]), [], []],
-  ['a customer', () => maskTraces(warehouse.db, { userCode: 'kim', orders: [] }), ['2026-02'], []],
+const changes: readonly [name: string, change: (store: OrderStore) => Promise<unknown>, months: string[]][] = [
+  ['a rating', () => land([version(2, { created_at: '2026-01-20T00:00:00Z', score: 1 })]), ['2026-01']],
+  ['likes, which no count shows', () => land([version(1, { likes_count: 9 })]), ['2026-01']],
+  ['the month', () => land([version(1, { created_at: '2026-03-20T00:00:00Z' })]), ['2026-01', '2026-03']],
+  ['a deletion', () => markDeleted(warehouse.db, [3], new Date()), ['2026-02']],
+  ['an older version', () => land([version(3, { updated_at: '2020-01-01T00:00:00Z' })]), []],
+  ['a customer', () => maskTraces(warehouse.db, { userCode: 'kim', orders: [] }), ['2026-02']],
   [
     'a status',
-    ({ store }) => push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]),
-    [],
+    (store) => push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]),
     ['2026-01'],
   ],
-  ['a date', ({ store }) => push(store, 'jan', new Date('2026-03-05'), []), [], ['2026-01', '2026-03']],
+  ['a date', (store) => push(store, 'jan', new Date('2026-03-05'), []), ['2026-01', '2026-03']],
   [
     'an order that is forgotten',
-    async ({ store }) => {
+    async (store) => {
       const leased = await store.lease('feb', { contact: 'allowed', orderedAt: null });
       if (!('leasedBy' in leased)) await store.forget(leased);
     },
-    [],
     ['2026-02'],
   ],
-  ['a lease', ({ store }) => store.lease('jan', { contact: 'allowed', orderedAt: null }), [], []],
-  ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), [], ['2026-01', 'none']],
-  [
-    'a time zone',
-    () => prepareBi(warehouse, { timeZone: 'America/New_York' }),
-    ['2026-01', '2026-02', '2026-03'],
-    ['2026-01', '2026-02', 'none'],
-  ],
+  ['a lease', (store) => store.lease('jan', { contact: 'allowed', orderedAt: null }), []],
+  ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), ['', '2026-01']],
+  ['a time zone', () => prepareBi(warehouse, { timeZone: 'America/New_York' }), ['', '2026-01', '2026-02', '2026-03']],
 ];
 
 test.each(changes)(
   'months get a new version when their rows change, and not otherwise: %s',
-  async (_, change, reviews, orders) => {
+  async (_, change, months) => {
     const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
     await land([
       version(1),
@@ -244,16 +228,11 @@ test.each(changes)(
     await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7 }]);
     await push(store, 'feb', new Date('2026-02-05T00:00:00Z'), [{ lineCode: '1', subOrderId: 2, product: 8 }]);
     await push(store, 'old', null, [{ lineCode: '1', subOrderId: 3, product: 7 }]);
-    await recount(warehouse.db);
-    const [before, ordersBefore] = [await versions('reviews'), await versions('sub_orders')];
-    await recount(warehouse.db);
-    expect([await versions('reviews'), await versions('sub_orders')]).toEqual([before, ordersBefore]);
-    await change({ store });
-    await recount(warehouse.db);
-    const changed = (now: Map<string, string>, then: Map<string, string>) =>
-      [...now.keys()].filter((month) => now.get(month) !== then.get(month)).sort();
-    expect(changed(await versions('reviews'), before)).toEqual(reviews);
-    expect(changed(await versions('sub_orders'), ordersBefore)).toEqual(orders);
+    const before = await versions();
+    expect(await versions()).toEqual(before);
+    await change(store);
+    const now = await versions();
+    expect([...now.keys()].filter((month) => now.get(month) !== before.get(month)).sort()).toEqual(months);
   },
 );
 

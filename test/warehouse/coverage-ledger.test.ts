@@ -80,7 +80,7 @@ test('spans of the created axis keep their dates for as long as a reconcile read
   ]);
 });
 
-test('old runs, leases and captures are thinned out; the newest run of each job stays', async () => {
+test('old runs and captures are thinned out; the newest run of each job stays', async () => {
   await query(
     url,
     `insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
@@ -93,13 +93,8 @@ test('old runs, leases and captures are thinned out; the newest run of each job 
     `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
      select t, '2023-01-01', t - interval '1 minute' from generate_series(timestamptz '2024-06-01', '2026-06-30 23:45', '1 hour') t`,
   );
-  await query(
-    url,
-    `insert into sync.leases (key, owner, expires_at) values ('left', 'a', '2026-06-29'), ('held', 'b', '2026-07-01T00:02:00Z')`,
-  );
   await pruneHistory(warehouse.db, now, 30);
   expect(await query(url, 'select id from sync.runs order by id')).toEqual([{ id: 'backfill' }, { id: 'run-30' }]);
-  expect(await query(url, 'select key from sync.leases')).toEqual([{ key: 'held' }]);
   // The first of each month up to a year ago, the first of each day up to ninety days ago, all of the last ninety days.
   const captures = await query<{ at: string }>(
     url,

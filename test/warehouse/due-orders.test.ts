@@ -10,8 +10,8 @@ test('all orders that are due are read, page by page, and none whose time has no
     insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
       ('dead', 'a', now() - interval '1 day'), ('leased', 'b', now() + interval '1 day');
     insert into sync.product_links (product_code, product_id) values ('known', 7);
-    insert into sync.waiting_lines (order_code, line_code, product_code) values
-      ('product known', '1', 'known'), ('product known', '2', 'known'), ('product unknown', '1', 'unknown');
+    insert into sync.order_links (order_code, waiting_lines) values
+      ('product known', '{"1": "known", "2": "known"}'), ('product unknown', '{"1": "unknown"}');
     insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('gold', 1, '');
     insert into sync.order_links (order_code, user_grade_code, user_grade_id) values
       ('grade known', 'gold', null), ('grade sent', 'gold', 1), ('grade unknown', 'silver', null)`);

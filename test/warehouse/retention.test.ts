@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { noteBrands } from '../../src/warehouse/changed-reviews.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { deleteOutdated, pruneHistory } from '../../src/warehouse/runs/retention.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -10,26 +11,18 @@ test('what is kept for some days goes a second after them, and not before', asyn
   // Of each kind one row that is a second too young, and one that is a second too old.
   await query(
     url,
-    `with row (name, days, seconds) as (
-       select name, days, seconds from (values ('90', 90), ('7', 7), ('1', 1)) as kept (name, days),
-         (values (-1), (1)) as beside (seconds)
-     ), dated as (
-       select *, case when seconds > 0 then 'old' else 'young' end as age, row_number() over () as id,
-         timestamptz '2026-07-01' - make_interval(days => days, secs => seconds) as at
-       from row
+    `with dated as (
+       select age, timestamptz '2026-07-01' - make_interval(days => 90, secs => seconds) as at
+       from (values ('young', -1), ('old', 1)) as row (age, seconds)
      ), runs as (
        insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
-       select age, 'sync-reviews', 'command', at, at, 'failed', 'an error' from dated where days = 90
+       select age, 'sync-reviews', 'command', at, at, 'failed', 'an error' from dated
        union all select 'newest', 'sync-reviews', 'command', '2026-06-30', '2026-06-30', 'done', null
        union all select 'the only one', 'backfill-reviews', 'command', '2025-01-01', '2025-01-01', 'failed', 'an error'
-     ), letters as (
-       insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
-       select 'order', age, 'a reason', jsonb '{}', at from dated where days = 90
-       union all select 'order', 'open', 'a reason', jsonb '{}', null
-     ), brands as (
-       insert into sync.webhook_brands (brand_id, last_received_at) select id, at from dated where days = 7
      )
-     insert into sync.leases (key, owner, expires_at) select age, 'a', at from dated where days = 1`,
+     insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
+     select 'order', age, 'a reason', jsonb '{}', at from dated
+     union all select 'order', 'open', 'a reason', jsonb '{}', null`,
   );
   await deleteOutdated(warehouse.db, now);
   await pruneHistory(warehouse.db, now, 30);
@@ -42,7 +35,18 @@ test('what is kept for some days goes a second after them, and not before', asyn
     { key: 'open' },
     { key: 'young' },
   ]);
-  expect(await query(url, 'select from sync.webhook_brands')).toHaveLength(1);
-  expect(await query(url, 'select key from sync.leases')).toEqual([{ key: 'young' }]);
+  await warehouse.close();
+});
+
+test('brands are forgotten seven days after the last webhook that named them, and no more than 100 are kept', async () => {
+  const url = await createDatabase('migrated');
+  const warehouse = await openWarehouse({ url, connections: 1 });
+  await query(
+    url,
+    `update sync.settings set webhook_brands = jsonb_build_object('7', now() - interval '167 hours', '8', now() - interval '169 hours')`,
+  );
+  expect(await noteBrands(warehouse.db, [9])).toEqual([7, 9]);
+  const many = Array.from({ length: 200 }, (_, n) => 1000 + n);
+  expect(await noteBrands(warehouse.db, many)).toHaveLength(100);
   await warehouse.close();
 });

@@ -1,4 +1,4 @@
--- Forgets orders that were deleted at the service: their links, lines that wait, open dead letters. A closed dead letter
+-- Forgets orders that were deleted at the service: their links and open dead letters. A closed dead letter
 -- keeps the deletion for `explain`, as long as closed ones are kept. Only for orders whose lease is still ours.
 -- $1: [{order_code, token}]. Indexes: the primary keys, dead_letters_of_open_orders.
 with leased as (
@@ -9,9 +9,6 @@ with leased as (
 ),
 lines as (
   delete from sync.sub_order_links s using leased o where s.order_code = o.order_code
-),
-waiting as (
-  delete from sync.waiting_lines w using leased o where w.order_code = o.order_code
 ),
 -- The order as it was, for the counts behind bi (0005_counts.sql).
 touched as (

@@ -4,7 +4,7 @@
 do $$
 begin
   -- Two at once would write the same row of the catalog, which Postgres refuses.
-  perform from sync.locks where name = 'bi' for update;
+  perform from sync.settings for update;
   if to_regrole('bi_reader') is null then
     begin
       create role bi_reader nologin;

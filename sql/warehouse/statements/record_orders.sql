@@ -7,6 +7,7 @@ with leased as (
   set order_id = g.order_id, fingerprint = g.fingerprint, sent_fields = array(select jsonb_array_elements_text(g.sent_fields)),
     user_grade_code = g.user_grade_code, user_grade_id = g.user_grade_id, ordered_at = coalesce(g.ordered_at, l.ordered_at),
     pushed_at = clock_timestamp(), failed_pushes = g.failed_pushes, absent_since = null,
+    waiting_lines = nullif(g.waiting, '{}'), waiting_since = case when g.waiting <> '{}' then coalesce(l.waiting_since, now()) end,
     due_at = clock_timestamp() + g.due_after_ms * interval '1 millisecond',
     lease_owner = null, lease_expires_at = null
   from jsonb_to_recordset($1::jsonb) as g (
@@ -15,20 +16,9 @@ with leased as (
     dead_letters jsonb
   )
   where l.order_code = g.order_code and l.lease_owner = g.token
-  returning l.order_code, g.lines, g.line_codes, g.waiting, g.dead_letters
+  returning l.order_code, g.lines, g.line_codes, g.dead_letters
 ),
 @write_line_links,
-arrived as (
-  delete from sync.waiting_lines w using leased o
-  where w.order_code = o.order_code and not o.waiting @> jsonb_build_array(jsonb_build_object('line_code', w.line_code))
-),
-waiting as (
-  insert into sync.waiting_lines as w (order_code, line_code, product_code)
-  select o.order_code, r.line_code, r.product_code
-  from leased o cross join lateral jsonb_to_recordset(o.waiting) as r (line_code text, product_code text)
-  on conflict (order_code, line_code) do update set product_code = excluded.product_code
-  where w.product_code <> excluded.product_code
-),
 closed as (
   update sync.dead_letters d set resolved_at = now()
   from leased o

@@ -3,10 +3,10 @@
 -- A line that ends with `-- touched` is a filter. Without these lines, and with those that end with `-- all`, every key
 -- is counted again (src/warehouse/bi/recount.ts).
 --
--- 1. Derive the keys: days and products of reviews; days and products of deliveries, as they were and as they are.
+-- 1. Derive the keys: days of reviews, days of deliveries, and products with months, as they were and as they are.
 -- 2. Count reviews by day, and by product and month.
 -- 3. Read the deliveries of these days and products; count them by product and month, and by day and delay.
--- 4. Give each touched month of bi.reviews and bi.sub_orders a new version.
+-- 4. A touched key that counts nothing gets an empty row: every row says when its month was last counted.
 -- 5. Forget the touches.
 set local work_mem = '128MB';
 set local jit = off;
@@ -15,63 +15,64 @@ set local jit = off;
 set local enable_seqscan = off; -- touched
 set local enable_hashjoin = off; -- touched
 set local enable_mergejoin = off; -- touched
--- Local time does not always rise where clocks are set back: the bounds `first` and `last`, which an index serves, are
--- three hours wider than the day or month, and the day or month itself is compared too.
 delete from sync.touches; -- all
 analyze sync.touches;
 
-create temporary table touched_days on commit drop as
-select day, day::timestamp at time zone zone - interval '3 hours' as first,
-  (day + interval '1 day') at time zone zone + interval '3 hours' as last
-from (
-  select distinct (dated_at at time zone time_zone)::date as day, time_zone as zone
-  from sync.touches cross join sync.settings
-  where record = 'review'
-) as touched;
-
-create temporary table touched_products on commit drop as
-select product_id, month, month::timestamp at time zone zone - interval '3 hours' as first,
-  (month + interval '1 month') at time zone zone + interval '3 hours' as last
-from (
-  select distinct coalesce(product_id, 0) as product_id, date_trunc('month', dated_at at time zone time_zone)::date as month,
-    time_zone as zone
-  from sync.touches cross join sync.settings
-  where record = 'review'
-) as touched;
-
+-- 1. Local time does not always rise where clocks are set back: the bounds `first` and `last`, which an index serves, are
+-- three hours wider than the day or month, and the day or month itself is compared too.
 create temporary table touched_orders on commit drop as
 select order_code, bool_or(record = 'order') as is_changed from sync.touches where order_code is not null group by order_code;
-analyze touched_days, touched_products, touched_orders;
+analyze touched_orders;
 
-create temporary table touched_deliveries on commit drop as
-select product_id, day, month, month::timestamp at time zone zone - interval '3 hours' as month_first,
-  (month + interval '1 month') at time zone zone + interval '3 hours' as month_last
+create temporary table touched_lines on commit drop as
+select product_id, dated_at as ordered_at, delivered_at, true as is_changed from sync.touches where record = 'order'
+union all
+select product_id, ordered_at, delivered_at, is_changed
+from touched_orders
+join sync.order_links using (order_code)
+left join sync.sub_order_links using (order_code);
+
+create temporary table touched_days on commit drop as
+select is_of_review, day, day::timestamp at time zone time_zone - interval '3 hours' as first,
+  (day + interval '1 day') at time zone time_zone + interval '3 hours' as last
 from (
-  select distinct product_id, (delivered_at at time zone time_zone)::date as day,
-    date_trunc('month', delivered_at at time zone time_zone)::date as month, time_zone as zone
+  select distinct is_of_review, (moment at time zone time_zone)::date as day, time_zone
   from (
-    select product_id, delivered_at from sync.touches
-    union
-    select product_id, delivered_at from sync.sub_order_links join touched_orders using (order_code)
-    where sub_order_id is not null
-  ) as line
+    select true as is_of_review, dated_at as moment from sync.touches where record = 'review'
+    union all
+    select false, delivered_at from touched_lines where delivered_at is not null
+  ) as touched
   cross join sync.settings
-  where delivered_at is not null and product_id is not null
-) as touched;
-analyze touched_deliveries;
+) as days;
+
+create temporary table touched_products on commit drop as
+select product_id, month, month::timestamp at time zone time_zone - interval '3 hours' as first,
+  (month + interval '1 month') at time zone time_zone + interval '3 hours' as last
+from (
+  select distinct coalesce(product_id, 0) as product_id, date_trunc('month', moment at time zone time_zone)::date as month, time_zone
+  from (
+    select product_id, dated_at as moment from sync.touches where record = 'review'
+    union all
+    select product_id, delivered_at from touched_lines where delivered_at is not null
+    union all
+    select product_id, coalesce(ordered_at, '-infinity') from touched_lines where is_changed
+  ) as touched
+  cross join sync.settings
+) as products;
+analyze touched_days, touched_products;
 
 -- 2. Reviews. Indexes: reviews_by_creation, reviews_by_product.
 delete from sync.review_day_counts
-where day in (select day from touched_days); -- touched
+where day in (select day from touched_days where is_of_review); -- touched
 insert into sync.review_day_counts (day, source, score, has_photo, has_video, is_displayed, reviews, last_review_at)
 select created_on, source, score, has_photo, has_video, is_displayed, count(*), max(created_at)
 from bi.reviews
-join touched_days on created_at >= first and created_at < last and created_on = day -- touched
+join touched_days on is_of_review and created_at >= first and created_at < last and created_on = day -- touched
 group by created_on, source, score, has_photo, has_video, is_displayed;
 
-delete from sync.review_product_counts
+delete from sync.product_counts
 where (product_id, month) in (select product_id, month from touched_products); -- touched
-insert into sync.review_product_counts (product_id, product_code, month, reviews, displayed, rated, stars, displayed_rated,
+insert into sync.product_counts (product_id, product_code, month, reviews, displayed, rated, stars, displayed_rated,
   displayed_stars, score_5, score_4, score_3, score_2, score_1, with_photo, first_review_at, last_review_at)
 select
   coalesce(r.product_id, 0), max(product_code), created_month,
@@ -87,17 +88,11 @@ group by created_month, coalesce(r.product_id, 0), case when r.product_id is nul
 
 -- 3. Deliveries. Indexes: sub_order_links_by_delivery, sub_order_links_by_product, its primary key, reviews_by_order.
 create temporary table counted_orders on commit drop as
-select order_code
-from sync.sub_order_links
-cross join sync.settings
-join (select distinct day from touched_deliveries) as touched
-  on delivered_at >= day::timestamp at time zone time_zone - interval '3 hours'
-    and delivered_at < (day + interval '1 day') at time zone time_zone + interval '3 hours'
+select order_code from sync.sub_order_links
+join touched_days on not is_of_review and delivered_at >= first and delivered_at < last
 union
-select order_code
-from sync.sub_order_links s
-join (select distinct product_id, month_first, month_last from touched_deliveries) as touched
-  on s.product_id = touched.product_id and delivered_at >= month_first and delivered_at < month_last;
+select order_code from sync.sub_order_links s
+join touched_products t on s.product_id = t.product_id and delivered_at >= first and delivered_at < last;
 analyze counted_orders;
 
 create temporary table deliveries on commit drop as
@@ -129,43 +124,30 @@ having count(delivered_at) > 0;
 
 -- Only temporary tables are joined from here on.
 set local enable_hashjoin = on; -- touched
-delete from sync.delivery_product_counts
-where (product_id, month) in (select product_id, month from touched_deliveries); -- touched
-insert into sync.delivery_product_counts (product_id, month, delivered_sub_orders, reviews, reviewed_sub_orders)
+insert into sync.product_counts (product_id, month, delivered_sub_orders, reviews_of_deliveries, reviewed_sub_orders)
 select product_id, date_trunc('month', day::timestamp)::date as month, sum(delivered_sub_orders), sum(reviews),
   sum(least(reviews, delivered_sub_orders))
 from deliveries
-where (product_id, date_trunc('month', day::timestamp)::date) in (select product_id, month from touched_deliveries) -- touched
+where (product_id, date_trunc('month', day::timestamp)::date) in (select product_id, month from touched_products) -- touched
 group by 1, 2;
 
 delete from sync.delivery_delay_counts
-where day in (select day from touched_deliveries); -- touched
+where day in (select day from touched_days where not is_of_review); -- touched
 insert into sync.delivery_delay_counts (day, hours_to_review, deliveries, rated_reviews, stars)
 select day, hours_to_review, count(*), sum(rated_reviews), sum(stars)
 from deliveries
-where day in (select day from touched_deliveries) -- touched
+where day in (select day from touched_days where not is_of_review) -- touched
 group by day, hours_to_review;
 
--- 4. Versions.
-insert into sync.month_versions (relation, month, changed_at)
-select relation, month, clock_timestamp()
+-- 4. Empty rows. Index: product_counts_by_key.
+insert into sync.product_counts (product_id, month)
+select product_id, month
 from (
-  select 'reviews' as relation, month from touched_products
-  union
-  select 'reviews', month from sync.review_product_counts -- all
-  union -- all
-  select 'sub_orders', coalesce(date_trunc('month', ordered_at at time zone time_zone)::date, '-infinity')
-  from (
-    select dated_at as ordered_at from sync.touches where record = 'order'
-    union all
-    select ordered_at from sync.order_links
-    where order_code in (select order_code from touched_orders where is_changed) -- touched
-  ) as ordered
-  cross join sync.settings
-  union -- all
-  select relation, month from sync.month_versions -- all
-) as changed
-on conflict (relation, month) do update set changed_at = excluded.changed_at;
+  select product_id, month from touched_products -- touched
+  select distinct 0::bigint as product_id, coalesce(date_trunc('month', ordered_at at time zone time_zone)::date, '-infinity') as month -- all
+  from sync.order_links cross join sync.settings -- all
+) as key
+where not exists (select from sync.product_counts c where c.product_id = key.product_id and c.month = key.month);
 
 delete from sync.touches;
-analyze sync.review_day_counts, sync.review_product_counts, sync.delivery_product_counts, sync.delivery_delay_counts; -- all
+analyze sync.review_day_counts, sync.product_counts, sync.delivery_delay_counts; -- all

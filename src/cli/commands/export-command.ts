@@ -8,31 +8,28 @@ import { table } from '../ui/table.ts';
 /** Files that are named one by one; all are counted, and `--json` names all. */
 const namedAtMost = 20;
 
-type Options = { to: string; all?: boolean };
-
 export const command: Command = {
   define(commander, run) {
     commander
       .command('parquet')
       .description('write the data of bi as Parquet files, one per month; only months that changed since the last time')
       .requiredOption('--to <folder>', 'an empty folder, or that of an earlier export')
-      .option('--all', 'read every month again, and write those that differ')
       .addHelpText(
         'after',
         `
 The folder holds manifest.json and <table>/month=<yyyy-mm>/data.parquet; examples/lake/README.md shows how BigQuery, Snowflake, Spark
 and DuckDB read it. No file shows a name, a code or a contact of a member.`,
       )
-      .action((options: Options) => run((context) => runExport(context, options)));
+      .action(({ to }: { to: string }) => run((context) => runExport(context, to)));
   },
 };
 
-async function runExport(context: Context, { to, all = false }: Options): Promise<Report> {
+async function runExport(context: Context, to: string): Promise<Report> {
   const warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
   const progress = openProgress(context.terminal, 'export parquet', 'files');
   try {
     const deps = { warehouse, signal: context.signal, onProgress: progress.update };
-    const report = await exportParquet(deps, to, { all });
+    const report = await exportParquet(deps, to);
     progress.stop();
     return { text: draw(report), json: report };
   } finally {

@@ -1,6 +1,6 @@
 import { type App, openApp } from '../../app/app.ts';
 import { describeWithHint, UsageError } from '../../base/errors.ts';
-import { beginRun, failRun } from '../../warehouse/runs/runs.ts';
+import { beginRun, finishRun } from '../../warehouse/runs/runs.ts';
 import type { Context } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 
@@ -39,7 +39,7 @@ export async function requireShopQueries({ shop, warehouse, now }: App, job?: st
     if (job !== undefined) {
       const id = `${job}-${now().getTime().toString(36)}-refused`;
       await beginRun(warehouse.db, { id, job, key: undefined, trigger: 'command', startedAt: now() });
-      await failRun(warehouse.db, id, { finishedAt: now(), error: describeWithHint(error) });
+      await finishRun(warehouse.db, id, { finishedAt: now(), outcome: 'failed', error: describeWithHint(error) });
     }
     throw error;
   }

@@ -6,7 +6,7 @@ import {
   UnknownOutcomeError,
 } from '../../review-api/index.ts';
 import { isUsableCode, readUserGrade, type UserGrade } from '../../shop/rows.ts';
-import { type NamedLease, withLease } from '../../warehouse/leases.ts';
+import { type GradesLease, withGradesLease } from '../../warehouse/leases.ts';
 import { type CatalogLink, catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
 import { type CatalogDeps, notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
@@ -31,7 +31,7 @@ export async function syncUserGrades(deps: CatalogDeps): Promise<Counts> {
   const attempt = await openAttempts(deps, 'user_grade');
   let pushed = 0;
   // Grades have no unique key at the service: two runs at once would both create what neither has found.
-  const underLease = async (lease: NamedLease) => {
+  const underLease = async (lease: GradesLease) => {
     const links = await catalogLinks(db, 'user_grade');
     const theirs = rows.length === 0 ? [] : await allGrades(deps);
     for (const [code, grade] of byCode) {
@@ -70,7 +70,7 @@ export async function syncUserGrades(deps: CatalogDeps): Promise<Counts> {
   };
   const onWait = ({ owner, until }: { owner: string; until: Date }) =>
     deps.onWait?.({ reason: `${owner} is syncing the member grades`, untilMs: until.getTime() });
-  await withLease(db, 'user-grades', underLease, { signal, onWait });
+  await withGradesLease(db, underLease, { signal, onWait });
   return rows.length === 0 ? {} : { user_grades: rows.length, ...(pushed > 0 && { user_grades_pushed: pushed }) };
 }
 
@@ -104,7 +104,7 @@ type AtService = {
   theirs: TheirGrade[];
   taken: ReadonlySet<number>;
   options: CallOptions;
-  lease: NamedLease;
+  lease: GradesLease;
 };
 
 /**

@@ -3,8 +3,6 @@ import { ReviewSyncError } from '../../base/errors.ts';
 import type { Warehouse } from '../index.ts';
 import { recountAll } from './recount.ts';
 
-export type BiOptions = { timeZone: string };
-
 /**
  * Sets what the views of `bi` need besides the migrations: the zone in which days begin, and the role that may read
  * them.
@@ -12,17 +10,19 @@ export type BiOptions = { timeZone: string };
  * @returns whether the role `bi_reader` can read them; false where it is missing and this user may not create it.
  * @throws ReviewSyncError where Postgres does not know the zone.
  */
-export async function prepareBi({ db, statements }: Warehouse, { timeZone }: BiOptions): Promise<boolean> {
+export async function prepareBi({ db, statements }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
   const known = await sql`select from pg_timezone_names where lower(name) = lower(${timeZone})`.execute(db);
   if (known.rows.length === 0) {
     throw new ReviewSyncError('time-zone', `The warehouse's Postgres does not know the time zone ${timeZone}`, {
       hint: 'Set REVIEW_API_TIME_ZONE to one of: select name from pg_timezone_names',
     });
   }
-  const other = await sql`select from sync.settings where time_zone <> ${timeZone}`.execute(db);
-  if (other.rows.length > 0) {
-    await recountAll(db, (trx) => sql`update sync.settings set time_zone = ${timeZone}`.execute(trx));
-  }
+  // Without `counted_at`, whoever counts next counts everything, also where this process dies before it has.
+  const changed = await sql`
+    update sync.settings set time_zone = ${timeZone}, counted_at = null where time_zone <> ${timeZone} returning 1`.execute(
+    db,
+  );
+  if (changed.rows.length > 0) await recountAll(db);
   await sql.raw(statements.openBiToReaders).execute(db);
   const { rows } = await sql<{ open: boolean }>`
     select exists (

@@ -1,26 +1,17 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { IncompleteError } from '../../base/errors.ts';
-import type { Warehouse } from '../index.ts';
+import { isLockedOut, type Warehouse } from '../index.ts';
 import { recount } from './recount.ts';
 
 /** A column of a view. `type`: the name of its Postgres type. */
 export type BiColumn = { name: string; type: string };
 
-/** A view of `bi`. `definition`: a hash of the columns and of the query behind them. */
-type BiView = { columns: BiColumn[]; definition: string };
-
-/**
- * A month of a view. `first`: its first day as Postgres writes it; null: rows without a date. `version`: another one
- * once rows of the month changed.
- */
-export type BiMonth = { first: string | null; version: string };
-
 /** How new the data of a snapshot is: `bi.freshness`, as ISO 8601 in UTC. */
 export type Freshness = Record<'newestReviewAt' | 'reviewsReadTo' | 'ordersPushedTo', string | null>;
 
-/** Which rows of a view: all of them, or those of one month, by a column of type timestamptz. Sorted by `order`. */
-type BiSelection = { view: string; order: readonly string[]; month?: { by: string; first: string | null } };
+/** Which rows of a view: all of them, or those of one month by a column of type timestamptz. Sorted by `order`. */
+type BiSelection = { view: string; order: readonly string[]; month?: { by: string; name: string } };
 
 /** `bi` as it was at one moment. */
 export type BiSnapshot = {
@@ -30,9 +21,13 @@ export type BiSnapshot = {
   /** ISO 8601 in UTC. */
   takenAt: string;
   freshness: Freshness;
-  views: ReadonlyMap<string, BiView>;
-  /** The months in which the view ever had rows. */
-  months(view: 'reviews' | 'sub_orders'): BiMonth[];
+  /** `definition`: a hash of the columns and of the query behind them. */
+  views: ReadonlyMap<string, { columns: BiColumn[]; definition: string }>;
+  /**
+   * A version of each month in which reviews, orders or deliveries ever were: another one once they changed. By
+   * `yyyy-mm`; before our era with ` BC`; orders without a date by an empty name.
+   */
+  months: ReadonlyMap<string, string>;
   /**
    * The rows, a few at a time. A value is null or a text: of a date the days since 1970, of a timestamptz the
    * microseconds since 1970, of a numeric nine decimals, of anything else Postgres' own text. Null in place of
@@ -43,8 +38,6 @@ export type BiSnapshot = {
 
 /** Rows of one fetch. 2000 of bi.reviews are 0.5 MB; 10,000 gain nothing. */
 const rowsOfAFetch = 2000;
-/** A fetch of long texts takes fewer rows, so that it needs about this much memory. */
-const charactersOfAFetch = 8_000_000;
 
 /**
  * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). It reads with the
@@ -54,15 +47,14 @@ const charactersOfAFetch = 8_000_000;
  * @throws IncompleteError when another process is at it.
  */
 export async function withBiSnapshot<T>(warehouse: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
-  const touched = await warehouse.pool.query('select from sync.touches limit 1');
-  if (touched.rows.length > 0) await recount(warehouse.db);
+  // Without touches, `bi.freshness` stays as it is, and an export of the same rows writes nothing.
+  const { rows } = await warehouse.pool.query('select from sync.touches limit 1');
+  if (rows.length > 0) await recount(warehouse.db);
   const client = await warehouse.pool.connect();
   let isBroken = true;
   try {
-    await client.query('begin isolation level repeatable read');
-    await lockExports(client);
-    const snapshot = await openSnapshot(client);
-    const result = await work(snapshot);
+    await begin(client);
+    const result = await work(await openSnapshot(client));
     await client.query('commit');
     isBroken = false;
     return result;
@@ -72,68 +64,56 @@ export async function withBiSnapshot<T>(warehouse: Warehouse, work: (snapshot: B
   }
 }
 
-async function lockExports(client: pg.ClientBase): Promise<void> {
-  try {
-    await client.query(`select from sync.locks where name = 'export' for update nowait`);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== '55P03') throw error;
+/** No other statement of ours takes this kind of lock, which stops no reader and no writer of the row. */
+async function begin(client: pg.ClientBase): Promise<void> {
+  const statements = `begin isolation level repeatable read; set local lock_timeout = '2s';
+    lock table sync.settings in share update exclusive mode; set local lock_timeout to default`;
+  await client.query(statements).catch((error: unknown) => {
+    if (!isLockedOut(error)) throw error;
     throw new IncompleteError('Another export of this warehouse is running', {
       hint: 'Run this again when it has ended.',
     });
-  }
+  });
 }
 
 async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
-  const { rows } = await client.query<{ salt: string; takenAt: string }>(
-    `select order_salt as salt, ${isoText('now()')} as "takenAt" from sync.settings`,
+  const iso = (moment: string) => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  const { rows: settings } = await client.query<{ salt: string }>('select order_salt as salt from sync.settings');
+  const { rows: months } = await client.query<{ name: string; version: string }>(
+    `select case when isfinite(month) then regexp_replace(month::text, '-01( BC)?$', '\\1') else '' end as name,
+      md5(string_agg(counted_at::text, ' ' order by counted_at)) as version
+    from sync.product_counts where month < 'infinity' group by month`,
   );
-  const months = await client.query<BiMonth & { relation: string }>(
-    `select relation, nullif(month, '-infinity')::text as first, changed_at::text as version
-    from sync.month_versions
-    where month <> 'infinity'
-    order by relation, month`,
+  const { rows: views } = await client.query<{ name: string; columns: BiColumn[]; definition: string }>(
+    `select name, columns, md5(query || columns::text) as definition
+    from (
+      select c.relname as name, pg_get_viewdef(c.oid) as query,
+        jsonb_agg(jsonb_build_object('name', a.attname, 'type', a.atttypid::regtype) order by a.attnum) as columns
+      from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+      where c.relnamespace = 'bi'::regnamespace and c.relkind = 'v'
+      group by c.oid, c.relname
+    ) as views`,
   );
-  const views = await readViews(client);
   await takeReaderRole(client);
-  const state = await client.query<Freshness & { timeZone: string }>(
-    `select time_zone as "timeZone", ${isoText('newest_review_at')} as "newestReviewAt",
-      ${isoText('reviews_read_to')} as "reviewsReadTo", ${isoText('orders_pushed_to')} as "ordersPushedTo"
+  const { rows: fresh } = await client.query<Freshness & { timeZone: string; takenAt: string }>(
+    `select time_zone as "timeZone", ${iso('now()')} as "takenAt", ${iso('newest_review_at')} as "newestReviewAt",
+      ${iso('reviews_read_to')} as "reviewsReadTo", ${iso('orders_pushed_to')} as "ordersPushedTo"
     from bi.freshness`,
   );
-  const [settings, fresh] = [rows[0], state.rows[0]];
-  if (!settings || !fresh) throw new Error('sync.settings is empty, expected one row');
-  const { timeZone, ...freshness } = fresh;
+  const [own, state] = [settings[0], fresh[0]];
+  if (!own || !state) throw new Error('sync.settings is empty, expected one row');
+  const { timeZone, takenAt, ...freshness } = state;
+  const columnsOf = new Map(views.map(({ name, ...view }) => [name, view]));
   return {
-    warehouse: createHash('sha256').update(`review-sync export ${settings.salt}`).digest('hex').slice(0, 32),
+    warehouse: createHash('sha256').update(`review-sync export ${own.salt}`).digest('hex').slice(0, 32),
     timeZone,
-    takenAt: settings.takenAt,
+    takenAt,
     freshness,
-    views,
-    months: (view) =>
-      months.rows.filter(({ relation }) => relation === view).map(({ first, version }) => ({ first, version })),
-    rows: (selection) => readRows(client, views, timeZone, selection),
+    views: columnsOf,
+    months: new Map(months.map(({ name, version }) => [name, version])),
+    rows: (selection) => readRows(client, columnsOf.get(selection.view)?.columns ?? [], timeZone, selection),
   };
-}
-
-const isoText = (moment: string) => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-
-async function readViews(client: pg.ClientBase): Promise<Map<string, BiView>> {
-  const { rows } = await client.query<{ name: string; columns: BiColumn[]; query: string }>(
-    `select c.relname as name, pg_get_viewdef(c.oid) as query,
-      jsonb_agg(jsonb_build_object('name', a.attname, 'type', a.atttypid::regtype) order by a.attnum) as columns
-    from pg_class c
-    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-    where c.relnamespace = 'bi'::regnamespace and c.relkind = 'v'
-    group by c.oid, c.relname`,
-  );
-  return new Map(
-    rows.map(({ name, columns, query }) => {
-      const definition = createHash('sha256')
-        .update(JSON.stringify([columns, query]))
-        .digest('hex');
-      return [name, { columns, definition }];
-    }),
-  );
 }
 
 /**
@@ -151,29 +131,24 @@ async function takeReaderRole(client: pg.ClientBase): Promise<void> {
 
 async function* readRows(
   client: pg.ClientBase,
-  views: ReadonlyMap<string, BiView>,
+  columns: readonly BiColumn[],
   timeZone: string,
   { view, order, month }: BiSelection,
 ): AsyncGenerator<(string | null)[][]> {
-  const name = (column: string) => client.escapeIdentifier(column);
-  const columns = views.get(view)?.columns.map((column) => castToText(name(column.name), column.type)) ?? [];
-  const zone = client.escapeLiteral(timeZone);
-  const condition = month ? `where ${inMonth(name(month.by), zone, month.first, client)}` : '';
-  const sorted = order.length > 0 ? `order by ${order.map(name).join(', ')}` : '';
+  const quoted = (name: string) => client.escapeIdentifier(name);
+  const texts = columns.map(({ name, type }) => castToText(quoted(name), type)).join(', ');
+  const condition = month ? `where ${inMonth(quoted(month.by), client.escapeLiteral(timeZone), month.name)}` : '';
+  const sorted = order.length > 0 ? `order by ${order.map(quoted).join(', ')}` : '';
   // All rows are read: without this, Postgres plans for the first tenth of them.
   await client.query('set local cursor_tuple_fraction = 1');
   await client.query(
-    `declare rows_of_bi no scroll cursor for
-    select ${columns.join(', ')} from bi.${name(view)} ${condition} ${sorted}`,
+    `declare rows_of_bi no scroll cursor for select ${texts} from bi.${quoted(view)} ${condition} ${sorted}`,
   );
-  for (let count = 100; ; ) {
-    const text = `fetch ${count} from rows_of_bi`;
+  for (;;) {
+    const text = `fetch ${rowsOfAFetch} from rows_of_bi`;
     const { rows } = await client.query<(string | null)[]>({ text, rowMode: 'array', types: onlyText });
     if (rows.length > 0) yield rows;
-    if (rows.length < count) break;
-    const characters = rows.reduce((sum, row) => sum + row.reduce((length, one) => length + (one?.length ?? 0), 0), 0);
-    const fitting = Math.floor((charactersOfAFetch * rows.length) / Math.max(1, characters));
-    count = Math.max(1, Math.min(rowsOfAFetch, fitting));
+    if (rows.length < rowsOfAFetch) break;
   }
   await client.query('close rows_of_bi');
 }
@@ -182,11 +157,11 @@ const onlyText = { getTypeParser: () => String };
 
 /**
  * The exact month, and around it a range that an index finds: local time does not always rise where clocks are set
- * back.
+ * back. `name`: digits, as in BiSnapshot.months.
  */
-function inMonth(by: string, zone: string, first: string | null, client: pg.ClientBase): string {
-  if (first === null) return `${by} is null`;
-  const month = `${client.escapeLiteral(first)}::date`;
+function inMonth(by: string, zone: string, name: string): string {
+  if (name === '') return `${by} is null`;
+  const month = `date '${name.replace(/( BC)?$/, '-01$1')}'`;
   return `${by} >= (${month} - interval '1 day') at time zone ${zone}
     and ${by} < (${month} + interval '1 month 1 day') at time zone ${zone}
     and date_trunc('month', ${by} at time zone ${zone})::date = ${month}`;

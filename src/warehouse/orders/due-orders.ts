@@ -2,6 +2,12 @@ import { sql } from 'kysely';
 import { asStorableJson, maskedReason, type NewDeadLetter } from '../dead-letters.ts';
 import type { Db } from '../index.ts';
 
+/** Index: order_links_waiting. */
+export const waitingLinesOf = sql`
+  select order_code, waiting_since, line_code, product_code
+  from sync.order_links cross join lateral jsonb_each_text(waiting_lines) as line (line_code, product_code)
+  where waiting_lines is not null`;
+
 /**
  * Orders to push although the shop did not change them, as `due (code)`:
  *
@@ -15,7 +21,7 @@ const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
   union
   select order_code from sync.order_links where due_at is not null and (${isAnyTime} or due_at <= ${before}::timestamptz)
   union
-  select w.order_code from sync.waiting_lines w join sync.product_links p using (product_code)
+  select order_code from (${waitingLinesOf}) as waiting join sync.product_links using (product_code)
   union
   select l.order_code from sync.order_links l join sync.user_grade_links g using (user_grade_code)
   where l.user_grade_id is distinct from g.user_grade_id`;
@@ -77,10 +83,9 @@ export async function settleGone(db: Db, codes: readonly string[]): Promise<void
   await sql`
     with settled as (
       update sync.order_links set fingerprint = null, user_grade_code = null, user_grade_id = null, due_at = null,
-        lease_owner = null, lease_expires_at = null
+        waiting_lines = null, waiting_since = null, lease_owner = null, lease_expires_at = null
       where order_code = any(${codes}) and (lease_owner is null or lease_expires_at < clock_timestamp())
-    ),
-    arrived as (delete from sync.waiting_lines where order_code = any(${codes}))
+    )
     update sync.dead_letters set resolved_at = now() where resolved_at is null and order_code = any(${codes})`.execute(
     db,
   );
@@ -107,29 +112,19 @@ export type WaitingLines = {
   lines: number;
   orders: number;
   products: number;
-  /** The line that has waited longest; undefined where no line waits. */
+  /** A line of the order that has waited longest; undefined where no line waits. */
   oldest: { orderCode: string; lineCode: string; productCode: string; since: Date } | undefined;
 };
 
 /** Order lines that wait until the service is known to have their product. */
 export async function waitingLines(db: Db): Promise<WaitingLines> {
-  const counted = await db
-    .selectFrom('sync.waiting_lines')
-    .select((eb) => [
-      eb.fn.countAll<number>().as('lines'),
-      sql<number>`count(distinct order_code)`.as('orders'),
-      sql<number>`count(distinct product_code)`.as('products'),
-    ])
-    .executeTakeFirstOrThrow();
-  const oldest = await db
-    .selectFrom('sync.waiting_lines')
-    .select(['order_code as orderCode', 'line_code as lineCode', 'product_code as productCode'])
-    .select('waiting_since as since')
-    .orderBy('waiting_since')
-    .orderBy('order_code')
-    .limit(1)
-    .executeTakeFirst();
-  return { ...counted, oldest };
+  const { rows } = await sql<Pick<WaitingLines, 'lines' | 'orders' | 'products'>>`
+    select count(*) as lines, count(distinct order_code) as orders, count(distinct product_code) as products
+    from (${waitingLinesOf}) as waiting`.execute(db);
+  const { rows: oldest } = await sql<NonNullable<WaitingLines['oldest']>>`
+    select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
+    from (${waitingLinesOf}) as waiting order by waiting_since, order_code, line_code limit 1`.execute(db);
+  return { ...(rows[0] ?? { lines: 0, orders: 0, products: 0 }), oldest: oldest[0] };
 }
 
 export type WaitingForGrades = {

@@ -221,6 +221,6 @@ const recordColumns = (leased: LeasedOrder, push: PushRecord) => ({
   user_grade_code: push.userGradeCode,
   user_grade_id: push.userGradeId,
   ordered_at: push.orderedAt,
-  waiting: push.waiting.map(({ lineCode, productCode }) => ({ line_code: lineCode, product_code: productCode })),
+  waiting: Object.fromEntries(push.waiting.map(({ lineCode, productCode }) => [lineCode, productCode])),
   dead_letters: push.deadLetters.map((one) => ({ ...one, partOf: undefined, reason: maskedReason(one) })),
 });

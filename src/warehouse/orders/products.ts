@@ -1,5 +1,6 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Db, Warehouse } from '../index.ts';
+import { waitingLinesOf } from './due-orders.ts';
 
 /** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
 type ProductRecord = { product_code?: unknown; product_id?: unknown } | null;
@@ -27,7 +28,7 @@ const isStorable = (code: string) =>
 export async function awaitedProducts(db: Db): Promise<Set<string>> {
   const { rows } = await sql<{ code: string }>`
     select distinct w.product_code as code
-    from sync.waiting_lines w
+    from (${waitingLinesOf}) as w
     where not exists (select from sync.product_links p where p.product_code = w.product_code)
   `.execute(db);
   return new Set(rows.map((row) => row.code));

@@ -46,7 +46,7 @@ export async function coverageByDay(db: Db, { timeZone, first, last }: Days): Pr
  */
 const days = (timeZone: string) => sql`
   with cursor as (
-    select (position ->> 'at')::timestamptz as at from sync.cursors where flow = 'reviews'
+    select (reviews_cursor ->> 'at')::timestamptz as at from sync.settings where reviews_cursor is not null
   ),
   joined as (
     select unnest(range_agg(tstzrange(start_at, end_at, '[]'))) as span

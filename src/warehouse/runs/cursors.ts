@@ -9,9 +9,12 @@ import type { Db } from '../index.ts';
 export type Cursor = Readonly<{ at: string; code?: string; readTo?: string }>;
 export type Flow = 'orders' | 'reviews';
 
+const columnOf = (flow: Flow) => sql.ref(`${flow}_cursor`);
+
 export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined> {
-  const row = await db.selectFrom('sync.cursors').select('position').where('flow', '=', flow).executeTakeFirst();
-  return row?.position as Cursor | undefined;
+  const { rows } = await sql<{ cursor: Cursor | null }>`
+    select ${columnOf(flow)} as cursor from sync.settings`.execute(db);
+  return rows[0]?.cursor ?? undefined;
 }
 
 /**
@@ -19,19 +22,15 @@ export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined
  * end in either order.
  */
 export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise<void> {
+  const kept = sql`coalesce(${columnOf(flow)}, '{}')`;
+  const given = sql`${JSON.stringify(cursor)}::jsonb`;
+  const place = (of: typeof kept) => sql`((${of} ->> 'at')::timestamptz, coalesce(${of} ->> 'code', '') collate "C")`;
+  const readTo = (of: typeof kept) => sql`(${of} ->> 'readTo')::timestamptz`;
   await sql`
-    insert into sync.cursors as kept (flow, position)
-    values (${flow}, ${JSON.stringify(cursor)}::jsonb)
-    on conflict (flow) do update set
-      position = case
-        when ((kept.position ->> 'at')::timestamptz, coalesce(kept.position ->> 'code', '') collate "C")
-          < ((excluded.position ->> 'at')::timestamptz, coalesce(excluded.position ->> 'code', '') collate "C")
-        then kept.position || excluded.position else excluded.position || kept.position
-      end || case
-        when (kept.position ->> 'readTo')::timestamptz > (excluded.position ->> 'readTo')::timestamptz
-        then jsonb_build_object('readTo', kept.position -> 'readTo')
-        else jsonb_strip_nulls(jsonb_build_object('readTo', excluded.position -> 'readTo'))
-      end,
-      updated_at = now()
-  `.execute(db);
+    update sync.settings set ${columnOf(flow)} =
+      case when ${place(kept)} > ${place(given)} then ${given} || ${kept} else ${kept} || ${given} end
+      || case
+        when ${readTo(kept)} > ${readTo(given)} then jsonb_build_object('readTo', ${kept} -> 'readTo')
+        else jsonb_strip_nulls(jsonb_build_object('readTo', ${given} -> 'readTo'))
+      end`.execute(db);
 }

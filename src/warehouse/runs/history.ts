@@ -85,27 +85,13 @@ export type DeadLetterDay = { day: string; kind: DeadLetterKind; open: number };
  * Reads the dead letters that are open, or were closed since the first day. Days and kinds without any are left out.
  */
 export async function deadLettersByDay(db: Db, days: Days): Promise<DeadLetterDay[]> {
-  const { timeZone } = days;
+  const end = sql`((days.day + interval '1 day') at time zone ${days.timeZone})`;
   const { rows } = await sql<DeadLetterDay>`
-    with change as (
-      select kind, (greatest(first_failed_at, ${startOf(days)}) at time zone ${timeZone})::date as day, count(*) as n
-      from sync.dead_letters
-      where resolved_at is null or resolved_at >= ${startOf(days)}
-      group by 1, 2
-      union all
-      select kind, (resolved_at at time zone ${timeZone})::date, -count(*)
-      from sync.dead_letters
-      where resolved_at >= ${startOf(days)}
-      group by 1, 2
-    )
-    select * from (
-      select to_char(days.day, 'YYYY-MM-DD') as day, kind.kind,
-        sum(coalesce((select sum(n) from change where change.kind = kind.kind and change.day = days.day::date), 0))
-          over (partition by kind.kind order by days.day)::bigint as open
-      from ${daysOf(days)}
-      cross join (select distinct kind from change) as kind
-    ) as counted
-    where open > 0
+    select to_char(days.day, 'YYYY-MM-DD') as day, kind, count(*) as open
+    from ${daysOf(days)}
+    join sync.dead_letters on first_failed_at < ${end} and (resolved_at is null or resolved_at >= ${end})
+    where resolved_at is null or resolved_at >= ${startOf(days)}
+    group by 1, 2
     order by 1, 2`.execute(db);
   return rows;
 }

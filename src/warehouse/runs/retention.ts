@@ -13,7 +13,6 @@ const keptDays = 90;
  *    whose spans are not yet read again.
  * 3. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
  *    each month.
- * 4. Leases that their holders left behind when they died are deleted.
  *
  * @param readAgainDays age at which a reconcile reads a span again; younger rows keep their own dates.
  */
@@ -43,16 +42,13 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
         ) as captures
         where place > 1
       )`.execute(trx);
-    await sql`delete from sync.leases where expires_at < ${before(1)}`.execute(trx);
   });
 }
 
 /** Days that resolved dead letters and the errors of runs are kept. docs/privacy.md names them. */
 export const reasonDays = 90;
-/** Days that a brand is remembered which no webhook names any more. */
-const brandDays = 7;
 
-/** Deletes outdated rows: reasons after `reasonDays`, brands of webhooks after `brandDays`. */
+/** Deletes dead letters and errors that ended `reasonDays` ago. */
 export async function deleteOutdated(db: Db, now: Date): Promise<void> {
   const before = daysBefore(now);
   await sql`
@@ -61,7 +57,6 @@ export async function deleteOutdated(db: Db, now: Date): Promise<void> {
   await sql`
     update sync.runs set error = null
     where error is not null and finished_at < ${before(reasonDays)}`.execute(db);
-  await sql`delete from sync.webhook_brands where last_received_at < ${before(brandDays)}`.execute(db);
 }
 
 const daysBefore = (now: Date) => (days: number) => new Date(now.getTime() - days * 86_400_000);

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type pg from 'pg';
 import type { WaitSeconds } from '../../base/waits.ts';
 import type { Db } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
@@ -16,69 +17,61 @@ export type Run = {
   reason: RunReason | null;
   counts: Record<string, number>;
   error: string | null;
-  /**
-   * How long it has waited, see WaitKind; what steps that are going wait is added when they end. Null: not recorded.
-   */
-  waits: WaitSeconds | null;
+  /** How long it has waited, see WaitKind; what steps that are going wait is added when they end. */
+  waits: WaitSeconds;
 };
-
-type NewRun = Pick<Run, 'id' | 'job' | 'trigger' | 'startedAt'> & { key?: string | undefined };
 
 /**
  * Records that a run begins. After a crash the row exists already and keeps its start.
  *
  * @returns false when a scheduled run of the same job has not ended: this one must not start.
  */
-export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
+export async function beginRun(
+  db: Db,
+  run: Pick<Run, 'id' | 'job' | 'trigger' | 'startedAt'> & { key?: string | undefined },
+): Promise<boolean> {
   try {
     await sql`
-      insert into sync.runs as known (id, job, key, trigger, started_at, waits)
-      values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt}, '{}')
+      insert into sync.runs as known (id, job, key, trigger, started_at)
+      values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt})
       on conflict (id) do update set finished_at = null, outcome = null, reason = null, error = null, counts = '{}', waits = '{}'
       where known.finished_at is not null
     `.execute(db);
     return true;
   } catch (error) {
-    const isSecond = error instanceof Error && 'constraint' in error && error.constraint === oneScheduled;
-    if (isSecond) return false;
+    const { constraint } = error as pg.DatabaseError;
+    if (constraint === 'runs_one_scheduled_at_a_time') return false;
     throw error;
   }
 }
-const oneScheduled = 'runs_one_scheduled_at_a_time';
 
 export type RunEnd = {
   finishedAt: Date;
   outcome: RunOutcome;
-  counts: Record<string, number>;
+  counts?: Record<string, number>;
   reason?: RunReason;
   error?: string;
 };
 
-export async function finishRun(db: Db, id: string, end: RunEnd): Promise<void> {
-  await db
-    .updateTable('sync.runs')
-    .set({
-      finished_at: end.finishedAt,
-      outcome: end.outcome,
-      counts: JSON.stringify(end.counts),
-      reason: end.reason ?? null,
-      error: end.error ?? null,
-    })
-    .where('id', '=', id)
-    .execute();
+/**
+ * Records how a run ended.
+ *
+ * @param options.onlyOpen does nothing where the run has ended already, as it may have since its row was read.
+ */
+export async function finishRun(db: Db, id: string, end: RunEnd, { onlyOpen = false } = {}): Promise<void> {
+  const { finishedAt, outcome, counts = {}, reason = null, error = null } = end;
+  await sql`
+    update sync.runs set finished_at = ${finishedAt}, outcome = ${outcome}, counts = ${JSON.stringify(counts)}::jsonb,
+      reason = ${reason}, error = ${error}
+    where id = ${id} and (finished_at is null or not ${onlyOpen})`.execute(db);
 }
 
 /** Adds seconds to what a run has waited. */
 export async function addWaits(db: Db, id: string, waits: WaitSeconds): Promise<void> {
   await sql`
-    update sync.runs set waits = (
-      select jsonb_object_agg(kind, seconds) from (
-        select kind, sum(seconds::numeric) as seconds
-        from (
-          select * from jsonb_each_text(coalesce(waits, '{}')) union all select * from jsonb_each_text(${JSON.stringify(waits)}::jsonb)
-        ) as all_of_them (kind, seconds)
-        group by kind
-      ) as sums
+    update sync.runs set waits = waits || (
+      select jsonb_object_agg(kind, seconds::numeric + coalesce((waits ->> kind)::numeric, 0))
+      from jsonb_each_text(${JSON.stringify(waits)}::jsonb) as added (kind, seconds)
     )
     where id = ${id}`.execute(db);
 }
@@ -110,41 +103,25 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
   return rows[0]?.since ?? undefined;
 }
 
-/** Records that a run failed. Does nothing where the run has ended already. */
-export async function failRun(db: Db, id: string, end: { finishedAt: Date; error: string }): Promise<void> {
-  await db
-    .updateTable('sync.runs')
-    .set({ finished_at: end.finishedAt, outcome: 'failed', counts: '{}', error: end.error })
-    .where('id', '=', id)
-    .where('finished_at', 'is', null)
-    .execute();
-}
-
-/**
- * Records that a run was abandoned: its job is no longer in the queue. Does nothing where the run has ended already: it
- * may have ended between the read of its row and the look at its job.
- */
-export async function abandonRun(db: Db, id: string, finishedAt: Date): Promise<void> {
-  await db
-    .updateTable('sync.runs')
-    .set({ finished_at: finishedAt, outcome: 'abandoned' })
-    .where('id', '=', id)
-    .where('finished_at', 'is', null)
-    .execute();
-}
+const selectRuns = sql`
+  select id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error, waits
+  from sync.runs`;
 
 /** Runs that have not ended, the oldest first: running, or lost by the queue. */
-export function openRuns(db: Db): Promise<Run[]> {
-  return selectRuns(db).where('finished_at', 'is', null).orderBy('started_at').execute();
+export async function openRuns(db: Db): Promise<Run[]> {
+  const { rows } = await sql<Run>`${selectRuns} where finished_at is null order by started_at`.execute(db);
+  return rows;
 }
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
 export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
   // Each half reads `limit` rows of its own index. One sort over both would read every run.
-  const newest = (ended: 'is' | 'is not') =>
-    selectRuns(db).where('finished_at', ended, null).orderBy('started_at', 'desc').limit(limit);
   const { rows } = await sql<Run>`
-    select * from (${newest('is')} union all ${newest('is not')}) as newest
+    select * from (
+      (${selectRuns} where finished_at is null order by started_at desc limit ${limit})
+      union all
+      (${selectRuns} where finished_at is not null order by started_at desc limit ${limit})
+    ) as newest
     order by "finishedAt" is null desc, "startedAt" desc
     limit ${limit}`.execute(db);
   return rows;
@@ -154,28 +131,21 @@ export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
 export async function newestEnded(db: Db): Promise<Run[]> {
   // `distinct on` would read every run.
   const { rows } = await sql<Run>`
-    with recursive jobs (job) as (
+    with recursive jobs (name) as (
       select min(job) from sync.runs
       union all
-      select (select min(r.job) from sync.runs r where r.job > jobs.job) from jobs where jobs.job is not null
+      select (select min(job) from sync.runs where job > name) from jobs where name is not null
     )
     select newest.*
     from jobs
-    cross join lateral ${selectRuns(db)
-      .where('finished_at', 'is not', null)
-      .where('job', '=', sql<string>`jobs.job`)
-      .orderBy('started_at', 'desc')
-      .limit(1)} as newest
+    cross join lateral (
+      ${selectRuns} where job = name and finished_at is not null order by started_at desc limit 1
+    ) as newest
     order by job`.execute(db);
   return rows;
 }
 
-export function findRun(db: Db, id: string): Promise<Run | undefined> {
-  return selectRuns(db).where('id', '=', id).executeTakeFirst();
+export async function findRun(db: Db, id: string): Promise<Run | undefined> {
+  const { rows } = await sql<Run>`${selectRuns} where id = ${id}`.execute(db);
+  return rows[0];
 }
-
-const selectRuns = (db: Db) =>
-  db
-    .selectFrom('sync.runs')
-    .select(['id', 'job', 'key', 'trigger', 'started_at as startedAt', 'finished_at as finishedAt'])
-    .select(['outcome', 'reason', 'counts', 'error', 'waits']);

@@ -1,0 +1,63 @@
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { FileContent } from './parquet-file.ts';
+
+/**
+ * Writes a temporary file beside `path`, whose name no reader of Parquet files takes for one. `place` puts it at
+ * `path`: until then, and if this process dies, the file that is there stays as it is.
+ */
+export async function writeBeside<T>(
+  path: string,
+  write: (handle: FileHandle) => Promise<T>,
+): Promise<{ written: T; place(): Promise<void>; discard(): Promise<void> }> {
+  const temporary = join(dirname(path), `.${basename(path)}.part`);
+  const discard = () => rm(temporary, { force: true });
+  // What another user of the folder put at its place, such as a link, is not followed.
+  await discard();
+  const handle = await open(temporary, 'wx');
+  try {
+    const written = await write(handle);
+    await handle.sync();
+    const place = async () => {
+      await rename(temporary, path);
+      await syncFolder(dirname(path));
+    };
+    return { written, place, discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Makes a folder and those above it. Unlike `mkdir` with `recursive`, it ends where the system refuses a folder below
+ * one that exists, as in /proc.
+ *
+ * @throws the error of the system.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && dirname(path) !== path) {
+      await makeFolder(dirname(path));
+      await mkdir(path);
+    } else if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
+  }
+}
+
+/** After this, a loss of power does not undo a rename or a removal. Windows cannot do it, and does not need to. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
+
+/** Whether a file is there as it was written: by its length, which a file that was cut off has not. */
+export async function isIntact(path: string, { bytes }: FileContent): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true && found.size === bytes;
+}
