@@ -31,7 +31,7 @@ const sandbox: Readonly<Record<string, readonly string[]>> = {
     'src/sandbox',
     'examples',
   ],
-  'src/sandbox/embedded-postgres': [],
+  'src/sandbox/embedded-postgres': ['src/base'],
   'src/sandbox/local-mysql': ['src/sandbox/embedded-postgres'],
   'src/sandbox/sample-shop': ['src/base'],
   'src/sandbox/reference-service': ['src/base'],

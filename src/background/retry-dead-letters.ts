@@ -1,7 +1,7 @@
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
 import { retryRefusedReview } from '../reviews/refresh-review.ts';
-import { type DeadLetter, orderCodesOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
+import { type DeadLetter, orderCodesOf, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
 
@@ -28,7 +28,8 @@ export async function retryDeadLetters(
 
 async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
   const { db } = app.warehouse;
-  const body = Array.isArray(deadLetter.payload) ? deadLetter.payload : [deadLetter.payload];
+  const payload = await payloadOf(db, deadLetter.id);
+  const body = Array.isArray(payload) ? payload : [payload];
   const rules = { brandIds: app.config.webhooks.brandIds, receivedAt: deadLetter.firstFailedAt };
   const stored = await storeEvents(db, rules, body);
   if (stored.kind === 'stored' && stored.faults.length === 0) await resolveDeadLetters(db, 'webhook', [deadLetter.key]);

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { realpath, rmdir, unlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { isIntact, makeFolder, syncFolder, writeBeside } from './files.ts';
+import { isIntact, syncFolder, writeBeside } from './files.ts';
 import { type Manifest, monthsOf, pathOf, readManifest, writeManifest } from './manifest.ts';
 import { writeParquet } from './parquet-file.ts';
 

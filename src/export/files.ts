@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { FileContent } from './parquet-file.ts';
 
@@ -28,24 +28,6 @@ export async function writeBeside<T>(
     throw error;
   } finally {
     await handle.close();
-  }
-}
-
-/**
- * Makes a folder and those above it. Unlike `mkdir` with `recursive`, it ends where the system refuses a folder below
- * one that exists, as in /proc.
- *
- * @throws the error of the system.
- */
-export async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' && dirname(path) !== path) {
-      await makeFolder(dirname(path));
-      await mkdir(path);
-    } else if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
   }
 }
 

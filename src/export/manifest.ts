@@ -1,8 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import type { Freshness } from '../warehouse/bi/bi-snapshot.ts';
-import { makeFolder, writeBeside } from './files.ts';
+import { writeBeside } from './files.ts';
 import type { FileContent } from './parquet-file.ts';
 
 /**
@@ -71,6 +72,7 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
       { hint: 'Name an empty folder, or the folder of an earlier export.' },
     );
   }
+  if (!(await lstat(path)).isFile()) throw new UsageError(`${path} is no file`);
   const manifest = parsed(await readFile(path, 'utf8'));
   if (manifest?.format !== 'review-sync parquet export') {
     throw new UsageError(`${path} is not the manifest of an export of review-sync`, {

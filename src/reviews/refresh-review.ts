@@ -1,7 +1,7 @@
 import { describeError } from '../base/errors.ts';
 import type { Span } from '../base/time/span.ts';
 import { NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
-import { type DeadLetter, putDeadLetter, refusedReviews, resolveDeadLetters } from '../warehouse/dead-letters.ts';
+import { type DeadLetter, failAgain, refusedReviews, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { usableId } from '../warehouse/reviews/check-page.ts';
 import { type Landed, landOne } from '../warehouse/reviews/land-reviews.ts';
@@ -55,7 +55,7 @@ export async function retryRefusedReview(
   const id = usableId({ id: Number(deadLetter.key) });
   if (id === undefined) return 'none';
   const outcome = await refreshReview(deps, id);
-  if (outcome.kind === 'failed') await putDeadLetter(db, { ...deadLetter, reason: outcome.reason });
+  if (outcome.kind === 'failed') await failAgain(db, deadLetter.id, outcome.reason);
   else if (outcome.kind === 'gone' || outcome.landed.refused === 0)
     await resolveDeadLetters(db, 'review', [deadLetter.key]);
   return outcome.kind;

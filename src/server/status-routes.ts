@@ -26,7 +26,7 @@ export type StatusOptions = {
   batchedJobs: readonly string[];
   /** What the search reads. */
   explain: ExplainerDeps;
-  /** Retries or discards the open dead letters of this kind and of reasons like this one (`areAlike`). */
+  /** Retries or discards the open dead letters of this kind and of reasons like this one (`alike`). */
   act(what: 'retry' | 'discard', kind: string, reason: string): Promise<{ done: Done; count: number }>;
 };
 

@@ -76,12 +76,21 @@ export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   return rows;
 }
 
+/** Characters of a reason that are compared. The pattern takes time with the square of quotes that do not close. */
+const mostOfReason = 2000;
+
 /** The reason without values: quoted texts, and numbers of four digits and more (dates too). A status has three. */
 const withoutValues = (reason: string) =>
-  reason.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"').replaceAll(/\d{4,}[\d.:TZ+-]*/g, '…');
+  reason
+    .slice(0, mostOfReason)
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"')
+    .replaceAll(/\d{4,}[\d.:TZ+-]*/g, '…');
 
-/** Whether two reasons differ only in the values that they name, such as dates and ids. Only lists for people ask. */
-export const areAlike = (one: string, other: string) => withoutValues(one) === withoutValues(other);
+/** Those whose reasons differ from this one only in the values that they name, such as dates and ids. */
+export function alike<T extends { reason: string }>(deadLetters: readonly T[], reason: string): T[] {
+  const wanted = withoutValues(reason);
+  return deadLetters.filter((one) => withoutValues(one.reason) === wanted);
+}
 
 /** Joins groups whose reasons are alike. A joined group shows one of the reasons. The most frequent comes first. */
 export function joinAlike(groups: readonly DeadLetterGroup[]): DeadLetterGroup[] {
@@ -126,13 +135,19 @@ export function refusedReviews(db: Db, which: { areDueOnly: boolean; limit: numb
   const isDue = sql<boolean>`last_failed_at <= now() - least(
     interval '1 day', interval '10 minutes' * power(4, least(attempts, 5) - 1))`;
   return selectDeadLetters(db)
-    .select('payload')
     .where('kind', '=', 'review')
     .where('resolved_at', 'is', null)
     .$if(which.areDueOnly, (query) => query.where(isDue))
     .orderBy('last_failed_at')
     .limit(which.limit)
     .execute();
+}
+
+/** Another attempt at the record of a dead letter has failed. */
+export async function failAgain(db: Db, id: number, reason: string): Promise<void> {
+  await sql`
+    update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now(), checked_at = now()
+    where id = ${id} and resolved_at is null`.execute(db);
 }
 
 /** Closes the dead letters of reviews that no reading has shown since `at`. */
@@ -199,7 +214,6 @@ export type DeadLetter = {
   kind: DeadLetterKind;
   key: string;
   reason: string;
-  payload: unknown;
   attempts: number;
   firstFailedAt: Date;
   lastFailedAt: Date;
@@ -213,27 +227,36 @@ const selectDeadLetters = (db: Db) =>
     .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
     .orderBy('id');
 
-/** Dead letters by id, or the open ones of a kind, or all open ones; the oldest first. */
+/**
+ * Dead letters by id, or the open ones of a kind, or all open ones; the oldest first. Without their records, which may
+ * be large.
+ */
 export function findDeadLetters(
   db: Db,
   which: { ids?: readonly number[]; kind?: DeadLetterKind },
 ): Promise<DeadLetter[]> {
-  let query = selectDeadLetters(db).select('payload').limit(100_000);
+  let query = selectDeadLetters(db).limit(100_000);
   if (which.ids) query = query.where(sql<boolean>`id = any(${which.ids})`);
   else query = query.where('resolved_at', 'is', null);
   if (which.kind) query = query.where('kind', '=', which.kind);
   return query.execute();
 }
 
+/** The record of a dead letter. */
+export async function payloadOf(db: Db, id: number): Promise<unknown> {
+  const row = await db.selectFrom('sync.dead_letters').select('payload').where('id', '=', id).executeTakeFirst();
+  return row?.payload;
+}
+
 /** The dead letters of one order and of its lines, open and resolved, the oldest first. */
-export async function deadLettersOfOrder(db: Db, orderCode: string): Promise<Omit<DeadLetter, 'payload'>[]> {
+export async function deadLettersOfOrder(db: Db, orderCode: string): Promise<DeadLetter[]> {
   return selectDeadLetters(db)
     .where((eb) => eb.or([eb('order_code', '=', orderCode), eb('kind', '=', 'order').and('key', '=', orderCode)]))
     .execute();
 }
 
 /** The dead letters of one record, open and resolved, the oldest first. */
-export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<Omit<DeadLetter, 'payload'>[]> {
+export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<DeadLetter[]> {
   return selectDeadLetters(db).where('kind', '=', kind).where('key', '=', key).execute();
 }
 

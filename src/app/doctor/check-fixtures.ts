@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeError, UsageError } from '../../base/errors.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 import { desiredOrder } from '../../orders/order/desired-order.ts';
 import { orderBody } from '../../orders/order/order-body.ts';
 import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
@@ -40,7 +41,7 @@ export async function checkFixtures(
 ): Promise<CheckedFixture[]> {
   const { url, sqlDir } = config;
   const expectedIn = join(folder, 'expected');
-  if (isAccepted) await mkdir(expectedIn, { recursive: true });
+  if (isAccepted) await makeFolder(expectedIn);
   const expected = await readExpected(expectedIn);
   const queries = await writeFixtureQueries({ url, sqlDir, folder: join(folder, 'tables') });
   const shop = openShop({ ...config, sqlDir: queries, connections: 1 });

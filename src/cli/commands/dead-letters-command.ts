@@ -10,6 +10,7 @@ import {
   findDeadLetters,
   groupDeadLetters,
   joinAlike,
+  payloadOf,
 } from '../../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
@@ -67,7 +68,8 @@ async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLette
 }
 
 async function show(app: App, id: number): Promise<Report> {
-  const [deadLetter] = await requireKnown(app, [id]);
+  const [found] = await requireKnown(app, [id]);
+  const deadLetter = { ...found, payload: await payloadOf(app.warehouse.db, id) };
   return { text: JSON.stringify(deadLetter, null, 2), json: deadLetter };
 }
 

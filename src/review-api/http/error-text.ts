@@ -3,7 +3,7 @@ import { mask } from '../../base/mask.ts';
 const maxLength = 300;
 
 /** Some patterns below take time by the square of the length. */
-const maxErrorText = 4_000;
+const maxErrorText = 4000;
 
 /**
  * The text of an error response: the strings of a JSON body, or the text of an HTML page. At most 300 characters.

@@ -63,7 +63,7 @@ export type ReviewApiOptions = {
   log?: ClientLog | undefined;
   /** Milliseconds; default 10 s to connect, 60 s for the head of a response, 60 s for its body. */
   timeouts?: Partial<Timeouts> | undefined;
-  /** The largest body of a response, in bytes; default 64 MiB. A larger one is a `MalformedResponseError`. */
+  /** The largest body of a response, in bytes; default 8 MiB. A larger one is a `MalformedResponseError`. */
   maxBodyBytes?: number | undefined;
   /** Default: 14 attempts and about two minutes of waiting for one request, then an error. */
   retry?: Partial<RetryLimits> | undefined;
@@ -80,7 +80,7 @@ export type ReviewApiOptions = {
 const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 };
 
 /** The largest body that is read, in bytes. A page of 100 reviews has about 140 kB. */
-const defaultMaxBodyBytes = 64 * 1024 * 1024;
+const defaultMaxBodyBytes = 8 * 1024 * 1024;
 
 /** What one request led to. `incomplete`: why the body was not read whole. */
 type RequestResult =
@@ -366,7 +366,7 @@ function outcomeOf<T>(
   if (isSuccess) return readWith(read, result, secrets);
 
   // A redirect is never followed, since that would send the token elsewhere. Its target is shown without the query.
-  const target = status < 400 ? headers.location?.split(/[?#]/)[0] : undefined;
+  const target = status < 400 ? headers.location?.slice(0, 1000).split(/[?#]/)[0] : undefined;
   const detail =
     target === undefined
       ? errorText(textOf(bytes), secrets())
