@@ -33,13 +33,24 @@ const failuresInARow = 5;
 const pauseMs = 60_000;
 
 /**
+ * The share of the client that webhooks may use, so that the scheduled runs keep the rest: a quarter of
+ * REVIEW_API_CONCURRENCY, at least two requests at a time, and a quarter of REVIEW_API_REQUESTS_PER_SECOND.
+ */
+export function webhookShare({ concurrency, requestsPerSecond = Number.POSITIVE_INFINITY }: ApiLimits) {
+  return {
+    atATime: Math.max(2, Math.floor(concurrency / 4)),
+    spacingMs: 1000 / Math.min(mostPerSecond, requestsPerSecond / 4),
+  };
+}
+
+type ApiLimits = { concurrency: number; requestsPerSecond?: number | undefined };
+
+/**
  * Reads the reviews that webhooks named by their ids, as long as the process lives. Any number of processes may do so.
- * They take a quarter of REVIEW_API_CONCURRENCY, at least two requests, and of REVIEW_API_REQUESTS_PER_SECOND.
  */
 export function startWebhookApplier(app: App): WebhookApplier {
   const { warehouse, log, config } = app;
-  const atATime = Math.max(2, Math.floor(config.api.concurrency / 4));
-  const spacingMs = 1000 / Math.min(mostPerSecond, (config.api.requestsPerSecond ?? Number.POSITIVE_INFINITY) / 4);
+  const { atATime, spacingMs } = webhookShare(config.api);
   const alarm = openAlarm();
   const running = new Set<Promise<void>>();
   const closing = new AbortController();

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,4 +74,12 @@ test('an export to a path that cannot exist ends with a sentence', async () => {
   await mkdir(join(outside, 'new'));
   const deep = join(outside, 'new', 'a', 'b');
   expect(await runCli(['export', 'parquet', '--to', deep], lake.world.environment)).toMatchObject({ status: 0 });
+});
+
+test('a manifest that is no file, such as a pipe, ends an export with a sentence', async () => {
+  await using lake = await openLake();
+  await rm(join(lake.dir, 'manifest.json'));
+  execFileSync('mkfifo', [join(lake.dir, 'manifest.json')]);
+  const { status, stderr } = await lake.again();
+  expect([status, stderr]).toEqual([2, expect.stringContaining('manifest.json is no file')]);
 });
