@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ReviewSyncError } from '../base/errors.ts';
+import { parseInstant, secondOf } from '../base/time/span.ts';
 import { isSameCode } from '../orders/order/same-value.ts';
 import { NotFoundError, openReviewApi } from '../review-api/index.ts';
 import {
@@ -87,7 +88,7 @@ async function knowsOne(config: Config['api'], { orders, reviews }: KnownRecords
     for (const { id, createdAt } of reviews) {
       const review = await api.reviews.getRaw(id).catch(unlessAbsent);
       const date = review?.item.created_at;
-      if (typeof date === 'string' && Date.parse(date) === createdAt.getTime()) return true;
+      if (typeof date === 'string' && parseInstant(date) === secondOf(createdAt)) return true;
     }
     return false;
   } finally {

@@ -1,4 +1,4 @@
-import { describeError } from '../base/errors.ts';
+import { describeError, ReviewSyncError } from '../base/errors.ts';
 import {
   type CallOptions,
   MalformedResponseError,
@@ -92,8 +92,12 @@ export type Breaker = {
 };
 
 /** Five records in a row failed: the service is down. */
-export class ServiceDownError extends Error {
+export class ServiceDownError extends ReviewSyncError {
   override readonly name = 'ServiceDownError';
+
+  constructor(reason: string) {
+    super('unavailable', reason, { hint: 'Nothing is lost: run it again when the review service responds.' });
+  }
 }
 
 export function openBreaker(): Breaker {

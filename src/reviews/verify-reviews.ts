@@ -84,11 +84,13 @@ export async function verifyReviews(
   /** Reviews of the warehouse that no list showed: how many, and those that are asked about. */
   let missed = 0;
   const absent: Absent[] = [];
+  /** Ids that differ after the repair. */
+  const stuck = new Set<number | null>();
 
   function note({ id, kind, fields }: Omit<Found, 'day'>, second: Second | undefined): void {
     report[countedAs[kind]] += 1;
     report.differing += 1;
-    if (kind === 'refused') report.unrepairable += 1;
+    if (kind === 'refused' || stuck.has(id)) report.unrepairable += 1;
     const day = second === undefined ? null : dayOf(second, deps.timeZone);
     if (report.differences.length < listedAtMost) report.differences.push({ id, kind, fields, day });
   }
@@ -107,7 +109,10 @@ export async function verifyReviews(
           // A record without a usable id goes by its text.
           for (const id of page.ids)
             if (!/^[1-9]\d*$/.test(id)) found.set(id, { id: null, kind: 'refused', fields: [] });
-          if (repair && differences.length > 0) await landPage(warehouse, page, { since });
+          if (repair && differences.length > 0) {
+            await landPage(warehouse, page, { since });
+            for (const { id } of await comparePage(warehouse, page, since)) stuck.add(id);
+          }
         },
         async enter(proven) {
           const lacking = await absentIn(warehouse.db, proven.span, proven.ids);
@@ -141,8 +146,11 @@ export async function verifyReviews(
     mark: repair,
     async show({ createdAt }, rawBody) {
       const differences = await compareOne(warehouse, rawBody, since);
+      if (repair && differences.length > 0) {
+        await landOne(warehouse, rawBody, deps.plausible, { since });
+        for (const { id } of await compareOne(warehouse, rawBody, since)) stuck.add(id);
+      }
       for (const one of differences) note(one, secondOf(createdAt));
-      if (repair && differences.length > 0) await landOne(warehouse, rawBody, deps.plausible, { since });
     },
   });
   const isGone = new Set(gone);

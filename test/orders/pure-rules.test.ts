@@ -177,6 +177,9 @@ describe('what counts as the same', () => {
     expect(areSameOptions({ b: ' 2', a: '1' }, { a: '1 ', b: '2' })).toBe(true);
     expect(areSameOptions({ a: '1' }, {})).toBe(false);
     expect(isSameSecond('2026-01-01T09:00:00.900+09:00', '2026-01-01T00:00:00Z')).toBe(true);
+    // ISO 8601 allows an offset of hours alone, and one without colon.
+    for (const offset of ['+09', '+0900', '+09:00'])
+      expect(isSameSecond(`2026-01-01T09:00:00.000${offset}`, '2026-01-01T00:00:00+00:00')).toBe(true);
     expect(isSameSecond(null, undefined)).toBe(true);
     expect(isSameSecond(null, '2026-01-01T00:00:00Z')).toBe(false);
   });

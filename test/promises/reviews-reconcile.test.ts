@@ -202,6 +202,25 @@ test('verify counts each review whose id no warehouse can hold, on the day of it
   expect(repaired).toMatchObject({ status: 1, stdout: expect.stringContaining('The warehouse cannot hold 3 of them') });
 });
 
+test('a review that a person discarded stays a difference, and verify --repair never says that it repaired it', async ({
+  world,
+}) => {
+  const proxy = await startChangingProxy(world.serviceUrl, {
+    answer(answer, { path }) {
+      const body = answer.body as { id: number; score: unknown } | { id: number; score: unknown }[];
+      for (const one of path.startsWith('/v1/reviews') ? [body].flat() : []) if (one.id === 3) one.score = 'many';
+    },
+  });
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(12));
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 1 });
+  const repaired = { status: 1, stdout: expect.stringContaining('The warehouse cannot hold 1 of them') };
+  expect(await runCli(['verify', 'reviews', '--repair'], world.environment)).toMatchObject(repaired);
+  expect(await runCli(['dead-letters', 'discard', '1'], world.environment)).toMatchObject({ status: 0 });
+  expect(await runCli(['verify', 'reviews', '--repair'], world.environment)).toMatchObject(repaired);
+});
+
 test('explain tells what the service shows, what the warehouse holds, and what differs', async ({ world }) => {
   await syncHourly(world, 20);
   const explain = (id: string) => runCli(['explain', 'review', id, '--json'], world.environment);

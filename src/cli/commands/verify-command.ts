@@ -107,7 +107,7 @@ function conclusion(
   const stuck =
     unrepairable === 0
       ? ''
-      : ` The warehouse cannot hold ${formatCount(unrepairable)} of them: see npx review-sync dead-letters`;
+      : ` The warehouse cannot hold ${formatCount(unrepairable)} of them: see npx review-sync dead-letters, which leaves out discarded ones`;
   if (unrepairable === differing) return `${summary}.${stuck}`;
   if (repair) return `${summary}; those that could be read are repaired now.${stuck}`;
   const masked = differences.filter(mayBeMasked).length;

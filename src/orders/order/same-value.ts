@@ -1,3 +1,4 @@
+import { parseInstant } from '../../base/time/span.ts';
 import type { MoneyAmount, SubOrder } from '../../review-api/index.ts';
 import type { SubOrderContent } from './order-body.ts';
 
@@ -52,12 +53,7 @@ export function isSameCode(theirs: string, ours: string): boolean {
 
 /** Dates of the service are exact to the second (docs/interface.md, "Conventions"). */
 export function isSameSecond(theirs: string | null | undefined, ours: string | null | undefined): boolean {
-  return secondOf(theirs) === secondOf(ours);
-}
-
-function secondOf(iso: string | null | undefined): number | undefined {
-  const milliseconds = Date.parse(iso ?? '');
-  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
+  return parseInstant(theirs ?? '') === parseInstant(ours ?? '');
 }
 
 function toHundredths(decimal: string): bigint {
