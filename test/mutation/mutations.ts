@@ -121,8 +121,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a warehouse that belongs to another service is used',
     file: 'src/app/require-same-service.ts',
-    find: 'if (!(await hasOnlyUnknown(config, known))) return undefined;',
-    replace: 'if (before) return undefined;',
+    find: 'if (problem) throw problem;',
+    replace: '',
     tests: [promise('other-service')],
   },
   {

@@ -269,27 +269,6 @@ test('what stops the rescan does not stop the reconcile of reviews, and the othe
   expect(reviewless).toMatchObject({ outcome: 'done', counts: { orders_pushed: 5 } });
 });
 
-test('orders are read again while the service is slow to show reviews; reviews are reported first all the same', async ({
-  world,
-}) => {
-  await pushOrders(world, 5);
-  const rescanned = () =>
-    until(
-      async () => (await world.warehouse(`select from sync.runs where job = 'rescan-orders' and outcome = 'done'`))[0],
-    );
-  world.serviceRule(({ path }) =>
-    path.startsWith('/v1/reviews')
-      ? rescanned().then(
-          () => 'pass' as const,
-          () => ({ status: 403 }),
-        )
-      : 'pass',
-  );
-  const end = await cli(world, 'sync', 'reconcile');
-  expect(end).toMatchObject({ status: 0 });
-  expect(end.stdout).toMatch(/^sync reconcile: reviews: done.*\nsync reconcile: orders: done/);
-});
-
 test('a rescan keeps rows that no walk meets, and closes them when they are corrected', async ({ world }) => {
   await pushOrders(world, 3);
   await world.shop(`insert into o (code) values (null)`);
