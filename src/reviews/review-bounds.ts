@@ -53,8 +53,8 @@ const lately = ({ plausible: { end } }: PageDeps): Span => ({ start: end - windo
  * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
  * plausible dates. Every run of reviews begins with it.
  *
- * It may be hours old, or a day off where the service computes it in another zone. So the newest review of the list is
- * the last one, and without one the bounds are wider by `zonesApart`. Where there is no overview, or it names
+ * It may be hours old, or a day off where the service computes it in another zone. So the bounds reach to the newest
+ * review of the list too, and are wider by `zonesApart` where the list shows none. Where there is no overview, or it names
  * no plausible first date, the bounds are those of the plausible dates.
  *
  * @throws ReviewSyncError where the clocks of the service and of this machine differ by more than a day, or the service
@@ -76,10 +76,12 @@ export async function captureOverview(deps: BoundsDeps): Promise<Span> {
     const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(isoOf);
     await recordOverview(deps.db, { capturedAt, first: least ?? null, last: most ?? null });
   }
+  // A list that is not in order shows an older review first.
+  const lastDate = newest === undefined ? (last ?? end - zonesApart) + zonesApart : Math.max(newest, last ?? newest);
   const isBelieved = first !== undefined && last !== undefined && first <= last;
   return {
     start: isBelieved ? clamp(first - zonesApart) : start,
-    end: clamp(newest ?? (last === undefined ? end : last + zonesApart)) + 1,
+    end: clamp(lastDate) + 1,
   };
 }
 

@@ -4,7 +4,6 @@ import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import { until } from '../harness/patience.ts';
 import type { Fate } from '../harness/proxy.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 import { line, order } from '../harness/shop-orders.ts';

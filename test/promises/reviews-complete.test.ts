@@ -1,6 +1,7 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
+import { startChangingProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -77,9 +78,28 @@ test('a second that no query can show whole is named, and all else is there', as
   await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(3500, () => 5)]);
   const end = await runCli(['backfill', 'reviews'], world.environment);
   expect(end.status).toBe(1);
-  expect(end.stdout).toContain('2026-03-02T03:00:00.000Z');
+  // Requests include their end, so the second before cannot be told apart.
+  expect(end.stdout).toMatch(/2026-03-02T0(2:59:59|3:00:00)\.000Z/);
   // 3,000 of them are seen.
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 3100 }]);
+});
+
+test('a list that is in no order hides no review, though its first one is not the newest', async ({ world }) => {
+  const proxy = await startChangingProxy(world.serviceUrl, {
+    call({ query }) {
+      query.delete('date_order_desc');
+    },
+  });
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  // Twenty reviews a week apart: the oldest of the last 44 days lies weeks before the newest.
+  await seedReviews(
+    world.serviceDatabaseUrl,
+    reviews(20, 7 * 86_400, new Date(Date.now() - 135 * 86_400_000).toISOString()),
+  );
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  const { service, warehouse } = await ids(world);
+  expect(warehouse).toEqual(service);
 });
 
 test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async ({
