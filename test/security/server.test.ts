@@ -169,7 +169,7 @@ test('one connection sends at most a hundred requests, however many it sends bef
     responses += data;
   });
   socket.write('GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1000));
-  await until(() => responses.includes('HTTP/1.1 503'));
+  await until(async () => responses.includes('HTTP/1.1 503'));
   socket.destroy();
   expect(responses.match(/HTTP\/1\.1 200/g)).toHaveLength(100);
 });
