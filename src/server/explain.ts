@@ -90,7 +90,7 @@ async function orderFacts(deps: ExplainerDeps, warehouse: Warehouse, asked: stri
     return [];
   });
   const { giveUpAfterMs } = shortCall;
-  const patience = { giveUpAfterMs, afterFailureMs: giveUpAfterMs, settleMs: 0 };
+  const patience = { giveUpAfterMs, settleMs: 0 };
   const signal = AbortSignal.timeout(searchTimeoutMs);
   const look = { ...deps, db: warehouse.db, shop: { orders: async () => rows }, patience, signal };
   const order = await explainOrder(look, asked);

@@ -5,7 +5,7 @@ import type { PushPolicy } from '../order/desired-order.ts';
 import { findOrder } from '../order/find-order.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { Requests } from '../requests.ts';
-import type { PushFailure } from './push-record.ts';
+import { type PushFailure, toAllow } from './push-record.ts';
 
 /**
  * How a deletion ended.
@@ -22,16 +22,18 @@ export type Deletion = { kind: 'deleted' | 'absent' | 'kept' } | ({ kind: 'faile
  * Deletes an order at the service that the shop does not have any more, and forgets it (docs/interface.md, "Delete an
  * order"). Never one with reviews, and never one of another code that has its id by now (promise 6).
  *
- * @param how.isWanted ORDER_DELETES=send. Otherwise this only looks whether the service has the order.
+ * With ORDER_DELETES=off this only looks whether the service has the order.
+ *
  * @throws the client's errors when the service as a whole fails.
  */
 export async function deleteOrder(
   deps: OrderDeps,
   leased: LeasedOrder,
   requests: Requests,
-  { isWanted, allowRemovals }: { isWanted: boolean; allowRemovals: PushPolicy['allowRemovals'] },
+  { allowRemovals }: Pick<PushPolicy, 'allowRemovals'>,
 ): Promise<Deletion> {
   const { orderCode: code, link } = leased;
+  const isWanted = deps.deletes === 'send';
   const found = await findOrder(deps, { code, orderId: link.orderId }, requests);
   if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason, failure: 'transient' };
   if (found.kind === 'failed') return found;
@@ -60,6 +62,4 @@ export async function deleteOrder(
   return { kind: 'deleted' };
 }
 
-const heldBack =
-  'the shop has deleted the order; it stays at the service, because the removals of 24 hours are used up. ' +
-  'If that is right, run: npx review-sync sync orders --allow-removals';
+const heldBack = `the shop has deleted the order; it stays at the service, because the removals of 24 hours are used up. ${toAllow}`;
