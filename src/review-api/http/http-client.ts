@@ -36,8 +36,8 @@ export type Wait = { untilMs: number; reason: string };
 /** One request that ended. `status` is undefined where there was no response; `durationMs` has no waits in it. */
 export type RequestFacts = { method: string; path: string; status: number | undefined; durationMs: number };
 
-/** Counts since the client was opened. `waitedMs` is a sum over all requests, so it may exceed the time that passed. */
-export type ReviewApiStats = { requests: number; retries: number; waits: number; waitedMs: number };
+/** Counts since the client was opened. */
+export type ReviewApiStats = { requests: number; retries: number };
 
 export type Timeouts = {
   /** To open a connection, in milliseconds. */
@@ -133,7 +133,7 @@ export function openHttpClient({
   const stopped = AbortSignal.any([aborted, closing.signal]);
   setMaxListeners(0, aborted, stopped);
   const slots = pLimit(concurrency);
-  const stats: ReviewApiStats = { requests: 0, retries: 0, waits: 0, waitedMs: 0 };
+  const stats: ReviewApiStats = { requests: 0, retries: 0 };
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
   let token: Token | undefined;
@@ -233,7 +233,6 @@ export function openHttpClient({
 
       const { delayMs } = step;
       stats.retries += 1;
-      stats.waitedMs += delayMs;
       reportWait('info', delayMs, `waiting to retry ${call.method} ${call.path}: ${outcome.detail ?? failure.kind}`);
       await waitingFor(step.pauseMs > 0 ? 'retry_after' : 'outage', () => sleep(delayMs, stopped));
       waitedMs += delayMs;
@@ -264,7 +263,6 @@ export function openHttpClient({
 
   function reportWait(level: 'info' | 'warn', forMs: number, reason: string): void {
     const untilMs = now() + forMs;
-    stats.waits += 1;
     log?.[level]({ until: new Date(untilMs) }, reason);
     onWait?.({ untilMs, reason });
   }
