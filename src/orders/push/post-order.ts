@@ -1,5 +1,4 @@
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import type { FailureKind } from '../backoff.ts';
@@ -41,7 +40,7 @@ export async function postOrder(
       const reason = answer.kind === 'unknown' ? answer.reason : 'the service answers 404 to POST /v1/orders';
       if (answer.kind === 'absent' || attempt === 3) return { kind: 'failed', reason, failure: 'transient' };
       // An upsert may be repeated.
-      await waitingFor('outage', () => sleep(deps.patience.settleMs * attempt, deps.signal));
+      await sleep(deps.patience.settleMs * attempt, deps.signal);
     }
   };
   const isCleared = (body: OrderBody, field: string) => body[field as keyof OrderBody] === null;
