@@ -39,7 +39,7 @@ ${section('dead-letters', 'Dead letters', deadLetters(view))}
 }
 
 function windows({ run, windows: { sums, first } }: RunView, seconds: number): Html {
-  if (sums.count === 0) {
+  if (sums.windows === 0) {
     return html`<p>${run.counts.spans ? 'Its windows were joined with their neighbours, which reconcile does with age.' : 'It has read no window of reviews.'}</p>`;
   }
   const rows = first.map((one) => [
@@ -50,9 +50,9 @@ function windows({ run, windows: { sums, first } }: RunView, seconds: number): H
     durationText(one.seconds),
   ]);
   const idle = Math.max(0, seconds - (sums.readingSeconds ?? 0));
-  return html`<p>${formatCount(sums.count)} windows were read completely: ${formatCount(sums.reviews)} reviews on ${formatCount(sums.pages)} pages, in ${formatCount(sums.requests)} requests.
+  return html`<p>${formatCount(sums.windows)} windows were read completely: ${formatCount(sums.reviews)} reviews on ${formatCount(sums.pages)} pages, in ${formatCount(sums.requests)} requests.
       For ${durationText(idle)} of ${durationText(seconds)} none was being read: the run was planned, waited in the queue, or read what could not be proven.
-      ${sums.count > rows.length && `The first ${rows.length} are shown.`}</p>
+      ${sums.windows > rows.length && `The first ${rows.length} are shown.`}</p>
     ${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}`;
 }
 
