@@ -1,7 +1,7 @@
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
 import { retryRefusedReview } from '../reviews/refresh-review.ts';
-import { type DeadLetter, orderCodesOf, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
+import { type DeadLetter, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
 
@@ -17,9 +17,12 @@ export async function retryDeadLetters(
   const { db } = app.warehouse;
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
   if (isOf('category', 'user_grade').length > 0) await runs.syncCatalog();
-  const orders = isOf('order', 'order_line').map((deadLetter) => deadLetter.id);
+  const orders = isOf('order', 'order_line');
   if (orders.length > 0) {
-    await makeDue(db, await orderCodesOf(db, orders));
+    await makeDue(
+      db,
+      orders.flatMap(({ orderCode }) => orderCode ?? []),
+    );
     await runs.syncOrders();
   }
   for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);

@@ -6,7 +6,7 @@ import { dayOf, secondOf } from '../base/time/span.ts';
 import { withTimeout } from '../base/timeout.ts';
 import type { Db } from '../warehouse/index.ts';
 import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.ts';
-import { windowTotals } from '../warehouse/reviews/export-windows.ts';
+import { type WindowTotals, windowTotals } from '../warehouse/reviews/export-windows.ts';
 import {
   deadLettersByDay,
   lagSpans,
@@ -14,7 +14,7 @@ import {
   reviewsByDay,
   withStatementTimeout,
 } from '../warehouse/runs/history.ts';
-import { deadLettersBetween, windowsOfRun } from '../warehouse/runs/run-facts.ts';
+import { deadLettersBetween, firstWindows, type RunWindow } from '../warehouse/runs/run-facts.ts';
 import { findRun, type Run } from '../warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../warehouse/schema.ts';
 import { cached } from './cached.ts';
@@ -53,7 +53,7 @@ export type RunView = {
   run: Run;
   at: Date;
   progress: RunInProgress | undefined;
-  windows: Awaited<ReturnType<typeof windowsOfRun>>;
+  windows: { sums: WindowTotals; first: RunWindow[] };
   deadLetters: Awaited<ReturnType<typeof deadLettersBetween>>;
 };
 
@@ -117,7 +117,7 @@ export function openViews({ warehouse: { db }, timeZone, queues, batchedJobs, re
       const view = await withStatementTimeout(db, statementMs, async (trx) => {
         const run = await findRun(trx, id);
         if (!run) return undefined;
-        const windows = await windowsOfRun(trx, id, mostRows);
+        const windows = { sums: await windowTotals(trx, id), first: await firstWindows(trx, id, mostRows) };
         const [kinds, end] = [deadLetterKindsOf(run.job), run.finishedAt ?? at];
         return { run, windows, deadLetters: await deadLettersBetween(trx, kinds, run.startedAt, end, mostRows) };
       });

@@ -14,7 +14,7 @@ import { cached } from '../../server/cached.ts';
 import { startServer } from '../../server/index.ts';
 import type { MetricsOptions } from '../../server/metrics-route.ts';
 import type { StatusOptions } from '../../server/status-routes.ts';
-import { alike, discardDeadLetters, findDeadLetters } from '../../warehouse/dead-letters.ts';
+import { alike, discardDeadLetters, openDeadLetters } from '../../warehouse/dead-letters.ts';
 import { openWarehouse, type Warehouse } from '../../warehouse/index.ts';
 import type { DeadLetterKind } from '../../warehouse/schema.ts';
 import { acceptWebhook } from '../../webhooks/accept-webhook.ts';
@@ -90,7 +90,7 @@ function statusOf(app: App, token: string, reports: Reports): StatusOptions {
     explain: { ...app, contactMaxAgeDays: app.config.orderContactMaxAgeDays, deletes: app.config.orderDeletes },
     async act(what, kind, reason) {
       try {
-        const ofKind = await findDeadLetters(warehouse.db, { kind: kind as DeadLetterKind });
+        const ofKind = await openDeadLetters(warehouse.db, kind as DeadLetterKind);
         const deadLetters = alike(ofKind, reason);
         if (what === 'discard') {
           const ids = deadLetters.map((deadLetter) => deadLetter.id);

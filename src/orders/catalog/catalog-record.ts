@@ -2,9 +2,9 @@ import type { CallOptions, ReviewApi } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
 import { isUsableCode, type RawRow, type Read } from '../../shop/rows.ts';
 import {
-  findDeadLetters,
   keyOf,
   type NewDeadLetter,
+  openDeadLetters,
   putDeadLetter,
   resolveDeadLettersExcept,
 } from '../../warehouse/dead-letters.ts';
@@ -30,7 +30,7 @@ export type CatalogAttempt = <T>(
  * @throws the client's errors where the service itself fails.
  */
 export async function openAttempts(deps: CatalogDeps, kind: Kind): Promise<CatalogAttempt> {
-  const failing = new Set((await findDeadLetters(deps.db, { kind })).map(({ key }) => key));
+  const failing = new Set((await openDeadLetters(deps.db, kind)).map(({ key }) => key));
   const breaker = openBreaker();
   return async (code, send) => {
     const record = breaker.begin(failing.has(code));

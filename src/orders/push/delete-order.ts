@@ -1,5 +1,4 @@
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
 import type { PushPolicy } from '../order/desired-order.ts';
 import { findOrder } from '../order/find-order.ts';
@@ -53,7 +52,7 @@ export async function deleteOrder(
   if (removed.kind === 'failed') return removed;
   if (removed.kind === 'unknown') {
     // Only reading the order shows whether it was deleted.
-    await waitingFor('outage', () => sleep(deps.patience.settleMs, deps.signal));
+    await sleep(deps.patience.settleMs, deps.signal);
     const after = await findOrder(deps, { code, orderId: link.orderId }, requests);
     if (after.kind !== 'absent') return { kind: 'failed', reason: removed.reason, failure: 'transient' };
   }

@@ -1,6 +1,5 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import type { OtherLease } from '../../warehouse/orders/order-links.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
@@ -179,7 +178,7 @@ async function bringInLine(
     ({ links, doubts } = sent);
     if (doubts.size > 0 && look < looks) {
       const isUnknown = [...doubts.values()].some(({ failure }) => failure === 'transient');
-      if (isUnknown) await waitingFor('outage', () => sleep(deps.patience.settleMs, deps.signal));
+      if (isUnknown) await sleep(deps.patience.settleMs, deps.signal);
       continue;
     }
 

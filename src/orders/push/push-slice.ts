@@ -1,7 +1,6 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
@@ -121,7 +120,7 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
       deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
     }
     waitsFor = leasedBy;
-    await waitingFor('lease', () => sleep(leasePollMs, deps.signal));
+    await sleep(leasePollMs, deps.signal);
   }
   return addCounts(counts);
 }

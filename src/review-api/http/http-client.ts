@@ -4,7 +4,6 @@ import type { Pool } from 'undici';
 import { explainError } from '../../base/hints.ts';
 import { mask } from '../../base/mask.ts';
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import { requireId } from '../resources/check.ts';
 import {
   AuthenticationError,
@@ -180,7 +179,7 @@ export function openHttpClient({
     do {
       stopped.throwIfAborted();
       while (heldUntilMs > performance.now()) {
-        await waitingFor('retry_after', () => sleep(Math.ceil(heldUntilMs - performance.now()), stopped));
+        await sleep(Math.ceil(heldUntilMs - performance.now()), stopped);
       }
       await acquire?.(stopped);
     } while (heldUntilMs > performance.now());
@@ -234,7 +233,7 @@ export function openHttpClient({
       const { delayMs } = step;
       stats.retries += 1;
       reportWait('info', delayMs, `waiting to retry ${call.method} ${call.path}: ${outcome.detail ?? failure.kind}`);
-      await waitingFor(step.pauseMs > 0 ? 'retry_after' : 'outage', () => sleep(delayMs, stopped));
+      await sleep(delayMs, stopped);
       waitedMs += delayMs;
       if (countsAsSpent) spentMs += delayMs;
       number += 1;
