@@ -16,7 +16,7 @@ const { id } = await app.queues.enqueue(backfillReviews, { gaps: false });
 const { queues } = app;
 const worker = await workerOf(app, ['runs', 'steps']);
 let at = await queues.progress(id);
-while (at.state === 'waiting' || at.state === 'running') {
+while (at.state === 'running') {
   await new Promise((resolve) => setTimeout(resolve, 20));
   at = await queues.progress(id);
 }

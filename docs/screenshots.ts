@@ -18,9 +18,10 @@ import { syncReviews } from '../jobs/sync-reviews.ts';
 import { openApp } from '../src/app/app.ts';
 import { openLog } from '../src/base/log.ts';
 import { follow, workerOf } from '../src/cli/ui/run-to-end.ts';
-import { openMeasuredApp, startServing } from '../src/cli/ui/serving.ts';
+import { startServing } from '../src/cli/ui/serving.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
+import { openMeasuredApp } from '../src/server/measured-app.ts';
 import { startBrowser } from '../test/harness/browser.ts';
 
 const history = `

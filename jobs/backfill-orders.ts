@@ -39,9 +39,8 @@ export const backfillOrders = defineRun({
     const { codes, state } = await walkOrders({ shop, db }, range, config.orderBatchSize);
     return stepsUnder(backfillPolicy(payload), { codes, state: { ...state, lastQueryChange } });
   },
-  async next({ shop, warehouse: { db }, config }, payload, state: State, { successes, failures }) {
-    const isLost = failures > 0 && successes === 0;
-    if (isLost || state.next === undefined) return undefined;
+  async next({ shop, warehouse: { db }, config }, payload, state: State) {
+    if (state.next === undefined) return undefined;
     const range = spanOfDays(payload, config.api.timeZone);
     const { codes, state: walk } = await walkOrders({ shop, db }, range, config.orderBatchSize, state);
     const { lastQueryChange } = state;

@@ -44,9 +44,8 @@ export const rescanOrders = defineRun({
     const today = Math.floor(Date.parse(await shop.now()) / 1000 / daySeconds) * daySeconds;
     return walk(app, payload, { start: today - config.orderRescanDays * daySeconds });
   },
-  async next(app, payload, state: State, { successes, failures }) {
-    const isLost = failures > 0 && successes === 0;
-    return isLost || state.next === undefined ? undefined : walk(app, payload, state);
+  async next(app, payload, state: State) {
+    return state.next === undefined ? undefined : walk(app, payload, state);
   },
   async complete(app, { start }, _run, _failures, payload) {
     const { shop, warehouse } = app;

@@ -33,9 +33,7 @@ export const syncOrders = defineRun({
     await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
     return stepsUnder(policyOf(payload), await planChangedOrders(depsOf(app), optionsOf(app, payload)));
   },
-  async next(app, payload, state: ChangedState, { successes, failures }) {
-    // Where no step of a batch succeeded, a system is down.
-    if (failures > 0 && successes === 0) return undefined;
+  async next(app, payload, state: ChangedState) {
     const next = await nextChangedOrders(depsOf(app), state, optionsOf(app, payload));
     return next && stepsUnder(policyOf(payload), next);
   },

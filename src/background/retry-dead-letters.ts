@@ -6,27 +6,26 @@ import { makeDue } from '../warehouse/orders/order-links.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
 
 /**
- * Retries open dead letters. Orders and the catalog are read from the shop again by the given runs. Reviews
- * are read from the service at once. What a webhook names is stored again: serve or a worker reads it.
+ * Retries open dead letters. Reviews are read from the service at once. What a webhook names is stored again: serve or a
+ * worker reads it.
+ *
+ * @returns the flows that read the others from the shop again, for the caller to run in this order.
  */
 export async function retryDeadLetters(
   app: App,
   deadLetters: readonly DeadLetter[],
-  runs: { syncCatalog(): Promise<void>; syncOrders(): Promise<void> },
-): Promise<void> {
+): Promise<('catalog' | 'orders')[]> {
   const { db } = app.warehouse;
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
-  if (isOf('category', 'user_grade').length > 0) await runs.syncCatalog();
-  const orders = isOf('order', 'order_line');
-  if (orders.length > 0) {
-    await makeDue(
-      db,
-      orders.flatMap(({ orderCode }) => orderCode ?? []),
-    );
-    await runs.syncOrders();
-  }
   for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
+  const orders = isOf('order', 'order_line');
+  const codes = orders.flatMap(({ orderCode }) => orderCode ?? []);
+  if (orders.length > 0) await makeDue(db, codes);
+  return [
+    ...(isOf('category', 'user_grade').length > 0 ? (['catalog'] as const) : []),
+    ...(orders.length > 0 ? (['orders'] as const) : []),
+  ];
 }
 
 async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {

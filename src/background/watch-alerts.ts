@@ -4,12 +4,7 @@ import type { App } from '../app/app.ts';
 import { issuesOf } from '../app/issues.ts';
 import { statusReport } from '../app/status-report.ts';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
-
-export type AlertWatcher = {
-  /** Checks now, because a run has ended. */
-  wake(): void;
-  close(): Promise<void>;
-};
+import { sleep } from '../base/timeout.ts';
 
 /** Failed checks in a row before alerting that the status cannot be read. A single failure may be a restart. */
 const failuresBeforeAlert = 2;
@@ -18,16 +13,15 @@ const failuresBeforeAlert = 2;
  * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined where that is not set. It
  * uses no queue, because a queue that is down is one of the alerts.
  *
- * Checks at once, then every `everyMs` milliseconds and when woken, never twice at a time. Where warehouse or queue
- * cannot be read, it posts that too: once per process, because the warehouse cannot record that it was posted.
+ * Checks at once, then every `everyMs` milliseconds. Where warehouse or queue cannot be read, it posts that too: once
+ * per process, because the warehouse cannot record that it was posted.
  */
-export function startAlertWatcher(app: App, everyMs = 30_000): AlertWatcher | undefined {
+export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promise<void> } | undefined {
   const { url, ...limits } = app.config.alerts;
   if (url === undefined) return undefined;
   const { log, now } = app;
   const post = (text: string) => postAlert(url, text);
-  let current = Promise.resolve();
-  let isQueued = false;
+  const closing = new AbortController();
   let failures = 0;
   let isPosted = false;
 
@@ -53,21 +47,18 @@ export function startAlertWatcher(app: App, everyMs = 30_000): AlertWatcher | un
     }
   }
 
-  const wake = () => {
-    if (isQueued) return;
-    isQueued = true;
-    current = current.then(async () => {
-      isQueued = false;
+  async function watch(): Promise<void> {
+    while (!closing.signal.aborted) {
       await attempt().catch((error) => log.warn({ error: describeError(error) }, 'an alert could not be sent'));
-    });
-  };
-  const timer = setInterval(wake, everyMs);
-  wake();
+      await sleep(everyMs, closing.signal).catch(() => {});
+    }
+  }
+
+  const ended = watch();
   return {
-    wake,
     async close() {
-      clearInterval(timer);
-      await current;
+      closing.abort();
+      await ended;
     },
   };
 }

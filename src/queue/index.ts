@@ -30,15 +30,15 @@ type PlannedRun = {
   state?: unknown;
   /** Steps of all batches so far. */
   planned: number;
-  /** Steps of the batches before the last one. */
+  /** Steps of the batches before the last one, and how many of them succeeded. */
   before: number;
-  /** Steps of the batches before the last one that the queue has lost. */
-  lost: number;
+  succeeded: number;
 };
 export type StepData = { runId: string; payload: unknown };
 
 export type JobProgress = {
-  state: 'waiting' | 'running' | 'ended' | 'failed' | 'lost';
+  /** `running`: not ended yet, so it may still wait for a worker. `lost`: the queue does not have it. */
+  state: 'running' | 'ended' | 'failed' | 'lost';
   /** Undefined until the run is planned. */
   planned: number | undefined;
   ended: number;
@@ -121,15 +121,9 @@ export async function openQueues(url: string): Promise<Queues> {
     isAlive,
     async enqueue(job, payload, key) {
       const jobId = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
-      if (key === undefined) {
-        await bull.runs.add(job.name, { payload } satisfies RunData, { jobId, ...runAttempts });
-        return { id: jobId, joined: false };
-      }
-      const added = await bull.runs.add(job.name, { payload, key } satisfies RunData, {
-        jobId,
-        ...runAttempts,
-        deduplication: { id: key },
-      });
+      const data: RunData = { payload, ...(key !== undefined && { key }) };
+      const once = key === undefined ? {} : { deduplication: { id: key } };
+      const added = await bull.runs.add(job.name, data, { jobId, ...runAttempts, ...once });
       return { id: String(added.id), joined: added.id !== jobId };
     },
     async progress(runId) {
@@ -145,7 +139,7 @@ export async function openQueues(url: string): Promise<Queues> {
           : { state: 'failed', planned, ended: 0, error: ended.failedReason ?? '' };
       }
       const planned = plannedOf(job.data as RunData);
-      if (planned === undefined) return { state: state === 'active' ? 'running' : 'waiting', planned, ended: 0 };
+      if (planned === undefined) return { state: 'running', planned, ended: 0 };
       const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
       return { state: 'running', planned, ended: processed + ignored };
     },

@@ -42,19 +42,17 @@ export type RunJob<Context, Payload, State, StepPayload> = Readonly<{
   plan(context: Context, payload: Payload, run: RunInfo, signal: AbortSignal): Promise<Plan<State, StepPayload>>;
   /**
    * Plans the next batch of steps once all steps of the batch before it have ended; undefined: nothing remains, and the
-   * run concludes. Without it a run has one batch. It may be called again with the same state after a crash: what it
-   * saves only moves forward, and the batch it returned first may be lost.
+   * run concludes. Without it a run has one batch. It is not called after a batch of which no step succeeded: a system
+   * is down then. It may be called again with the same state after a crash: what it saves only moves forward, and the
+   * batch it returned first may be lost.
    */
-  next?(context: Context, payload: Payload, state: State, end: BatchEnd): Promise<Plan<State, StepPayload> | undefined>;
+  next?(context: Context, payload: Payload, state: State): Promise<Plan<State, StepPayload> | undefined>;
   conclude(context: Context, payload: Payload, run: RunInfo, end: StepsEnd<State>): Promise<RunReport>;
   /** Records that the run failed. Does nothing where the run has ended already. */
   fail(context: Context, run: RunInfo, reason: string): Promise<void>;
 }>;
 
 type Plan<State, StepPayload> = { state: State; steps: StepPayload[] };
-
-/** How many steps of one batch brought a result, and how many failed or were lost. */
-export type BatchEnd = { successes: number; failures: number };
 
 /** How the steps ended: the counts of each, and the errors of those that failed. */
 export type StepsEnd<State> = { state: State; results: Counts[]; failures: string[] };

@@ -54,26 +54,18 @@ export async function runRun<Context>(
       if (data.stage === 'adding') data = await addSteps(held, data, isInterrupted);
       isInterrupted = false;
       if (await job.moveToWaitingChildren(held.token)) throw new WaitingChildrenError();
-      const results = await job.getChildrenValues<Counts>();
-      const failures = await job.getIgnoredChildrenFailures();
-      const { planned, before, lost } = data;
-      const isOfBatch = new Set(jobIdsOf(run, before, planned));
-      const ofBatch = (all: object) => Object.keys(all).filter((key) => isOfBatch.has(childId(key))).length;
-      const [successes, failed] = [ofBatch(results), ofBatch(failures)];
-      const lostNow = planned - before - successes - failed;
-      const end = { successes, failures: failed + lostNow };
-      const next = await definition.next?.(options.context, payload, data.state, end);
+      const results = Object.values(await job.getChildrenValues<Counts>());
+      const { planned, before, succeeded } = data;
+      const isDown = planned > before && results.length === succeeded;
+      const next = isDown ? undefined : await definition.next?.(options.context, payload, data.state);
       if (next === undefined) {
-        const lostSteps = Array.from({ length: lost + lostNow }, () => 'the queue has lost the step');
-        return await definition.conclude(options.context, payload, run, {
-          state: data.state,
-          results: Object.values(results),
-          failures: [...Object.values(failures), ...lostSteps],
-        });
+        const failures = Object.values(await job.getIgnoredChildrenFailures());
+        const lost = Array.from({ length: planned - results.length - failures.length }, () => lostStep);
+        const end = { state: data.state, results, failures: [...failures, ...lost] };
+        return await definition.conclude(options.context, payload, run, end);
       }
-      const { state, steps } = next;
-      const added = planned + steps.length;
-      data = { ...data, stage: 'adding', state, steps, before: planned, planned: added, lost: lost + lostNow };
+      const of = { planned: planned + next.steps.length, before: planned, succeeded: results.length };
+      data = { ...data, ...next, ...of, stage: 'adding' };
       await writeDown(held, data);
     }
   } catch (error) {
@@ -85,6 +77,8 @@ export async function runRun<Context>(
   }
 }
 
+const lostStep = 'the queue has lost the step';
+
 /** Each stage is written down before the next begins, so that a crash between them repeats at most one. */
 async function planFirst<Context>(
   held: Held<Context>,
@@ -93,7 +87,7 @@ async function planFirst<Context>(
 ): Promise<RunData & AddingRun> {
   const { options, definition, job, run } = held;
   const { state, steps } = await definition.plan(options.context, payload, run, signal);
-  const at = { startedAt: run.startedAt.toISOString(), state, planned: steps.length, before: 0, lost: 0 };
+  const at = { startedAt: run.startedAt.toISOString(), state, planned: steps.length, before: 0, succeeded: 0 };
   const data: RunData & AddingRun = { ...(job.data as RunData), ...at, stage: 'adding', steps };
   await writeDown(held, data);
   return data;

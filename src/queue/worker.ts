@@ -16,8 +16,6 @@ export type WorkerOptions<Context> = RunOptions<Context> & {
   log: Logger;
   /** Called for each step that ended, with its counts, or undefined where it failed. */
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
-  /** Called when a run ended, whatever its outcome. */
-  onRun?: (() => void) | undefined;
   /** Called when the queue fails. The worker retries until it is closed. */
   onQueueError?: ((error: unknown) => void) | undefined;
   /** Called when a run or a step failed and will be retried. */
@@ -105,7 +103,6 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
     options.onQueueError?.(error);
   });
   worker.on('stalled', (id) => log.warn({ queue: name, id }, 'taking over a job of a worker that is gone'));
-  worker.on('completed', () => void (!isSteps && options.onRun?.()));
   worker.on('failed', (job, error) => {
     const willRetry = job?.finishedOn === undefined;
     const facts = { job: job?.name, id: job?.id, error: describeError(error) };
@@ -115,7 +112,6 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
     } else {
       log.error(facts, 'job failed');
     }
-    if (!isSteps && !willRetry) options.onRun?.();
   });
   return worker;
 }

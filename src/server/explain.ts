@@ -1,4 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { App } from '../app/app.ts';
+import { orderDeps } from '../app/deps.ts';
 import {
   discreetly,
   isUnknownOrder,
@@ -12,19 +14,9 @@ import { describeError } from '../base/errors.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import { withTimeout } from '../base/timeout.ts';
 import { explainOrder } from '../orders/compare/show-order.ts';
-import type { ReviewApi } from '../review-api/index.ts';
 import { explainReview } from '../reviews/explain-review.ts';
-import type { Shop } from '../shop/index.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import type { Search } from './page/layout.ts';
-
-export type ExplainerDeps = {
-  api: Pick<ReviewApi, 'orders' | 'reviews'>;
-  shop: Pick<Shop, 'orders'>;
-  now: () => Date;
-  contactMaxAgeDays: number;
-  deletes: 'off' | 'send';
-};
 
 export type Answer =
   /** No part: nothing is known of the key. */
@@ -45,7 +37,7 @@ const shortCall = { giveUpAfterMs: 3000 };
  * Opens the search of the status page. One search runs at a time, and a few in a minute: it reads the shop once, and
  * sends one or two requests to the service.
  */
-export function openExplainer(deps: ExplainerDeps, warehouse: Warehouse) {
+export function openExplainer(app: App, warehouse: Warehouse) {
   const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 });
   let isBusy = false;
   return async (search: Search): Promise<Answer> => {
@@ -60,7 +52,7 @@ export function openExplainer(deps: ExplainerDeps, warehouse: Warehouse) {
       return { kind: 'busy', seconds: Math.ceil(refusal.msBeforeNext / 1000) };
     }
     const work =
-      search.of === 'order' ? orderFacts(deps, warehouse, search.key) : reviewFacts(deps, warehouse, search.key);
+      search.of === 'order' ? orderFacts(app, warehouse, search.key) : reviewFacts(app, warehouse, search.key);
     const ended = work.finally(() => {
       isBusy = false;
     });
@@ -83,23 +75,23 @@ export function isValid({ of, key }: Search): boolean {
 }
 
 /** As `explain order`; a shop that does not respond leaves out only what it would have said. */
-async function orderFacts(deps: ExplainerDeps, warehouse: Warehouse, asked: string): Promise<Part[]> {
+async function orderFacts(app: App, warehouse: Warehouse, asked: string): Promise<Part[]> {
   let shopFault: string | undefined;
-  const rows = await deps.shop.orders([asked]).catch((error: unknown) => {
+  const rows = await app.shop.orders([asked]).catch((error: unknown) => {
     shopFault = describeError(error);
     return [];
   });
   const { giveUpAfterMs } = shortCall;
   const patience = { giveUpAfterMs, settleMs: 0 };
-  const signal = AbortSignal.timeout(searchTimeoutMs);
-  const look = { ...deps, db: warehouse.db, shop: { orders: async () => rows }, patience, signal };
+  const deps = orderDeps(app, AbortSignal.timeout(searchTimeoutMs));
+  const look = { ...deps, db: warehouse.db, shop: { orders: async () => rows }, patience };
   const order = await explainOrder(look, asked);
   const secrets = privateTextsOf(rows);
   const show: Show = { ...discreetly, text: (text) => mask(text, secrets) };
   return isUnknownOrder(order) && shopFault === undefined ? [] : orderParts(order, show, shopFault);
 }
 
-async function reviewFacts({ api }: ExplainerDeps, warehouse: Warehouse, key: string): Promise<Part[]> {
+async function reviewFacts({ api }: App, warehouse: Warehouse, key: string): Promise<Part[]> {
   const review = await explainReview({ reviews: api.reviews, warehouse }, Number(key), shortCall);
   return isUnknownReview(review) ? [] : reviewParts(review, discreetly);
 }

@@ -3,23 +3,11 @@ import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { cached } from './cached.ts';
-import { type MetricsOptions, metricsRoute } from './metrics-route.ts';
-import { type StatusOptions, statusRoutes } from './status-routes.ts';
+import type { MeasuredApp } from './measured-app.ts';
+import { metricsRoute } from './metrics-route.ts';
+import { type PageActions, statusRoutes } from './status-routes.ts';
 import { openTokenThrottle } from './token-throttle.ts';
-import { type WebhookOptions, webhookRoute } from './webhook-route.ts';
-
-export type ServerOptions = {
-  host: string;
-  port: number;
-  warehouse: Warehouse;
-  log: Logger;
-  /** Undefined: webhooks are not accepted. */
-  webhooks: WebhookOptions | undefined;
-  /** Undefined: there is no /metrics. */
-  metrics: MetricsOptions | undefined;
-  /** Undefined: there is no status page. */
-  status: StatusOptions | undefined;
-};
+import { type WebhookActions, webhookRoute } from './webhook-route.ts';
 
 /** Requests answered at a time. A request in work takes memory, and anybody may send one. */
 const mostAtATime = 200;
@@ -27,15 +15,20 @@ const mostAtATime = 200;
 /** Requests that one connection may send, also before it has read a response. */
 const mostOfConnection = 100;
 
+/** What webhooks and the buttons of the status page start. */
+type Actions = WebhookActions & PageActions;
+
 export type RunningServer = { url: string; close(): Promise<void> };
 
 /**
  * Starts the HTTP server: webhooks, status page, metrics, health.
  *
+ * @param actions what webhooks and the buttons of the page start; undefined: metrics and health only.
  * @throws ReviewSyncError where it cannot listen.
  */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const app = Fastify({
+export async function startServer(measured: MeasuredApp, port: number, actions?: Actions): Promise<RunningServer> {
+  const { config, warehouse, log } = measured.app;
+  const server = Fastify({
     forceCloseConnections: 'idle',
     bodyLimit: 64 * 1024,
     requestTimeout: 60_000,
@@ -43,52 +36,53 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     routerOptions: { maxParamLength: 1000 },
     frameworkErrors: (_error, _request, reply) => void reply.callNotFound(),
   });
-  const { warehouse, log, webhooks, metrics, status } = options;
-  app.addHook('onSend', async (_request, reply) => void reply.header('x-content-type-options', 'nosniff'));
-  app.server.maxRequestsPerSocket = mostOfConnection;
+  server.addHook('onSend', async (_request, reply) => void reply.header('x-content-type-options', 'nosniff'));
+  server.server.maxRequestsPerSocket = mostOfConnection;
   let inWork = 0;
-  app.addHook('onRequest', async (_request, reply) => {
+  server.addHook('onRequest', async (_request, reply) => {
     if (inWork >= mostAtATime) return reply.status(503).header('retry-after', '5').send({ error: 'too many requests' });
     inWork += 1;
     reply.raw.once('close', () => {
       inWork -= 1;
     });
   });
-  handleErrors(app, log);
-  healthRoutes(app, warehouse);
+  handleErrors(server, log);
+  healthRoutes(server, warehouse);
   const throttle = openTokenThrottle(log);
-  if (metrics) metricsRoute(app, metrics, throttle);
-  if (webhooks) webhookRoute(app, webhooks, throttle);
-  if (status) statusRoutes(app, status, throttle);
+  metricsRoute(server, measured, throttle);
+  if (actions) {
+    webhookRoute(server, measured.app, actions, throttle);
+    statusRoutes(server, measured, actions, throttle);
+  }
   try {
-    const url = await app.listen({ host: options.host, port: options.port });
-    return { url, close: () => app.close() };
+    const url = await server.listen({ host: config.host, port });
+    return { url, close: () => server.close() };
   } catch (error) {
-    await app.close();
+    await server.close();
     const reason = describeError(error);
-    throw new ReviewSyncError('listen', `Cannot listen on ${options.host}:${options.port}: ${reason}`, {
+    throw new ReviewSyncError('listen', `Cannot listen on ${config.host}:${port}: ${reason}`, {
       hint: 'Set HOST and PORT to an address of this machine and a port that is free.',
     });
   }
 }
 
 /** Short error bodies. Logs the route and not the path, which may hold the webhook secret. */
-function handleErrors(app: FastifyInstance, log: Logger): void {
-  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+function handleErrors(server: FastifyInstance, log: Logger): void {
+  server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? 503;
     if (status >= 500) log.warn({ route: request.routeOptions.url, error: describeError(error) }, 'a request failed');
     if (status === 503) reply.header('retry-after', '5');
     return reply.status(status).send({ error: status >= 500 ? 'not available, try again' : error.message });
   });
-  app.setNotFoundHandler((_request, reply) => reply.status(404).send({ error: 'no such path' }));
+  server.setNotFoundHandler((_request, reply) => reply.status(404).send({ error: 'no such path' }));
 }
 
 /** `/healthz`: the process responds. `/readyz`: it can store what it receives. */
-function healthRoutes(app: FastifyInstance, warehouse: Warehouse): void {
-  app.get('/healthz', async () => ({ status: 'ok' }));
+function healthRoutes(server: FastifyInstance, warehouse: Warehouse): void {
+  server.get('/healthz', async () => ({ status: 'ok' }));
   // One look a second for all who ask, for it takes a connection of the webhooks.
   const ready = cached(() => warehouse.pool.query('select 1'), 1000);
-  app.get('/readyz', async (_request, reply) => {
+  server.get('/readyz', async (_request, reply) => {
     try {
       await ready.get();
       return { status: 'ok' };

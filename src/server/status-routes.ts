@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { StatusReport } from '../app/status-report.ts';
 import { describeWithHint } from '../base/errors.ts';
-import type { Queues } from '../queue/index.ts';
-import type { Warehouse } from '../warehouse/index.ts';
+import { alike, type DeadLetter, discardDeadLetters, openDeadLetters } from '../warehouse/dead-letters.ts';
+import type { DeadLetterKind } from '../warehouse/schema.ts';
 import { createBullBoardRoutes } from './bull-board.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
-import { type ExplainerDeps, openExplainer } from './explain.ts';
+import { openExplainer } from './explain.ts';
+import type { MeasuredApp } from './measured-app.ts';
 import { explainPage } from './page/explain-page.ts';
 import { type Search, script } from './page/layout.ts';
 import { statusPage, unavailablePage } from './page/page.ts';
@@ -15,25 +15,12 @@ import { style } from './page/style.ts';
 import type { TokenThrottle } from './token-throttle.ts';
 import { openViews } from './views.ts';
 
-export type StatusOptions = {
-  /** Needed to see the page and to use its buttons. */
-  token: string;
-  timeZone: string;
-  warehouse: Warehouse;
-  queues: Queues;
-  report(): Promise<StatusReport>;
-  /** Names of the jobs that plan further steps when those of a batch have ended. */
-  batchedJobs: readonly string[];
-  /** What the search reads. */
-  explain: ExplainerDeps;
-  /** Retries or discards the open dead letters of this kind and of reasons like this one (`alike`). */
-  act(what: 'retry' | 'discard', kind: string, reason: string): Promise<{ done: Done; count: number }>;
+export type PageActions = {
+  /** Retries dead letters. `queued`: a worker does it. */
+  retry(deadLetters: readonly DeadLetter[]): Promise<'retried' | 'queued'>;
 };
 
-/** What a button did. `queued`: a worker will retry them. */
-type Done = 'discarded' | 'retried' | 'queued';
-
-const notices: Readonly<Record<Done, (count: number) => string>> = {
+const notices: Readonly<Record<'discarded' | 'retried' | 'queued', (count: number) => string>> = {
   discarded: (count) => `${count} were discarded.`,
   retried: (count) => `${count} were retried.`,
   queued: (count) => `A worker will retry ${count} as soon as it is free.`,
@@ -61,12 +48,20 @@ const boardPolicy =
  * page. `GET /queues`: Bull Board, read-only. All need the token: as a bearer token, or as the password of HTTP Basic
  * with any user.
  */
-export function statusRoutes(parent: FastifyInstance, options: StatusOptions, throttle: TokenThrottle): void {
-  const views = openViews(options);
-  const explain = openExplainer(options.explain, options.warehouse);
-  parent.register(async (app) => {
-    app.addHook('onRequest', async (request, reply) => {
-      if (!hasToken(request, options.token)) {
+export function statusRoutes(
+  parent: FastifyInstance,
+  measured: MeasuredApp,
+  { retry }: PageActions,
+  throttle: TokenThrottle,
+): void {
+  const { app, reports } = measured;
+  const { statusToken: token } = app.config;
+  if (token === undefined) return;
+  const views = openViews(measured);
+  const explain = openExplainer(app, reports.warehouse);
+  parent.register(async (server) => {
+    server.addHook('onRequest', async (request, reply) => {
+      if (!hasToken(request, token)) {
         if (hasCredentials(request) && !(await throttle.wrongToken('the status page'))) return reply.status(429).send();
         return challenge(reply);
       }
@@ -75,18 +70,18 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
         return reply.status(403).send({ error: 'not from this page' });
       return undefined;
     });
-    app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+    server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
       done(null, new URLSearchParams(String(body))),
     );
-    app.get('/', { errorHandler: sendUnavailable }, async (request, reply) => {
+    server.get('/', { errorHandler: sendUnavailable }, async (request, reply) => {
       const query = queryOf(request);
       return send(reply, statusPage(await views.status(Number(query.get('year'))), noticeOf(query)));
     });
-    app.get<{ Params: { id: string } }>('/runs/:id', { errorHandler: sendUnavailable }, async (request, reply) => {
+    server.get<{ Params: { id: string } }>('/runs/:id', { errorHandler: sendUnavailable }, async (request, reply) => {
       const view = await views.run(request.params.id);
       return view ? send(reply, runPage(view)) : send(reply.status(404), missingPage);
     });
-    app.get('/explain', { errorHandler: sendUnavailable }, async (request, reply) => {
+    server.get('/explain', { errorHandler: sendUnavailable }, async (request, reply) => {
       const query = queryOf(request);
       const key = (query.get('key') ?? '').trim().slice(0, 300);
       const search: Search = { of: query.get('of') === 'review' ? 'review' : 'order', key };
@@ -99,19 +94,29 @@ export function statusRoutes(parent: FastifyInstance, options: StatusOptions, th
       if (answer.kind === 'late' || answer.kind === 'failed') reply.status(503);
       return send(reply, explainPage(search, answer));
     });
-    app.post('/dead-letters', async (request, reply) => {
+    server.post('/dead-letters', async (request, reply) => {
       const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
       const [what, kind, reason] = [form.get('do'), form.get('kind'), form.get('reason')];
       if ((what !== 'retry' && what !== 'discard') || kind === null || reason === null) {
         return reply.status(422).send({ error: 'expected do (retry or discard), kind and reason' });
       }
-      const { done, count } = await options.act(what, kind, reason).finally(views.forget);
+      const { db } = app.warehouse;
+      const found = alike(await openDeadLetters(db, kind as DeadLetterKind), reason);
+      const discard = async () => {
+        const ids = found.map(({ id }) => id);
+        return { done: 'discarded', count: await discardDeadLetters(db, ids) };
+      };
+      const again = async () => ({ done: await retry(found), count: found.length });
+      const { done, count } = await (what === 'discard' ? discard() : again()).finally(() => {
+        reports.forget();
+        views.forget();
+      });
       // A redirect, so that reloading the page does not repeat the action.
       return reply.redirect(`/?done=${done}&count=${count}`, 303);
     });
-    await app.register(async (board) => {
+    await server.register(async (board) => {
       board.addHook('onSend', async (_request, reply) => void reply.header('content-security-policy', boardPolicy));
-      await createBullBoardRoutes(board, options.queues, '/queues');
+      await createBullBoardRoutes(board, app.queues, '/queues');
     });
   });
 }

@@ -18,8 +18,8 @@ import { deadLettersBetween, firstWindows, type RunWindow } from '../warehouse/r
 import { findRun, type Run } from '../warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../warehouse/schema.ts';
 import { cached } from './cached.ts';
+import type { MeasuredApp } from './measured-app.ts';
 import { type History, lagSpanCount, lagSpanSeconds } from './page/charts.ts';
-import type { StatusOptions } from './status-routes.ts';
 
 /** A run in progress. */
 export type RunInProgress = {
@@ -29,8 +29,6 @@ export type RunInProgress = {
   unknown: string | undefined;
   /** Spans of reviews that it has read and proven so far. */
   read: { windows: number; reviews: number; requests: number };
-  /** It plans further steps when those of a batch have ended. */
-  plansInBatches: boolean;
 };
 
 /** Everything that the status page shows. */
@@ -70,7 +68,9 @@ const mostRows = 100;
 const dayCount = 30;
 
 /** Reads what the pages show. All who look at the status page within some seconds see the same charts. */
-export function openViews({ warehouse: { db }, timeZone, queues, batchedJobs, report: readReport }: StatusOptions) {
+export function openViews({ app, reports }: MeasuredApp) {
+  const { db } = reports.warehouse;
+  const { timeZone } = app.config.api;
   const unknownOf = (error: unknown) => ({ unknown: describeError(error) });
   const history = cached(() => readHistory(db, timeZone, new Date()).catch(unknownOf), historyMs);
 
@@ -78,10 +78,10 @@ export function openViews({ warehouse: { db }, timeZone, queues, batchedJobs, re
     const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
     return Promise.all(
       open.map(async (run) => {
-        const known = { run, read: await windowTotals(db, run.id), plansInBatches: batchedJobs.includes(run.job) };
+        const known = { run, read: await windowTotals(db, run.id) };
         try {
           const late = () => new Error('the queue did not respond in time');
-          const { planned, ended, state } = await withTimeout(queues.progress(run.id), queueTimeoutMs, late);
+          const { planned, ended, state } = await withTimeout(app.queues.progress(run.id), queueTimeoutMs, late);
           const isLost = state === 'lost';
           const unknown = isLost ? 'its job is no longer in the queue' : undefined;
           return { ...known, steps: isLost ? undefined : { planned, ended }, unknown };
@@ -94,7 +94,7 @@ export function openViews({ warehouse: { db }, timeZone, queues, batchedJobs, re
 
   return {
     async status(wanted: number): Promise<View> {
-      const report = await readReport();
+      const report = await reports.get();
       const years = [...new Set(report.coverage.map(({ month }) => Number(month.slice(0, 4))))].reverse();
       const year = years.includes(wanted) ? wanted : (years[0] ?? 0);
       const days = { timeZone, first: `${year}-01-01`, last: `${year}-12-31` };

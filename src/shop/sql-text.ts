@@ -1,5 +1,3 @@
-import { escapeRegExp } from '../base/escape-reg-exp.ts';
-
 /** The lexical rules in which databases differ. */
 export type SqlDialect = 'postgres' | 'mysql';
 
@@ -58,30 +56,6 @@ export function meaningOf(sql: string, dialect: SqlDialect): string {
     kind === 'code' ? text.replace(/\s+/g, ' ') : text,
   );
   return spaced.join('').trim();
-}
-
-/**
- * The Postgres query with `schema.table` written as `table`, wherever it stands outside of texts and comments, quoted or
- * not. Names without quotes are compared without case.
- */
-export function withoutSchema(sql: string, schema: string, table: string): string {
-  // Texts and comments become blanks of the same length, so that places in both are the same.
-  const visible = partsOf(sql, 'postgres')
-    .map(({ kind, text }) => (kind === 'code' || text.startsWith('"') ? text : ' '.repeat(text.length)))
-    .join('');
-  const named = (name: string) => {
-    const escaped = escapeRegExp(name);
-    const bare = escaped.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
-    return `(?:"${escaped}"${name === name.toLowerCase() ? `|${bare}(?![\\w$])` : ''})`;
-  };
-  const qualified = new RegExp(`(?<![\\w$".])${named(schema)}\\s*\\.\\s*(?=${named(table)})`, 'g');
-  let result = '';
-  let from = 0;
-  for (const match of visible.matchAll(qualified)) {
-    result += sql.slice(from, match.index);
-    from = match.index + match[0].length;
-  }
-  return result + sql.slice(from);
 }
 
 /** Names that are words of SQL too: a table of this name is written in quotes, and the bare word is no table. */

@@ -2,10 +2,8 @@ import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-revie
 import { countOpenDeadLetters, keyOf, putDeadLetter } from '../warehouse/dead-letters.ts';
 import { type Db, inTransaction } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
-import { brandsOf, countEvents, depthOf, type EventFault, readEvents, type SummaryEvent } from './event.ts';
+import { brandsOf, countEvents, type EventFault, readEvents, type SummaryEvent } from './event.ts';
 
-/** Deeper than any event, and safe for the recursive functions that write events. */
-const mostLevels = 50;
 /** Events in one body. The scheduled runs find what a larger webhook named. */
 const mostEvents = 1000;
 /** Open dead letters of a kind that webhooks may leave. What is wrong beyond these is not kept. */
@@ -17,7 +15,7 @@ export type AcceptRules = {
   receivedAt: Date;
 };
 
-/** 200: stored durably. 400: not JSON. 422: not an array, too deep or too many events. 503: too much waits already. */
+/** 200: stored durably. 400: not JSON. 422: not an array, or too many events. 503: too much waits already. */
 export type AcceptOutcome = { status: 200 } | { status: 400 | 422 | 503; reason: string };
 
 /**
@@ -27,7 +25,6 @@ export type AcceptOutcome = { status: 200 } | { status: 400 | 422 | 503; reason:
  * @throws the errors of the database; nothing is stored then.
  */
 export async function acceptWebhook(db: Db, rules: AcceptRules, text: string): Promise<AcceptOutcome> {
-  if (depthOf(text) > mostLevels) return { status: 422, reason: `expected JSON of at most ${mostLevels} levels` };
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -29,8 +29,8 @@ export async function runJob(
       const done = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
       results.push(...done);
       failures.push(...ends.flatMap((end) => (end.status === 'rejected' ? [describeWithHint(end.reason)] : [])));
-      const end = { successes: done.length, failures: ends.length - done.length };
-      const next = await job.next?.(app, parsed, state, end);
+      const isDown = ends.length > 0 && done.length === 0;
+      const next = isDown ? undefined : await job.next?.(app, parsed, state);
       if (next === undefined) return await job.conclude(app, parsed, run, { state, results, failures });
       ({ state, steps } = throughQueue(next));
     }

@@ -202,22 +202,20 @@ describe('a run in progress', () => {
   });
 
   test('is described with what is known of it', () => {
-    const text = (one: ReturnType<typeof progress>, batches = false) =>
-      progressText({ ...one, plansInBatches: batches }, at(1));
+    const text = (one: ReturnType<typeof progress>, job = 'backfill-reviews') =>
+      progressText({ ...one, run: { ...run, job } }, at(1));
     expect(text(progress(30, 10, 7200))).toBe(
       'For 1 h; 10 of 30 steps; 7,200 reviews, 2.0 per second; about 2 h left.',
     );
     expect(text(progress(30, 0, 0))).toContain('0 of 30 steps; time left not known: no step has ended yet');
     // The clock of the warehouse may be behind.
-    expect(progressText({ ...progress(30, 10, 5), plansInBatches: false }, at(-1))).toBe(
-      'For 0 s; 10 of 30 steps; about 0 s left.',
-    );
-    expect(text(progress(30, 10, 0), true)).toContain(
+    expect(progressText(progress(30, 10, 5), at(-1))).toBe('For 0 s; 10 of 30 steps; about 0 s left.');
+    expect(text(progress(30, 10, 0), 'sync-orders')).toContain(
       '10 of 30 steps planned so far; time left not known: it plans in',
     );
     expect(text(progress(undefined, 0, 0))).toBe('For 1 h; it is being planned, or waits for a worker.');
     const unknown = { ...progress(1, 0, 0), steps: undefined, unknown: 'the queue did not respond in time' };
-    expect(progressText({ ...unknown, plansInBatches: false }, at(1))).toBe(
+    expect(progressText(unknown, at(1))).toBe(
       'For 1 h; how far it is, is not known: the queue did not respond in time.',
     );
   });

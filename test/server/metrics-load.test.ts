@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import { openMeasuredApp, startServing } from '../../src/cli/ui/serving.ts';
+import { startServing } from '../../src/cli/ui/serving.ts';
+import { openMeasuredApp } from '../../src/server/measured-app.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 const secret = 'a-secret-that-is-long-enough';

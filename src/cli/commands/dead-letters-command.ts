@@ -1,9 +1,7 @@
-import { syncCatalog } from '../../../jobs/sync-catalog.ts';
-import { syncOrders } from '../../../jobs/sync-orders.ts';
+import { flowJobs } from '../../../jobs/index.ts';
 import type { App } from '../../app/app.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { UsageError } from '../../base/errors.ts';
-import type { AnyRunJob } from '../../queue/job.ts';
 import {
   type DeadLetter,
   deadLettersById,
@@ -86,8 +84,9 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
-  const run = async (job: AnyRunJob<App>) => void (await runToEnd(app, { job, payload: {} }, following));
-  await retryDeadLetters(app, deadLetters, { syncCatalog: () => run(syncCatalog), syncOrders: () => run(syncOrders) });
+  for (const flow of await retryDeadLetters(app, deadLetters)) {
+    await runToEnd(app, { job: flowJobs[flow], payload: {} }, following);
+  }
   const after = await deadLettersById(
     db,
     deadLetters.map(({ id }) => id),

@@ -14,10 +14,11 @@ import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
 import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
+import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, follow, workerOf } from '../ui/run-to-end.ts';
-import { openMeasuredApp, startServing } from '../ui/serving.ts';
+import { startServing } from '../ui/serving.ts';
 import { table } from '../ui/table.ts';
 
 type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };

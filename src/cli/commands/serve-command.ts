@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
-import { openMeasuredApp, startServing } from '../ui/serving.ts';
+import { startServing } from '../ui/serving.ts';
 
 export const command: Command = {
   isSilent: true,

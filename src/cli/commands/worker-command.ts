@@ -1,16 +1,14 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { jobs } from '../../../jobs/index.ts';
-import type { App } from '../../app/app.ts';
-import type { Metrics } from '../../app/metrics.ts';
 import { startWebhookApplier } from '../../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../../background/watch-alerts.ts';
 import { describeWithHint } from '../../base/errors.ts';
 import { applySchedules, plannedRuns, schedulesOf, watchSchedules } from '../../queue/schedules.ts';
 import { startServer } from '../../server/index.ts';
+import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
 import { workerOf } from '../ui/run-to-end.ts';
-import { metricsOf, openMeasuredApp } from '../ui/serving.ts';
 import { requireShopQueries } from '../ui/with-app.ts';
 
 export const command: Command = {
@@ -33,7 +31,8 @@ async function work(context: Context): Promise<undefined> {
   const config = context.config();
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
-  const { app, metrics } = await openMeasuredApp(config, log, opened);
+  const measured = await openMeasuredApp(config, log, opened);
+  const { app, metrics } = measured;
   // Reviews are synced without the shop, so a worker runs all the same, and does not wait for a shop that is down.
   void requireShopQueries(app).catch((error: unknown) => {
     log.error(`orders and catalog cannot be synced: ${describeWithHint(error)}`);
@@ -45,15 +44,13 @@ async function work(context: Context): Promise<undefined> {
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
   const alerts = startAlertWatcher(app);
   opened.defer(() => alerts?.close());
-  const running = await workerOf(app, ['scheduled', 'runs', 'steps'], {
-    onStep: metrics.onStep,
-    onRun: () => alerts?.wake(),
-  });
+  const running = await workerOf(app, ['scheduled', 'runs', 'steps'], { onStep: metrics.onStep });
   const applier = startWebhookApplier(app);
   opened.defer(async () => void (await Promise.all([running.close(), applier.close()])));
   if (config.metricsPort !== undefined) {
-    const server = await serveMetrics(app, config.metricsPort, metrics);
+    const server = await startServer(measured, config.metricsPort);
     opened.defer(() => server.close());
+    log.info({ url: server.url }, 'listening');
   }
   log.info({ queue: app.queues.kind, worker: `${hostname()}:${process.pid}` }, 'worker ready');
   if (!context.signal.aborted) await once(context.signal, 'abort');
@@ -61,18 +58,4 @@ async function work(context: Context): Promise<undefined> {
   await opened.disposeAsync();
   log.info('stopped');
   return undefined;
-}
-
-async function serveMetrics(app: App, port: number, metrics: Metrics) {
-  const server = await startServer({
-    host: app.config.host,
-    port,
-    warehouse: app.warehouse,
-    log: app.log,
-    webhooks: undefined,
-    status: undefined,
-    metrics: metricsOf(app, metrics),
-  });
-  app.log.info({ url: server.url }, 'listening');
-  return server;
 }

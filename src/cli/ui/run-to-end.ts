@@ -1,8 +1,8 @@
 import { jobs } from '../../../jobs/index.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
 import { countsText } from '../../app/status-view.ts';
-import { type Alarm, openAlarm } from '../../base/alarm.ts';
 import { describeWithHint, IncompleteError, ReviewSyncError } from '../../base/errors.ts';
+import { sleep } from '../../base/timeout.ts';
 import type { QueueName } from '../../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
@@ -18,7 +18,7 @@ export type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string }
 export function workerOf(
   app: App,
   take: readonly QueueName[],
-  listeners: Pick<WorkerOptions<App>, 'onStep' | 'onRun' | 'onQueueError' | 'onRetry'> = {},
+  listeners: Pick<WorkerOptions<App>, 'onStep' | 'onQueueError' | 'onRetry'> = {},
 ): Promise<RunningWorker> {
   const { queues, log, now, abort } = app;
   const { takeOverSeconds } = app.config;
@@ -31,11 +31,10 @@ export type Following = {
   signal: AbortSignal;
   /** What the run has brought so far. */
   note?: (runId: string) => Promise<string>;
-  /** Rings when a run has ended in this process. */
-  alarm?: Alarm;
-  /** How often to look whether the run has ended in another process, in milliseconds. */
-  everyMs?: number;
 };
+
+/** How often to look whether the run has ended, in milliseconds. */
+const lookEveryMs = 200;
 
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueOutageMs = 120_000;
@@ -44,7 +43,7 @@ const queueOutageMs = 120_000;
 export async function follow(
   app: Pick<App, 'queues' | 'warehouse'>,
   runId: string,
-  { progress, signal, note, alarm = openAlarm(), everyMs = 200 }: Following,
+  { progress, signal, note }: Following,
 ): Promise<RunReport> {
   let respondedAtMs = performance.now();
   for (;;) {
@@ -67,7 +66,7 @@ export async function follow(
         hint: 'Run the same command again to continue; running workers continue by themselves.',
       });
     }
-    await alarm.wait(everyMs);
+    await sleep(lookEveryMs, signal).catch(() => {});
   }
 }
 
@@ -108,14 +107,12 @@ export async function runToEnd(app: App, { job, payload, key }: RunRequest, foll
   const { progress } = following;
   const { id, joined } = await app.queues.enqueue(job, payload, key);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
-  const alarm = openAlarm();
   const worker = await workerOf(app, ['runs', 'steps'], {
-    onRun: alarm.ring,
     onQueueError: (error) => waitForQueue(progress, error),
     onRetry: (reason) => progress.wait(`a step of the run failed; trying again: ${reason}`),
   });
   try {
-    return await follow(app, id, { alarm, ...following });
+    return await follow(app, id, following);
   } finally {
     progress.stop();
     await worker.close();

@@ -80,7 +80,8 @@ export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html 
 }
 
 /** `12 of 30 steps; 4,321 reviews, 85 per second; about 2 min left`. */
-export function progressText({ run, steps, unknown, read, plansInBatches }: RunInProgress, now: Date): string {
+export function progressText({ run, steps, unknown, read }: RunInProgress, now: Date): string {
+  const plansInBatches = run.job.endsWith('orders');
   const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
   const parts = [`For ${durationText(seconds)}`];

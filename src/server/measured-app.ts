@@ -1,0 +1,29 @@
+import { type App, openApp } from '../app/app.ts';
+import type { Config } from '../app/config.ts';
+import { type Metrics, openMetrics } from '../app/metrics.ts';
+import { type StatusReport, statusReport } from '../app/status-report.ts';
+import type { Logger } from '../base/log.ts';
+import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { cached } from './cached.ts';
+
+/** An App with metrics of its requests, and the cached status report, which is read on connections of its own. */
+export type MeasuredApp = {
+  app: App;
+  metrics: Metrics;
+  reports: { warehouse: Warehouse; get(): Promise<StatusReport>; forget(): void };
+};
+
+/** How long a report is cached, in milliseconds. Prometheus scrapes every 15 s or more. */
+const reportMs = 5000;
+
+/** Opens an App with metrics. `opened` closes it. */
+export async function openMeasuredApp(config: Config, log: Logger, opened: AsyncDisposableStack): Promise<MeasuredApp> {
+  // Reading the status must not take the connections that store webhooks.
+  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
+  opened.defer(() => warehouse.close());
+  const reports = { warehouse, ...cached(() => statusReport({ ...app, warehouse }), reportMs) };
+  const metrics = openMetrics(reports.get);
+  const app: App = await openApp(config, { log, onRequestEnd: metrics.onRequestEnd });
+  opened.defer(() => app.close());
+  return { app, metrics, reports };
+}
