@@ -57,6 +57,8 @@ test('parents come before their children whatever order the rows come in; a seco
   const sent = writes(world);
   await byCommand(world);
   expect(writes(world)).toEqual(sent);
+  // No line waits for a product, so no order is looked through for one.
+  expect(world.service.requests()).not.toHaveProperty('GET /v1/orders');
 });
 
 test('a cycle and an unknown parent are dead letters that name it, and go once they are corrected', async ({
