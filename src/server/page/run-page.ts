@@ -34,7 +34,6 @@ ${progress && section('progress', 'In progress', html`<p>${progressText(progress
 ${section('counts', 'Counts', html`<p>${countsText(run.counts) || 'None are recorded; they are when the run ends.'}</p>`)}
 ${section('windows', 'Windows and requests', windows(view))}
 ${section('waits', 'Waits', waits(view, seconds))}
-${section('dead-letters', 'Dead letters', deadLetters(view))}
 <p class="soft">As of ${utc(at)}. All times are in UTC.</p>`;
   const isLive = !run.finishedAt;
   return layout({ title: `${run.job}, ${utc(run.startedAt)}`, main, search: { of: 'order', key: '' }, isLive });
@@ -72,17 +71,6 @@ function waits({ run, windows: { sums } }: RunView, seconds: number): Html {
   return html`${idle !== undefined && html`<p>For ${durationText(idle)} of ${durationText(seconds)} no window was being read: the run was planned, waited in the queue, or read what could not be proven.</p>`}
     ${statusTable({ title: 'Waits', head: ['Waited', 'For what'], rows })}
     <p>A time in which several requests of one process waited counts once. Waits are added when a step ends; the worker’s log has each, with this id as <code>run</code>.</p>`;
-}
-
-function deadLetters({ deadLetters: found }: RunView): Html {
-  const rows = found.map((one) => [
-    one.kind,
-    formatCount(one.count),
-    formatCount(one.open),
-    html`<span class="text">${one.reason}</span>`,
-  ]);
-  return html`<p>Those of its kinds that failed first or last while it ran; another run may have been at work at the same time.</p>
-    ${statusTable({ title: 'Dead letters', head: ['Kind', 'Records', 'Still open', 'Reason'], rows })}`;
 }
 
 /** The runs in progress: how far they are, how fast, and for how long still. */

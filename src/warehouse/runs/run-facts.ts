@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../index.ts';
-import type { Axis, DeadLetterKind } from '../schema.ts';
+import type { Axis } from '../schema.ts';
 
 /** Spans of reviews that a run read and proved, summed up. */
 export type RunWindows = {
@@ -44,28 +44,4 @@ export async function windowsOfRun(
     order by started_at, id
     limit ${limit}`.execute(db);
   return { sums: sums[0] ?? { count: 0, pages: 0, reviews: 0, requests: 0, readingSeconds: null }, first };
-}
-
-export type DeadLettersOfRun = { kind: DeadLetterKind; reason: string; count: number; open: number };
-
-/**
- * Dead letters of these kinds that failed first or last between two moments, by kind and reason, the most frequent
- * first. A dead letter does not name its run.
- */
-export async function deadLettersBetween(
-  db: Db,
-  kinds: readonly DeadLetterKind[],
-  from: Date,
-  to: Date,
-  limit: number,
-): Promise<DeadLettersOfRun[]> {
-  const { rows } = await sql<DeadLettersOfRun>`
-    select kind, reason, count(*) as count, count(*) filter (where resolved_at is null) as open
-    from sync.dead_letters
-    where kind = any(${kinds})
-      and (last_failed_at between ${from} and ${to} or first_failed_at between ${from} and ${to})
-    group by kind, reason
-    order by count(*) desc
-    limit ${limit}`.execute(db);
-  return rows;
 }
