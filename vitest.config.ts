@@ -12,7 +12,6 @@ const long = [
     'flows',
     'stays-up',
     'orders-killed',
-    'feed-killed',
     'demo',
     'package',
   ],

@@ -4,10 +4,10 @@ import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { recordShopQueries, settleShopQueries } from '../src/warehouse/shop-queries.ts';
-import { concludeOrders } from './conclusions.ts';
+import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { days, flag, parsePayload } from './payload.ts';
-import { pushOrders, stepsUnder } from './push-orders.ts';
+import { stepsUnder } from './push-orders.ts';
 
 const shape = v.object({
   ...days,
@@ -28,10 +28,8 @@ type State = WalkState & { lastQueryChange: string | null };
  */
 export const backfillOrders = defineRun({
   name: 'backfill-orders',
-  step: pushOrders,
+  ...runOfOrders,
   priority: 10,
-  deadLetters: ['order', 'order_line'],
-  conclusion: concludeOrders,
   parse: (payload) => parsePayload(shape, payload),
   async plan({ shop, warehouse: { db }, config }, payload) {
     const lastQueryChange = await recordShopQueries(db, await shop.queryHashes());

@@ -3,10 +3,9 @@ import { reviewDeps } from '../src/app/deps.ts';
 import { backfillReviewsKey, planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
 import { closeGapsReadSince } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
-import { countReviews } from './conclusions.ts';
+import { runOfReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { days, flag, parsePayload } from './payload.ts';
-import { readWindow } from './read-window.ts';
 
 const shape = v.object({
   ...days,
@@ -19,10 +18,8 @@ export type BackfillReviews = v.InferOutput<typeof shape>;
 /** On demand: every review created in a range of days. */
 export const backfillReviews = defineRun({
   name: 'backfill-reviews',
-  step: readWindow,
+  ...runOfReviews,
   priority: 10,
-  deadLetters: ['review'],
-  conclusion: countReviews,
   parse: (payload) => parsePayload(shape, payload),
   async plan(app, { gaps, ...range }, run, signal) {
     const key = backfillReviewsKey({ ...range, gaps });

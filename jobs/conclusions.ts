@@ -4,12 +4,14 @@ import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
 import { windowTotals } from '../src/warehouse/reviews/export-windows.ts';
 import type { Conclusion } from './define-run.ts';
+import { pushOrders } from './push-orders.ts';
+import { readWindow } from './read-window.ts';
 
 /**
  * Counts what the steps cannot: a run may read a review by several of them, and a step that is tried again counts only
  * what its last attempt did.
  */
-export async function countReviews(app: App, { id, startedAt }: { id: string; startedAt: Date }): Promise<Conclusion> {
+async function countReviews(app: App, { id, startedAt }: { id: string; startedAt: Date }): Promise<Conclusion> {
   const { db } = app.warehouse;
   const { reviews, requests, windows: spans } = await windowTotals(db, id);
   const refused = await countOpenDeadLetters(db, ['review'], app.now().getTime() - startedAt.getTime());
@@ -17,7 +19,7 @@ export async function countReviews(app: App, { id, startedAt }: { id: string; st
 }
 
 /** Says how many removals are held back, and how many orders the service had lost. */
-export async function concludeOrders(
+async function concludeOrders(
   { warehouse }: App,
   _run: unknown,
   { orders_recreated: recreated = 0 }: Counts,
@@ -36,3 +38,13 @@ export async function concludeOrders(
     ...(problems.length > 0 && { problem: problems.join('. ') }),
   };
 }
+
+/** What every run of orders has: a regular one, a rescan and a backfill end by the same rules. */
+export const runOfOrders = {
+  step: pushOrders,
+  deadLetters: ['order', 'order_line'],
+  conclusion: concludeOrders,
+} as const;
+
+/** The same for every run of reviews. */
+export const runOfReviews = { step: readWindow, deadLetters: ['review'], conclusion: countReviews } as const;

@@ -5,7 +5,7 @@ import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
 import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
-import { addWaits, beginRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
+import { beginRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
 /**
@@ -39,24 +39,17 @@ type Definition<Payload, State, StepPayload> = Omit<
 export function defineRun<Payload, State, StepPayload>(
   definition: Definition<Payload, State, StepPayload>,
 ): RunJob<App, Payload, State, StepPayload> {
-  const { step } = definition;
   return {
     ...definition,
-    step: {
-      ...step,
-      run: (app, payload, at) => measured(app, at.runId, () => step.run(app, payload, at)),
-    },
     begin: (app, run, isAlive) => begin(app, definition.name, run, isAlive),
     async plan(app, payload, run, signal) {
       await requireSameService(app.warehouse.db, app.config.api);
-      return measured(app, run.id, () => definition.plan(app, payload, run, signal));
+      return definition.plan(app, payload, run, signal);
     },
     async conclude(app, payload, run, end) {
       const { counts: more, problem } =
         end.failures.length === 0 || definition.completesAlways
-          ? await completed(() =>
-              measured(app, run.id, () => definition.complete(app, end.state, run, end.failures, payload)),
-            )
+          ? await completed(() => definition.complete(app, end.state, run, end.failures, payload))
           : {};
       const ofSteps = addCounts([...end.results, more ?? {}]);
       const concluded = await definition.conclusion?.(app, run, ofSteps);
@@ -80,10 +73,6 @@ export function defineRun<Payload, State, StepPayload>(
     },
   };
 }
-
-/** Adds what a part of the run has waited to the row of the run. */
-const measured = <T>(app: App, runId: string, work: () => Promise<T>): Promise<T> =>
-  app.waits.measure(runId, work, (waits) => addWaits(app.warehouse.db, runId, waits));
 
 /** Clocks of two machines differ by less than this; a run that began later than that by our clock has a wrong date. */
 const clockErrorMs = 3_600_000;

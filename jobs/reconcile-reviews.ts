@@ -1,9 +1,9 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
 import { deleteOutdated } from '../src/warehouse/runs/retention.ts';
-import { countReviews } from './conclusions.ts';
+import { runOfReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { type ReadWindow, readWindow } from './read-window.ts';
+import type { ReadWindow } from './read-window.ts';
 
 const name = 'reconcile-reviews';
 
@@ -11,10 +11,8 @@ const name = 'reconcile-reviews';
 export const reconcileReviews = defineRun({
   name,
   schedule: 'reconcile',
-  step: readWindow,
+  ...runOfReviews,
   priority: 20,
-  deadLetters: ['review'],
-  conclusion: countReviews,
   completesAlways: true,
   parse: () => ({}),
   async plan(app, _payload, _run, signal) {

@@ -8,10 +8,10 @@ import { noteKeylessOrders } from '../src/orders/which/keyless-orders.ts';
 import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
 import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
-import { concludeOrders } from './conclusions.ts';
+import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { flag, parsePayload } from './payload.ts';
-import { pushOrders, stepsUnder } from './push-orders.ts';
+import { stepsUnder } from './push-orders.ts';
 
 /** `allowRemovals`: remove lines and orders beyond the day's allowance. */
 const shape = v.object({ allowRemovals: flag });
@@ -30,10 +30,8 @@ const daySeconds = 86_400;
 export const rescanOrders = defineRun({
   name: 'rescan-orders',
   schedule: 'reconcile',
-  step: pushOrders,
+  ...runOfOrders,
   priority: 20,
-  deadLetters: ['order', 'order_line'],
-  conclusion: concludeOrders,
   completesAlways: true,
   parse: (payload) => parsePayload(shape, payload),
   async plan(app, payload) {

@@ -11,10 +11,10 @@ import {
 } from '../src/orders/which/changed-orders.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
-import { concludeOrders } from './conclusions.ts';
+import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { flag, parsePayload } from './payload.ts';
-import { pushOrders, stepsUnder } from './push-orders.ts';
+import { stepsUnder } from './push-orders.ts';
 
 /** `allowRemovals`: remove lines and orders beyond the day's allowance. */
 const shape = v.object({ allowRemovals: flag });
@@ -24,10 +24,8 @@ export type SyncOrders = v.InferOutput<typeof shape>;
 export const syncOrders = defineRun({
   name: 'sync-orders',
   schedule: 'orders',
-  step: pushOrders,
+  ...runOfOrders,
   priority: 1,
-  deadLetters: ['order', 'order_line'],
-  conclusion: concludeOrders,
   parse: (payload) => parsePayload(shape, payload),
   async plan(app, payload) {
     await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());

@@ -3,18 +3,16 @@ import { IncompleteError } from '../src/base/errors.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan-sync-reviews.ts';
 import { retryRefused } from '../src/reviews/refresh-review.ts';
 import { gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
-import { countReviews } from './conclusions.ts';
+import { runOfReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { type ReadWindow, readWindow } from './read-window.ts';
+import type { ReadWindow } from './read-window.ts';
 
 /** Scheduled: the reviews that were written or changed since the last run. */
 export const syncReviews = defineRun({
   name: 'sync-reviews',
   schedule: 'reviews',
-  step: readWindow,
+  ...runOfReviews,
   priority: 1,
-  deadLetters: ['review'],
-  conclusion: countReviews,
   completesAlways: true,
   parse: () => ({}),
   async plan(app, _payload, run, signal) {

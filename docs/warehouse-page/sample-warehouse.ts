@@ -39,10 +39,9 @@ export async function openSampleWarehouse(opened: AsyncDisposableStack): Promise
     const report = await follow(app, id, { progress: { update() {}, wait() {}, stop() {} }, signal: app.abort.signal });
     if (report.outcome !== 'done') throw new Error(`${job.name} ended ${JSON.stringify(report)}`);
   }
-  const learned = await app.warehouse.db
-    .selectFrom('sync.product_links')
-    .select(['product_code as code', 'product_id as id'])
-    .execute();
+  const { rows: learned } = await app.warehouse.pool.query<{ code: string; id: number }>(
+    'select product_code as code, product_id as id from sync.product_links',
+  );
   await putProductRatings(
     app.warehouse.db,
     learned.map((product) => summaryOf(shop, product)),

@@ -47,8 +47,7 @@ create table sync.runs (
   counts      jsonb not null default '{}',
   error       text,
   key         text,
-  reason      text check (reason in ('steps-failed', 'problem', 'dead-letters')),
-  waits       jsonb not null default '{}'
+  reason      text check (reason in ('steps-failed', 'problem', 'dead-letters'))
 );
 create index runs_by_start on sync.runs (job, started_at desc);
 create unique index runs_one_scheduled_at_a_time on sync.runs (job) where finished_at is null and trigger = 'schedule';
@@ -66,7 +65,6 @@ comment on column sync.runs.counts is 'What the run did, by kind.';
 comment on column sync.runs.error is 'Why the run did not end with done. Cleared after 90 days.';
 comment on column sync.runs.key is 'What the run is about, where runs of the same key continue each other: a backfill and its range of days; null otherwise.';
 comment on column sync.runs.reason is 'Why an incomplete run is incomplete: steps-failed (some of its steps failed; the next run reads them again), problem (all steps succeeded, and the end of the run could not be completed), dead-letters (nothing but records that could not be synced); null otherwise. Where several hold, the first.';
-comment on column sync.runs.waits is 'Seconds that the run has waited, by what for. ceiling: REVIEW_API_REQUESTS_PER_SECOND; retry_after: the service asked for fewer requests; outage: the service failed or could not be reached; lease: another process had the lease of a record. A time in which several requests of one process waited counts once.';
 comment on index sync.runs_by_start is 'The last runs of a job.';
 comment on index sync.runs_one_scheduled_at_a_time is 'A scheduled run is not started on top of one that is going.';
 comment on index sync.runs_by_key is 'The runs that a run continues.';

@@ -1,7 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { openWaitMeters, type WaitMeters } from '../base/waits.ts';
 import { isRedis } from '../queue/connection.ts';
 import { openQueues, type Queues } from '../queue/index.ts';
 import {
@@ -37,7 +36,6 @@ export type App = {
   /** Slots for the orders that this process pushes at the same time. */
   readonly orderSlots: LimitFunction;
   /** Measures how long runs wait. */
-  readonly waits: WaitMeters;
   /** Called for each wait with its reason. */
   readonly onWait: ((wait: Wait) => void) | undefined;
   /** Ends all work in flight; unfinished jobs return to the queue. */
@@ -103,7 +101,6 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     config,
     log,
     now,
-    waits: openWaitMeters(),
     onWait: options.onWait,
     warehouse,
     shop,

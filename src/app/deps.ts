@@ -1,7 +1,7 @@
 import type { OrderDeps } from '../orders/order-deps.ts';
 import { defaultPatience } from '../orders/requests.ts';
-import type { ExportDeps } from '../reviews/export-window.ts';
-import { type BoundsDeps, plausibleDates } from '../reviews/review-bounds.ts';
+import { plausibleDates } from '../reviews/review-bounds.ts';
+import type { ReviewDeps } from '../reviews/review-deps.ts';
 import { takeRemovals } from '../warehouse/orders/removal-allowance.ts';
 import type { App } from './app.ts';
 
@@ -23,12 +23,9 @@ export const orderDeps = (app: App, signal: AbortSignal): OrderDeps => ({
 });
 
 /** What planning and reading reviews needs of the app. Not to be kept for a day: the plausible dates end tomorrow. */
-export function reviewDeps(
-  app: App,
-  signal: AbortSignal,
-): BoundsDeps & ExportDeps & { reviews: App['api']['reviews'] } {
+export function reviewDeps(app: App, signal: AbortSignal): ReviewDeps {
   const { warehouse, now, spanSlots: slots, config } = app;
   const { timeZone } = config.api;
   const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
-  return { reviews: app.api.reviews, warehouse, db: warehouse.db, slots, now, timeZone, signal, plausible };
+  return { reviews: app.api.reviews, warehouse, slots, now, timeZone, signal, plausible };
 }

@@ -124,9 +124,7 @@ const gapHints: Readonly<Record<GapKind, string>> = {
   'too-many':
     'npx review-sync backfill reviews reads reviews by their creation date; ' +
     'if the gap is one of creation dates, ask the service’s makers',
-  unproven:
-    'later runs try again; if the reason names other dates, set REVIEW_API_TIME_ZONE to the zone in which the service ' +
-    'reads dates',
+  unproven: 'later runs try again',
   refused: 'the service refuses these dates: ask the service’s makers; later runs try again',
   failed: 'later runs try again; if that does not help, npx review-sync doctor says what is broken',
 };

@@ -1,7 +1,7 @@
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
 import { retryRefusedReview } from '../reviews/refresh-review.ts';
-import { type DeadLetter, orderCodesOf, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
+import { type DeadLetter, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
 
@@ -19,8 +19,9 @@ export async function retryDeadLetters(
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
   for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
-  const orders = isOf('order', 'order_line').map((deadLetter) => deadLetter.id);
-  if (orders.length > 0) await makeDue(db, await orderCodesOf(db, orders));
+  const orders = isOf('order', 'order_line');
+  const codes = orders.flatMap(({ orderCode }) => orderCode ?? []);
+  if (orders.length > 0) await makeDue(db, codes);
   return [
     ...(isOf('category', 'user_grade').length > 0 ? (['catalog'] as const) : []),
     ...(orders.length > 0 ? (['orders'] as const) : []),

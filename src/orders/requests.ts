@@ -13,15 +13,10 @@ import type { FailureKind } from './backoff.ts';
  * How long the requests of one record may keep failing, and how long to wait before looking what became of a lost one;
  * milliseconds.
  */
-export type Patience = {
-  giveUpAfterMs: number;
-  /** For a record that failed before. */
-  afterFailureMs: number;
-  settleMs: number;
-};
+export type Patience = { giveUpAfterMs: number; settleMs: number };
 
-/** A record that always fails costs a run 15 s, and from the second run on 5 s. */
-export const defaultPatience: Patience = { giveUpAfterMs: 15_000, afterFailureMs: 5000, settleMs: 1000 };
+/** A record that always fails costs a run 15 s. */
+export const defaultPatience: Patience = { giveUpAfterMs: 15_000, settleMs: 1000 };
 
 /** How a request about one record ended. `unknown`: nobody knows whether it was carried out. `absent`: 404. */
 export type Sent<T> =
@@ -47,9 +42,9 @@ export type Requests = { write: Send; read: Send };
  */
 export function openRequests(
   { patience, signal }: { patience: Patience; signal: AbortSignal },
-  { hasFailedBefore, beforeWrite }: { hasFailedBefore: boolean; beforeWrite?: () => void },
+  beforeWrite?: () => void,
 ): Requests {
-  let giveUpAfterMs = hasFailedBefore ? patience.afterFailureMs : patience.giveUpAfterMs;
+  let { giveUpAfterMs } = patience;
   const send =
     (beforeSend: (() => void) | undefined): Send =>
     async (request) => {
@@ -77,20 +72,6 @@ export function openRequests(
 /** As many records in a row that fail without one success in between are a failure of the service. */
 const failuresInARow = 5;
 
-/**
- * Tells a failure of one record from a failure of the service: after five records in a row that failed for a reason
- * that may pass, nothing more is sent. In a row: no record that was begun later succeeded. One that fails is sent again
- * for some seconds, so those that fail end last, however few they are.
- */
-export type Breaker = {
-  /** Why nothing more is sent; undefined: go on. */
-  readonly opened: string | undefined;
-  /** Called before a record is sent. @returns its number. */
-  begin(): number;
-  succeeded(record: number): void;
-  failed(record: number, reason: string): void;
-};
-
 /** Five records in a row failed: the service is down. */
 export class ServiceDownError extends ReviewSyncError {
   override readonly name = 'ServiceDownError';
@@ -100,25 +81,36 @@ export class ServiceDownError extends ReviewSyncError {
   }
 }
 
-export function openBreaker(): Breaker {
+export type Breaker = ReturnType<typeof openBreaker>;
+
+/**
+ * Tells a failure of one record from a failure of the service: after five records in a row that failed for a reason
+ * that may pass, nothing more is sent. In a row: no record that was begun later succeeded. One that fails is sent again
+ * for some seconds, so those that fail end last, however few they are.
+ */
+export function openBreaker() {
   let begun = 0;
   let lastSuccess = 0;
   const failures: number[] = [];
   let opened: string | undefined;
   return {
-    get opened() {
-      return opened;
-    },
-    begin() {
+    isOpen: () => opened !== undefined,
+    /** @param hasFailedBefore of the record: then its failure says nothing about the service. */
+    begin(hasFailedBefore: boolean) {
       begun += 1;
-      return begun;
-    },
-    succeeded(record) {
-      lastSuccess = Math.max(lastSuccess, record);
-    },
-    failed(record, reason) {
-      failures.push(record);
-      if (failures.filter((one) => one > lastSuccess).length >= failuresInARow) opened ??= reason;
+      const record = begun;
+      return {
+        /** The service accepted the record, or refused it: it is up. */
+        responded(): void {
+          lastSuccess = Math.max(lastSuccess, record);
+        },
+        /** The record failed for a reason that may pass. @throws ServiceDownError where that is no failure of this record. */
+        failed(reason: string): void {
+          if (!hasFailedBefore) failures.push(record);
+          if (failures.filter((one) => one > lastSuccess).length >= failuresInARow) opened ??= reason;
+          if (opened !== undefined) throw new ServiceDownError(opened);
+        },
+      };
     },
   };
 }

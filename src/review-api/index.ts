@@ -20,21 +20,18 @@ export type { MoneyAmount } from './http/shape.ts';
 export type {
   Category,
   CategoryBody,
-  CategoryListAllParams,
-  CategoryListParams,
   CategoryPatch,
 } from './resources/categories-api.ts';
 export { sentAmount } from './resources/check.ts';
 export type {
   OrderBody,
   OrderDetail,
-  OrderListAllParams,
+  OrderFilters,
   OrderListItem,
-  OrderListParams,
   OrderPatch,
   SubOrder,
 } from './resources/orders-api.ts';
-export type { Page } from './resources/resource.ts';
+export type { Page, Paging } from './resources/resource.ts';
 export type { Review, ReviewImage, ReviewOption, ReviewVideo } from './resources/review-shapes.ts';
 export type {
   RawReview,
@@ -53,8 +50,6 @@ export type { SubOrderBody, SubOrderPatch } from './resources/sub-orders-api.ts'
 export type {
   UserGrade,
   UserGradeBody,
-  UserGradeListAllParams,
-  UserGradeListParams,
   UserGradePatch,
 } from './resources/user-grades-api.ts';
 export {

@@ -1,15 +1,7 @@
 import pLimit from 'p-limit';
-import { describeError } from '../base/errors.ts';
-import { AuthenticationError, NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
-import type { Db } from '../warehouse/index.ts';
 import { type Absent, countHeld, markDeleted, newestBut } from '../warehouse/reviews/absent-reviews.ts';
-
-export type ConfirmDeps = {
-  reviews: Pick<ReviewApi['reviews'], 'getRaw'>;
-  db: Db;
-  now: () => Date;
-  signal: AbortSignal;
-};
+import { askReview } from './refresh-review.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
 /**
  * `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,
@@ -18,8 +10,6 @@ export type ConfirmDeps = {
 export type Confirmed = { gone: number[]; unlisted: number; problems: string[] };
 
 const atATime = 4;
-/** How long one review is asked for where the service fails on it, in milliseconds. */
-const confirmGiveUpMs = 15_000;
 /** Requests without a usable response, and none with one, after which nothing more is asked. */
 const unknownAtMost = 20;
 /** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
@@ -34,7 +24,7 @@ const fewDeleted = 20;
  * @param options.show receives each review that the service knows, as its response shows it.
  */
 export async function confirmDeleted(
-  deps: ConfirmDeps,
+  deps: ReviewDeps,
   absent: readonly Absent[],
   options: { mark: boolean; show(review: Absent, rawBody: Buffer): Promise<void> },
 ): Promise<Confirmed> {
@@ -49,38 +39,30 @@ export async function confirmDeleted(
   let reason = '';
   const ask = async (review: Absent) => {
     deps.signal.throwIfAborted();
-    if (confirmed.gone.length + confirmed.unlisted === 0 && unknown >= unknownAtMost) {
+    const isDown = confirmed.gone.length + confirmed.unlisted === 0 && unknown >= unknownAtMost;
+    const asked = isDown ? { kind: 'failed' as const, reason } : await askReview(deps, review.id);
+    if (asked.kind === 'gone') confirmed.gone.push(review.id);
+    else if (asked.kind === 'failed') {
       unknown += 1;
-      return;
-    }
-    try {
-      const body = await rawBodyOf(deps, review.id);
-      if (body === undefined) confirmed.gone.push(review.id);
-      else {
-        await options.show(review, body);
-        confirmed.unlisted += 1;
-      }
-    } catch (error) {
-      if (!(error instanceof ReviewApiError) || error instanceof AuthenticationError) throw error;
-      unknown += 1;
-      reason ||= describeError(error);
+      reason ||= asked.reason;
+    } else {
+      await options.show(review, asked.rawBody);
+      confirmed.unlisted += 1;
     }
   };
   const limit = pLimit(atATime);
   const ends = await Promise.allSettled(absent.map((review) => limit(() => ask(review))));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  const held = await countHeld(deps.db);
+  const held = await countHeld(deps.warehouse.db);
   const lost = confirmed.gone.length;
   if (lost > fewDeleted && lost * 2 > held) confirmed.problems.push(tooManyGone(lost, held));
-  else if (options.mark) await markDeleted(deps.db, confirmed.gone, deps.now());
-  if (unknown > 0) {
-    const number = unknown.toLocaleString('en');
-    confirmed.problems.push(
-      `${number} reviews may be gone and could not be asked about: ${reason}. They stay suspected`,
-    );
-  }
+  else if (options.mark) await markDeleted(deps.warehouse.db, confirmed.gone, deps.now());
+  if (unknown > 0) confirmed.problems.push(notAsked(unknown, reason));
   return confirmed;
 }
+
+const notAsked = (reviews: number, reason: string) =>
+  `${reviews.toLocaleString('en')} reviews may be gone and could not be asked about: ${reason}. They stay suspected`;
 
 const hint =
   'None was marked as deleted. See what the service lacks; if they really are gone, delete their rows from ' +
@@ -94,26 +76,14 @@ const tooManyGone = (lost: number, held: number) =>
  * A service that does not know by id what it lists would say 404 to anything. One that fails on a review is asked for
  * another.
  */
-async function whyNotKnown(deps: ConfirmDeps, suspected: readonly number[]): Promise<string | undefined> {
-  const others = await newestBut(deps.db, suspected);
-  const failures: unknown[] = [];
+async function whyNotKnown(deps: ReviewDeps, suspected: readonly number[]): Promise<string | undefined> {
+  const others = await newestBut(deps.warehouse.db, suspected);
+  let failure: string | undefined;
   for (const id of others) {
-    try {
-      if ((await rawBodyOf(deps, id)) !== undefined) return undefined;
-    } catch (error) {
-      if (!(error instanceof ReviewApiError)) throw error;
-      failures.push(error);
-    }
+    const asked = await askReview(deps, id);
+    if (asked.kind === 'shown') return undefined;
+    if (asked.kind === 'failed') failure ??= asked.reason;
   }
-  if (failures.length > 0) throw failures[0];
+  if (failure !== undefined) return notAsked(suspected.length, failure);
   return others.length === 0 ? undefined : `The service answers 404 for the ids of reviews that it lists. ${hint}`;
-}
-
-async function rawBodyOf(deps: ConfirmDeps, id: number): Promise<Buffer | undefined> {
-  try {
-    return (await deps.reviews.getRaw(id, { giveUpAfterMs: confirmGiveUpMs })).rawBody;
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined;
-    throw error;
-  }
 }

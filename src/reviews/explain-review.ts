@@ -1,7 +1,5 @@
-import { describeError } from '../base/errors.ts';
-import { type CallOptions, NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
+import type { CallOptions } from '../review-api/index.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
-import type { Warehouse } from '../warehouse/index.ts';
 import { millisecondsOf } from '../warehouse/reviews/check-page.ts';
 import { compareOne, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import {
@@ -13,6 +11,8 @@ import {
   windowsOf,
 } from '../warehouse/reviews/one-review.ts';
 import { reviewColumns } from '../warehouse/reviews/review-columns.ts';
+import { askReview } from './refresh-review.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
 export type ReviewExplanation = {
   id: number;
@@ -34,17 +34,13 @@ export type ReviewExplanation = {
  * service that does not respond leaves out only what it would have shown.
  */
 export async function explainReview(
-  deps: { reviews: Pick<ReviewApi['reviews'], 'getRaw'>; warehouse: Warehouse },
+  deps: Pick<ReviewDeps, 'reviews' | 'warehouse'>,
   id: number,
-  options: CallOptions = {},
+  options?: CallOptions,
 ): Promise<ReviewExplanation> {
   const { db } = deps.warehouse;
-  let serviceFault: string | undefined;
-  const service = await deps.reviews.getRaw(id, options).catch((error: unknown) => {
-    if (!(error instanceof ReviewApiError)) throw error;
-    if (!(error instanceof NotFoundError)) serviceFault = describeError(error);
-    return undefined;
-  });
+  const asked = await askReview(deps, id, options);
+  const service = asked.kind === 'shown' ? asked : undefined;
   const warehouse = await reviewRow(db, id);
   const dates = {
     created: parseDate(service?.item.created_at) ?? warehouse?.created_at,
@@ -53,7 +49,7 @@ export async function explainReview(
   return {
     id,
     service: service?.item,
-    serviceFault,
+    serviceFault: asked.kind === 'failed' ? asked.reason : undefined,
     warehouse,
     windows: await windowsOf(db, dates),
     deadLetters: await deadLettersOf(db, 'review', String(id)),

@@ -1,20 +1,18 @@
 import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore, secondOf, without } from '../base/time/span.ts';
-import type { Warehouse } from '../warehouse/index.ts';
 import { absentIn } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../warehouse/reviews/export-windows.ts';
 import { landPage, releaseBody } from '../warehouse/reviews/land-reviews.ts';
 import { type Gap, openGap } from '../warehouse/reviews/open-gaps.ts';
 import type { ListPage } from './read/list-page.ts';
-import { type ReadDeps, readSpans } from './read/read-spans.ts';
+import { readSpans } from './read/read-spans.ts';
 import type { Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
 /** Seconds before a request in which a review may have been written and not be listed yet. */
 const justNow = 60;
-
-export type ExportDeps = ReadDeps & { warehouse: Warehouse; now: () => Date };
 
 export type Export = {
   runId: string;
@@ -33,7 +31,7 @@ export type Export = {
  *   the window is in the warehouse and in the ledger.
  */
 export async function exportWindow(
-  deps: ExportDeps,
+  deps: ReviewDeps,
   { runId, window, findLate = false, findAbsent = false }: Export,
 ): Promise<Counts> {
   const { db } = deps.warehouse;

@@ -5,7 +5,8 @@ import { dayOf, intersection, type Span } from '../base/time/span.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
 import { planWindows, type Window } from './read/window.ts';
-import { allReviews, type BoundsDeps } from './review-bounds.ts';
+import { allReviews } from './review-bounds.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
 /**
  * Identifies the range of a review backfill in sync.runs and in the queue. A command joins a run of the same key that
@@ -24,11 +25,11 @@ export const backfillReviewsKey = ({ from, to, gaps }: DayRange & { gaps: boolea
  * @throws UsageError for a range that is none.
  */
 export async function planBackfillReviews(
-  deps: BoundsDeps,
+  deps: ReviewDeps,
   range: DayRange,
   resume: { since: Date },
 ): Promise<Window[]> {
-  const covered = await coveredSpans(deps.db, 'created', { since: resume.since });
+  const covered = await coveredSpans(deps.warehouse.db, 'created', { since: resume.since });
   const span = spanOf(range, deps, await allReviews(deps));
   return (span ? planWindows(span, covered) : []).map((one) => ({ axis: 'created', span: one }));
 }

@@ -4,7 +4,8 @@ import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { dueGaps, openGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { advanceCursor, readCursor } from '../warehouse/runs/cursors.ts';
 import { planWindows, type Window } from './read/window.ts';
-import { allReviews, type BoundsDeps, captureOverview, newestOf } from './review-bounds.ts';
+import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
 const day = 86_400;
 /** The watermark stays at least this far behind the clock of this machine, in seconds. */
@@ -29,11 +30,11 @@ export type SyncPlan = {
  * @throws ReviewSyncError as `captureOverview`.
  */
 export async function planSyncReviews(
-  deps: BoundsDeps,
+  deps: ReviewDeps,
   options: { overlapMinutes: number; allGaps: boolean },
 ): Promise<SyncPlan> {
   const readTo = secondOf(deps.now());
-  const watermark = parseInstant((await readCursor(deps.db, 'reviews'))?.at ?? '');
+  const watermark = parseInstant((await readCursor(deps.warehouse.db, 'reviews'))?.at ?? '');
   const nextWatermark = await newestUpdate(deps, readTo);
   if (watermark === undefined) {
     // What is written from now on is found on the updated axis by the next run.
@@ -41,11 +42,11 @@ export async function planSyncReviews(
     return { windows, readTo, nextWatermark };
   }
   await captureOverview(deps);
-  const again = await dueGaps(deps.db, options.allGaps ? undefined : deps.now());
+  const again = await dueGaps(deps.warehouse.db, options.allGaps ? undefined : deps.now());
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(span).map((one) => ({ axis, span: one })));
   const start = Math.min(watermark, readTo) - options.overlapMinutes * 60;
   // A gap is read when it is due, not by every run whose overlap it lies in.
-  const known = (await openGaps(deps.db)).filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
+  const known = (await openGaps(deps.warehouse.db)).filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
   const windows = planWindows({ start, end: readTo + day }, known).map((span): Window => ({ axis: 'updated', span }));
   return { windows: [...windows, ...gapWindows], readTo, nextWatermark };
 }
@@ -54,7 +55,7 @@ export async function planSyncReviews(
  * The newest update that the service shows as the run begins, not the time: the clock that dates reviews may be hours
  * behind ours, and what is edited while a long run goes on must be found by the next.
  */
-async function newestUpdate(deps: BoundsDeps, now: Second): Promise<Second> {
+async function newestUpdate(deps: ReviewDeps, now: Second): Promise<Second> {
   const quiet = now - quietDays * day;
   const seen = await newestOf(deps, 'updated', { start: quiet, end: now + day });
   return Math.min(now - lag, Math.max(quiet, seen ?? 0));

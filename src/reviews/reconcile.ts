@@ -2,16 +2,16 @@ import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore, secondOf } from '../base/time/span.ts';
 import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
-import type { Warehouse } from '../warehouse/index.ts';
 import { askAgainLater, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { landOne } from '../warehouse/reviews/land-reviews.ts';
 import { closeGapsReadSince, dueGaps, gapsProblem } from '../warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../warehouse/runs/retention.ts';
-import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
+import { confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { retryRefused } from './refresh-review.ts';
-import { allReviews, type BoundsDeps } from './review-bounds.ts';
+import { allReviews } from './review-bounds.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
 const dayMs = 86_400_000;
 
@@ -21,16 +21,16 @@ const dayMs = 86_400_000;
  * a gap of updates is closed once everything up to its end was read.
  */
 export async function planReconcile(
-  deps: BoundsDeps,
+  deps: ReviewDeps,
   options: { job: string; recentDays: number; allDays: number },
 ): Promise<Window[]> {
   const { start } = await allReviews(deps);
   const recently = secondOf(deps.now()) - options.recentDays * 86_400;
   const since = new Date(deps.now().getTime() - options.allDays * dayMs);
-  const covered = await coveredSpans(deps.db, 'created', { since, job: options.job });
+  const covered = await coveredSpans(deps.warehouse.db, 'created', { since, job: options.job });
   const older = covered.flatMap((span) => partBefore(span, recently));
   const windows = planWindows({ start, end: deps.plausible.end }, older);
-  const gaps = (await dueGaps(deps.db, undefined)).filter(({ axis }) => axis === 'created');
+  const gaps = (await dueGaps(deps.warehouse.db, undefined)).filter(({ axis }) => axis === 'created');
   const again = gaps.flatMap(({ span }) => planWindows(span, windows));
   return [...windows, ...again].map((span) => ({ axis: 'created', span }));
 }
@@ -45,11 +45,9 @@ const askedAtMost = 20_000;
  * @throws IncompleteError where reviews could not be asked about, gaps are open, or the service is not to be believed;
  *   what was found out until then is written.
  */
-export async function concludeReconcile(
-  deps: BoundsDeps & ConfirmDeps & { warehouse: Warehouse },
-  options: { allDays: number },
-): Promise<Counts> {
-  const { db, warehouse, plausible } = deps;
+export async function concludeReconcile(deps: ReviewDeps, options: { allDays: number }): Promise<Counts> {
+  const { warehouse, plausible } = deps;
+  const { db } = warehouse;
   await retryRefused(deps, { areDueOnly: false });
   // Everything was read since: a record that is not shown any more was corrected or deleted.
   await closeUnseenReviews(db, new Date(deps.now().getTime() - (options.allDays + 1) * dayMs));

@@ -1,17 +1,31 @@
 import { describeError } from '../base/errors.ts';
-import type { Span } from '../base/time/span.ts';
-import { NotFoundError, type ReviewApi, ReviewApiError } from '../review-api/index.ts';
+import { type CallOptions, NotFoundError, type RawReview, ReviewApiError } from '../review-api/index.ts';
 import { type DeadLetter, failAgain, refusedReviews, resolveDeadLetters } from '../warehouse/dead-letters.ts';
-import type { Warehouse } from '../warehouse/index.ts';
 import { usableId } from '../warehouse/reviews/check-page.ts';
 import { type Landed, landOne } from '../warehouse/reviews/land-reviews.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
-export type RefreshDeps = { reviews: Pick<ReviewApi['reviews'], 'getRaw'>; warehouse: Warehouse; plausible: Span };
-
-export type Refreshed = { kind: 'landed'; landed: Landed } | { kind: 'gone' } | { kind: 'failed'; reason: string };
+/** What the service shows of a review by its id. `gone`: it answers 404. `failed`: nobody knows, for this reason. */
+export type AskedReview = ({ kind: 'shown' } & RawReview) | { kind: 'gone' } | { kind: 'failed'; reason: string };
 
 /** How long one review is asked for where the service fails on it, in milliseconds, so that others do not wait. */
-export const oneReviewMs = 10_000;
+const giveUpAfterMs = 10_000;
+
+/** Asks the service for a review by its id. @throws what is not an error of the service, such as an abort. */
+export async function askReview(
+  { reviews }: Pick<ReviewDeps, 'reviews'>,
+  id: number,
+  options: CallOptions = { giveUpAfterMs },
+): Promise<AskedReview> {
+  try {
+    return { kind: 'shown', ...(await reviews.getRaw(id, options)) };
+  } catch (error) {
+    if (!(error instanceof ReviewApiError)) throw error;
+    return error instanceof NotFoundError ? { kind: 'gone' } : { kind: 'failed', reason: describeError(error) };
+  }
+}
+
+export type Refreshed = { kind: 'landed'; landed: Landed } | Exclude<AskedReview, { kind: 'shown' }>;
 
 /**
  * Reads a review by its id and lands it. Fields that only lists show (docs/interface.md, "Review") stay as they are, or
@@ -19,14 +33,10 @@ export const oneReviewMs = 10_000;
  *
  * @throws what is not an error of the service, such as the database's; running it again does no harm.
  */
-export async function refreshReview(deps: RefreshDeps, id: number): Promise<Refreshed> {
-  try {
-    const { rawBody } = await deps.reviews.getRaw(id, { giveUpAfterMs: oneReviewMs });
-    return { kind: 'landed', landed: await landOne(deps.warehouse, rawBody, deps.plausible) };
-  } catch (error) {
-    if (!(error instanceof ReviewApiError)) throw error;
-    return error instanceof NotFoundError ? { kind: 'gone' } : { kind: 'failed', reason: describeError(error) };
-  }
+export async function refreshReview(deps: ReviewDeps, id: number): Promise<Refreshed> {
+  const asked = await askReview(deps, id);
+  if (asked.kind !== 'shown') return asked;
+  return { kind: 'landed', landed: await landOne(deps.warehouse, asked.rawBody, deps.plausible) };
 }
 
 /** Reviews that one run asks for. The others wait for the next run. */
@@ -35,7 +45,7 @@ const retriedAtMost = 500;
 const failuresInARow = 5;
 
 /** Asks by id for the reviews that are open dead letters, all or those that are due (`refusedReviews`). */
-export async function retryRefused(deps: RefreshDeps, which: { areDueOnly: boolean }): Promise<void> {
+export async function retryRefused(deps: ReviewDeps, which: { areDueOnly: boolean }): Promise<void> {
   let failures = 0;
   for (const one of await refusedReviews(deps.warehouse.db, { ...which, limit: retriedAtMost })) {
     failures = (await retryRefusedReview(deps, one)) === 'failed' ? failures + 1 : 0;
@@ -48,7 +58,7 @@ export async function retryRefused(deps: RefreshDeps, which: { areDueOnly: boole
  * from the service closes it. A review without a usable id lands when a list shows it corrected.
  */
 export async function retryRefusedReview(
-  deps: RefreshDeps,
+  deps: ReviewDeps,
   deadLetter: DeadLetter,
 ): Promise<Refreshed['kind'] | 'none'> {
   const { db } = deps.warehouse;

@@ -10,18 +10,15 @@ import {
   startOfDay,
   writableDates,
 } from '../base/time/span.ts';
-import type { ReviewApi, ReviewOverview } from '../review-api/index.ts';
-import type { Db } from '../warehouse/index.ts';
+import type { ReviewOverview } from '../review-api/index.ts';
 import { storedBounds } from '../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../warehouse/reviews/review-overview.ts';
-import { fetchPage, obstacleOf, type PageDeps, type PageQuery, UnreadableError, zonesApart } from './read/list-page.ts';
+import { fetchPage, obstacleOf, type PageDeps, type PageQuery, UnreadableError } from './read/list-page.ts';
 import { type Axis, windowLimits } from './read/window.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
-export type BoundsDeps = PageDeps & {
-  reviews: Pick<ReviewApi['reviews'], 'overview' | 'page'>;
-  db: Db;
-  now: () => Date;
-};
+/** No two zones differ by more than 26 hours. */
+const zonesApart = 26 * 3600;
 
 /** Plausible dates: from the first second of a year in the zone, within `writableDates`, to the end of tomorrow. */
 export function plausibleDates(fromYear: number, zone: string, now: Date): Span {
@@ -35,13 +32,13 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
  *
  * @throws ReviewSyncError as `captureOverview`.
  */
-export async function allReviews(deps: BoundsDeps): Promise<Span> {
+export async function allReviews(deps: ReviewDeps): Promise<Span> {
   const { plausible } = deps;
   const named = await captureOverview(deps);
   // Requests include their end.
   const before = intersection({ start: named.start - windowLimits.seconds, end: named.start - 1 }, plausible);
   if (before && (await newestOf(deps, 'created', before)) !== undefined) return { ...named, start: plausible.start };
-  const stored = await storedBounds(deps.db);
+  const stored = await storedBounds(deps.warehouse.db);
   const held = stored && intersection({ start: secondOf(stored.first), end: secondOf(stored.last) + 1 }, plausible);
   return held ? { start: Math.min(named.start, held.start), end: Math.max(named.end, held.end) } : named;
 }
@@ -60,7 +57,7 @@ const lately = ({ plausible: { end } }: PageDeps): Span => ({ start: end - windo
  * @throws ReviewSyncError where the clocks of the service and of this machine differ by more than a day, or the service
  *   reads dates in another zone.
  */
-export async function captureOverview(deps: BoundsDeps): Promise<Span> {
+export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   const { start, end } = deps.plausible;
   // What is written while the two are under way may be in neither.
   const capturedAt = deps.now();
@@ -74,7 +71,7 @@ export async function captureOverview(deps: BoundsDeps): Promise<Span> {
   if (overview) {
     const dates = first === undefined || last === undefined ? [] : [first, last, newest ?? last].map(clamp);
     const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(isoOf);
-    await recordOverview(deps.db, { capturedAt, first: least ?? null, last: most ?? null });
+    await recordOverview(deps.warehouse.db, { capturedAt, first: least ?? null, last: most ?? null });
   }
   // A list that is not in order shows an older review first.
   const lastDate = newest === undefined ? (last ?? end - zonesApart) + zonesApart : Math.max(newest, last ?? newest);
@@ -98,7 +95,7 @@ function requireSameClock(service: Date, ours: Date): void {
 }
 
 /** The overview; undefined where the service refuses it or fails on it, and shows lists. */
-async function overviewIfAny(deps: BoundsDeps): Promise<ReviewOverview | undefined> {
+async function overviewIfAny(deps: ReviewDeps): Promise<ReviewOverview | undefined> {
   try {
     return await deps.reviews.overview({ giveUpAfterMs });
   } catch (error) {
@@ -118,7 +115,7 @@ const giveUpAfterMs = 2000;
  *
  * @throws ReviewSyncError where that second is not shown.
  */
-async function requireSameZone(deps: BoundsDeps, second: Second): Promise<void> {
+async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> {
   const shown = await firstOf(deps, { axis: 'created', span: { start: second, end: second + 1 } });
   if (shown !== undefined) return;
   // It may have been deleted meanwhile: then another one is the newest.

@@ -2,24 +2,21 @@ import pLimit from 'p-limit';
 import type { DayRange } from '../base/time/day-range.ts';
 import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
 import { warehouseNow } from '../warehouse/clock.ts';
-import type { Warehouse } from '../warehouse/index.ts';
 import { type Absent, absentIn, countHeld } from '../warehouse/reviews/absent-reviews.ts';
 import { compareOne, comparePage, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import { landOne, landPage } from '../warehouse/reviews/land-reviews.ts';
-import { type ConfirmDeps, confirmDeleted } from './confirm-deleted.ts';
+import { confirmDeleted } from './confirm-deleted.ts';
 import { spanOf } from './plan-backfill-reviews.ts';
-import { type ReadDeps, readSpans } from './read/read-spans.ts';
+import { readSpans } from './read/read-spans.ts';
 import { planWindows } from './read/window.ts';
-import { allReviews, type BoundsDeps } from './review-bounds.ts';
+import { allReviews } from './review-bounds.ts';
+import type { ReviewDeps } from './review-deps.ts';
 
-export type VerifyReviewsDeps = ReadDeps &
-  BoundsDeps &
-  ConfirmDeps & {
-    warehouse: Warehouse;
-    onProgress(windows: number, of: number): void;
-    /** Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default: 20,000. */
-    askedAtMost?: number;
-  };
+export type VerifyReviewsDeps = ReviewDeps & {
+  onProgress(windows: number, of: number): void;
+  /** Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default: 20,000. */
+  askedAtMost?: number;
+};
 
 /** `extra`: in the warehouse, and the service says it is gone. `day`: of its creation, in the service's zone. */
 export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; day: string | null };

@@ -82,7 +82,7 @@ async function orderFacts(app: App, warehouse: Warehouse, asked: string): Promis
     return [];
   });
   const { giveUpAfterMs } = shortCall;
-  const patience = { giveUpAfterMs, afterFailureMs: giveUpAfterMs, settleMs: 0 };
+  const patience = { giveUpAfterMs, settleMs: 0 };
   const deps = orderDeps(app, AbortSignal.timeout(searchTimeoutMs));
   const look = { ...deps, db: warehouse.db, shop: { orders: async () => rows }, patience };
   const order = await explainOrder(look, asked);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { describeWithHint } from '../base/errors.ts';
-import { alike, type DeadLetter, discardDeadLetters, findDeadLetters } from '../warehouse/dead-letters.ts';
+import { alike, type DeadLetter, discardDeadLetters, openDeadLetters } from '../warehouse/dead-letters.ts';
 import type { DeadLetterKind } from '../warehouse/schema.ts';
 import { createBullBoardRoutes } from './bull-board.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
@@ -101,7 +101,7 @@ export function statusRoutes(
         return reply.status(422).send({ error: 'expected do (retry or discard), kind and reason' });
       }
       const { db } = app.warehouse;
-      const found = alike(await findDeadLetters(db, { kind: kind as DeadLetterKind }), reason);
+      const found = alike(await openDeadLetters(db, kind as DeadLetterKind), reason);
       const discard = async () => {
         const ids = found.map(({ id }) => id);
         return { done: 'discarded', count: await discardDeadLetters(db, ids) };

@@ -6,7 +6,7 @@ import { dayOf, secondOf } from '../base/time/span.ts';
 import { withTimeout } from '../base/timeout.ts';
 import type { Db } from '../warehouse/index.ts';
 import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.ts';
-import { windowTotals } from '../warehouse/reviews/export-windows.ts';
+import { type WindowTotals, windowTotals } from '../warehouse/reviews/export-windows.ts';
 import {
   deadLettersByDay,
   lagSpans,
@@ -14,7 +14,7 @@ import {
   reviewsByDay,
   withStatementTimeout,
 } from '../warehouse/runs/history.ts';
-import { windowsOfRun } from '../warehouse/runs/run-facts.ts';
+import { firstWindows, type RunWindow } from '../warehouse/runs/run-facts.ts';
 import { findRun, type Run } from '../warehouse/runs/runs.ts';
 import { cached } from './cached.ts';
 import type { MeasuredApp } from './measured-app.ts';
@@ -50,7 +50,7 @@ export type RunView = {
   run: Run;
   at: Date;
   progress: RunInProgress | undefined;
-  windows: Awaited<ReturnType<typeof windowsOfRun>>;
+  windows: { sums: WindowTotals; first: RunWindow[] };
 };
 
 /** How long what the charts show is kept, in milliseconds: they show days and hours. */
@@ -115,7 +115,7 @@ export function openViews({ app, reports }: MeasuredApp) {
       const view = await withStatementTimeout(db, statementMs, async (trx) => {
         const run = await findRun(trx, id);
         if (!run) return undefined;
-        return { run, windows: await windowsOfRun(trx, id, mostWindows) };
+        return { run, windows: { sums: await windowTotals(trx, id), first: await firstWindows(trx, id, mostWindows) } };
       });
       // After the transaction: with it, two pages would wait for a third connection of a pool of two.
       return view && { ...view, at, progress: (await progressOf([view.run]))[0] };

@@ -35,18 +35,27 @@ export async function putDeadLetter(db: Db, deadLetter: NewDeadLetter): Promise<
   `.execute(db);
 }
 
-/** Closes the open dead letters of these records, which were synced. @returns how many were open. */
-export async function resolveDeadLetters(db: Db, kind: DeadLetterKind, keys: readonly string[]): Promise<number> {
-  if (keys.length === 0) return 0;
-  const result = await db
-    .updateTable('sync.dead_letters')
-    .set({ resolved_at: sql`now()` })
-    .where('kind', '=', kind)
-    .where('key', 'in', keys)
-    .where('resolved_at', 'is', null)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+/** Closes the open dead letters of a kind for which the condition holds. */
+async function close(db: Db, kind: DeadLetterKind, condition: RawBuilder<unknown>): Promise<void> {
+  await sql`
+    update sync.dead_letters set resolved_at = now()
+    where kind = ${kind} and resolved_at is null and ${condition}`.execute(db);
 }
+
+/** Closes those of these records, which were synced. */
+export const resolveDeadLetters = (db: Db, kind: DeadLetterKind, keys: readonly string[]) =>
+  close(db, kind, sql`key = any(${keys})`);
+
+/** Closes those of a kind that was synced as a whole, except for the keys that failed again. */
+export const resolveDeadLettersExcept = (db: Db, kind: DeadLetterKind, failing: readonly string[]) =>
+  close(db, kind, sql`key <> all(${failing})`);
+
+/** Closes those of orders without a code, except for the ones that the shop still has. */
+export const resolveKeylessDeadLetters = (db: Db, stillFound: readonly string[]) =>
+  close(db, 'order', sql`starts_with(key, 'sha256:') and key <> all(${stillFound})`);
+
+/** Closes those of reviews that no reading has shown since `at`. */
+export const closeUnseenReviews = (db: Db, at: Date) => close(db, 'review', sql`last_failed_at < ${at}`);
 
 export type DeadLetterGroup = {
   kind: DeadLetterKind;
@@ -59,20 +68,11 @@ export type DeadLetterGroup = {
 
 /** Open dead letters by kind and reason, the most frequent first. */
 export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
-  const rows = await db
-    .selectFrom('sync.dead_letters')
-    .where('resolved_at', 'is', null)
-    .groupBy(['kind', 'reason'])
-    .select((eb) => [
-      'kind',
-      'reason',
-      eb.fn.countAll<number>().as('count'),
-      sql<number[]>`(array_agg(id order by id))[1:20]::integer[]`.as('ids'),
-      eb.fn.min('first_failed_at').as('firstFailedAt'),
-      eb.fn.max('last_failed_at').as('lastFailedAt'),
-    ])
-    .orderBy('count', 'desc')
-    .execute();
+  const { rows } = await sql<DeadLetterGroup>`
+    select kind, reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,
+      min(first_failed_at) as "firstFailedAt", max(last_failed_at) as "lastFailedAt"
+    from sync.dead_letters where resolved_at is null
+    group by kind, reason order by count desc`.execute(db);
   return rows;
 }
 
@@ -132,15 +132,11 @@ export async function countOpenDeadLetters(
  * @param which.areDueOnly those that failed last ten minutes ago, then four times as long each time, at most a day.
  */
 export function refusedReviews(db: Db, which: { areDueOnly: boolean; limit: number }): Promise<DeadLetter[]> {
-  const isDue = sql<boolean>`last_failed_at <= now() - least(
-    interval '1 day', interval '10 minutes' * power(4, least(attempts, 5) - 1))`;
-  return selectDeadLetters(db)
-    .where('kind', '=', 'review')
-    .where('resolved_at', 'is', null)
-    .$if(which.areDueOnly, (query) => query.where(isDue))
-    .orderBy('last_failed_at')
-    .limit(which.limit)
-    .execute();
+  return select(
+    db,
+    sql`kind = 'review' and resolved_at is null and (not ${which.areDueOnly} or last_failed_at <= now() - least(
+      interval '1 day', interval '10 minutes' * power(4, least(attempts, 5) - 1))) order by last_failed_at, id limit ${which.limit}`,
+  );
 }
 
 /** Another attempt at the record of a dead letter has failed. */
@@ -148,17 +144,6 @@ export async function failAgain(db: Db, id: number, reason: string): Promise<voi
   await sql`
     update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now(), checked_at = now()
     where id = ${id} and resolved_at is null`.execute(db);
-}
-
-/** Closes the dead letters of reviews that no reading has shown since `at`. */
-export async function closeUnseenReviews(db: Db, at: Date): Promise<void> {
-  await db
-    .updateTable('sync.dead_letters')
-    .set({ resolved_at: new Date() })
-    .where('kind', '=', 'review')
-    .where('resolved_at', 'is', null)
-    .where('last_failed_at', '<', at)
-    .execute();
 }
 
 /** A stable key for a record without a key. */
@@ -180,39 +165,11 @@ export function asStorableJson(payload: unknown): string {
   return json.replaceAll(/(?<!\\)((?:\\\\)*)\\(u(?:0000|d[89a-f][0-9a-f]{2}))/g, '$1\\\\$2');
 }
 
-/** Codes of the orders of these dead letters. */
-export async function orderCodesOf(db: Db, ids: readonly number[]): Promise<string[]> {
-  const { rows } = await sql<{ code: string }>`
-    select distinct order_code as code from sync.dead_letters where order_code is not null and id = any(${ids})`.execute(
-    db,
-  );
-  return rows.map((row) => row.code);
-}
-
-/** Closes the open dead letters of a kind that was synced as a whole, except for the keys that failed again. */
-export async function resolveDeadLettersExcept(
-  db: Db,
-  kind: DeadLetterKind,
-  failing: readonly string[],
-): Promise<void> {
-  await sql`
-    update sync.dead_letters set resolved_at = now()
-    where kind = ${kind} and resolved_at is null and key <> all(${failing})
-  `.execute(db);
-}
-
-/** Closes the dead letters of orders without a code, except for those that the shop still has. */
-export async function resolveKeylessDeadLetters(db: Db, stillFound: readonly string[]): Promise<void> {
-  await sql`
-    update sync.dead_letters set resolved_at = now()
-    where kind = 'order' and resolved_at is null and starts_with(key, 'sha256:') and key <> all(${stillFound})
-  `.execute(db);
-}
-
 export type DeadLetter = {
   id: number;
   kind: DeadLetterKind;
   key: string;
+  orderCode: string | null;
   reason: string;
   attempts: number;
   firstFailedAt: Date;
@@ -220,45 +177,35 @@ export type DeadLetter = {
   resolvedAt: Date | null;
 };
 
-const selectDeadLetters = (db: Db) =>
-  db
-    .selectFrom('sync.dead_letters')
-    .select(['id', 'kind', 'key', 'reason', 'attempts'])
-    .select(['first_failed_at as firstFailedAt', 'last_failed_at as lastFailedAt', 'resolved_at as resolvedAt'])
-    .orderBy('id');
-
-/**
- * Dead letters by id, or the open ones of a kind, or all open ones; the oldest first. Without their records, which may
- * be large.
- */
-export function findDeadLetters(
-  db: Db,
-  which: { ids?: readonly number[]; kind?: DeadLetterKind },
-): Promise<DeadLetter[]> {
-  let query = selectDeadLetters(db).limit(100_000);
-  if (which.ids) query = query.where(sql<boolean>`id = any(${which.ids})`);
-  else query = query.where('resolved_at', 'is', null);
-  if (which.kind) query = query.where('kind', '=', which.kind);
-  return query.execute();
+/** Without their records, which may be large. */
+async function select(db: Db, condition: RawBuilder<unknown>): Promise<DeadLetter[]> {
+  const { rows } = await sql<DeadLetter>`
+    select id, kind, key, order_code as "orderCode", reason, attempts, first_failed_at as "firstFailedAt",
+      last_failed_at as "lastFailedAt", resolved_at as "resolvedAt"
+    from sync.dead_letters where ${condition}`.execute(db);
+  return rows;
 }
+
+/** Dead letters by id, open and resolved, the oldest first. */
+export const deadLettersById = (db: Db, ids: readonly number[]) => select(db, sql`id = any(${ids}) order by id`);
+
+/** The open ones, of a kind or all; the oldest first. */
+export const openDeadLetters = (db: Db, kind: DeadLetterKind | null = null) =>
+  select(db, sql`resolved_at is null and kind = coalesce(${kind}, kind) order by id limit 100000`);
 
 /** The record of a dead letter. */
 export async function payloadOf(db: Db, id: number): Promise<unknown> {
-  const row = await db.selectFrom('sync.dead_letters').select('payload').where('id', '=', id).executeTakeFirst();
-  return row?.payload;
+  const { rows } = await sql<{ payload: unknown }>`select payload from sync.dead_letters where id = ${id}`.execute(db);
+  return rows[0]?.payload;
 }
 
 /** The dead letters of one order and of its lines, open and resolved, the oldest first. */
-export async function deadLettersOfOrder(db: Db, orderCode: string): Promise<DeadLetter[]> {
-  return selectDeadLetters(db)
-    .where((eb) => eb.or([eb('order_code', '=', orderCode), eb('kind', '=', 'order').and('key', '=', orderCode)]))
-    .execute();
-}
+export const deadLettersOfOrder = (db: Db, code: string) =>
+  select(db, sql`order_code = ${code} or (kind = 'order' and key = ${code}) order by id`);
 
 /** The dead letters of one record, open and resolved, the oldest first. */
-export function deadLettersOf(db: Db, kind: DeadLetterKind, key: string): Promise<DeadLetter[]> {
-  return selectDeadLetters(db).where('kind', '=', kind).where('key', '=', key).execute();
-}
+export const deadLettersOf = (db: Db, kind: DeadLetterKind, key: string) =>
+  select(db, sql`kind = ${kind} and key = ${key} order by id`);
 
 /**
  * What two responses with the same review may show otherwise: links that are signed again, and fields that only lists

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
-import { waitingFor } from '../base/waits.ts';
 import type { Db } from './index.ts';
 
 /** Work under a lease checks it before each step that must not be done by two at once. */
@@ -53,7 +52,7 @@ export async function withGradesLease<T>(
     );
     if (rows[0] && !hasWaited) options.onWait?.(rows[0]);
     hasWaited ||= rows.length > 0;
-    await waitingFor('lease', () => delay(lookAgainMs));
+    await delay(lookAgainMs);
   }
   const renew = async () => {
     if (!(await take(sql`grades_owner = ${owner}`)))

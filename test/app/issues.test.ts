@@ -53,7 +53,7 @@ const ended = (job: string, ms: number, run: Partial<StatusReport['newest'][numb
   newest: [
     {
       ...{ id: '1', job, key: null, trigger: 'command', startedAt: ago(ms), finishedAt: ago(ms), counts: {} },
-      ...{ outcome: 'failed', reason: null, error: 'broken', waits: {} },
+      ...{ outcome: 'failed', reason: null, error: 'broken' },
       ...run,
     },
   ],

@@ -1,13 +1,10 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pLimit from 'p-limit';
 import { openLog } from '../../src/base/log.ts';
-import type { Span } from '../../src/base/time/span.ts';
-import { openReviewApi, type ReviewApi } from '../../src/review-api/index.ts';
-import type { ExportDeps } from '../../src/reviews/export-window.ts';
-import { type Db, openWarehouse } from '../../src/warehouse/index.ts';
+import { openReviewApi } from '../../src/review-api/index.ts';
+import type { ReviewDeps } from '../../src/reviews/review-deps.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { alive, type Calls, deadlyPool } from './deadly-pool.ts';
-
-export type ExportProcess = ExportDeps & { reviews: ReviewApi['reviews']; db: Db; plausible: Span };
 
 /** Addresses of the two systems, and the zone in which the service reads dates. */
 export type ExportPlace = { warehouse: string; service: string; timeZone: string; calls?: Calls };
@@ -20,7 +17,7 @@ export type ExportPlace = { warehouse: string; service: string; timeZone: string
  */
 export async function inExportProcess(
   { warehouse: url, service, timeZone, calls = alive() }: ExportPlace,
-  work: (process: ExportProcess) => Promise<void>,
+  work: (process: ReviewDeps) => Promise<void>,
 ): Promise<void> {
   const opened = await openWarehouse({ url, connections: 4 });
   const pool = deadlyPool(opened.pool, calls);
@@ -47,7 +44,6 @@ export async function inExportProcess(
     await work({
       reviews: api.reviews,
       warehouse,
-      db,
       now: () => new Date(),
       plausible,
       timeZone,

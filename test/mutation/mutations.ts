@@ -116,7 +116,7 @@ export const mutations: readonly Mutation[] = [
     file: 'jobs/define-run.ts',
     find: 'end.failures.length === 0 || definition.completesAlways',
     replace: 'true',
-    tests: [`${promise('feed-killed')} > a step that fails leaves a first push`],
+    tests: [`${promise('orders-killed')} > a step that fails leaves a first push`],
   },
   {
     name: 'a warehouse that belongs to another service is used',

@@ -12,6 +12,7 @@ import {
 import { fingerprint } from '../../src/orders/order/fingerprint.ts';
 import { optionalFields } from '../../src/orders/order/order-body.ts';
 import { areSameOptions, isSamePrice, isSameSecond } from '../../src/orders/order/same-value.ts';
+import { isTooLong } from '../../src/shop/rows.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
 const row = {
@@ -194,4 +195,9 @@ test('a backfill joins only a running one of the same days and options: one with
     { withEmail: false, allowRemovals: false },
   ];
   expect(new Set([plain, ...others].map(backfillOrdersKey)).size).toBe(5);
+});
+
+test('a code may have a thousand bytes in UTF-8, whatever its script, and not one more', () => {
+  expect([1000, 1001].map((bytes) => isTooLong('a'.repeat(bytes)))).toEqual([false, true]);
+  expect([333, 334].map((characters) => isTooLong('한'.repeat(characters)))).toEqual([false, true]);
 });

@@ -249,8 +249,14 @@ test('verify looks at the days asked for alone', async ({ world }) => {
   await pushThree(world);
   await world.shop(`update o set created_at = now() - interval '40 days' where code = 'A'`);
   const day = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10);
-  const report = JSON.parse((await cli(world, 'verify', 'orders', '--from', day, '--json')).stdout);
-  expect(report).toMatchObject({ orders: 2 });
+  await world.warehouse(`update sync.order_links set ordered_at = now() - interval '40 days' where order_code = 'A'`);
+  await world.shop(`delete from o where code = 'C'`);
+  const report = async (...days: string[]) =>
+    JSON.parse((await cli(world, 'verify', 'orders', ...days, '--json')).stdout);
+  expect(await report('--from', day)).toMatchObject({ orders: 1, extra: 1 });
+  expect(await report('--to', day)).toMatchObject({ orders: 1, extra: 0 });
+  await world.shop(`delete from o where code = 'A'`);
+  expect(await report('--from', day)).toMatchObject({ extraCodes: ['C'] });
   expect(await cli(world, 'verify', 'orders', '--from', 'monday')).toMatchObject({ status: 2 });
 });
 

@@ -64,7 +64,7 @@ test('a change or deletion that the service answers with 202 and carries out is 
 }) => {
   await changeAfterPush(world);
   withoutBody(world, { carriedOutWith: 202 });
-  const patience = { giveUpAfterMs: 5000, afterFailureMs: 5000, settleMs: 1 };
+  const patience = { giveUpAfterMs: 5000, settleMs: 1 };
   expect(await world.sync({ patience })).toMatchObject({ orders_pushed: 3, orders_deleted: 1 });
   expect(await world.atService(service)).toEqual(inLine);
   expect(await world.openDeadLetters()).toEqual([]);

@@ -39,7 +39,7 @@ test('a worker that is stopped while it waits for what a creation without respon
     return { carriedOutAfter: Promise.resolve() };
   });
   // It would look again in a quarter of an hour.
-  const patience = { giveUpAfterMs: 50, afterFailureMs: 20, settleMs: 900_000 };
+  const patience = { giveUpAfterMs: 50, settleMs: 900_000 };
   await expect(world.sync({ signal: stopped.signal, patience })).rejects.toThrow();
   world.serviceRule(() => 'pass');
   await world.sync();

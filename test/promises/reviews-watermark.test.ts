@@ -16,4 +16,10 @@ test('the minute before a reading began does not count as covered: a review of t
   expect(await world.warehouse('select message from warehouse.reviews order by id')).toHaveLength(2);
   const covered = `select end_at > started_at - interval '60 seconds' as "isTooLate" from sync.export_windows where axis = 'created'`;
   expect(await world.warehouse(covered)).toEqual([{ isTooLate: false }]);
+
+  // Nor does the next run rely on it, however short its overlap is.
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  const watermark = `select (reviews_cursor ->> 'at')::timestamptz <= (reviews_cursor ->> 'readTo')::timestamptz - interval '1 minute' as "isBehind"
+    from sync.settings`;
+  expect(await world.warehouse(watermark)).toEqual([{ isBehind: true }]);
 });

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { syncOrders } from '../../jobs/sync-orders.ts';
+import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
 import { openLog } from '../../src/base/log.ts';
 import { applySchedules, plannedRuns, type Schedule, watchSchedules } from '../../src/queue/schedules.ts';
 import { runCli } from '../harness/cli.ts';
@@ -48,7 +49,20 @@ test('a worker sets its own schedules and removes all others: a schedule that wa
   const at = (job: string, pattern: string) => ({ job, pattern, timeZone: 'Asia/Seoul' });
   await applySchedules(queues, [at('sync-orders', '*/5 * * * *'), at('sync-reviews', '0 * * * *')]);
   await applySchedules(queues, [at('sync-orders', '*/7 * * * *')]);
-  expect(await plannedRuns(queues)).toMatchObject([{ job: 'sync-orders', pattern: '*/7 * * * *' }]);
+  expect(await plannedRuns(queues)).toMatchObject([at('sync-orders', '*/7 * * * *')]);
+});
+
+test('doctor calls a run overdue once it is a minute late, and names schedules that the queue has otherwise', async () => {
+  const now = new Date('2026-03-01T12:00:00Z');
+  const schedule = { job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' };
+  const found = async (lateMs: number, tz = schedule.timeZone) => {
+    const one = { key: schedule.job, name: schedule.job, pattern: schedule.pattern, tz, next: now.getTime() - lateMs };
+    const queues = { bull: { scheduled: { getJobSchedulers: async () => [one] } } };
+    return (await checkSchedules(queues as never, [schedule], now)).map(({ level }) => level);
+  };
+  expect(await found(60_000)).toEqual(['ok']);
+  expect(await found(60_001)).toEqual(['fault']);
+  expect(await found(0, 'UTC')).toEqual(['warning', 'warning', 'ok']);
 });
 
 test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => {

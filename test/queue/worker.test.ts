@@ -208,6 +208,17 @@ onEachQueue(({ isHere, redisUrl }) => {
     expect(new Set(context.failed)).toEqual(new Set(['relation does not exist']));
   });
 
+  test.skipIf(!isHere)('a run whose connection breaks at each attempt is recorded as failed by the last', async () => {
+    const queues = await open();
+    const context = calls();
+    const plan = () => Promise.reject(Object.assign(new Error('terminated'), { severity: 'FATAL', code: '57P01' }));
+    await work(queues, context, ['runs'], { ...job, plan });
+    const jobId = 'a-run';
+    await queues.bull.runs.add(job.name, { payload: {} }, { jobId, attempts: 2, backoff: 10 });
+    expect(await runEnded(queues, jobId)).toMatchObject({ state: 'failed' });
+    expect(context.failed).toHaveLength(1);
+  });
+
   test.skipIf(!isHere)(
     'once the steps are added the job no longer holds them, so that nobody adds them again',
     async () => {

@@ -12,7 +12,7 @@ import { client, failureOf, january, json, order, quick, tinyService } from './t
 const line = { product_id: 3, price: '12.50' };
 const orderBody = { code: 'A-1', created_at: '2024-01-01T00:00:00+09:00', total_price: '12.50' };
 
-test.each(['lost', 'half', { status: 502, body: '<html>' }, { status: 201, body: '<html>' }] as const)(
+test.each(['lost', 'half', { status: 408 }, { status: 502, body: '<html>' }, { status: 201, body: '<html>' }] as const)(
   'a sub-order whose answer is no answer (%o) is not added twice',
   async (reply) => {
     const service = await tinyService(() => reply);

@@ -160,11 +160,9 @@ test('a list that is empty for one request is not the end of the data', async ()
   }
 });
 
-test('a zone that is an hour wrong is reasons after a few requests, not read second by second', async () => {
+test('a zone that is an hour wrong, which planning a run finds, does not make a list be read second by second', async () => {
   const service = listed(spread(5000, at('2026-10-28T00:00:00Z'), 86_400), { zone: 'Asia/Seoul', lastPage: 'real' });
-  const { reasons, requests } = await idsRead(service, 'Asia/Shanghai');
-  expect(reasons).not.toEqual([]);
-  for (const reason of reasons) expect(reason).toContain('REVIEW_API_TIME_ZONE, Asia/Shanghai');
+  const { requests } = await idsRead(service, 'Asia/Shanghai');
   expect(requests).toBeLessThan(100);
 });
 

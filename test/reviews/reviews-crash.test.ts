@@ -3,11 +3,12 @@ import { exportWindow } from '../../src/reviews/export-window.ts';
 import { planBackfillReviews } from '../../src/reviews/plan-backfill-reviews.ts';
 import { concludeSyncReviews, planSyncReviews, type SyncPlan } from '../../src/reviews/plan-sync-reviews.ts';
 import type { Window } from '../../src/reviews/read/window.ts';
+import type { ReviewDeps } from '../../src/reviews/review-deps.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls } from '../harness/deadly-pool.ts';
-import { type ExportProcess, inExportProcess } from '../harness/export-process.ts';
+import { inExportProcess } from '../harness/export-process.ts';
 import { type FaultMode, startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
 
@@ -44,18 +45,18 @@ const edits = `
 /** A run as the queue keeps it: whatever dies, it begins again with the same id, and what was planned stays planned. */
 type Run = { id: string; since: Date; planned?: SyncPlan };
 
-const steps = async (deps: ExportProcess, { id }: Run, windows: readonly Window[]) => {
+const steps = async (deps: ReviewDeps, { id }: Run, windows: readonly Window[]) => {
   for (const window of windows) await exportWindow(deps, { runId: id, window });
 };
-const planning = (deps: ExportProcess) => ({ ...deps, now: () => new Date(now) });
+const planning = (deps: ReviewDeps) => ({ ...deps, now: () => new Date(now) });
 
 /** Killed, it is planned again: what the ledger has is in none of the windows. */
-async function backfill(deps: ExportProcess, run: Run): Promise<void> {
+async function backfill(deps: ReviewDeps, run: Run): Promise<void> {
   await steps(deps, run, await planBackfillReviews(planning(deps), {}, { since: run.since }));
 }
 
 /** Killed, its windows are those that were planned: what the ledger has is left out when they are read. */
-async function sync(deps: ExportProcess, run: Run): Promise<void> {
+async function sync(deps: ReviewDeps, run: Run): Promise<void> {
   run.planned ??= await planSyncReviews(planning(deps), { overlapMinutes: 60, allGaps: true });
   await steps(deps, run, run.planned.windows);
   await concludeSyncReviews(deps.warehouse.db, run.id, run.planned, 'failed');
@@ -185,7 +186,7 @@ async function strikeAndRecover(
   const run: Run = { id: 'run', since: new Date() };
   const look = async () => (await queryAgain<State>(warehouse, stateSql, [world.reviews, run.id]))[0] as State;
   await queryAgain(warehouse, reset);
-  const work = (deps: ExportProcess) => flow(deps, run);
+  const work = (deps: ReviewDeps) => flow(deps, run);
   await strike((serviceUrl, calls) => inExportProcess({ warehouse, service: serviceUrl, timeZone, calls }, work));
   const death = await look();
   const between = await startFaultProxy(service.url);

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { postAlert } from '../../src/alerts/post-alert.ts';
 
 /** A receiver that answers as `respond` says; `came` holds the path and the body of each request. */
@@ -35,3 +35,17 @@ test.each([301, 302, 303, 307, 308])(
     expect(came.map(({ path }) => path)).toEqual(['/hook']);
   },
 );
+
+test('a receiver that never responds is given up after ten seconds', async () => {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new Error('too late')));
+  onTestFinished(() => {
+    timeout.mockRestore();
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  await expect(postAlert(`http://127.0.0.1:${port}/hook`, 'text')).rejects.toThrow('too late');
+  expect(timeout).toHaveBeenCalledWith(10_000);
+});

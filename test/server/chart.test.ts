@@ -193,7 +193,6 @@ describe('a run in progress', () => {
     reason: null,
     counts: {},
     error: null,
-    waits: {},
   };
   const progress = (planned: number | undefined, ended: number, reviews: number) => ({
     run,

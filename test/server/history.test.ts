@@ -3,8 +3,9 @@ import { worstLag } from '../../src/server/page/charts.ts';
 import { readHistory } from '../../src/server/views.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { windowTotals } from '../../src/warehouse/reviews/export-windows.ts';
 import { withStatementTimeout } from '../../src/warehouse/runs/history.ts';
-import { windowsOfRun } from '../../src/warehouse/runs/run-facts.ts';
+import { firstWindows } from '../../src/warehouse/runs/run-facts.ts';
 import { createDatabase } from '../harness/database.ts';
 
 let warehouse: Warehouse;
@@ -121,11 +122,17 @@ test('a run has its windows, and the time in which one was being read', async ()
     ('r', 'created', '2026-02-01', '2026-03-01', 1, 50, 1, '2026-11-01T00:00:15Z', '2026-11-01T00:00:30Z'),
     ('r', 'created', '2026-03-01', '2026-04-01', 1, 50, 1, '2026-11-01T00:01:00Z', '2026-11-01T00:01:10Z'),
     ('other', 'created', '2026-03-01', '2026-04-01', 9, 999, 9, '2026-11-01T00:01:00Z', '2026-11-01T00:09:10Z')`);
-  const { sums, first } = await windowsOfRun(warehouse.db, 'r', 2);
-  expect(sums).toEqual({ count: 3, pages: 4, reviews: 250, requests: 5, readingSeconds: 30 });
+  const first = await firstWindows(warehouse.db, 'r', 2);
+  expect(await windowTotals(warehouse.db, 'r')).toEqual({
+    windows: 3,
+    pages: 4,
+    reviews: 250,
+    requests: 5,
+    readingSeconds: 30,
+  });
   expect(first.map(({ reviews, seconds }) => [reviews, seconds])).toEqual([
     [150, 10],
     [50, 15],
   ]);
-  expect((await windowsOfRun(warehouse.db, 'none', 2)).sums).toMatchObject({ count: 0, readingSeconds: null });
+  expect(await windowTotals(warehouse.db, 'none')).toMatchObject({ windows: 0, readingSeconds: null });
 });

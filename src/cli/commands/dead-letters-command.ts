@@ -4,10 +4,11 @@ import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { UsageError } from '../../base/errors.ts';
 import {
   type DeadLetter,
+  deadLettersById,
   discardDeadLetters,
-  findDeadLetters,
   groupDeadLetters,
   joinAlike,
+  openDeadLetters,
   payloadOf,
 } from '../../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -59,7 +60,7 @@ async function list(app: App): Promise<Report> {
 
 /** @throws UsageError where one of the ids is of no dead letter. */
 async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
-  const found = await findDeadLetters(app.warehouse.db, { ids });
+  const found = await deadLettersById(app.warehouse.db, ids);
   const unknown = ids.find((id) => !found.some((one) => one.id === id));
   if (unknown === undefined) return found;
   throw new UsageError(`There is no dead letter ${unknown}`, { hint: 'See: npx review-sync dead-letters' });
@@ -79,16 +80,19 @@ async function discard(app: App, ids: number[]): Promise<Report> {
 
 async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
-  const found = ids.length > 0 ? await requireKnown(app, ids) : await findDeadLetters(db, {});
+  const found = ids.length > 0 ? await requireKnown(app, ids) : await openDeadLetters(db);
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
   for (const flow of await retryDeadLetters(app, deadLetters)) {
     await runToEnd(app, { job: flowJobs[flow], payload: {} }, following);
   }
-  const after = await findDeadLetters(db, { ids: [0, ...deadLetters.map((deadLetter) => deadLetter.id)] });
+  const after = await deadLettersById(
+    db,
+    deadLetters.map(({ id }) => id),
+  );
   const resolved = after.filter((deadLetter) => deadLetter.resolvedAt !== null).length;
-  const open = (await findDeadLetters(db, {})).length;
+  const open = (await openDeadLetters(db)).length;
   const text =
     `${resolved} of ${deadLetters.length} were synced. ` +
     `${open} are open${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;

@@ -11,7 +11,6 @@ import {
 import { UsageError } from '../../base/errors.ts';
 import { explainOrder } from '../../orders/compare/show-order.ts';
 import { explainReview } from '../../reviews/explain-review.ts';
-import { oneReviewMs } from '../../reviews/refresh-review.ts';
 import type { Command } from '../command.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
@@ -37,8 +36,7 @@ export const command: Command = {
         run(async (context) => {
           const id = reviewId(text);
           return await withApp(context, undefined, async ({ api, warehouse }) => {
-            const limit = { giveUpAfterMs: oneReviewMs };
-            const review = await explainReview({ reviews: api.reviews, warehouse }, id, limit);
+            const review = await explainReview({ reviews: api.reviews, warehouse }, id);
             const incomplete = review.serviceFault !== undefined || isUnknownReview(review);
             return { text: draw(reviewParts(review, openly)), json: review, incomplete };
           });

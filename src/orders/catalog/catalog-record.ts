@@ -2,14 +2,14 @@ import type { CallOptions, ReviewApi } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
 import { isUsableCode, type RawRow, type Read } from '../../shop/rows.ts';
 import {
-  findDeadLetters,
   keyOf,
   type NewDeadLetter,
+  openDeadLetters,
   putDeadLetter,
   resolveDeadLettersExcept,
 } from '../../warehouse/dead-letters.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { openBreaker, openRequests, ServiceDownError } from '../requests.ts';
+import { openBreaker, openRequests } from '../requests.ts';
 
 export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'signal' | 'patience' | 'onWait'> & {
   api: Pick<ReviewApi, 'categories' | 'userGrades' | 'orders'>;
@@ -30,20 +30,17 @@ export type CatalogAttempt = <T>(
  * @throws the client's errors where the service itself fails.
  */
 export async function openAttempts(deps: CatalogDeps, kind: Kind): Promise<CatalogAttempt> {
-  const failing = new Set((await findDeadLetters(deps.db, { kind })).map(({ key }) => key));
+  const failing = new Set((await openDeadLetters(deps.db, kind)).map(({ key }) => key));
   const breaker = openBreaker();
   return async (code, send) => {
-    const hasFailedBefore = failing.has(code);
-    const record = breaker.begin();
-    const sent = await openRequests(deps, { hasFailedBefore }).write(send);
+    const record = breaker.begin(failing.has(code));
+    const sent = await openRequests(deps).write(send);
     if (sent.kind === 'done') {
-      breaker.succeeded(record);
+      record.responded();
       return { value: sent.value };
     }
-    const failed = sent.kind === 'absent' ? 'the review service has no such record (404)' : sent.reason;
-    if (sent.kind === 'failed' && sent.failure === 'transient' && !hasFailedBefore) breaker.failed(record, failed);
-    if (breaker.opened !== undefined) throw new ServiceDownError(breaker.opened);
-    return { failed };
+    if (sent.kind === 'failed' && sent.failure === 'transient') record.failed(sent.reason);
+    return { failed: sent.kind === 'absent' ? 'the review service has no such record (404)' : sent.reason };
   };
 }
 

@@ -1,11 +1,11 @@
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import { ageClock, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
-import { isNotForService, isUnchanged, type PushPolicy } from '../order/desired-order.ts';
+import { type PushPolicy, whyNothing } from '../order/desired-order.ts';
 import { isDifferent, withoutPersonalData } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type CreationRange, ordersByCreation } from '../which/orders-by-day.ts';
-import { type LookDeps, type OrderLook, openLookup, type ShopOrder, shopOrders } from './look-at-order.ts';
+import { type OrderLook, openLookup, type ShopOrder, shopOrders } from './look-at-order.ts';
 
 export type OrdersForecast = {
   orders: number;
@@ -25,15 +25,13 @@ export type OrdersForecast = {
   withContact: number;
 };
 
-export type ForecastDeps = LookDeps & Pick<OrderDeps, 'shop' | 'slots'>;
-
 /**
  * What a push of these orders would send. Asks the service nothing, writes nothing.
  *
  * @param pages the orders as the shop shows them, each once.
  */
 export async function forecastOrders(
-  deps: ForecastDeps,
+  deps: OrderDeps,
   pages: AsyncIterable<RawOrder[]>,
   policy: PushPolicy,
 ): Promise<OrdersForecast> {
@@ -106,7 +104,7 @@ export type BackfillDiff = {
  * compared. Sends nothing but GET, at most three requests an order; writes nothing.
  */
 export async function diffBackfill(
-  deps: ForecastDeps,
+  deps: OrderDeps,
   range: CreationRange,
   { policy, limit }: { policy: PushPolicy; limit: number },
 ): Promise<BackfillDiff> {
@@ -133,7 +131,7 @@ export async function diffBackfill(
 }
 
 const needsNothing = ({ desired, link }: ShopOrder, policy: PushPolicy): boolean =>
-  desired !== undefined && (isNotForService(desired, link) || isUnchanged(desired, link, policy));
+  desired !== undefined && whyNothing(desired, link, policy) !== undefined;
 
 function backfilled({ code, desired, shown, difference }: OrderLook): BackfilledOrder {
   const order = { code, reason: undefined, difference: difference && withoutPersonalData(difference) };

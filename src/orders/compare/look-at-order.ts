@@ -1,7 +1,6 @@
 import type { OrderDetail, ReviewApi } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
-import type { Db } from '../../warehouse/index.ts';
 import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import {
   ageClock,
@@ -42,15 +41,14 @@ export type OrderLook = ShopOrder & {
   isYoung: boolean | undefined;
 };
 
+/** What looking at orders works with; the status page has no more of it. */
 export type LookDeps = Pick<OrderDeps, 'db' | 'now' | 'contactMaxAgeDays' | 'deletes' | 'patience' | 'signal'> & {
   api: Pick<ReviewApi, 'orders'>;
+  shop: Pick<OrderDeps['shop'], 'orders'>;
 };
 
 /** What the shop gave, with what is remembered of it. */
-export async function shopOrders(
-  deps: { db: Db; deletes: 'off' | 'send' },
-  raws: readonly RawOrder[],
-): Promise<ShopOrder[]> {
+export async function shopOrders(deps: LookDeps, raws: readonly RawOrder[]): Promise<ShopOrder[]> {
   const codes = raws.map((raw) => raw.order.code ?? '');
   const links = await orderLinks(deps.db, codes);
   const lines = await orderLines(deps.db, codes);
@@ -73,7 +71,7 @@ export async function openLookup(deps: LookDeps) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
 
   async function show(order: { code: string; orderId: number | null | undefined }): Promise<Shown> {
-    const found = await findOrder(deps, order, openRequests(deps, { hasFailedBefore: false }));
+    const found = await findOrder(deps, order, openRequests(deps));
     if (found.kind === 'done') return { kind: 'found', detail: found.value };
     return found.kind === 'absent' ? found : { kind: 'failed', reason: found.reason };
   }

@@ -2,20 +2,17 @@ import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
 import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
-import { isNotForService, isUnchanged } from '../order/desired-order.ts';
+import { whyNothing } from '../order/desired-order.ts';
 import { type OrderDifference, type OrderRequest, requestsOf, withoutPersonalData } from '../order/order-difference.ts';
 import { findInShop } from '../order/read-orders.ts';
-import type { OrderDeps } from '../order-deps.ts';
 import { type LookDeps, type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
-
-export type ShowDeps = LookDeps & { shop: Pick<OrderDeps['shop'], 'orders'> };
 
 /**
  * The order that a person asks for, at both ends.
  *
  * @param asked its code; the shop's own spelling is found by itself, see findInShop.
  */
-async function lookUp(deps: ShowDeps, asked: string) {
+async function lookUp(deps: LookDeps, asked: string) {
   const { code, raw } = await findInShop(deps, asked);
   const link = (await orderLinks(deps.db, [code])).get(code);
   const lookup = await openLookup(deps);
@@ -55,9 +52,9 @@ export type OrderPreview = {
 /**
  * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
  */
-export async function previewOrder(deps: ShowDeps, asked: string): Promise<OrderPreview> {
+export async function previewOrder(deps: LookDeps, asked: string): Promise<OrderPreview> {
   const { code, raw, look, shown, lookupFault } = await lookUp(deps, asked);
-  const nothingToSend = whyNothing(look);
+  const nothingToSend = nothingOf(look);
   const difference = look?.difference;
   const isShown = difference !== undefined && nothingToSend !== 'deleted in the shop';
   return {
@@ -75,13 +72,12 @@ export async function previewOrder(deps: ShowDeps, asked: string): Promise<Order
   };
 }
 
-function whyNothing(look: OrderLook | undefined): NothingToSend | undefined {
+function nothingOf(look: OrderLook | undefined): NothingToSend | undefined {
   if (!look) return 'not in the shop';
   const { desired, link, shown } = look;
   if (!desired) return 'cannot be read';
-  const isDeleted = desired.order.deletedAt !== undefined;
-  if (isDeleted && (shown.kind === 'absent' || isNotForService(desired, link))) return 'deleted in the shop';
-  return isUnchanged(desired, link, { contact: 'young', allowRemovals: false }) ? 'unchanged' : undefined;
+  if (desired.order.deletedAt !== undefined && shown.kind === 'absent') return 'deleted in the shop';
+  return whyNothing(desired, link, { contact: 'young', allowRemovals: false });
 }
 
 export type OrderExplanation = {
@@ -104,7 +100,7 @@ export type OrderExplanation = {
  * The life of one order: what the shop has, what was pushed, what the service has, and how they compare. Changes
  * nothing.
  */
-export async function explainOrder(deps: ShowDeps, asked: string): Promise<OrderExplanation> {
+export async function explainOrder(deps: LookDeps, asked: string): Promise<OrderExplanation> {
   const { code, raw, link, look, shown, lookupFault } = await lookUp(deps, asked);
   const isFound = shown.kind === 'found';
   return {

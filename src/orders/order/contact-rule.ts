@@ -26,7 +26,7 @@ export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boole
  * What is written down with the first lease of an order, for good. One that is not young then never goes with contact.
  */
 export function firstDecision(isYoung: boolean, policy: ContactPolicy): NonNullable<ContactDecision> {
-  return policy === 'always' || (policy === 'young' && isYoung) ? 'allowed' : 'withheld';
+  return mayCarryContact(null, isYoung, policy) ? 'allowed' : 'withheld';
 }
 
 /**

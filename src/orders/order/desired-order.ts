@@ -121,7 +121,7 @@ export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
 
 export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;
 
-/** Whether a push would change nothing: the order was last pushed as it is in the shop now, and it is not due. */
+/** Whether the order was last pushed as it is in the shop now, and is not due. */
 export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, policy: PushPolicy): boolean {
   if (!link || link.fingerprint !== desired.fingerprint || link.isDue) return false;
   if (policy.allowRemovals && link.dueAt !== null) return false;
@@ -129,9 +129,19 @@ export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, 
   return contactFields.every((field) => desired.body[field] === undefined || link.sentFields.includes(field));
 }
 
-/** Whether the shop has deleted the order before any push of it began: the service need not hear of it. */
-export const isNotForService = ({ order }: DesiredOrder, link: OrderLink | undefined): boolean =>
-  order.deletedAt !== undefined && (link === undefined || link.contact === null);
+/**
+ * Why a push of the order would send nothing: it is unchanged, or the shop has deleted it before any push of it began.
+ * Undefined: it would send something.
+ */
+export function whyNothing(
+  desired: DesiredOrder,
+  link: OrderLink | undefined,
+  policy: PushPolicy,
+): 'unchanged' | 'deleted in the shop' | undefined {
+  if (isUnchanged(desired, link, policy)) return 'unchanged';
+  const isNew = link === undefined || link.contact === null;
+  return isNew && desired.order.deletedAt !== undefined ? 'deleted in the shop' : undefined;
+}
 
 /**
  * The body of `POST /v1/orders`: all fields that the shop has, and null for those that the service was sent before and

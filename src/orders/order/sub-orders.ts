@@ -148,9 +148,7 @@ function match(
     const subOrder = subOrderId === null ? undefined : free.take(subOrderId);
     if (subOrder) ofLinks.set(lineCode, { subOrder, isOurs, idsBefore });
   }
-  // 2. Creations without a response. What is found for a removed line is removed: it must be exactly what was sent. The
-  //    creation may
-  // have been sent more than once: further copies of it may still appear.
+  // 2. Creations without a response. What is found for a removed line is removed: it must be exactly what was sent.
   for (const like of ['exact', 'similar'] as const) {
     for (const { lineCode, subOrderId, content, idsBefore } of links) {
       if (subOrderId !== null || ofLinks.has(lineCode) || (like === 'similar' && !wanted.has(lineCode))) continue;

@@ -1,11 +1,10 @@
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
 import type { PushPolicy } from '../order/desired-order.ts';
 import { findOrder } from '../order/find-order.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { Requests } from '../requests.ts';
-import type { PushFailure } from './push-record.ts';
+import { type PushFailure, toAllow } from './push-record.ts';
 
 /**
  * How a deletion ended.
@@ -22,16 +21,18 @@ export type Deletion = { kind: 'deleted' | 'absent' | 'kept' } | ({ kind: 'faile
  * Deletes an order at the service that the shop does not have any more, and forgets it (docs/interface.md, "Delete an
  * order"). Never one with reviews, and never one of another code that has its id by now (promise 6).
  *
- * @param how.isWanted ORDER_DELETES=send. Otherwise this only looks whether the service has the order.
+ * With ORDER_DELETES=off this only looks whether the service has the order.
+ *
  * @throws the client's errors when the service as a whole fails.
  */
 export async function deleteOrder(
   deps: OrderDeps,
   leased: LeasedOrder,
   requests: Requests,
-  { isWanted, allowRemovals }: { isWanted: boolean; allowRemovals: PushPolicy['allowRemovals'] },
+  { allowRemovals }: Pick<PushPolicy, 'allowRemovals'>,
 ): Promise<Deletion> {
   const { orderCode: code, link } = leased;
+  const isWanted = deps.deletes === 'send';
   const found = await findOrder(deps, { code, orderId: link.orderId }, requests);
   if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason, failure: 'transient' };
   if (found.kind === 'failed') return found;
@@ -51,7 +52,7 @@ export async function deleteOrder(
   if (removed.kind === 'failed') return removed;
   if (removed.kind === 'unknown') {
     // Only reading the order shows whether it was deleted.
-    await waitingFor('outage', () => sleep(deps.patience.settleMs, deps.signal));
+    await sleep(deps.patience.settleMs, deps.signal);
     const after = await findOrder(deps, { code, orderId: link.orderId }, requests);
     if (after.kind !== 'absent') return { kind: 'failed', reason: removed.reason, failure: 'transient' };
   }
@@ -60,6 +61,4 @@ export async function deleteOrder(
   return { kind: 'deleted' };
 }
 
-const heldBack =
-  'the shop has deleted the order; it stays at the service, because the removals of 24 hours are used up. ' +
-  'If that is right, run: npx review-sync sync orders --allow-removals';
+const heldBack = `the shop has deleted the order; it stays at the service, because the removals of 24 hours are used up. ${toAllow}`;

@@ -1,5 +1,3 @@
-import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import type { FailureKind } from '../backoff.ts';
@@ -26,23 +24,20 @@ export type Posted =
  * @param mayCarry whether a request that is sent now may carry contact.
  */
 export async function postOrder(
-  deps: OrderDeps,
+  { api }: OrderDeps,
   { write }: Requests,
   desired: DesiredOrder,
   { sentFields }: OrderLink,
   mayCarry: () => boolean,
 ): Promise<Posted> {
   const post = async (toClear: readonly string[]): Promise<Posted> => {
-    for (let attempt = 1; ; attempt += 1) {
-      const sent = requestBody(desired, toClear, mayCarry());
-      const answer = await write((options) => deps.api.orders.upsert(sent, options));
-      if (answer.kind === 'done') return { kind: 'accepted', detail: answer.value, sent, notCleared: [] };
-      if (answer.kind === 'failed') return answer;
-      const reason = answer.kind === 'unknown' ? answer.reason : 'the service answers 404 to POST /v1/orders';
-      if (answer.kind === 'absent' || attempt === 3) return { kind: 'failed', reason, failure: 'transient' };
-      // An upsert may be repeated.
-      await waitingFor('outage', () => sleep(deps.patience.settleMs * attempt, deps.signal));
-    }
+    const sent = requestBody(desired, toClear, mayCarry());
+    // The client has repeated it: an upsert may be repeated.
+    const answer = await write((options) => api.orders.upsert(sent, options));
+    if (answer.kind === 'done') return { kind: 'accepted', detail: answer.value, sent, notCleared: [] };
+    if (answer.kind === 'failed') return answer;
+    const reason = answer.kind === 'unknown' ? answer.reason : 'the service answers 404 to POST /v1/orders';
+    return { kind: 'failed', reason, failure: 'transient' };
   };
   const isCleared = (body: OrderBody, field: string) => body[field as keyof OrderBody] === null;
   const clearing = Object.entries(requestBody(desired, sentFields, false)).filter(([, value]) => value === null);

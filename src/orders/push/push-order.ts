@@ -1,25 +1,18 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import type { OtherLease } from '../../warehouse/orders/order-links.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { lookAgainMs } from '../backoff.ts';
 import { type ContactPolicy, contactFields, firstDecision, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
-import {
-  type DesiredOrder,
-  isNotForService,
-  isUnchanged,
-  type PushPolicy,
-  sentFieldsAfter,
-} from '../order/desired-order.ts';
+import { type DesiredOrder, type PushPolicy, sentFieldsAfter, whyNothing } from '../order/desired-order.ts';
 import { orderDifference } from '../order/order-difference.ts';
 import type { LineLink } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { type Breaker, openRequests, ServiceDownError } from '../requests.ts';
+import { type Breaker, openRequests, type Requests } from '../requests.ts';
 import { deleteOrder } from './delete-order.ts';
 import { postOrder } from './post-order.ts';
-import { errorRecord, isOfThisOrder, type PushFailure, pushRecord } from './push-record.ts';
+import { errorRecord, isOfThisOrder, type PushFailure, pushRecord, toAllow } from './push-record.ts';
 import { sendSubOrders } from './send-sub-orders.ts';
 
 /** What the orders of one slice share. */
@@ -70,10 +63,11 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
   let desired: DesiredOrder | undefined;
   try {
     desired = isStale(deps, leased, slice.readAt) ? await slice.readAgain(given.code) : given;
-    const nothing = whyNothing(leased, desired, slice.policy);
+    const nothing = desired && whyNothing(desired, leased.isNew ? undefined : leased.link, slice.policy);
     if (!desired || nothing) {
       await store.release(leased, { isBrokenOff: false });
-      return { kind: 'ended', counts: nothing ? { [nothing]: 1 } : {} };
+      const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
+      return { kind: 'ended', counts: nothing ? { [counted]: 1 } : {} };
     }
     return { kind: 'ended', counts: await sendOrder(deps, leased, desired, slice) };
   } catch (error) {
@@ -100,69 +94,74 @@ const isStale = ({ deletes }: OrderDeps, { link, isNew }: LeasedOrder, readAt: D
   return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
 };
 
-/** What the order counts as where nothing is to be sent. */
-function whyNothing({ link, isNew }: LeasedOrder, desired: DesiredOrder | undefined, policy: PushPolicy) {
-  if (!desired) return undefined;
-  if (isUnchanged(desired, link, policy)) return 'orders_unchanged';
-  return isNotForService(desired, isNew ? undefined : link) ? 'orders_deleted_kept' : undefined;
+/** Step 3, and the judgement of the outcome. @returns what was done. */
+async function sendOrder(
+  deps: OrderDeps,
+  leased: LeasedOrder,
+  desired: DesiredOrder,
+  slice: SlicePush,
+): Promise<Counts> {
+  const attempt = slice.breaker.begin(leased.link.failedPushes > 0);
+  const requests = openRequests(deps, () => deps.store.assertLease(leased));
+  const deletion = desired.order.deletedAt ? await deleteOrder(deps, leased, requests, slice.policy) : undefined;
+  if (deletion?.kind === 'deleted' || deletion?.kind === 'absent') {
+    attempt.responded();
+    // What was deleted at the service is forgotten; there is nothing to record.
+    if (deps.deletes === 'off') await deps.store.record(leased, pushRecord(leased, desired, []));
+    return deletion.kind === 'deleted' ? { orders_deleted: 1 } : {};
+  }
+  const outcome =
+    deletion?.kind === 'failed'
+      ? deletion
+      : await bringInLine(deps, leased, desired, requests, slice, attempt.responded);
+  if (outcome.kind === 'failed') {
+    const isOfService = outcome.failure === 'transient' && outcome.held === undefined;
+    if (isOfService) attempt.failed(outcome.reason);
+    else attempt.responded();
+    await deps.store.record(leased, pushRecord(leased, desired, [outcome]));
+    return { orders_failed: 1 };
+  }
+  const { failures, brought, counts } = outcome;
+  await deps.store.record(leased, { ...pushRecord(leased, desired, failures), ...brought });
+  const lines = new Set(failures.flatMap(({ lineCode }) => lineCode ?? [])).size;
+  return addCounts([
+    counts,
+    { ...(deletion && { orders_deleted_kept: 1 }), ...(lines > 0 && { lines_failed: lines }) },
+  ]);
 }
 
 /** Looks at the order: where the first leaves an outcome in doubt, the second sends again what it does not show. */
 const looks = 2;
 
-/** Steps 3 to 7. @returns what was done. */
-async function sendOrder(
+/** The service accepted the order; what is to be recorded of it. */
+type InLine = { kind: 'accepted'; failures: PushFailure[]; brought: Partial<PushRecord>; counts: Counts };
+
+/**
+ * Steps 4 to 6.
+ *
+ * @param onAccepted called when the service has accepted the order. A line that fails says nothing about the service:
+ *   many orders may have one bad product.
+ */
+async function bringInLine(
   deps: OrderDeps,
   leased: LeasedOrder,
   desired: DesiredOrder,
-  { policy, readAt, now, breaker }: SlicePush,
-): Promise<Counts> {
+  requests: Requests,
+  { policy, readAt, now }: SlicePush,
+  onAccepted: () => void,
+): Promise<InLine | ({ kind: 'failed' } & PushFailure)> {
   const { link } = leased;
-  const attempt = breaker.begin();
-  const beforeWrite = () => deps.store.assertLease(leased);
-  const requests = openRequests(deps, { hasFailedBefore: link.failedPushes > 0, beforeWrite });
   const mayCarry = (contact: ContactPolicy) =>
     mayCarryContact(link.contact, isYoungAt(now(), desired.order.createdAt, deps.contactMaxAgeDays), contact);
   const counts: Counts[] = [];
   const failures: PushFailure[] = [];
-
-  const record = async (brought: Partial<PushRecord> = {}): Promise<Counts> => {
-    await deps.store.record(leased, { ...pushRecord(leased, desired, failures), ...brought });
-    const lines = new Set(failures.flatMap(({ lineCode }) => lineCode ?? [])).size;
-    return addCounts(lines > 0 ? [...counts, { lines_failed: lines }] : counts);
-  };
-  const fail = async (failure: PushFailure): Promise<Counts> => {
-    const isOfService = failure.failure === 'transient' && failure.held === undefined;
-    if (!isOfService) breaker.succeeded(attempt);
-    // An order that failed before says nothing about the service.
-    else if (link.failedPushes === 0) breaker.failed(attempt, failure.reason);
-    // The service is down: that is no failure of this order, which stays due.
-    if (isOfService && breaker.opened !== undefined) throw new ServiceDownError(breaker.opened);
-    failures.push(failure);
-    counts.push({ orders_failed: 1 });
-    return record();
-  };
-
-  if (desired.order.deletedAt) {
-    const isWanted = deps.deletes === 'send';
-    const { allowRemovals } = policy;
-    const deletion = await deleteOrder(deps, leased, requests, { isWanted, allowRemovals });
-    if (deletion.kind === 'failed') return fail(deletion);
-    breaker.succeeded(attempt);
-    if (deletion.kind === 'deleted') return { orders_deleted: 1 };
-    if (deletion.kind === 'absent') return isWanted ? {} : record();
-    counts.push({ orders_deleted_kept: 1 });
-  }
-
   let links = leased.lines as readonly LineLink[];
   let orderId = link.orderId;
   let doubts: ReadonlyMap<string, PushFailure> = new Map();
   for (let look = 1; ; look += 1) {
     const posted = await postOrder(deps, requests, desired, link, () => mayCarry(policy.contact));
-    if (posted.kind === 'failed') return fail(posted);
-    // A line that fails says nothing about the service, which has accepted its order: many orders may have one bad
-    // product.
-    breaker.succeeded(attempt);
+    if (posted.kind === 'failed') return posted;
+    onAccepted();
     const failed = failures.flatMap(({ lineCode }) => lineCode ?? []);
     const remembered = { link: { ...link, orderId }, lines: links };
     const rules = { withContact: mayCarry(policy.contact), deletes: deps.deletes };
@@ -179,7 +178,7 @@ async function sendOrder(
     ({ links, doubts } = sent);
     if (doubts.size > 0 && look < looks) {
       const isUnknown = [...doubts.values()].some(({ failure }) => failure === 'transient');
-      if (isUnknown) await waitingFor('outage', () => sleep(deps.patience.settleMs, deps.signal));
+      if (isUnknown) await sleep(deps.patience.settleMs, deps.signal);
       continue;
     }
 
@@ -188,47 +187,62 @@ async function sendOrder(
     if (held > 0) failures.push({ reason: heldReason(desired, held), failure: 'transient', held });
     // A service that was restored from a backup has made the order again: it has nothing of what was sent before.
     const isMadeAgain = link.orderId !== null && link.orderId !== orderId;
+    const sentFields = [...sentFieldsAfter(isMadeAgain ? [] : link.sentFields, posted.sent), ...posted.notCleared];
+    const { lines, isWatched } = watchedLines(links, failures.length === 0 ? readAt : undefined);
+    // A backfill carries no contact. Where the order may have some, the regular sync pushes it once more.
+    const hasContact = contactFields.some((field) => desired.body[field] !== undefined);
+    const isContactLeft = policy.contact === 'never' && hasContact && mayCarry('young');
     counts.push({
       orders_pushed: 1,
       ...(held > 0 && { orders_held: 1 }),
       ...(isMadeAgain && { orders_recreated: 1 }),
     });
-    // After an hour no request for a creation without response is carried out any more. A copy that could not be
-    // removed, or was not allowed to, stays known as one.
-    const isWatchOver = ({ subOrderId, linkedAt = readAt }: LineLink) =>
-      failures.length === 0 && subOrderId !== null && readAt.getTime() - linkedAt.getTime() >= lookAgainMs;
-    const lines = links.map((one) => (one.idsBefore && isWatchOver(one) ? { ...one, idsBefore: null } : one));
-    const isWatched = lines.some(({ subOrderId, idsBefore }) => subOrderId !== null && idsBefore !== null);
-    // A backfill carries no contact. Where the order may have some, the regular sync pushes it once more.
-    const hasContact = contactFields.some((field) => desired.body[field] !== undefined);
-    const isContactLeft = policy.contact === 'never' && hasContact && mayCarry('young');
-    return record({
-      orderId,
-      sentFields: [...sentFieldsAfter(isMadeAgain ? [] : link.sentFields, posted.sent), ...posted.notCleared],
-      lines,
-      ...(failures.length === 0 && isWatched && { dueAfterMs: lookAgainMs }),
-      ...(isContactLeft && { fingerprint: null, dueAfterMs: 0 }),
-    });
+    return {
+      kind: 'accepted',
+      failures,
+      counts: addCounts(counts),
+      brought: {
+        orderId,
+        sentFields,
+        lines,
+        ...(failures.length === 0 && isWatched && { dueAfterMs: lookAgainMs }),
+        ...(isContactLeft && { fingerprint: null, dueAfterMs: 0 }),
+      },
+    };
   }
+}
+
+/**
+ * The links as they are recorded. An hour after a creation without response no request for it is carried out any more,
+ * so nothing is looked for. A copy that could not be removed, or was not allowed to, stays known as one.
+ *
+ * @param inLineAt when the order was read, where nothing about it failed.
+ * @returns `isWatched`: the order is to be looked at again for copies.
+ */
+function watchedLines(links: readonly LineLink[], inLineAt: Date | undefined) {
+  const isOver = ({ linkedAt = inLineAt }: LineLink) =>
+    inLineAt !== undefined && linkedAt !== undefined && inLineAt.getTime() - linkedAt.getTime() >= lookAgainMs;
+  const isOfCopies = ({ subOrderId, idsBefore }: LineLink) => subOrderId !== null && idsBefore !== null;
+  const lines = links.map((one) => (isOfCopies(one) && isOver(one) ? { ...one, idsBefore: null } : one));
+  return { lines, isWatched: lines.some(isOfCopies) };
 }
 
 /**
  * Takes what is to be removed from the day's allowance. An order that loses all its lines at once loses none: that
  * looks like a fault of the query rather than like a purchase of nothing.
  */
-const mayRemove = async (deps: OrderDeps, desired: DesiredOrder, { allowRemovals }: PushPolicy, removals: number) =>
-  allowRemovals || removals === 0 || (!isEmptied(desired) && (await deps.takeRemovals(removals)));
+const mayRemove = async (deps: OrderDeps, desired: DesiredOrder, policy: PushPolicy, removals: number) =>
+  policy.allowRemovals || removals === 0 || (!isEmptied(desired) && (await deps.takeRemovals(removals)));
 
 const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;
 
 function heldReason(desired: DesiredOrder, held: number): string {
-  const allow = 'If that is right, run: npx review-sync sync orders --allow-removals';
   return isEmptied(desired)
     ? 'the shop shows no line of the order any more, ' +
-        `although the service has ${held} of its sub-orders; none was removed. ${allow}`
+        `although the service has ${held} of its sub-orders; none was removed. ${toAllow}`
     : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ` +
-        `the removals of 24 hours are used up. ${allow}`;
+        `the removals of 24 hours are used up. ${toAllow}`;
 }
 
 const notCleared = (fields: readonly string[]) =>

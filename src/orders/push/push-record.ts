@@ -5,10 +5,13 @@ import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store
 import { type FailureKind, retryDelayMs } from '../backoff.ts';
 import { type DesiredOrder, lineKey } from '../order/desired-order.ts';
 
+/** The next step where removals are held back. */
+export const toAllow = 'If that is right, run: npx review-sync sync orders --allow-removals';
+
 /** What could not be done; `lineCode` undefined: of the order as a whole. `held`: removals that were not allowed. */
 export type PushFailure = { lineCode?: string; reason: string; failure: FailureKind; held?: number };
 
-/** What to record of a push that the service did not accept; sendOrder adds what an accepted one brought. */
+/** What to record of a push that the service did not accept; bringInLine adds what an accepted one brought. */
 export function pushRecord(
   { link, lines }: LeasedOrder,
   desired: DesiredOrder,

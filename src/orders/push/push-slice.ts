@@ -1,7 +1,6 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
@@ -9,7 +8,7 @@ import { recordUnreadable, settleGone, settleUnchanged } from '../../warehouse/o
 import { type OtherLease, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { retryDelaysMs } from '../backoff.ts';
 import { ageClock } from '../order/contact-rule.ts';
-import { type DesiredOrder, isNotForService, isUnchanged, type PushPolicy } from '../order/desired-order.ts';
+import { type DesiredOrder, type PushPolicy, whyNothing } from '../order/desired-order.ts';
 import { desiredOrders } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker } from '../requests.ts';
@@ -54,13 +53,9 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], policy: Push
   const links = await orderLinks(db, codes);
   const {
     unchanged = [],
-    deleted = [],
+    'deleted in the shop': deleted = [],
     changed = [],
-  } = Object.groupBy(orders, (desired) => {
-    const link = links.get(desired.code);
-    if (isUnchanged(desired, link, policy)) return 'unchanged';
-    return isNotForService(desired, link) ? 'deleted' : 'changed';
-  });
+  } = Object.groupBy(orders, (desired) => whyNothing(desired, links.get(desired.code), policy) ?? 'changed');
   await settleUnchanged(
     db,
     unchanged.map(({ code, fingerprint }) => ({ order_code: code, fingerprint })),
@@ -111,7 +106,7 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
     };
     await Promise.all(waiting.map((order) => deps.slots(() => push(order))));
     // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
-    if (slice.breaker.opened !== undefined) await deps.api.orders.list({ limit: 1 }).catch(() => {});
+    if (slice.breaker.isOpen()) await deps.api.orders.list({ limit: 1 }).catch(() => {});
     if (failures.length > 0) throw failures[0];
     deps.signal.throwIfAborted();
     waiting = elsewhere.map(({ order }) => order);
@@ -125,7 +120,7 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
       deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
     }
     waitsFor = leasedBy;
-    await waitingFor('lease', () => sleep(leasePollMs, deps.signal));
+    await sleep(leasePollMs, deps.signal);
   }
   return addCounts(counts);
 }

@@ -10,31 +10,19 @@ import { type Deletion, deleteOrder } from './delete-order.ts';
 /** Hours between the first absence of an order and its deletion at the service. */
 const waitHours = 24;
 
-/** Orders looked up in the shop at a time. */
-const lookedUpAtOnce = 1000;
-
 /**
- * Ends a rescan: looks up once more the pushed orders that the shop did not show, and with ORDER_DELETES=send deletes
- * those at the service that have been absent for a day, each taken from the allowance (promise 6). Where the shop shows
- * none of the pushed orders that the rescan read, nothing is deleted.
+ * Ends a rescan: with ORDER_DELETES=send deletes the orders at the service that have been absent from the shop for a
+ * day, each looked up once more and taken from the allowance (promise 6). Where the shop shows none of the pushed orders
+ * that the rescan read, nothing is deleted.
  *
  * @param since the oldest creation that the rescan read, an instant.
  * @throws IncompleteError where deletions were held back or could not be carried out.
  */
 export async function settleVanished(deps: OrderDeps, since: string, allowRemovals: boolean): Promise<Counts> {
-  const { db, shop, signal } = deps;
+  const { db, signal } = deps;
   const absent = await absentOrders(db, since, waitHours);
-  const missing = new Set<string>();
-  for (let at = 0; at < absent.length; at += lookedUpAtOnce) {
-    const codes = absent.slice(at, at + lookedUpAtOnce).map(({ code }) => code);
-    for (const code of await missingInShop(shop, codes)) missing.add(code);
-    await unmarkAbsent(
-      db,
-      codes.filter((code) => !missing.has(code)),
-    );
-  }
-  const due = absent.filter(({ code, hasWaited }) => hasWaited && missing.has(code)).map(({ code }) => code);
-  const counts: Counts[] = [{ orders_absent: missing.size, orders_deleted: 0, orders_deleted_kept: 0 }];
+  const due = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
+  const counts: Counts[] = [{ orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 }];
   if (deps.deletes === 'off' || due.length === 0) return addCounts(counts);
   if (!allowRemovals && !(await isAnyPresent(db, since))) {
     const all = `the shop shows none of the pushed orders any more; ${due.length.toLocaleString('en')} of them`;
@@ -73,11 +61,11 @@ async function deleteVanished(deps: OrderDeps, code: string, allowRemovals: bool
   if ('leasedBy' in leased) return failed(`${leased.leasedBy} is pushing it`);
   try {
     const isBack = leased.isNew || (await missingInShop(deps.shop, [code])).length === 0;
-    const beforeWrite = () => store.assertLease(leased);
-    const requests = openRequests(deps, { hasFailedBefore: leased.link.failedPushes > 0, beforeWrite });
-    const deletion = isBack ? undefined : await deleteOrder(deps, leased, requests, { isWanted: true, allowRemovals });
+    const requests = openRequests(deps, () => store.assertLease(leased));
+    const deletion = isBack ? undefined : await deleteOrder(deps, leased, requests, { allowRemovals });
     const isForgotten = deletion?.kind === 'deleted' || deletion?.kind === 'absent';
     if (!isForgotten) await store.release(leased, { isBrokenOff: false });
+    if (isBack) await unmarkAbsent(deps.db, [code]);
     return deletion ?? { kind: 'absent' };
   } catch (error) {
     await store.release(leased, { isBrokenOff: true }).catch(() => {});

@@ -77,7 +77,7 @@ export async function* changedOrders(
 ): AsyncGenerator<RawOrder[], void, undefined> {
   const shown = new Set<string>();
   let batch: Batch<ChangedState> | undefined = await firstBatch(deps, options);
-  for (; batch !== undefined; batch = await nextBatch(deps, batch.state, options)) {
+  for (; batch !== undefined; batch = await nextChangedOrders(deps, batch.state, options)) {
     const codes = new Set(batch.codes).difference(shown);
     for (const code of codes) shown.add(code);
     yield* inPages(deps.shop, [...codes]);
@@ -90,20 +90,15 @@ export async function nextChangedOrders(
   state: ChangedState,
   options: ChangedOptions,
 ): Promise<Batch<ChangedState> | undefined> {
-  let batch = await nextBatch(deps, state, options);
-  while (batch?.codes.length === 0) batch = await nextBatch(deps, batch.state, options);
-  return batch;
-}
-
-async function nextBatch(
-  deps: ChangedDeps,
-  state: ChangedState,
-  options: ChangedOptions,
-): Promise<Batch<ChangedState> | undefined> {
-  if (state.next) return readChanges(deps, state, state.next, options);
+  let at = state;
+  while (at.next) {
+    const batch = await readChanges(deps, at, at.next, options);
+    if (batch.codes.length > 0) return batch;
+    at = batch.state;
+  }
   const { batchSize: limit, isAnyTime } = options;
-  const codes = await dueOrders(deps.db, { before: state.startedAt, isAnyTime, after: state.due ?? '', limit });
-  return codes.length === 0 ? undefined : { codes, state: { ...state, due: codes.at(-1) ?? '' } };
+  const codes = await dueOrders(deps.db, { before: at.startedAt, isAnyTime, after: at.due ?? '', limit });
+  return codes.length === 0 ? undefined : { codes, state: { ...at, due: codes.at(-1) ?? '' } };
 }
 
 /**

@@ -4,7 +4,6 @@ import type { Pool } from 'undici';
 import { explainError } from '../../base/hints.ts';
 import { mask } from '../../base/mask.ts';
 import { sleep } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 import { requireId } from '../resources/check.ts';
 import {
   AuthenticationError,
@@ -36,8 +35,8 @@ export type Wait = { untilMs: number; reason: string };
 /** One request that ended. `status` is undefined where there was no response; `durationMs` has no waits in it. */
 export type RequestFacts = { method: string; path: string; status: number | undefined; durationMs: number };
 
-/** Counts since the client was opened. `waitedMs` is a sum over all requests, so it may exceed the time that passed. */
-export type ReviewApiStats = { requests: number; retries: number; waits: number; waitedMs: number };
+/** Counts since the client was opened. */
+export type ReviewApiStats = { requests: number; retries: number };
 
 export type Timeouts = {
   /** To open a connection, in milliseconds. */
@@ -133,7 +132,7 @@ export function openHttpClient({
   const stopped = AbortSignal.any([aborted, closing.signal]);
   setMaxListeners(0, aborted, stopped);
   const slots = pLimit(concurrency);
-  const stats: ReviewApiStats = { requests: 0, retries: 0, waits: 0, waitedMs: 0 };
+  const stats: ReviewApiStats = { requests: 0, retries: 0 };
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
   let token: Token | undefined;
@@ -180,7 +179,7 @@ export function openHttpClient({
     do {
       stopped.throwIfAborted();
       while (heldUntilMs > performance.now()) {
-        await waitingFor('retry_after', () => sleep(Math.ceil(heldUntilMs - performance.now()), stopped));
+        await sleep(Math.ceil(heldUntilMs - performance.now()), stopped);
       }
       await acquire?.(stopped);
     } while (heldUntilMs > performance.now());
@@ -233,9 +232,8 @@ export function openHttpClient({
 
       const { delayMs } = step;
       stats.retries += 1;
-      stats.waitedMs += delayMs;
       reportWait('info', delayMs, `waiting to retry ${call.method} ${call.path}: ${outcome.detail ?? failure.kind}`);
-      await waitingFor(step.pauseMs > 0 ? 'retry_after' : 'outage', () => sleep(delayMs, stopped));
+      await sleep(delayMs, stopped);
       waitedMs += delayMs;
       if (countsAsSpent) spentMs += delayMs;
       number += 1;
@@ -264,7 +262,6 @@ export function openHttpClient({
 
   function reportWait(level: 'info' | 'warn', forMs: number, reason: string): void {
     const untilMs = now() + forMs;
-    stats.waits += 1;
     log?.[level]({ until: new Date(untilMs) }, reason);
     onWait?.({ untilMs, reason });
   }

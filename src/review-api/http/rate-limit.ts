@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { sleep, withTimeout } from '../../base/timeout.ts';
-import { waitingFor } from '../../base/waits.ts';
 
 /**
  * Where requests are counted. All processes with the same store share the ceiling. `redis`: an ioredis client.
@@ -50,7 +49,7 @@ export function openRateLimit(options: RateLimitOptions): (signal?: AbortSignal)
         if (ticket.consumedPoints > window.points) {
           // A random delay, so that no caller is always the last of those that wait for the next window.
           const nextMs = ticket.msBeforeNext + Math.random() * spacingMs;
-          await waitingFor('ceiling', () => sleep(nextMs, signal));
+          await sleep(nextMs, signal);
           continue;
         }
         const now = performance.now();
@@ -59,7 +58,7 @@ export function openRateLimit(options: RateLimitOptions): (signal?: AbortSignal)
         // One slot makes up for a timer that fired late. A pause is not made up for: no burst follows it.
         nextAt = Math.max(nextAt, now - spacingMs) + spacingMs;
         const delayMs = Math.max(slotAt, nextAt) - now;
-        if (delayMs >= 1) await waitingFor('ceiling', () => sleep(delayMs, signal));
+        if (delayMs >= 1) await sleep(delayMs, signal);
         return;
       }
     });

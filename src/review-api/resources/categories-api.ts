@@ -44,12 +44,6 @@ export type CategoryPatch = Omit<Partial<CategoryBody>, 'parent_category_code' |
   parent_category_id?: string | null | undefined;
 };
 
-/** Page size, 1 to 100, default 100. */
-export type CategoryListAllParams = { limit?: number | undefined };
-
-/** Page size and page, from 1. The spec shows no page parameter here; other lists have one. */
-export type CategoryListParams = CategoryListAllParams & { page?: number | undefined };
-
 /** Product categories (docs/interface.md, "Categories"). */
 export function categoriesApi(send: Send) {
   const resource = { path, what: 'a category', shape: category, params: checked };
@@ -58,7 +52,7 @@ export function categoriesApi(send: Send) {
     ...operationsById(send, resource),
     ...operationsByCode(send, resource),
     // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
-    ...listOperations<Category, CategoryListAllParams>(send, resource, ({ page = 1 }) => ({
+    ...listOperations<Category>(send, resource, ({ page = 1 }) => ({
       page: page === 1 ? undefined : page,
     })),
 

@@ -106,17 +106,13 @@ export type OrderBody = {
 /** Fields to change. A field that is left out stays unchanged. */
 export type OrderPatch = { [Field in keyof OrderBody]?: OrderBody[Field] | undefined };
 
-/** What to list (docs/interface.md, "Orders"), in pages of `limit` (1 to 100, default 100). */
-export type OrderListAllParams = {
-  limit?: number | undefined;
+/** What to list (docs/interface.md, "Orders"). */
+export type OrderFilters = {
   /** The day of payment, `yyyy-mm-dd` in the service's zone. */
   paid_on?: string | undefined;
   /** Only the orders of these accounts; a name cannot hold a comma. */
   usernames?: readonly string[] | undefined;
 };
-
-/** What to list, and which page of it: `page` from 1, the default. */
-export type OrderListParams = OrderListAllParams & { page?: number | undefined };
 
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
 export function ordersApi(send: Send) {
@@ -125,7 +121,7 @@ export function ordersApi(send: Send) {
   return {
     ...byId,
     ...operationsByCode(send, resource),
-    ...listOperations<OrderListItem, OrderListAllParams>(send, { path, shape: orderListItem }, filters),
+    ...listOperations<OrderListItem, OrderFilters>(send, { path, shape: orderListItem }, filters),
 
     /**
      * An order by the shop's code. The spec shows neither method nor path; this uses those of the other resources.
@@ -155,7 +151,7 @@ export function ordersApi(send: Send) {
   };
 }
 
-function filters({ paid_on, usernames }: OrderListParams) {
+function filters({ paid_on, usernames }: OrderFilters) {
   if (paid_on !== undefined) requireDay(paid_on, 'paid_on');
   for (const name of usernames ?? []) {
     if (requireCode(name, 'name in usernames').includes(',')) throw new TypeError('expected usernames without commas');

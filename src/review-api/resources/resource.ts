@@ -103,16 +103,17 @@ export function operationsByCode<Item extends { code: string | null }, Patch>(
   };
 }
 
-type Paged = { limit?: number | undefined };
+/** Which page of a list: `page` from 1, the default, of `limit` items, 1 to 100, default 100. */
+export type Paging = { limit?: number | undefined; page?: number | undefined };
 
 /** The list of a kind of record. @param query the filters as parameters. */
-export function listOperations<Item extends { id: number }, Filters extends Paged>(
+export function listOperations<Item extends { id: number }, Filters = unknown>(
   send: Send,
   { path, shape }: { path: string; shape: Shape<Item> },
-  query: (params: Filters & { page?: number | undefined }) => Params,
+  query: (params: Filters & Paging) => Params,
 ) {
   const read = readPage(shape);
-  const list = async (params: Filters & { page?: number | undefined }): Promise<Page<Item>> => {
+  const list = async (params: Filters & Paging): Promise<Page<Item>> => {
     const { limit = 100, page = 1 } = params;
     const paging = { limit: requireLimit(limit), page: requirePage(page) };
     return send({ method: 'GET', path, params: { ...paging, ...query(params) } }, read);
@@ -124,7 +125,7 @@ export function listOperations<Item extends { id: number }, Filters extends Page
      * @throws TypeError for an empty or malformed filter, before anything is sent.
      * @example const { items, lastPage } = await api.orders.list({ paid_on: '2026-01-31', page: 2 });
      */
-    list: (params = {} as Filters & { page?: number | undefined }) => list(params),
+    list: (params = {} as Filters & Paging) => list(params),
 
     /**
      * All pages of the list, one request each.
@@ -132,7 +133,8 @@ export function listOperations<Item extends { id: number }, Filters extends Page
      * @throws MalformedResponseError where the service ignores the page parameter and has more than one page holds.
      * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
      */
-    listAll: (params = {} as Filters) => allPages(path, params.limit ?? 100, (page) => list({ ...params, page })),
+    listAll: (params = {} as Filters & Omit<Paging, 'page'>) =>
+      allPages(path, params.limit ?? 100, (page) => list({ ...params, page })),
   };
 }
 

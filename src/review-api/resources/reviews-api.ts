@@ -14,7 +14,7 @@ import {
   requirePage,
   requireScore,
 } from './check.ts';
-import { allPages, operationsByCode, operationsById, type Page, readPage } from './resource.ts';
+import { allPages, operationsByCode, operationsById, type Page, type Paging, readPage } from './resource.ts';
 import { type Review, review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
@@ -66,11 +66,11 @@ export type ReviewFilters = {
   sub_brand_code?: string | undefined;
 };
 
-/** What to list, in pages of `limit` (1 to 100, default 100). */
-export type ReviewListAllParams = ReviewFilters & ReviewPeriod & { limit?: number | undefined };
+/** What to list, all pages of it. */
+export type ReviewListAllParams = ReviewFilters & ReviewPeriod & Omit<Paging, 'page'>;
 
-/** What to list, and which page of it: `page` from 1, the default, to 30. */
-export type ReviewListParams = ReviewListAllParams & { page?: number | undefined };
+/** What to list, and which page of it: up to page 30. */
+export type ReviewListParams = ReviewFilters & ReviewPeriod & Paging;
 
 /** Fields of a review (docs/interface.md, "Reviews"). Dates are ISO 8601, significant to the second. */
 type ReviewFields = {
@@ -135,7 +135,7 @@ export type RawReviewPage = {
 };
 
 /** One review. `rawBody` is the unchanged response body; only the id of `item` is checked. */
-export type RawReview = { rawBody: Buffer; item: JsonObject & { id: number }; requestedAt: Date };
+export type RawReview = { rawBody: Buffer; item: JsonObject & { id: number } };
 
 /**
  * The range of stored reviews, ISO 8601 with offset, null while there are none (docs/interface.md, "Review overview").
@@ -333,7 +333,7 @@ const rawReview = record({ id: integer }) as Shape<JsonObject & { id: number }>;
 
 function readRaw(response: HttpResponse, id: number): RawReview {
   const item = withSameId(readShape(rawReview, parseAnyJson(response), 'a review'), id);
-  return { rawBody: withoutByteOrderMark(response.bytes), item, requestedAt: response.requestedAt };
+  return { rawBody: withoutByteOrderMark(response.bytes), item };
 }
 
 /** An error with status 200 must not be read as a service without reviews: both fields are there, null or not. */

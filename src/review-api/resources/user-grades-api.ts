@@ -30,12 +30,6 @@ export type UserGradeBody = { name: string; icon_url?: string | undefined };
  */
 export type UserGradePatch = { name?: string | undefined; icon_url?: string | null | undefined };
 
-/** Page size, 1 to 100, default 100. */
-export type UserGradeListAllParams = { limit?: number | undefined };
-
-/** Page size and page, from 1. */
-export type UserGradeListParams = UserGradeListAllParams & { page?: number | undefined };
-
 /** Member grades (docs/interface.md, "User grades"). They have no code, only the service's id. */
 export function userGradesApi(send: Send) {
   const resource = { path, what: 'a user grade', shape: userGrade, params: checked };
@@ -44,7 +38,7 @@ export function userGradesApi(send: Send) {
     get,
     update,
     remove,
-    ...listOperations<UserGrade, UserGradeListAllParams>(send, resource, () => ({})),
+    ...listOperations<UserGrade>(send, resource, () => ({})),
 
     /**
      * Adds a grade. Each request adds one, so the client never repeats it after a lost response.

@@ -46,8 +46,6 @@ export type ListPage = {
   ids: string[];
   /** One per record: the second of its date on the axis; undefined where that cannot be read or was not asked for. */
   seconds: (Second | undefined)[];
-  /** A date that was not asked for, and that another time zone would explain. */
-  outOfRange: Second | undefined;
   lastPage: number | undefined;
   requestedAt: Date;
 };
@@ -86,22 +84,15 @@ export async function fetchPage(
   );
   const check = checkPage(items, deps.plausible);
   const { first, last } = localPeriod(query.span, deps.timeZone);
-  const isAsked = (second: Second, marginSeconds = 0) =>
-    second >= first - marginSeconds && second <= last + marginSeconds;
   const shown = check.dates.map(({ [`${query.axis}_at` as const]: ms }) => ms && Math.floor(ms / 1000));
   // Only what is needed later is kept: whole records would stay in memory until the page has landed.
   return {
     ...response,
     check,
     ids: items.map((item, index) => String(usableId(item) ?? printed(item) ?? index)),
-    seconds: shown.map((second) => (second !== undefined && isAsked(second) ? second : undefined)),
-    // A date farther away is a fault of its record.
-    outOfRange: shown.find((second) => second !== undefined && !isAsked(second) && isAsked(second, zonesApart)),
+    seconds: shown.map((second) => (second !== undefined && second >= first && second <= last ? second : undefined)),
   };
 }
-
-/** No two zones differ by more than 26 hours. */
-export const zonesApart = 26 * 3600;
 
 /** Returns once the service shows the list of the last second that may have reviews, in which none are, or refuses it. */
 async function waitForService(deps: PageDeps, { axis }: Window): Promise<void> {

@@ -1,6 +1,5 @@
 import { countsText, formatCount, utc } from '../../app/status-view.ts';
 import { durationText } from '../../base/time/duration.ts';
-import type { WaitKind } from '../../base/waits.ts';
 import type { RunInProgress, RunView } from '../views.ts';
 import { type Html, html } from './html.ts';
 import { facts, layout, section, statusTable } from './layout.ts';
@@ -32,15 +31,14 @@ ${facts([
 ])}
 ${progress && section('progress', 'In progress', html`<p>${progressText(progress, at)}</p>`)}
 ${section('counts', 'Counts', html`<p>${countsText(run.counts) || 'None are recorded; they are when the run ends.'}</p>`)}
-${section('windows', 'Windows and requests', windows(view))}
-${section('waits', 'Waits', waits(view, seconds))}
+${section('windows', 'Windows and requests', windows(view, seconds))}
 <p class="soft">As of ${utc(at)}. All times are in UTC.</p>`;
   const isLive = !run.finishedAt;
   return layout({ title: `${run.job}, ${utc(run.startedAt)}`, main, search: { of: 'order', key: '' }, isLive });
 }
 
-function windows({ run, windows: { sums, first } }: RunView): Html {
-  if (sums.count === 0) {
+function windows({ run, windows: { sums, first } }: RunView, seconds: number): Html {
+  if (sums.windows === 0) {
     return html`<p>${run.counts.spans ? 'Its windows were joined with their neighbours, which reconcile does with age.' : 'It has read no window of reviews.'}</p>`;
   }
   const rows = first.map((one) => [
@@ -50,27 +48,11 @@ function windows({ run, windows: { sums, first } }: RunView): Html {
     ...[one.pages, one.reviews, one.requests].map(formatCount),
     durationText(one.seconds),
   ]);
-  return html`<p>${formatCount(sums.count)} windows were read completely: ${formatCount(sums.reviews)} reviews on ${formatCount(sums.pages)} pages, in ${formatCount(sums.requests)} requests.
-      ${sums.count > rows.length && `The first ${rows.length} are shown.`}</p>
+  const idle = Math.max(0, seconds - (sums.readingSeconds ?? 0));
+  return html`<p>${formatCount(sums.windows)} windows were read completely: ${formatCount(sums.reviews)} reviews on ${formatCount(sums.pages)} pages, in ${formatCount(sums.requests)} requests.
+      For ${durationText(idle)} of ${durationText(seconds)} none was being read: the run was planned, waited in the queue, or read what could not be proven.
+      ${sums.windows > rows.length && `The first ${rows.length} are shown.`}</p>
     ${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}`;
-}
-
-const waitReasons: Readonly<Record<WaitKind, string>> = {
-  ceiling: 'for the ceiling of requests per second (REVIEW_API_REQUESTS_PER_SECOND)',
-  retry_after: 'because the service asked for fewer requests (429, Retry-After)',
-  outage: 'before another attempt, because the service failed or could not be reached',
-  lease: 'for another process that had the lease of a record',
-};
-
-function waits({ run, windows: { sums } }: RunView, seconds: number): Html {
-  const idle = sums.readingSeconds === null ? undefined : Math.max(0, seconds - sums.readingSeconds);
-  const rows = (Object.keys(waitReasons) as WaitKind[]).flatMap((kind) => {
-    const waited = run.waits?.[kind] ?? 0;
-    return waited > 0 ? [[durationText(waited), waitReasons[kind]]] : [];
-  });
-  return html`${idle !== undefined && html`<p>For ${durationText(idle)} of ${durationText(seconds)} no window was being read: the run was planned, waited in the queue, or read what could not be proven.</p>`}
-    ${statusTable({ title: 'Waits', head: ['Waited', 'For what'], rows })}
-    <p>A time in which several requests of one process waited counts once. Waits are added when a step ends; the worker’s log has each, with this id as <code>run</code>.</p>`;
 }
 
 /** The runs in progress: how far they are, how fast, and for how long still. */

@@ -63,15 +63,11 @@ export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<
 /** What is remembered of the lines of these orders, by order code. */
 export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<string, LineLinkRow[]>> {
   if (codes.length === 0) return new Map();
-  const lines = await db
-    .selectFrom('sync.sub_order_links')
-    .where('order_code', 'in', codes)
-    .select(['order_code as orderCode', 'line_code as lineCode', 'sub_order_id as subOrderId', 'content'])
-    .select(['is_ours as isOurs', 'ids_before as idsBefore', 'linked_at as linkedAt'])
-    .orderBy('order_code')
-    .orderBy('line_code')
-    .execute();
-  return Map.groupBy(lines, (line) => line.orderCode);
+  const { rows } = await sql<LineLinkRow & { orderCode: string }>`
+    select order_code as "orderCode", line_code as "lineCode", sub_order_id as "subOrderId", content,
+      is_ours as "isOurs", ids_before as "idsBefore", linked_at as "linkedAt"
+    from sync.sub_order_links where order_code = any(${codes}) order by order_code, line_code`.execute(db);
+  return Map.groupBy(rows, (line) => line.orderCode);
 }
 
 /** Another process is pushing the order: which one, and when its lease expires unless it renews it. */
@@ -80,18 +76,10 @@ export type OtherLease = { orderCode: string; leasedBy: string; leasedUntil: Dat
 /** Who pushes these orders at the moment, by code. */
 export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map<string, OtherLease>> {
   if (codes.length === 0) return new Map();
-  const leased = await db
-    .selectFrom('sync.order_links')
-    .where('order_code', 'in', codes)
-    .where('lease_owner', 'is not', null)
-    .select(['order_code', 'lease_owner', 'lease_expires_at'])
-    .execute();
-  return new Map(
-    leased.map((row) => [
-      row.order_code,
-      { orderCode: row.order_code, leasedBy: row.lease_owner ?? '', leasedUntil: row.lease_expires_at ?? new Date() },
-    ]),
-  );
+  const { rows } = await sql<OtherLease>`
+    select order_code as "orderCode", lease_owner as "leasedBy", lease_expires_at as "leasedUntil"
+    from sync.order_links where order_code = any(${codes}) and lease_owner is not null`.execute(db);
+  return new Map(rows.map((row) => [row.orderCode, row]));
 }
 
 /**

@@ -165,30 +165,25 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
      * otherwise nothing was sent, and it is as due as before.
      */
     async release({ orderCode, token, isNew }: LeasedOrder, { isBrokenOff }: { isBrokenOff: boolean }): Promise<void> {
-      const isOurs = sql<boolean>`order_code = ${orderCode} and lease_owner = ${token}`;
+      const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
       if (isNew && !isBrokenOff) {
-        await db.deleteFrom('sync.order_links').where(isOurs).execute();
+        await sql`delete from sync.order_links where ${isOurs}`.execute(db);
         return;
       }
-      await db
-        .updateTable('sync.order_links')
-        .where(isOurs)
-        .set({ lease_owner: null, lease_expires_at: null })
-        .$if(isBrokenOff, (query) => query.set({ fingerprint: null, due_at: sql`clock_timestamp()` }))
-        .execute();
+      await sql`
+        update sync.order_links set lease_owner = null, lease_expires_at = null,
+          fingerprint = case when not ${isBrokenOff} then fingerprint end,
+          due_at = case when ${isBrokenOff} then clock_timestamp() else due_at end
+        where ${isOurs}`.execute(db);
     },
 
     /**
      * Whether another order of the shop is linked to this order of the service: its code may only be written otherwise.
      */
     async isLinkedTwice(orderId: number, orderCode: string): Promise<boolean> {
-      const other = await db
-        .selectFrom('sync.order_links')
-        .where('order_id', '=', orderId)
-        .where('order_code', '<>', orderCode)
-        .select('order_code')
-        .executeTakeFirst();
-      return other !== undefined;
+      const { rows: others } = await sql`
+        select from sync.order_links where order_id = ${orderId} and order_code <> ${orderCode} limit 1`.execute(db);
+      return others.length > 0;
     },
   };
 }

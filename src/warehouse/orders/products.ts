@@ -37,10 +37,9 @@ export async function awaitedProducts(db: Db): Promise<Set<string>> {
 /** The known product ids of the service by the shop's product code. */
 export async function productIds(db: Db, codes: readonly string[]): Promise<Map<string, number>> {
   if (codes.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('sync.product_links')
-    .where('product_code', 'in', codes)
-    .select(['product_code', 'product_id'])
-    .execute();
-  return new Map(rows.map((row) => [row.product_code, row.product_id]));
+  const { rows } = await sql<{ code: string; id: number }>`
+    select product_code as code, product_id as id from sync.product_links where product_code = any(${codes})`.execute(
+    db,
+  );
+  return new Map(rows.map(({ code, id }) => [code, id]));
 }

@@ -9,7 +9,7 @@ import type { Axis } from '../schema.ts';
  * - `refused`: the service refuses the requests (4xx).
  * - `failed`: the service fails on them (5xx, no response, malformed bodies), or the step of a run failed.
  * - `too-many`: the service holds more reviews than any query can show.
- * - `unproven`: the list changed at each reading, or shows other dates than asked for.
+ * - `unproven`: the list changed at each reading.
  */
 export type GapKind = 'refused' | 'failed' | 'too-many' | 'unproven';
 

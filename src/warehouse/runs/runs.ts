@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import type { WaitSeconds } from '../../base/waits.ts';
 import type { Db } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 
@@ -17,8 +16,6 @@ export type Run = {
   reason: RunReason | null;
   counts: Record<string, number>;
   error: string | null;
-  /** How long it has waited, see WaitKind; what steps that are going wait is added when they end. */
-  waits: WaitSeconds;
 };
 
 /**
@@ -34,7 +31,7 @@ export async function beginRun(
     await sql`
       insert into sync.runs as known (id, job, key, trigger, started_at)
       values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt})
-      on conflict (id) do update set finished_at = null, outcome = null, reason = null, error = null, counts = '{}', waits = '{}'
+      on conflict (id) do update set finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
       where known.finished_at is not null
     `.execute(db);
     return true;
@@ -66,16 +63,6 @@ export async function finishRun(db: Db, id: string, end: RunEnd, { onlyOpen = fa
     where id = ${id} and (finished_at is null or not ${onlyOpen})`.execute(db);
 }
 
-/** Adds seconds to what a run has waited. */
-export async function addWaits(db: Db, id: string, waits: WaitSeconds): Promise<void> {
-  await sql`
-    update sync.runs set waits = waits || (
-      select jsonb_object_agg(kind, seconds::numeric + coalesce((waits ->> kind)::numeric, 0))
-      from jsonb_each_text(${JSON.stringify(waits)}::jsonb) as added (kind, seconds)
-    )
-    where id = ${id}`.execute(db);
-}
-
 /** A run continues an unfinished run of the same key up to this age: older reads may be outdated. */
 const continuedWithinMs = 7 * 86_400_000;
 
@@ -104,7 +91,7 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
 }
 
 const selectRuns = sql`
-  select id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error, waits
+  select id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error
   from sync.runs`;
 
 /** Runs that have not ended, the oldest first: running, or lost by the queue. */

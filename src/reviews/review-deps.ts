@@ -1,0 +1,11 @@
+import type { ReviewApi } from '../review-api/index.ts';
+import type { Warehouse } from '../warehouse/index.ts';
+import type { ReadDeps } from './read/read-spans.ts';
+
+/** What planning, reading and comparing reviews works with. */
+export type ReviewDeps = ReadDeps & {
+  reviews: ReviewApi['reviews'];
+  warehouse: Warehouse;
+  /** This machine's clock. */
+  now: () => Date;
+};
