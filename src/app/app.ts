@@ -16,7 +16,6 @@ import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
 import type { Config } from './config.ts';
 import { requireSameService } from './require-same-service.ts';
-import { withZoneCheck } from './service-zone.ts';
 import { requireMigrated } from './status-source.ts';
 
 /** All systems that a process uses, opened from one Config. */
@@ -83,8 +82,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   opened.defer(() => queues.close());
   const shop = openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal });
   opened.defer(() => shop.close());
-  const { baseUrl, clientId, clientSecret, concurrency, timeZone } = config.api;
-  const client = openReviewApi({
+  const { baseUrl, clientId, clientSecret, concurrency } = config.api;
+  const api = openReviewApi({
     baseUrl,
     clientId,
     clientSecret,
@@ -95,10 +94,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     onRequestEnd: options.onRequestEnd,
     signal: abort.signal,
   });
-  opened.defer(() => client.close());
-  const api = withZoneCheck(client, timeZone, (problem) =>
-    log.error(`${problem}; set REVIEW_API_TIME_ZONE to the zone of the service`),
-  );
+  opened.defer(() => api.close());
   const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
   const all = opened.move();
   return {

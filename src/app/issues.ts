@@ -15,31 +15,21 @@ export type Issue = {
   isUrgent: boolean;
 };
 
-/** Thresholds above which a lag or a number of dead letters is an issue. */
-export type IssueLimits = { lagMinutes: number; deadLetters: number };
-
-/** Thresholds of `status` and the page: any dead letter, and a lag of several default schedules. */
-const statusLimits = { lagMinutes: 60, deadLetters: 1 };
-
 /** The issues of a report, the most important first. Decides by columns and counts, never by a stored text. */
-export function issuesOf(
-  report: StatusReport,
-  limits: IssueLimits = { ...statusLimits, lagMinutes: Math.min(statusLimits.lagMinutes, report.alertLagMinutes) },
-): Issue[] {
+export function issuesOf(report: StatusReport): Issue[] {
   return [
     ...queueDown(report),
     ...neverRun(report),
     ...failedRuns(report),
-    ...lagging(report, limits),
+    ...lagging(report),
     ...quiet(report),
     ...gaps(report),
     ...gapsLeft(report),
-    ...manyDeadLetters(report, limits),
+    ...openDeadLetters(report),
     ...waitingForProducts(report),
     ...waitingForGrades(report),
     ...changedQueries(report),
     ...ordersGone(report),
-    ...keylessUnknown(report),
     ...webhooks(report),
   ];
 }
@@ -89,13 +79,18 @@ function failedRuns(report: StatusReport): Issue[] {
   });
 }
 
-function lagging(report: StatusReport, { lagMinutes }: IssueLimits): Issue[] {
-  return report.flows.flatMap(({ flow, lagSeconds }) => {
-    if (lagSeconds === null || lagSeconds <= lagMinutes * 60) return [];
+/** A lag of several default schedules, in minutes. */
+const notableLag = 60;
+
+function lagging(report: StatusReport): Issue[] {
+  const { flows, alertLagMinutes } = report;
+  return flows.flatMap(({ flow, lagSeconds }) => {
+    if (lagSeconds === null || lagSeconds <= Math.min(notableLag, alertLagMinutes) * 60) return [];
     const hint = isScheduled(report, `sync-${flow}`)
       ? 'check that a worker is running, and its log'
       : 'no schedule is set: start npx review-sync worker';
-    return urgent(`lag ${flow}`, `${flow} are ${durationText(lagSeconds)} behind`, hint);
+    const raise = lagSeconds > alertLagMinutes * 60 ? urgent : note;
+    return raise(`lag ${flow}`, `${flow} are ${durationText(lagSeconds)} behind`, hint);
   });
 }
 
@@ -165,10 +160,11 @@ function isBeingRead({ runs, flows }: StatusReport): boolean {
   );
 }
 
-function manyDeadLetters({ deadLetters }: StatusReport, limits: IssueLimits): Issue[] {
+function openDeadLetters({ deadLetters, alertDeadLetters }: StatusReport): Issue[] {
   const open = deadLetters.reduce((sum, group) => sum + group.count, 0);
-  if (open < Math.max(1, limits.deadLetters)) return [];
-  return urgent('dead letters', `${counted(open, 'record')} could not be synced`, 'npx review-sync dead-letters');
+  if (open === 0) return [];
+  const raise = open >= alertDeadLetters ? urgent : note;
+  return raise('dead letters', `${counted(open, 'record')} could not be synced`, 'npx review-sync dead-letters');
 }
 
 /** A waiting line is no failure: until ALERT_WAITING_DAYS it is a note of the status, see statusNotes. */
@@ -203,18 +199,6 @@ function ordersGone({ absentOrders: { orders, examples }, orderDeletes }: Status
       : 'a rescan deletes them at the service a day after they were first missed; those with reviews stay';
   const what = `${counted(orders, 'pushed order')} (${codesText(examples, orders)}) left the shop`;
   return note('absent orders', what, hint);
-}
-
-/** The daily check for rows without code or date did not see all of them. */
-function keylessUnknown({ newest }: StatusReport): Issue[] {
-  const rescan = newest.find(({ job }) => job === 'rescan-orders');
-  if (!rescan?.counts.keyless_checks_cut) return [];
-  return note(
-    'keyless orders unknown',
-    'it is unknown whether orders.sql has rows without code or date: ' +
-      'the daily check was cut after 30 s, or found more than 1,000',
-    'look for them in the shop: select * from (orders.sql) o where code is null or created_at is null',
-  );
 }
 
 function webhooks({ webhooks: { waiting, oldestAt, lastError }, at }: StatusReport): Issue[] {

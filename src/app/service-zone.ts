@@ -1,5 +1,5 @@
 import { offsetOf, parseInstant } from '../base/time/span.ts';
-import { openReviewApi, type ReviewApi } from '../review-api/index.ts';
+import { openReviewApi } from '../review-api/index.ts';
 import type { Config } from './config.ts';
 import { shortLimits } from './require-same-service.ts';
 
@@ -18,17 +18,6 @@ export function zoneProblem(timestamp: string | null, timeZone: string): string 
   const [shown, then] = [offsetShown(timestamp), offsetThen(timestamp, timeZone)];
   if (then === undefined || shown === undefined || shown === then) return undefined;
   return `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
-}
-
-/** Says so with each reading of the overview, with which every run of reviews begins. */
-export function withZoneCheck(api: ReviewApi, timeZone: string, onProblem: (problem: string) => void): ReviewApi {
-  const overview: ReviewApi['reviews']['overview'] = async (options) => {
-    const read = await api.reviews.overview(options);
-    const problem = zoneProblem(read.last_review_created_at, timeZone);
-    if (problem !== undefined) onProblem(problem);
-    return read;
-  };
-  return { ...api, reviews: { ...api.reviews, overview } };
 }
 
 /** @returns the first of the zones that has the offset of the service's newest timestamp, else a fixed offset. */

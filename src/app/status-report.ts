@@ -51,6 +51,8 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     /** The newest run of each job that has ended. */
     newest: await newestEnded(db),
     deadLetters: await groupDeadLetters(db),
+    /** So many are worth an alert. */
+    alertDeadLetters: config.alerts.deadLetters,
     /** Changed orders of the last thirty days that only a rescan found. */
     missedOrders: await missedChanges(db, monthAgo),
     /** Pushed orders that the shop no longer shows. */

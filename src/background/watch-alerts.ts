@@ -17,7 +17,7 @@ const failuresBeforeAlert = 2;
  * per process, because the warehouse cannot record that it was posted.
  */
 export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promise<void> } | undefined {
-  const { url, ...limits } = app.config.alerts;
+  const { url } = app.config.alerts;
   if (url === undefined) return undefined;
   const { log, now } = app;
   const post = (text: string) => postAlert(url, text);
@@ -28,7 +28,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   async function check(): Promise<void> {
     const report = await statusReport(app);
     if (report.queue.error !== undefined) throw new ReviewSyncError('queue', report.queue.error);
-    await checkAlerts({ db: app.warehouse.db, log, now, post }, issuesOf(report, limits));
+    await checkAlerts({ db: app.warehouse.db, log, now, post }, issuesOf(report));
   }
 
   async function attempt(): Promise<void> {

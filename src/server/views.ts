@@ -14,9 +14,8 @@ import {
   reviewsByDay,
   withStatementTimeout,
 } from '../warehouse/runs/history.ts';
-import { deadLettersBetween, firstWindows, type RunWindow } from '../warehouse/runs/run-facts.ts';
+import { firstWindows, type RunWindow } from '../warehouse/runs/run-facts.ts';
 import { findRun, type Run } from '../warehouse/runs/runs.ts';
-import type { DeadLetterKind } from '../warehouse/schema.ts';
 import { cached } from './cached.ts';
 import type { MeasuredApp } from './measured-app.ts';
 import { type History, lagSpanCount, lagSpanSeconds } from './page/charts.ts';
@@ -52,7 +51,6 @@ export type RunView = {
   at: Date;
   progress: RunInProgress | undefined;
   windows: { sums: WindowTotals; first: RunWindow[] };
-  deadLetters: Awaited<ReturnType<typeof deadLettersBetween>>;
 };
 
 /** How long what the charts show is kept, in milliseconds: they show days and hours. */
@@ -62,8 +60,8 @@ const statementMs = 5000;
 /** Runs in progress that are looked at. More than a handful is a queue full of commands. */
 const mostInProgress = 5;
 const queueTimeoutMs = 2000;
-/** Rows of one table on the page of a run. */
-const mostRows = 100;
+/** Windows that the page of a run shows. */
+const mostWindows = 100;
 /** Days that the charts show. */
 const dayCount = 30;
 
@@ -117,9 +115,7 @@ export function openViews({ app, reports }: MeasuredApp) {
       const view = await withStatementTimeout(db, statementMs, async (trx) => {
         const run = await findRun(trx, id);
         if (!run) return undefined;
-        const windows = { sums: await windowTotals(trx, id), first: await firstWindows(trx, id, mostRows) };
-        const [kinds, end] = [deadLetterKindsOf(run.job), run.finishedAt ?? at];
-        return { run, windows, deadLetters: await deadLettersBetween(trx, kinds, run.startedAt, end, mostRows) };
+        return { run, windows: { sums: await windowTotals(trx, id), first: await firstWindows(trx, id, mostWindows) } };
       });
       // After the transaction: with it, two pages would wait for a third connection of a pool of two.
       return view && { ...view, at, progress: (await progressOf([view.run]))[0] };
@@ -128,12 +124,6 @@ export function openViews({ app, reports }: MeasuredApp) {
     /** The next reading is a new one: a button has changed something. */
     forget: history.forget,
   };
-}
-
-/** Kinds of dead letters that a job can leave. */
-function deadLetterKindsOf(job: string): DeadLetterKind[] {
-  if (job.includes('reviews')) return ['review'];
-  return job === 'sync-catalog' ? ['category', 'user_grade'] : ['order', 'order_line'];
 }
 
 /** Reads what the charts show: the last 30 days in the zone, and the lag of a week. */

@@ -72,7 +72,7 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['nothing', () => ({}), undefined],
   ['a lag of an hour', () => lag(3600), undefined],
   ['a lag of an hour and a second', () => lag(3601), 'lag orders, urgent'],
-  ['nine dead letters', () => deadLetters(9), undefined],
+  ['nine dead letters', () => deadLetters(9), 'dead letters'],
   ['ten dead letters', () => deadLetters(10), 'dead letters, urgent'],
   ['a line that waits for a second less than 14 days', () => waits(14 * day - 1000), undefined],
   ['a line that waits for 14 days', () => waits(14 * day), 'waiting lines, urgent'],
@@ -106,7 +106,7 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['an unread day during a run of orders', () => ({ ...hole(30), ...running('sync-orders') }), 'gaps, urgent'],
 ])('%s', ([, part, issue]) => {
   const report: StatusReport = { ...calm, scheduled: [scheduled], ...part() };
-  const found = issuesOf(report, { lagMinutes: 60, deadLetters: 10 });
+  const found = issuesOf(report);
   expect(found.map(({ key, isUrgent }) => (isUrgent ? `${key}, urgent` : key))).toEqual(issue ? [issue] : []);
   for (const { what, hint } of found) expect([what, hint]).not.toContain('');
 });

@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { worstLag } from '../../src/server/page/charts.ts';
 import { readHistory } from '../../src/server/views.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { windowTotals } from '../../src/warehouse/reviews/export-windows.ts';
 import { withStatementTimeout } from '../../src/warehouse/runs/history.ts';
-import { deadLettersBetween, firstWindows } from '../../src/warehouse/runs/run-facts.ts';
+import { firstWindows } from '../../src/warehouse/runs/run-facts.ts';
 import { createDatabase } from '../harness/database.ts';
 
 let warehouse: Warehouse;
@@ -115,7 +115,7 @@ test('a statement of the page that takes too long is cut off, and the connection
   expect(rows).toEqual([{ statement_timeout: '0' }]);
 });
 
-test('a run has its windows, the time in which one was being read, and the dead letters of that time', async () => {
+test('a run has its windows, and the time in which one was being read', async () => {
   await run(`insert into sync.export_windows
       (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at) values
     ('r', 'created', '2026-01-01', '2026-02-01', 2, 150, 3, '2026-11-01T00:00:10Z', '2026-11-01T00:00:20Z'),
@@ -135,40 +135,4 @@ test('a run has its windows, the time in which one was being read, and the dead 
     [50, 15],
   ]);
   expect(await windowTotals(warehouse.db, 'none')).toMatchObject({ windows: 0, readingSeconds: null });
-
-  await run(`insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at, resolved_at) values
-    ('review', 'before', 'x', '{}', '2026-10-01', '2026-10-02', null),
-    ('review', 'around', 'x', '{}', '2026-10-01', '2026-11-20', null),
-    ('review', 'first', 'x', '{}', '2026-11-01T00:00:30Z', '2026-11-20', null),
-    ('review', 'last', 'x', '{}', '2026-10-01', '2026-11-01T00:00:30Z', '2026-11-02'),
-    ('order', 'other', 'x', '{}', '2026-11-01T00:00:30Z', '2026-11-01T00:00:30Z', null)`);
-  const [start, end] = [new Date('2026-11-01T00:00:00Z'), new Date('2026-11-01T00:02:00Z')];
-  expect(await deadLettersBetween(warehouse.db, ['review'], start, end, 10)).toEqual([
-    { kind: 'review', reason: 'x', count: 2, open: 1 },
-  ]);
-});
-
-test('the page of a run reads only the dead letters of its time, however many there are', async () => {
-  // One connection, so that its counters are complete.
-  const one = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
-  onTestFinished(() => one.close());
-  await one.pool.query(`insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at)
-    select 'review', n::text, 'x', jsonb_build_object('message', repeat('m', 500)),
-      timestamptz '2026-01-01' + n * interval '1 minute', timestamptz '2026-01-02' + n * interval '1 minute'
-    from generate_series(1, 100000) n`);
-  await one.pool.query('vacuum analyze sync.dead_letters');
-  const pages = async () => {
-    await one.pool.query('select pg_stat_force_next_flush()');
-    const { rows } = await one.pool.query(
-      'select pg_stat_get_db_blocks_fetched(oid)::integer as pages from pg_database where datname = current_database()',
-    );
-    return rows[0].pages as number;
-  };
-  const times = [new Date('2026-02-01T00:00:00Z'), new Date('2026-02-01T00:10:00Z')] as const;
-  const read = () => deadLettersBetween(one.db, ['review'], ...times, 10);
-  await read();
-  const before = await pages();
-  expect(await read()).toMatchObject([{ count: 22 }]);
-  // Reading the table as a whole is 9,000.
-  expect((await pages()) - before).toBeLessThan(300);
 });

@@ -29,7 +29,12 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
     inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFile())]),
     inArea('warehouse', async () => {
       const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
-      return withClosing(opened, () => checkWarehouse(opened, config.api.timeZone));
+      return withClosing(opened, async () => {
+        const findings = await checkWarehouse(opened, config.api.timeZone);
+        if (findings.some(({ level }) => level === 'fault')) return findings;
+        const problem = await otherServiceProblem(opened.db, config.api).catch(() => undefined);
+        return problem ? [...findings, asFault(problem)] : findings;
+      });
     }),
     inArea('shop', () => {
       return withClosing(openShop({ ...config.shop, connections: 3 }), (shop) => checkShop(shop, config.shop.sqlDir));
@@ -120,20 +125,11 @@ async function service(config: Config, now: () => Date): Promise<Finding[]> {
   const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
   const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits, signal: abort.signal });
   try {
-    const findings = await checkService({ api: opened, timeZone, plausible, now });
-    return [...findings, ...(await checkSameService(config))];
+    return await checkService({ api: opened, timeZone, plausible, now });
   } finally {
     abort.abort(new Error('doctor ended'));
     await opened.close();
   }
-}
-
-/** What is wrong with the warehouse itself is reported there. */
-async function checkSameService(config: Config): Promise<Finding[]> {
-  const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 }).catch(() => undefined);
-  if (!opened) return [];
-  const problem = await withClosing(opened, ({ db }) => otherServiceProblem(db, config.api)).catch(() => undefined);
-  return problem ? [asFault(problem)] : [];
 }
 
 async function queue(queues: Queues, config: Config, schedules: readonly Schedule[], now: () => Date) {

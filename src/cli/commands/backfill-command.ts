@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import {
   type BackfillOrders,
   backfillOrders,
@@ -8,7 +9,6 @@ import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-re
 import type { App } from '../../app/app.ts';
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { counted } from '../../app/status-view.ts';
-import { UsageError } from '../../base/errors.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
@@ -18,16 +18,14 @@ import { windowTotals } from '../../warehouse/reviews/export-windows.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
+import { wholeNumberFrom } from '../ui/numbers.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, enqueueOnly, runToEnd } from '../ui/run-to-end.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true };
 type ReviewOptions = Options & { gaps?: true };
-type OrderOptions = Options & { diff?: true; limit?: string; withEmail?: true; allowRemovals?: true };
-
-/** Orders that `--diff` compares without `--limit`. */
-const diffedAtMost = 100;
+type OrderOptions = Options & { diff?: true; limit: number; withEmail?: true; allowRemovals?: true };
 
 export const command: Command = {
   define(commander, run) {
@@ -37,8 +35,17 @@ export const command: Command = {
       .option('--from <day>', 'first day, yyyy-mm-dd in the service’s time zone (default: the first order)')
       .option('--to <day>', 'last day, inclusive (default: the last order)')
       .option('--dry-run', 'only say what would be sent, and how many customers it could reach')
-      .option('--diff', 'with --dry-run: say for each order what would change at the service, field by field')
-      .option('--limit <orders>', `with --diff: compare at most this many, one request each (default: ${diffedAtMost})`)
+      .addOption(
+        new Option('--diff', 'say for each order what would change at the service, field by field').implies({
+          dryRun: true,
+        }),
+      )
+      .option(
+        '--limit <orders>',
+        'with --diff: compare at most this many, one request each',
+        wholeNumberFrom(1, 999_999),
+        100,
+      )
       .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
       .option('--allow-removals', 'remove lines and orders beyond the allowance of a day')
       .option('--detach', 'only enqueue it, for running workers')
@@ -113,11 +120,11 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
   const { from, to, withEmail = false, allowRemovals = false } = options;
   const payload: BackfillOrders = { ...(from && { from }), ...(to && { to }), withEmail, allowRemovals };
   const range = spanOfDays(payload, context.config().api.timeZone);
-  const diffLimit = limitOf(options);
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders');
   return withApp(context, progress, async (app) => {
-    await requireShopQueries(app, options.dryRun ? undefined : backfillOrders.name);
-    if (options.dryRun) return await forecastBackfill(context, app, range, payload, diffLimit);
+    await requireShopQueries(app);
+    if (options.diff) return await showDiff(context, app, range, payload, options.limit);
+    if (options.dryRun) return await forecastBackfill(context, app, range, payload);
     context.terminal.say(
       withEmail
         ? 'E-mail addresses and phone numbers ARE sent: the service may mail these customers.'
@@ -130,30 +137,14 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
   });
 }
 
-/** Orders to compare; undefined without `--diff`. @throws UsageError */
-function limitOf({ dryRun, diff, limit }: OrderOptions): number | undefined {
-  if (limit !== undefined && !diff) throw new UsageError('--limit is for --diff only');
-  if (!diff) return undefined;
-  if (!dryRun) throw new UsageError('--diff only looks', { hint: 'Add --dry-run.' });
-  if (limit === undefined) return diffedAtMost;
-  if (/^[1-9]\d{0,5}$/.test(limit)) return Number(limit);
-  throw new UsageError(`--limit is ${JSON.stringify(limit)}, expected a number of orders from 1 to 999999`);
+async function showDiff({ signal }: Context, app: App, range: CreationRange, options: BackfillOrders, limit: number) {
+  const diff = await diffBackfill(orderDeps(app, signal), range, { policy: backfillPolicy(options), limit });
+  return { text: drawDiff(diff, limit), json: diff };
 }
 
-async function forecastBackfill(
-  { signal }: Context,
-  app: App,
-  range: CreationRange,
-  options: BackfillOrders,
-  limit: number | undefined,
-): Promise<Report> {
-  const deps = orderDeps(app, signal);
-  const policy = backfillPolicy(options);
-  if (limit !== undefined) {
-    const diff = await diffBackfill(deps, range, { policy, limit });
-    return { text: drawDiff(diff, limit), json: diff };
-  }
-  const forecast = await forecastOrders(deps, ordersByCreation(app.shop, range), policy);
+async function forecastBackfill({ signal }: Context, app: App, range: CreationRange, options: BackfillOrders) {
+  const orders = ordersByCreation(app.shop, range);
+  const forecast = await forecastOrders(orderDeps(app, signal), orders, backfillPolicy(options));
   const contact = options.withEmail
     ? `With --with-email THEY ARE SENT: the service could mail all ${counted(forecast.withContact, 'customer')}.`
     : 'A backfill sends none that the service does not have already: it mails nobody (--with-email would). ' +

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import { jobs } from '../../../jobs/index.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
@@ -16,6 +16,7 @@ import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandb
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context, Report } from '../command.ts';
+import { wholeNumberFrom } from '../ui/numbers.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, follow, workerOf } from '../ui/run-to-end.ts';
 import { startServing } from '../ui/serving.ts';
@@ -27,7 +28,12 @@ export const command: Command = {
   define(commander, run) {
     commander
       .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
-      .option('--orders <n>', 'size of the made-up shop; it has 20 reviews for every 3 orders', parseCount, 3000)
+      .option(
+        '--orders <n>',
+        'size of the made-up shop; it has 20 reviews for every 3 orders',
+        wholeNumberFrom(1, 999_999),
+        3000,
+      )
       .addOption(
         new Option('--shop <database>', 'where the made-up shop is kept: in a mariadbd of this machine')
           .choices(['mariadb'])
@@ -111,11 +117,6 @@ async function runOne(
 function drawAnswer({ question, sql, columns, rows }: Awaited<ReturnType<typeof askWarehouse>>[number]): string {
   const answer = rows.length === 0 ? '(no row: nothing)' : table(columns, rows);
   return `── ${question} ${'─'.repeat(Math.max(0, 76 - question.length))}\n\n${indent(sql)}\n\n${answer}`;
-}
-
-function parseCount(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('expected a whole number from 1 to 999999');
-  return Number(text);
 }
 
 const indent = (text: string) => text.replaceAll(/^(?=.)/gm, '    ');

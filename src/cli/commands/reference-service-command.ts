@@ -11,6 +11,7 @@ import { startReferenceService } from '../../sandbox/reference-service/index.ts'
 import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';
 import { openShop } from '../../shop/index.ts';
 import type { Command, Context } from '../command.ts';
+import { numberFrom, wholeNumberFrom } from '../ui/numbers.ts';
 
 type Options = {
   port: number;
@@ -30,7 +31,7 @@ export const command: Command = {
   isSilent: true,
   define(commander, run) {
     commander
-      .option('--port <port>', 'port on 127.0.0.1', numberFrom(0, 65_535), 4010)
+      .option('--port <port>', 'port on 127.0.0.1', wholeNumberFrom(0, 65_535), 4010)
       .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
       .option('--products-from-shop', 'begin with a made-up review of each product that the shop queries show')
       .option('--client-id <id>', 'accepted client id', 'demo')
@@ -110,12 +111,4 @@ async function productsOfShop({ environment, signal }: Context): Promise<string[
 function addReceiver(url: string, before: string[]): string[] {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw new InvalidArgumentError('expected an http address');
   return [...before, url];
-}
-
-function numberFrom(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`expected a number from ${least} to ${most}`);
-  };
 }

@@ -52,7 +52,7 @@ export const command: Command = {
 async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderOptions): Promise<Report> {
   const progress = openProgress(context.terminal, 'sync orders', 'slices of orders');
   return withApp(context, progress, async (app) => {
-    await requireShopQueries(app, dryRun ? undefined : syncOrders.name);
+    await requireShopQueries(app);
     if (dryRun) {
       const forecast = await forecastOrders(orderDeps(app, context.signal), ordersToSync(app), policy);
       return { text: drawForecast(forecast, contactText(app, forecast.withContact)), json: forecast };

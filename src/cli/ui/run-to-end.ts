@@ -138,7 +138,7 @@ export function runJob(
 ): Promise<Report> {
   const progress = openProgress(context.terminal, title, unit);
   return withApp(context, progress, async (app) => {
-    if (readsShop) await requireShopQueries(app, job.name);
+    if (readsShop) await requireShopQueries(app);
     return drawRun(title, await runToEnd(app, { job, payload: {} }, { progress, signal: context.signal }));
   });
 }

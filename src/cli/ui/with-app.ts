@@ -1,6 +1,5 @@
 import { type App, openApp } from '../../app/app.ts';
-import { describeWithHint, UsageError } from '../../base/errors.ts';
-import { beginRun, finishRun } from '../../warehouse/runs/runs.ts';
+import { UsageError } from '../../base/errors.ts';
 import type { Context } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 
@@ -28,19 +27,9 @@ export async function withApp<T>(
 /**
  * Stops a command before it does anything where a shop query does not match the contract (exit status 2). Errors of the
  * shop's database are left to the run, which reports them.
- *
- * @param job the run that the command would start: that it was refused is recorded, for `status`.
  */
-export async function requireShopQueries({ shop, warehouse, now }: App, job?: string): Promise<void> {
-  try {
-    await shop.checkQueries();
-  } catch (error) {
-    if (!(error instanceof UsageError)) return;
-    if (job !== undefined) {
-      const id = `${job}-${now().getTime().toString(36)}-refused`;
-      await beginRun(warehouse.db, { id, job, key: undefined, trigger: 'command', startedAt: now() });
-      await finishRun(warehouse.db, id, { finishedAt: now(), outcome: 'failed', error: describeWithHint(error) });
-    }
-    throw error;
-  }
+export async function requireShopQueries({ shop }: App): Promise<void> {
+  await shop.checkQueries().catch((error: unknown) => {
+    if (error instanceof UsageError) throw error;
+  });
 }

@@ -32,7 +32,6 @@ ${facts([
 ${progress && section('progress', 'In progress', html`<p>${progressText(progress, at)}</p>`)}
 ${section('counts', 'Counts', html`<p>${countsText(run.counts) || 'None are recorded; they are when the run ends.'}</p>`)}
 ${section('windows', 'Windows and requests', windows(view, seconds))}
-${section('dead-letters', 'Dead letters', deadLetters(view))}
 <p class="soft">As of ${utc(at)}. All times are in UTC.</p>`;
   const isLive = !run.finishedAt;
   return layout({ title: `${run.job}, ${utc(run.startedAt)}`, main, search: { of: 'order', key: '' }, isLive });
@@ -54,17 +53,6 @@ function windows({ run, windows: { sums, first } }: RunView, seconds: number): H
       For ${durationText(idle)} of ${durationText(seconds)} none was being read: the run was planned, waited in the queue, or read what could not be proven.
       ${sums.windows > rows.length && `The first ${rows.length} are shown.`}</p>
     ${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}`;
-}
-
-function deadLetters({ deadLetters: found }: RunView): Html {
-  const rows = found.map((one) => [
-    one.kind,
-    formatCount(one.count),
-    formatCount(one.open),
-    html`<span class="text">${one.reason}</span>`,
-  ]);
-  return html`<p>Those of its kinds that failed first or last while it ran; another run may have been at work at the same time.</p>
-    ${statusTable({ title: 'Dead letters', head: ['Kind', 'Records', 'Still open', 'Reason'], rows })}`;
 }
 
 /** The runs in progress: how far they are, how fast, and for how long still. */
