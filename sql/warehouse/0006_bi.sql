@@ -457,16 +457,44 @@ comment on column bi.time_to_review.rated_reviews is 'Ratings in their reviews.'
 comment on column bi.time_to_review.stars is 'Sum of these ratings.';
 comment on column bi.time_to_review.average_score is 'Average of these ratings; null without any.';
 
--- Whether the reviews of a day were all read.
+-- Whether the reviews of a day were all read. `status` and its calendar show the same. A period counts as read in three
+-- cases:
+--
+-- 1. A coverage row of the created axis has it.
+-- 2. It lies after the start of the coverage of the updated axis that reaches to the cursor without a break: a review
+--    that was created since then was updated since then too.
+-- 3. It lies between the two, and an overview that was taken after that start names no newer review.
 create view bi.coverage_by_day as
-with zone as materialized (select time_zone as name from sync.settings),
+with zone as materialized (
+  select time_zone as name, (reviews_cursor ->> 'at')::timestamptz as cursor from sync.settings
+),
+joined as (
+  select unnest(range_agg(tstzrange(start_at, end_at, '[]'))) as span from sync.export_windows where axis = 'updated'
+),
+followed as (
+  select coalesce(lower(joined.span), cursor) as since
+  from zone left join joined on joined.span @> cursor
+  where cursor is not null
+),
 spans as (
-  select coalesce(range_agg(tstzrange(start_at, end_at + interval '1 second')), '{}') as read
-  from sync.export_windows
-  where axis = 'created'
+  select coalesce(range_agg(span), '{}') as read
+  from (
+    select tstzrange(start_at, end_at + interval '1 second') as span from sync.export_windows where axis = 'created'
+    union all
+    select tstzrange(since, null) from followed
+    union all
+    select tstzrange(max(end_at), since)
+    from followed join sync.export_windows on axis = 'created' and end_at <= since
+    group by since
+    having exists (
+      select from warehouse.review_overview where captured_at >= since and last_review_created_at <= max(end_at)
+    )
+  ) as known
 ),
 bounds as (
-  select first_review_created_at as first, last_review_created_at as last
+  -- One review of the year 1 or 9999 must not make a row of each day between.
+  select greatest(first_review_created_at, '2000-01-01T00:00:00Z') as first,
+    least(last_review_created_at, now() + interval '1 day') as last
   from warehouse.review_overview
   where first_review_created_at is not null
   order by captured_at desc
@@ -486,4 +514,4 @@ cross join lateral generate_series(
 ) as day;
 comment on view bi.coverage_by_day is 'Which days were read completely, from the service''s first review to its last. On any other day, few reviews may only mean that not all were read.';
 comment on column bi.coverage_by_day.day is 'The day, in the zone of bi.freshness.';
-comment on column bi.coverage_by_day.is_complete is 'Whether a complete reading of the day by creation is proven. The days since the last reconcile are only read by update so far: false, though hardly ever anything is missing.';
+comment on column bi.coverage_by_day.is_complete is 'Whether a complete reading of the day is proven: by creation, or, since that ended, by update up to the end of the last run.';

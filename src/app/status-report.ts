@@ -46,7 +46,7 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     flows: await Promise.all(flows.map(async (flow) => flowOf(flow, await readCursor(db, flow), at))),
     /** A lag above this is worth an alert. */
     alertLagMinutes: config.alerts.lagMinutes,
-    coverage: await coverageByMonth(db, config.api.timeZone),
+    coverage: await coverageByMonth(db),
     runs: await lastRuns(db, 20),
     /** The newest run of each job that has ended. */
     newest: await newestEnded(db),

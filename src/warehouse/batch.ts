@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { isDeadlock } from './index.ts';
+import { retryDeadlocks } from './index.ts';
 
 type WaitingCall<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
 
@@ -8,9 +8,6 @@ type WaitingCall<Item, Result> = { item: Item; resolve: (result: Result) => void
 const collectMs = 20;
 /** Calls of one batch at most. */
 const most = 200;
-
-/** Attempts at one batch when Postgres ends it because of a deadlock with another process's batch. */
-const deadlockAttempts = 5;
 
 /**
  * Turns single calls into batches: calls collect for 20 ms, and while one batch runs for the next. Each call resolves
@@ -32,21 +29,11 @@ export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]
 
   async function settle(batch: WaitingCall<Item, Result>[]): Promise<void> {
     try {
-      const results = await attempt(batch.map((one) => one.item));
+      const results = await retryDeadlocks(() => run(batch.map((one) => one.item)));
       for (const [index, one] of batch.entries()) one.resolve(results[index] as Result);
     } catch (error) {
       if (batch.length > 1 && (isAboutData(error) || isAboutKeys(error))) for (const one of batch) await settle([one]);
       else for (const one of batch) one.reject(error);
-    }
-  }
-
-  async function attempt(items: Item[]): Promise<Result[]> {
-    for (let number = 1; ; number += 1) {
-      try {
-        return await run(items);
-      } catch (error) {
-        if (!isDeadlock(error) || number === deadlockAttempts) throw error;
-      }
     }
   }
 

@@ -124,45 +124,20 @@ const spaces = sql`E' \\t\\r\\n'`;
 const isCode = (expression: string, code: string | undefined) =>
   code === undefined ? sql`false` : sql`btrim(${sql.raw(expression)}, ${spaces}) = btrim(${code}, ${spaces})`;
 
-type OwnedDeadLetter = { id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean };
-
-/** Dead letters that hold a record, or belong to an order; `isOwn`: the record's customer field is the customer's. */
-async function deadLettersWithOwner(db: Db, whose: Whose): Promise<OwnedDeadLetter[]> {
-  const all: OwnedDeadLetter[] = [];
-  for (let after = 0; ; ) {
-    const { rows } = await sql<Omit<OwnedDeadLetter, 'isOwn'> & { payload: unknown }>`
-      select id, kind, key, order_code as "orderCode", payload from sync.dead_letters
-      where id > ${after} and kind in ('order', 'order_line', 'review') and reason <> ${forgotten}
-      order by id limit 1000`.execute(db);
-    for (const { payload, ...row } of rows) all.push({ ...row, isOwn: isOwnRecord(payload, whose) });
-    const last = rows.at(-1);
-    if (!last) return all;
-    after = last.id;
-  }
-}
-
 /**
- * Whether a dead letter's record belongs to the customer: the record of an order or a review itself, in a field `order`
- * or `review`, or as text where Postgres cannot hold it as JSON.
+ * Dead letters that hold a record and belong to an order or to the customer (`isOwn`). The record of an order or a
+ * review is in the payload itself or in its field `order` or `review`; a review that Postgres cannot hold as JSON is a
+ * text.
  */
-function isOwnRecord(payload: unknown, whose: Whose): boolean {
-  const record = typeof payload === 'string' ? parsed(payload) : payload;
-  if (typeof record !== 'object' || record === null) return false;
-  const { user_code: userCode, order_code: orderCode, order, review } = record as Record<string, unknown>;
-  return (
-    (whose.userCode !== undefined && textOf(userCode) === whose.userCode.trim()) ||
-    whose.orders.includes(textOf(orderCode) ?? '') ||
-    isOwnRecord(order, whose) ||
-    isOwnRecord(review, whose)
-  );
-}
-
-const textOf = (value: unknown) => (value === undefined || value === null ? undefined : String(value).trim());
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+async function deadLettersWithOwner(db: Db, whose: Whose) {
+  const { rows } = await sql<{ id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean }>`
+    select id, kind, key, order_code as "orderCode", exists (
+      select from unnest(array[payload, payload -> 'order', payload -> 'review']) as record
+      where ${isCode("record ->> 'user_code'", whose.userCode)} or btrim(record ->> 'order_code', ${spaces}) = any(${whose.orders})
+        or (jsonb_typeof(record) = 'string' and strpos(record::text, ${whose.userCode ?? null}) > 0)
+    ) as "isOwn"
+    from sync.dead_letters
+    where kind in ('order', 'order_line', 'review') and reason <> ${forgotten}
+    order by id`.execute(db);
+  return rows.filter(({ isOwn, orderCode }) => isOwn || orderCode !== null);
 }

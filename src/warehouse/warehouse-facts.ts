@@ -11,6 +11,10 @@ export type WarehouseFacts = {
   mayCreateSchemas: boolean;
   /** Our tables that the user may not read and write. */
   withheld: string[];
+  /** Schemas in which every role of the database may create functions. Postgres 14 and older made `public` one. */
+  openSchemas: string[];
+  /** The search path of our connections: a pooler may drop the one we request. */
+  searchPath: string;
 } & MigrationState;
 
 /**
@@ -35,7 +39,15 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
           and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')
         )
         order by 1
-      ) as withheld`.execute(db);
+      ) as withheld,
+      array(
+        select n.nspname::text
+        from pg_namespace n
+        cross join lateral aclexplode(n.nspacl) as acl
+        where acl.grantee = 0 and acl.privilege_type = 'CREATE'
+        order by 1
+      ) as "openSchemas",
+      current_setting('search_path') as "searchPath"`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('expected a row');
   return { ...row, ...(await compareMigrations(db)) };

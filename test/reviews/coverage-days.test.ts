@@ -19,7 +19,8 @@ test.each([
       `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
      values ('2026-03-20', '2026-03-01T12:00:00Z', '2026-03-15T12:00:00Z')`,
     );
-    const days = { timeZone, first: '2026-02-01', last: '2026-04-01' };
+    await query(url, 'update sync.settings set time_zone = $1', [timeZone]);
+    const days = { first: '2026-02-01', last: '2026-04-01' };
     const holes = async () =>
       (await coverageByDay(warehouse.db, days)).filter(({ isRead }) => !isRead).map((one) => one.day);
     const hours = Date.parse(at) % 86_400_000 === 43_200_000 ? '12 hours' : '1 minute';
@@ -36,7 +37,7 @@ test.each([
         [at, hole],
       );
       expect(await holes()).toEqual(expected);
-      const [month] = await coverageByMonth(warehouse.db, timeZone);
+      const [month] = await coverageByMonth(warehouse.db);
       expect(month).toMatchObject({ firstHole: expected[0] ?? null, readDays: (month?.days ?? 0) - expected.length });
     }
     await warehouse.close();

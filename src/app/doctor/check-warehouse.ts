@@ -1,6 +1,5 @@
 import type { Warehouse } from '../../warehouse/index.ts';
-import { readRights } from '../../warehouse/rights.ts';
-import { biTimeZone, readWarehouseFacts, tryToWrite } from '../../warehouse/warehouse-facts.ts';
+import { biTimeZone, readWarehouseFacts, tryToWrite, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
 import { databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
 
 const variable = 'WAREHOUSE_DATABASE_URL';
@@ -46,7 +45,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     ...findings,
     ok('all migrations are applied'),
     await checkZoneOfViews(warehouse, timeZone),
-    ...(await checkRights(warehouse)),
+    ...checkRights(facts),
     await checkWrite(warehouse),
   ];
 }
@@ -66,9 +65,8 @@ async function checkWrite(warehouse: Warehouse): Promise<Finding> {
   }
 }
 
-/** Whether another role of the warehouse's database, such as a BI user, could make us run its code. Changes nothing. */
-async function checkRights(warehouse: Warehouse): Promise<Finding[]> {
-  const { openSchemas, searchPath, foreignCalls, unpinned } = await readRights(warehouse);
+/** Whether another role of the warehouse's database, such as a BI user, could make us run its code. */
+function checkRights({ openSchemas, searchPath }: WarehouseFacts): Finding[] {
   const findings: Finding[] = [];
   if (openSchemas.length > 0) {
     const what = `every role of the database may create functions in the schema ${openSchemas.join(', ')}`;
@@ -83,14 +81,6 @@ async function checkRights(warehouse: Warehouse): Promise<Finding[]> {
         'let the pooler pass on the startup parameter options, or run: alter role … set search_path = pg_catalog',
       ),
     );
-  }
-  if (foreignCalls.length > 0) {
-    const what = `${foreignCalls.length} views use functions that are not ours: ${someOf(foreignCalls)}`;
-    findings.push(fault(what, 'find out who created the functions; drop them with cascade, then restore the views'));
-  }
-  if (unpinned.length > 0) {
-    const what = `${unpinned.length} functions of ours have no search path of their own: ${someOf(unpinned)}`;
-    findings.push(fault(what, 'run: alter function … set search_path = pg_catalog, pg_temp'));
   }
   return findings.length > 0 ? findings : [ok('no other role can create functions where our statements look for them')];
 }

@@ -95,22 +95,16 @@ export async function windowTotals(db: Db, runId: string): Promise<WindowTotals>
 export async function joinOldSpans(db: Db, axis: Axis, before: Date): Promise<void> {
   await sql`
     with old as (
-      select *, start_at > max(end_at) over (
-        order by start_at, end_at rows between unbounded preceding and 1 preceding
-      ) as is_apart
-      from sync.export_windows
-      where axis = ${axis} and finished_at < ${before}
-    ),
-    numbered as (
-      select *, count(*) filter (where is_apart) over (order by start_at, end_at, id) as island from old
+      select * from sync.export_windows where axis = ${axis} and finished_at < ${before}
     ),
     islands as (
       select array_agg(id) as ids, min(start_at) as start_at, max(end_at) as end_at,
         -- Each month's readings of all reviews add up: in years they leave the range of the columns.
         least(sum(pages), 2147483647) as pages, least(sum(reviews), 2147483647) as reviews,
         least(sum(requests), 2147483647) as requests, min(started_at) as started_at, max(finished_at) as finished_at
-      from numbered
-      group by island
+      from (select unnest(range_agg(tstzrange(start_at, end_at, '[]'))) as span from old) as spans
+      join old on tstzrange(start_at, end_at, '[]') <@ span
+      group by span
       -- A row that has no neighbour stays as it is.
       having count(*) > 1
     ),

@@ -1,8 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
+import { isStorable } from '../../base/is-storable.ts';
 import type { Span } from '../../base/time/span.ts';
 import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetter } from '../dead-letters.ts';
-import { type Db, inTransaction, isDeadlock, type Statements, type Warehouse } from '../index.ts';
+import { type Db, inTransaction, retryDeadlocks, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
 import { printed, splitRecords, storableRecord, withField } from './record-text.ts';
@@ -37,17 +39,15 @@ export async function landPage(
 ): Promise<Landed> {
   if (rawBody.length === 0) throw new Error('expected a page with its body, found one whose body was released');
   await learnProducts(warehouse, check.products);
-  for (let attempt = 1; check.faults.length === 0; attempt += 1) {
+  if (check.faults.length === 0) {
     try {
       // Named, so that a connection plans this long statement once: planning takes as long as a page of rows.
-      const text = warehouse.statements.landReviews;
-      const { rows } = await warehouse.landings(() =>
-        warehouse.pool.query({ name: 'land_reviews', text, values: valuesOf(rawBody, check, options) }),
-      );
+      const query = { name: 'land_reviews', text: warehouse.statements.landReviews };
+      const values = valuesOf(rawBody, check, options);
+      const { rows } = await retryDeadlocks(() => warehouse.landings(() => warehouse.pool.query({ ...query, values })));
       return landedOf(rows[0] as LandCounts, check.count);
     } catch (error) {
-      if (isErrorOfTheData(error)) break;
-      if (!isDeadlock(error) || attempt === 5) throw error;
+      if (!isErrorOfTheData(error)) throw error;
     }
   }
   return inTransaction(warehouse.db, (trx) =>
@@ -166,15 +166,14 @@ export function isErrorOfTheData(error: unknown): error is Error {
  * where a person discarded it.
  */
 async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> {
-  const record = storableRecord(bytes);
   const text = bytes.toString();
   const item: unknown = JSON.parse(text);
   const json = printed(item) === undefined ? text : item;
   const deadLetter = {
     kind: 'review',
-    key: (await idTextOf(trx, record)) ?? namedId(item) ?? keyWithoutId(item, text),
+    key: namedId(item) ?? keyOf(text),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
-    payload: record === undefined ? { review: json, base64: bytes.toString('base64') } : json,
+    payload: isUtf8(bytes) ? json : { review: json, base64: bytes.toString('base64') },
   } as const;
   const put = await inSavepoint(trx, () => putUnlessDiscarded(trx, deadLetter));
   // What jsonb cannot hold in any form is kept as the text it came as.
@@ -187,29 +186,10 @@ async function putUnlessDiscarded(trx: Db, deadLetter: NewDeadLetter): Promise<b
   return true;
 }
 
-/** The id with all its digits, which a JavaScript number may lack. */
-async function idTextOf(trx: Db, record: string | undefined): Promise<string | undefined> {
-  if (record === undefined) return undefined;
-  const found = await inSavepoint(trx, async () => {
-    const { rows } = await sql<{ id: string | null }>`select ${record}::jsonb ->> 'id' as id`.execute(trx);
-    return rows[0]?.id ?? undefined;
-  });
-  return found instanceof Error ? undefined : usableKey(found);
-}
-
-/** The same for each reading of a record, whatever changes in it, where it names who wrote it and when. */
-function keyWithoutId(item: unknown, text: string): string {
-  if (!isRecord(item) || item.created_at === undefined) return keyOf(text);
-  return keyOf([item.created_at, item.code, item.product_id, item.user_code, item.message]);
-}
-
+/** The id, where it can be a key; a number beyond 2^53 may be that of several records. */
 function namedId(item: unknown): string | undefined {
   const id = isRecord(item) ? item.id : undefined;
-  return typeof id === 'number' || typeof id === 'string' ? usableKey(String(id)) : undefined;
-}
-
-function usableKey(key: string | undefined): string | undefined {
-  const isUsable =
-    key !== undefined && key !== '' && key.length <= 100 && key.isWellFormed() && !key.includes('\u0000');
-  return isUsable ? key : undefined;
+  if (Number.isSafeInteger(id)) return String(id);
+  const isUsable = typeof id === 'string' && id !== '' && id.length <= 100 && isStorable(id);
+  return isUsable ? id : undefined;
 }
