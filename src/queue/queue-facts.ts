@@ -1,38 +1,32 @@
 import { withClient, withRedis } from './connection.ts';
 import type { Queues } from './index.ts';
 
-export type QueueFacts = {
-  kind: 'redis' | 'postgres';
-  version: string;
-  /** Redis only: what it does when its memory is full. Anything but `noeviction` loses jobs. */
-  evictionPolicy: string | undefined;
-  /** Workers that take scheduled runs; undefined on Postgres, which does not know. */
-  workers: number | undefined;
-  /** Postgres only: users with bi_reader that may connect to the queue's database, except superusers and its owner. */
-  readers: string[];
-  /** Postgres only: the name of the queue's database, as SQL writes it. */
-  database: string | undefined;
-};
+export type QueueFacts =
+  | {
+      kind: 'redis';
+      version: string;
+      /** What it does when its memory is full. Anything but `noeviction` loses jobs. */
+      evictionPolicy: string | undefined;
+      /** Workers that take scheduled runs. Postgres does not know them. */
+      workers: number;
+    }
+  | ({ kind: 'postgres' } & Access);
 
 /** Facts about the queue's server. Changes nothing. */
 export async function readQueueFacts({ kind, url, bull }: Queues): Promise<QueueFacts> {
-  if (kind === 'postgres') {
-    const { readers, database } = await readAccess(url);
-    return { kind, version: '', evictionPolicy: undefined, workers: undefined, readers, database };
-  }
+  if (kind === 'postgres') return { kind, ...(await readAccess(url)) };
   const info = await withRedis(url, (redis) => redis.info());
   const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  return {
-    kind,
-    version: field('redis_version') ?? '',
-    evictionPolicy: field('maxmemory_policy'),
-    workers: (await bull.scheduled.getWorkers()).length,
-    readers: [],
-    database: undefined,
-  };
+  const workers = (await bull.scheduled.getWorkers()).length;
+  return { kind, version: field('redis_version') ?? '', evictionPolicy: field('maxmemory_policy'), workers };
 }
 
-type Access = { readers: string[]; database: string };
+type Access = {
+  /** Users with bi_reader that may connect to the queue's database, except superusers and its owner. */
+  readers: string[];
+  /** The name of the queue's database, as SQL writes it. */
+  database: string;
+};
 
 /** Who else may connect to the queue's database. Advisory locks, which BullMQ takes, need no other right. */
 async function readAccess(url: string): Promise<Access> {

@@ -8,8 +8,6 @@ export type Schedule = { job: string; pattern: string; timeZone: string };
 export type PlannedRun = {
   /** The scheduler's key. Ours equal the name of the job. */
   job: string;
-  /** The job that it enqueues. */
-  enqueues: string;
   pattern: string;
   timeZone: string;
   next: Date | undefined;
@@ -77,7 +75,6 @@ export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {
   const schedulers = await respondsInTime(queues.bull.scheduled.getJobSchedulers());
   return schedulers.map((one) => ({
     job: one.key,
-    enqueues: one.name,
     pattern: one.pattern ?? '',
     timeZone: one.tz ?? '',
     next: one.next === undefined ? undefined : new Date(one.next),

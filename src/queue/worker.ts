@@ -16,9 +16,7 @@ export type WorkerOptions<Context> = RunOptions<Context> & {
   log: Logger;
   /** Called for each step that ended, with its counts, or undefined where it failed. */
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
-  /** Called when the queue fails. The worker retries until it is closed. */
-  onQueueError?: ((error: unknown) => void) | undefined;
-  /** Called when a run or a step failed and will be retried. */
+  /** Called when the queue fails, or a run or a step failed and will be tried again. The worker retries until closed. */
   onRetry?: ((reason: string) => void) | undefined;
   /** Aborted when the time to finish running jobs is over. */
   abort: AbortController;
@@ -63,7 +61,7 @@ export async function startWorker<Context>(options: WorkerOptions<Context>): Pro
       workers.push(worker);
       await worker.waitUntilReady();
     }
-    for (const worker of workers) worker.run().catch((error: unknown) => options.onQueueError?.(error));
+    for (const worker of workers) worker.run().catch((error: unknown) => options.onRetry?.(queueProblem(error)));
   } catch (cause) {
     await close(0).catch(() => {});
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
@@ -100,7 +98,7 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
   const logError = throttled((text) => log.warn({ queue: name, error: text }, 'queue error'));
   worker.on('error', (error) => {
     logError(describeWithHint(error));
-    options.onQueueError?.(error);
+    options.onRetry?.(queueProblem(error));
   });
   worker.on('stalled', (id) => log.warn({ queue: name, id }, 'taking over a job of a worker that is gone'));
   worker.on('failed', (job, error) => {
@@ -108,13 +106,15 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
     const facts = { job: job?.name, id: job?.id, error: describeError(error) };
     if (willRetry) {
       log.warn(facts, 'job failed; it will be retried');
-      options.onRetry?.(describeError(error));
+      options.onRetry?.(`a step of the run failed; trying again: ${describeError(error)}`);
     } else {
       log.error(facts, 'job failed');
     }
   });
   return worker;
 }
+
+export const queueProblem = (error: unknown) => `the queue cannot be used; trying again: ${describeWithHint(error)}`;
 
 /** Passes the same text on at most once in ten seconds: a server that is down fails several times a second. */
 function throttled(write: (text: string) => void): (text: string) => void {

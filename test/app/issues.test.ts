@@ -66,7 +66,7 @@ const running = (job: string): Partial<StatusReport> => ({
 });
 
 /** `calm` counts as a shop whose schedules are set for reviews only. */
-const scheduled = { job: 'sync-reviews', enqueues: 'sync-reviews', pattern: '', timeZone: 'UTC', next: undefined };
+const scheduled = { job: 'sync-reviews', pattern: '', timeZone: 'UTC', next: undefined };
 
 test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['nothing', () => ({}), undefined],

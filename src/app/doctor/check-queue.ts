@@ -1,5 +1,5 @@
 import type { Queues } from '../../queue/index.ts';
-import { type QueueFacts, readQueueFacts } from '../../queue/queue-facts.ts';
+import { readQueueFacts } from '../../queue/queue-facts.ts';
 import { plannedRuns, type Schedule } from '../../queue/schedules.ts';
 import { type Finding, fault, ok, someOf, warning } from './finding.ts';
 
@@ -14,19 +14,26 @@ const lateMs = 60_000;
  */
 export async function checkQueue(queues: Queues, isInWarehouse: boolean): Promise<Finding[]> {
   const facts = await readQueueFacts(queues);
-  const findings: Finding[] = [];
-  if (facts.kind === 'postgres') findings.push(ok('BullMQ on Postgres responds, its tables exist'));
-  else if (facts.evictionPolicy !== undefined && facts.evictionPolicy !== 'noeviction') {
-    const what = `Redis ${facts.version} drops keys when its memory is full (${facts.evictionPolicy}): jobs would be lost`;
-    findings.push(warning(what, 'set maxmemory-policy noeviction'));
-  } else findings.push(ok(`BullMQ on Redis ${facts.version} responds`));
-  if (facts.workers === 0) findings.push(warning('no worker is connected', 'start npx review-sync worker'));
-  else if (facts.workers !== undefined) findings.push(ok(`${facts.workers} workers are connected`));
-  return [...findings, ...checkReaders(facts, isInWarehouse)];
+  if (facts.kind === 'postgres') {
+    return [ok('BullMQ on Postgres responds, its tables exist'), ...checkReaders(facts, isInWarehouse)];
+  }
+  const { version, evictionPolicy = 'noeviction', workers } = facts;
+  const what = `Redis ${version} drops keys when its memory is full (${evictionPolicy}): jobs would be lost`;
+  return [
+    evictionPolicy === 'noeviction'
+      ? ok(`BullMQ on Redis ${version} responds`)
+      : warning(what, 'set maxmemory-policy noeviction'),
+    workers === 0
+      ? warning('no worker is connected', 'start npx review-sync worker')
+      : ok(`${workers} workers are connected`),
+  ];
 }
 
 /** A BI user who holds an advisory lock of BullMQ stops the queue. No right can be taken away that would prevent it. */
-function checkReaders({ readers, database }: QueueFacts, isInWarehouse: boolean): Finding[] {
+function checkReaders(
+  { readers, database }: { readers: readonly string[]; database: string },
+  isInWarehouse: boolean,
+): Finding[] {
   if (readers.length === 0) return [];
   const what =
     `${readers.length} users with bi_reader (${someOf(readers)}) may connect to its database, ` +

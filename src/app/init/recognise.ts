@@ -15,12 +15,7 @@ export type Recognised = {
  * fits. Without I/O.
  */
 export function recognise(presets: readonly Preset[], shop: ShopTables): Recognised[] {
-  return presets
-    .filter((preset) => preset.database === shop.dialect)
-    .flatMap((preset) => placesOf(preset, shop.tables))
-    .filter(({ seen, preset }) => seen === tableCount(preset))
-    .map(({ place }) => place)
-    .sort((a, b) => tableCount(b.preset) - tableCount(a.preset) || a.prefix.length - b.prefix.length);
+  return rankedPlaces(presets, shop).flatMap(({ place, share }) => (share === 1 ? [place] : []));
 }
 
 /**
@@ -28,22 +23,22 @@ export function recognise(presets: readonly Preset[], shop: ShopTables): Recogni
  * hidden from the user. Without I/O.
  */
 export function nearest(presets: readonly Preset[], shop: ShopTables): Recognised | undefined {
-  const shareOf = ({ seen, preset }: Place) => seen / tableCount(preset);
-  const [best] = presets
-    .filter((preset) => preset.database === shop.dialect)
-    .flatMap((preset) => placesOf(preset, shop.tables))
-    .filter((place) => shareOf(place) >= 0.5)
-    .sort((a, b) => shareOf(b) - shareOf(a) || b.seen - a.seen);
-  return best?.place;
+  const [best] = rankedPlaces(presets, shop);
+  return best && best.share >= 0.5 ? best.place : undefined;
+}
+
+function rankedPlaces(presets: readonly Preset[], { dialect, tables }: ShopTables): Place[] {
+  return presets
+    .filter(({ database }) => database === dialect)
+    .flatMap((preset) => placesOf(preset, tables))
+    .sort((a, b) => b.share - a.share || b.seen - a.seen || a.place.prefix.length - b.place.prefix.length);
 }
 
 /** The tables of a preset as they would be named with its own prefix and no schema. */
 export const asWritten = (preset: Preset): Recognised => placeAt(preset, preset.prefix, undefined);
 
-const tableCount = ({ tables }: Preset) => Object.keys(tables).length;
-
-/** A schema and prefix under which some tables of a preset are there, and how many. */
-type Place = { preset: Preset; place: Recognised; seen: number };
+/** A schema and prefix under which some tables of a preset are there, how many, and which share of all it reads. */
+type Place = { place: Recognised; seen: number; share: number };
 
 function placesOf(preset: Preset, tables: readonly ShopTable[]): Place[] {
   const wanted = wantedTables(preset);
@@ -57,7 +52,7 @@ function placesOf(preset: Preset, tables: readonly ShopTable[]): Place[] {
         const table = tables.find((other) => other.schema === schema && other.name === prefix + one.base);
         return table !== undefined && one.columns.every((column) => table.columns.includes(column));
       }).length;
-      places.set(key, { preset, place: placeAt(preset, prefix, schema), seen });
+      places.set(key, { place: placeAt(preset, prefix, schema), seen, share: seen / wanted.length });
     }
   }
   return [...places.values()];

@@ -1,11 +1,11 @@
 import { jobs } from '../../../jobs/index.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
 import { countsText } from '../../app/status-view.ts';
-import { describeWithHint, IncompleteError, ReviewSyncError } from '../../base/errors.ts';
+import { IncompleteError, ReviewSyncError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
 import type { QueueName } from '../../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
-import { type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
+import { queueProblem, type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
 import { findRun } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
@@ -18,7 +18,7 @@ export type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string }
 export function workerOf(
   app: App,
   take: readonly QueueName[],
-  listeners: Pick<WorkerOptions<App>, 'onStep' | 'onQueueError' | 'onRetry'> = {},
+  listeners: Pick<WorkerOptions<App>, 'onStep' | 'onRetry'> = {},
 ): Promise<RunningWorker> {
   const { queues, log, now, abort } = app;
   const { takeOverSeconds } = app.config;
@@ -49,7 +49,7 @@ export async function follow(
   for (;;) {
     const at = await app.queues.progress(runId).catch((error: unknown) => {
       if (performance.now() - respondedAtMs > queueOutageMs || signal.aborted) throw error;
-      waitForQueue(progress, error);
+      progress.wait(queueProblem(error));
       return undefined;
     });
     if (at !== undefined) {
@@ -69,9 +69,6 @@ export async function follow(
     await sleep(lookEveryMs, signal).catch(() => {});
   }
 }
-
-const waitForQueue = ({ wait }: Progress, error: unknown) =>
-  wait(`the queue cannot be used; trying again: ${describeWithHint(error)}`);
 
 /**
  * The report of a run whose job failed or was removed. The warehouse has it, even where only the end of the job could
@@ -107,10 +104,7 @@ export async function runToEnd(app: App, { job, payload, key }: RunRequest, foll
   const { progress } = following;
   const { id, joined } = await app.queues.enqueue(job, payload, key);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
-  const worker = await workerOf(app, ['runs', 'steps'], {
-    onQueueError: (error) => waitForQueue(progress, error),
-    onRetry: (reason) => progress.wait(`a step of the run failed; trying again: ${reason}`),
-  });
+  const worker = await workerOf(app, ['runs', 'steps'], { onRetry: progress.wait });
   try {
     return await follow(app, id, following);
   } finally {
