@@ -15,7 +15,7 @@ const long = [
     'demo',
     'package',
   ],
-  ...['reviews-crash', 'reviews-shifting', 'reviews-complete', 'read-window', 'models', 'orders-crash'],
+  ...['reviews-crash', 'reviews-complete', 'read-window', 'models', 'orders-crash'],
 ];
 
 class LongFirst extends BaseSequencer {

@@ -45,8 +45,6 @@ test('wrong usage, a wrong secret and an address where nobody is exit 2 and say 
   const { url } = await seededService();
   for (const [args, why] of [
     [[], 'expected one address'],
-    [['here', ...demo], 'here is no http address'],
-    [[url, '--yes'], '--client-id and --client-secret are needed'],
     [[url, ...demo, '--yes', '--section', 'none'], 'there is no section none'],
     [
       [url, '--client-id', 'demo', '--client-secret', 'wrong', '--yes'],

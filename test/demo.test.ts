@@ -1,8 +1,7 @@
-import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { fullEdition } from './examples/olist-full-edition.ts';
 import { runProcess } from './harness/cli.ts';
 import { hasMariadb } from './harness/mariadb.ts';
 
@@ -39,17 +38,3 @@ test.each(['postgres', ...(hasMariadb ? ['mariadb'] : [])])(
     }
   },
 );
-
-test('orders, sub-orders and reviews of a public data set are counted at both ends', async () => {
-  const data = await mkdtemp(join(tmpdir(), 'olist-'));
-  onTestFinished(() => rm(data, { recursive: true }));
-  for (const [name, text] of Object.entries(fullEdition)) await writeFile(join(data, name), text);
-  expect(countsOf(await demo('--data', data))).toEqual({
-    'orders at shop': 3,
-    'orders at service': 3,
-    'sub-orders at service': 3,
-    'sub-orders at warehouse': 3,
-    'reviews at service': 4,
-    'reviews at warehouse': 4,
-  });
-});

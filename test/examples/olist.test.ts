@@ -7,8 +7,10 @@ import { loadOlist } from '../../examples/olist/load.ts';
 import { type OlistReview, olistReviews } from '../../examples/olist/reviews.ts';
 import { UsageError } from '../../src/base/errors.ts';
 import { packagePath } from '../../src/base/package-path.ts';
+import { olist } from '../../src/sandbox/demo/sources.ts';
 import { replaceParameter } from '../../src/shop/sql-text.ts';
 import { createDatabase, query } from '../harness/database.ts';
+import { openWorld } from '../harness/world.ts';
 import { fullEdition } from './olist-full-edition.ts';
 
 const shared = packagePath('..', 'shared', 'data', 'olist');
@@ -117,6 +119,28 @@ describe('the full data set, in small', () => {
         user_code: 'person-b',
       },
     ]);
+  });
+
+  test('as the demo brings them, its orders, lines and reviews are at both ends once', async () => {
+    const { sqlDir, timeZone, fill, writeReviews } = olist(folder);
+    await using world = await openWorld({
+      shop: 'empty',
+      service: { timeZone },
+      environment: { SHOP_SQL_DIR: sqlDir, SHOP_TIME_ZONE: timeZone, REVIEW_API_TIME_ZONE: timeZone },
+    });
+    await fill(world.shopUrl, world.serviceDatabaseUrl);
+    await writeReviews?.((await world.openApp()).api, world.shopUrl, () => {});
+    for (const job of ['sync-reviews', 'sync-catalog', 'sync-orders'])
+      expect(await world.run(job)).toMatchObject({ outcome: 'done' });
+    const codes = async (table: string) =>
+      (await world.atService(`select code from reference_service.${table} order by code`)).map(({ code }) => code);
+    expect([await codes('orders'), await codes('reviews')]).toEqual([
+      ['o1', 'o2', 'o3'],
+      ['o1:1', 'o1:2', 'o2:1', 'o3:1'],
+    ]);
+    expect(await world.atService('select from reference_service.sub_orders')).toHaveLength(3);
+    expect(await world.warehouse('select from sync.sub_order_links')).toHaveLength(3);
+    expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(4);
   });
 
   test('tables that are there are left alone unless they are to be replaced', async () => {

@@ -2,11 +2,14 @@ import type { SeedReview } from '../../src/sandbox/reference-service/seed.ts';
 
 export const hourMs = 3_600_000;
 
-/** One review an hour, at whole seconds: `review 1` is the oldest, the last the newest. */
-export function hourlyReviews(count: number, newestAgoMs = 3 * hourMs): SeedReview[] {
-  const newest = Math.floor((Date.now() - newestAgoMs) / 1000) * 1000;
+/**
+ * One review an hour, or in so many hours, at whole seconds: `review 1` is the oldest, the last the newest, three hours
+ * old.
+ */
+export function hourlyReviews(count: number, hours = 1): SeedReview[] {
+  const newest = Math.floor(Date.now() / 1000) * 1000 - 3 * hourMs;
   return Array.from({ length: count }, (_, index) => {
-    const at = new Date(newest - (count - 1 - index) * hourMs);
+    const at = new Date(newest - (count - 1 - index) * hours * hourMs);
     return { product_code: 'P1', message: `review ${index + 1}`, score: 5, created_at: at, updated_at: at };
   });
 }

@@ -16,13 +16,13 @@ export function patienceMs(seconds = 20): number {
  */
 export async function until<T>(look: () => Promise<T | undefined | false>, seconds = 20): Promise<T> {
   const startedMs = performance.now();
-  for (;;) {
+  for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 1.5, 250)) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
     const waitedMs = performance.now() - startedMs;
     if (waitedMs > patienceMs(seconds)) {
       throw new Error(`the condition did not hold within ${Math.round(waitedMs / 1000)} s: ${look.toString()}`);
     }
-    await delay(50);
+    await delay(pauseMs);
   }
 }

@@ -4,9 +4,11 @@ import { type OrderDesign, type OrderScenario, orderModel } from './orders.ts';
 import { type ReviewDesign, type ReviewScenario, reviewModel } from './reviews.ts';
 
 export type Exploration = { name: string; run(): Explored<unknown> };
+/** @param bound of the faults in one order of events, where the scenario has more. */
+export type Scenario = { name: string; run(bound?: number): Explored<unknown> };
 /** A part of the design is taken away. `issue`: where the defect was found that it was built against. */
 export type Revert = Exploration & { issue: string };
-export type Protocol = { name: string; probes: readonly string[]; scenarios: Exploration[]; reverts: Revert[] };
+export type Protocol = { name: string; probes: readonly string[]; scenarios: Scenario[]; reverts: Revert[] };
 
 const S = { lines: { a: 'S' } } as const;
 const M = { lines: { a: 'M' } } as const;
@@ -14,30 +16,35 @@ const both = { lines: { a: 'S', b: 'M' } } as const;
 const deleted = { lines: { a: 'S' }, isDeleted: true } as const;
 
 const orderScenarios = {
-  'two sizes of one product': { versions: [both], faults: 2 },
-  'two equal lines': { versions: [{ lines: { a: 'S', b: 'S' } }], faults: 2 },
-  'one line, and much goes wrong': { versions: [S], allowance: 4, faults: 3 },
-  'a line changes': { versions: [S, M], faults: 1 },
-  'a value goes back to what it was': { versions: [S, M, S], faults: 1 },
-  'a line gets a new code': { versions: [S, { lines: { x: 'S' } }], faults: 2 },
-  'a line gets a new code and changes': { versions: [S, { lines: { x: 'M' } }], faults: 1 },
-  'a line is removed': { versions: [both, { lines: { b: 'M' } }], faults: 1 },
+  'two sizes of one product': { versions: [both], faultsAtMost: 2 },
+  'two equal lines': { versions: [{ lines: { a: 'S', b: 'S' } }], faultsAtMost: 2 },
+  'one line, and much goes wrong': { versions: [S], allowance: 4, faultsAtMost: 3 },
+  'a line changes': { versions: [S, M], faultsAtMost: 1 },
+  'a value goes back to what it was': { versions: [S, M, S], faultsAtMost: 1 },
+  'a line gets a new code': { versions: [S, { lines: { x: 'S' } }], faultsAtMost: 2 },
+  'a line gets a new code and changes': { versions: [S, { lines: { x: 'M' } }], faultsAtMost: 1 },
+  'a line is removed': { versions: [both, { lines: { b: 'M' } }], faultsAtMost: 1 },
   'more lines are removed than the allowance covers': {
     versions: [{ lines: { a: 'S', b: 'M', c: 'S' } }, { lines: { b: 'M' } }],
     allowance: 1,
     other: 'allowing',
-    faults: 0,
+    faultsAtMost: 0,
   },
-  'an order loses all its lines': { versions: [S, { lines: {} }], other: 'allowing', faults: 1 },
-  'the order is deleted': { versions: [S, deleted], faults: 2 },
-  'the order is deleted beyond the allowance': { versions: [S, deleted], allowance: 0, other: 'allowing', faults: 1 },
-  'the order is deleted and returns': { versions: [S, deleted, S], faults: 1 },
-  'a backfill beside a sync': { versions: [S, M], other: 'backfill', mayGrowOld: true, faults: 1 },
-  'a backfill of an old order': { versions: [S], isPassed: true, other: 'backfill', mayGrowOld: true, faults: 2 },
-  'another integration has pushed the order before': { versions: [both, S], foreign: ['M'], faults: 1 },
-  'another integration has pushed another size': { versions: [S], foreign: ['M'], faults: 1 },
-  'a sub-order of a removed line is reviewed': { versions: [both, S], mayBeReviewed: true, faults: 1 },
-  'a sub-order of a deleted order is reviewed': { versions: [S, deleted], mayBeReviewed: true, faults: 1 },
+  'an order loses all its lines': { versions: [S, { lines: {} }], other: 'allowing', faultsAtMost: 1 },
+  'the order is deleted': { versions: [S, deleted], faultsAtMost: 2 },
+  'the order is deleted beyond the allowance': {
+    versions: [S, deleted],
+    allowance: 0,
+    other: 'allowing',
+    faultsAtMost: 1,
+  },
+  'the order is deleted and returns': { versions: [S, deleted, S], faultsAtMost: 1 },
+  'a backfill beside a sync': { versions: [S, M], other: 'backfill', mayGrowOld: true, faultsAtMost: 1 },
+  'a backfill of an old order': { versions: [S], isPassed: true, other: 'backfill', mayGrowOld: true, faultsAtMost: 2 },
+  'another integration has pushed the order before': { versions: [both, S], foreign: ['M'], faultsAtMost: 1 },
+  'another integration has pushed another size': { versions: [S], foreign: ['M'], faultsAtMost: 1 },
+  'a sub-order of a removed line is reviewed': { versions: [both, S], mayBeReviewed: true, faultsAtMost: 1 },
+  'a sub-order of a deleted order is reviewed': { versions: [S, deleted], mayBeReviewed: true, faultsAtMost: 1 },
 } satisfies Record<string, OrderScenario>;
 
 const orderReverts: [keyof OrderDesign, keyof typeof orderScenarios, issue: string][] = [
@@ -201,17 +208,22 @@ const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: s
 ];
 
 /** A protocol from its scenarios, and the parts of its design that are taken away in one of them. */
-function protocolOf<State, Scenario, Design, Name extends string>(
+function protocolOf<State, Of extends { faultsAtMost?: number }, Design, Name extends string>(
   name: string,
-  model: (scenario: Scenario, changed?: Partial<Design>) => Model<State>,
-  scenarios: Record<Name, NoInfer<Scenario>>,
+  model: (scenario: Of, changed?: Partial<Design>) => Model<State>,
+  scenarios: Record<Name, NoInfer<Of>>,
   reverts: readonly [part: keyof NoInfer<Design> & string, scenario: NoInfer<Name>, issue: string][],
 ): Protocol {
-  const all = Object.entries<Scenario>(scenarios);
+  const all = Object.entries<Of>(scenarios);
   return {
     name,
-    probes: Object.keys(model(all[0]?.[1] as Scenario).probes),
-    scenarios: all.map(([of, scenario]) => ({ name: of, run: () => explore(model(scenario)) })),
+    probes: Object.keys(model(all[0]?.[1] as Of).probes),
+    scenarios: all.map(([of, scenario]) => ({
+      name: of,
+      run(bound = Number.POSITIVE_INFINITY) {
+        return explore(model({ ...scenario, faultsAtMost: Math.min(scenario.faultsAtMost ?? 0, bound) }));
+      },
+    })),
     reverts: reverts.map(([part, of, issue]) => ({
       name: `without ${part}, ${of}`,
       issue,

@@ -98,7 +98,7 @@ export type OrderScenario = {
   isPassed?: true;
   /** Removals a day. */
   allowance?: number;
-  faults: number;
+  faultsAtMost: number;
 };
 
 type Name = 'A' | 'B';
@@ -202,7 +202,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     hasBackfilled: false,
     mayBeReviewed: scenario.mayBeReviewed ?? false,
     allowanceLeft: allowance,
-    faultsLeft: scenario.faults,
+    faultsLeft: scenario.faultsAtMost,
     seen: { newest: -1, first: null, removed: 0, wrong: null },
   };
 

@@ -25,23 +25,6 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     return openWorld({ ...options, environment: { ...options.environment, ...onQueue() } });
   }
 
-  test.skipIf(!isHere)('reviews and orders are the same at both ends, and a second run sends nothing', async () => {
-    await using here = await world();
-    const reviews = await runCli(['sync', 'reviews', '--json'], here.environment);
-    expect(reviews).toMatchObject({ status: 0 });
-    expect(JSON.parse(reviews.stdout)).toMatchObject({ outcome: 'done', counts: { inserted: 200 } });
-    expect((await runCli(['sync', 'orders'], here.environment)).status).toBe(0);
-    expect(await here.atService(pushed)).toEqual(await here.shop(toPush));
-    const ids = 'select id from %s order by id';
-    expect(await here.warehouse(ids.replace('%s', 'warehouse.reviews'))).toEqual(
-      await here.atService(ids.replace('%s', 'reference_service.reviews')),
-    );
-
-    const before = here.service.requests();
-    expect((await runCli(['sync', 'orders'], here.environment)).status).toBe(0);
-    expect(here.service.requests()).toEqual(before);
-  });
-
   test.skipIf(!isHere)('the worker runs the flows on their schedules and ends cleanly on SIGTERM', async () => {
     await using here = await world({
       environment: { LOG_LEVEL: 'info', SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: every(1) },
@@ -162,7 +145,7 @@ test('a shop query that is mended, or broken, counts from the next reading on, i
 
 test('orders that do not change are not behind: the lag counts from when they were last looked for', async () => {
   await using world = await openWorld();
-  await runCli(['sync', 'orders'], world.environment);
+  await world.run('sync-orders');
   const lag = async () => {
     const { flows } = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
     return flows[0].lagSeconds as number;
@@ -175,24 +158,24 @@ test('orders that do not change are not behind: the lag counts from when they we
   await world.shop(
     `update shop.orders set order_no = order_no || '-gone', removed_at = now() where order_id = (select max(order_id) from shop.orders)`,
   );
-  await runCli(['sync', 'orders'], world.environment);
+  await world.run('sync-orders');
   expect(await lag()).toBeLessThan(60);
 });
 
 test('an order dated in the future, or never, stops no other; the cursor stays behind the shop’s clock', async () => {
   await using world = await openWorld();
-  await runCli(['sync', 'reviews'], world.environment);
-  await runCli(['sync', 'orders'], world.environment);
+  await world.run('sync-reviews');
+  await world.run('sync-orders');
   const nth = (n: number) =>
     `(select order_id from shop.orders where removed_at is null order by order_id offset ${n} limit 1)`;
   await world.shop(`update shop.orders set modified_at = '2999-01-01' where order_id = ${nth(1)}`);
   await world.shop(`update shop.orders set modified_at = 'infinity' where order_id = ${nth(2)}`);
-  await runCli(['sync', 'orders'], world.environment);
+  await world.run('sync-orders');
   const ahead = `select from sync.settings where (orders_cursor ->> 'at')::timestamptz > now()`;
   expect(await world.warehouse(ahead)).toEqual([]);
   const change = async (name: string) => {
     await world.shop(`update shop.orders set buyer_name = '${name}', modified_at = now() where order_id = ${nth(3)}`);
-    await runCli(['sync', 'orders'], world.environment);
+    await world.run('sync-orders');
     return (await world.atService(`select 1 from reference_service.orders where user_name = '${name}'`)).length;
   };
   expect(await change('First')).toBe(1);

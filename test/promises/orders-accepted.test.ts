@@ -124,13 +124,3 @@ test('a field that the service accepts empty (202) and keeps stays a dead letter
   expect(await reasons()).toEqual([]);
   expect(await world.atService('select invoice from reference_service.sub_orders')).toEqual([{ invoice: null }]);
 });
-
-test('a change or deletion is done with an empty response of status 200, 201 or 204', async ({ openWorld }) => {
-  for (const status of [200, 201, 204]) {
-    const world = await openWorld();
-    await changeAfterPush(world);
-    withoutBody(world, { carriedOutWith: status });
-    expect(await world.sync()).toMatchObject({ sub_orders_changed: 2, sub_orders_removed: 1, orders_deleted: 1 });
-    expect(await world.openDeadLetters()).toEqual([]);
-  }
-});

@@ -1,32 +1,6 @@
 import { expect } from 'vitest';
 import { orderTest as test } from '../harness/order-test.ts';
-import type { Fate } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
-
-test('a create that was under way when its worker was stopped, and is carried out after the next run, leaves no copy for longer than an hour', async ({
-  world,
-}) => {
-  await world.place(order('O1', line('1', 1)));
-  const stopped = await world.openApp();
-  const late = Promise.withResolvers<void>();
-  let isSent = false;
-  world.serviceRule(async ({ path }): Promise<Fate> => {
-    if (!path.endsWith('/sub_orders') || isSent) return 'pass';
-    isSent = true;
-    stopped.abort.abort();
-    await late.promise;
-    return 'pass';
-  });
-  await expect(world.sync({ api: stopped.api, signal: stopped.abort.signal })).rejects.toThrow();
-  await world.sync();
-  const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
-  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
-  late.resolve();
-  await expect.poll(() => world.atService(subOrders), { timeout: 20_000 }).toEqual([{ n: 2 }]);
-  await world.timePasses('1 hour');
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
-});
 
 test('a worker that is stopped while it waits for what a creation without response did ends at once', async ({
   world,

@@ -47,26 +47,6 @@ test('a creation that appears after its gateway gave up, and before the next loo
   expect(creations).toBe(2);
 });
 
-test('creations that are all carried out after the run has ended are found by the next run, and their copies go within an hour', async ({
-  world,
-}) => {
-  await world.place(sizes);
-  const late = Promise.withResolvers<void>();
-  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
-  expect(await world.sync()).toMatchObject({ lines_failed: 2 });
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'A/1' }, { key: 'A/2' }]);
-  const sent = world.requests().filter(isCreate).length;
-  late.resolve();
-  await expect.poll(async () => (await world.atService(subOrders)).length, { timeout: 20_000 }).toBe(sent);
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(world.requests().filter(isCreate)).toEqual([]);
-  expect(await world.openDeadLetters()).toEqual([]);
-  await world.timePasses('1 hour');
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual(both);
-});
-
 test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour', async ({
   world,
 }) => {
@@ -112,23 +92,6 @@ test('the hour in which copies are looked for begins when a creation was last se
   expect(await world.sync()).toMatchObject({ sub_orders_removed: copies });
 });
 
-test('a creation that was sent twice, and of which the second was found, leaves no copy by the first for longer than an hour', async ({
-  world,
-}) => {
-  await world.place(order('A', small));
-  const late = Promise.withResolvers<void>();
-  const fates: Fate[] = [{ carriedOutAfter: late.promise }, 'lose'];
-  world.serviceRule((request) => (isCreate(request) ? (fates.shift() ?? 'pass') : 'pass'));
-  expect(await world.sync()).toMatchObject({ lines_failed: 1 });
-  await world.sync();
-  expect(await world.openDeadLetters()).toEqual([]);
-  late.resolve();
-  await expect.poll(async () => (await world.atService(subOrders)).length, { timeout: 20_000 }).toBe(2);
-  await world.timePasses('1 hour');
-  expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
-  expect(await world.atService(subOrders)).toEqual(both.slice(1));
-});
-
 test('a change whose response was lost, and that the service shows, is remembered as made', async ({ world }) => {
   await world.place(order('A', small));
   await world.sync();
@@ -158,26 +121,6 @@ test('a change that the service answers with 404 although it shows the sub-order
   await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
   await world.sync();
   expect(await world.atService(subOrders)).toEqual(both.slice(0, 1).map((one) => ({ ...one, price: '20' })));
-});
-
-test('a push that another line of the order makes due does not end the wait for a late duplicate', async ({
-  world,
-}) => {
-  await world.place(order('A', small, medium, line('3', 7, { product_options: { size: 'L' } })));
-  const late = Promise.withResolvers<void>();
-  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
-  expect(await world.sync()).toMatchObject({ lines_failed: 3 });
-  const copies = world.requests().filter(isCreate).length;
-  world.serviceRule((request) => (isCreate(request) && sizeOf(request).endsWith('L') ? { status: 500 } : 'pass'));
-  expect(await world.sync()).toMatchObject({ sub_orders_added: 2, lines_failed: 1 });
-  world.serviceRule(() => 'pass');
-  await world.timePasses('10 minutes');
-  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
-  late.resolve();
-  await expect.poll(async () => (await world.atService(subOrders)).length, { timeout: 20_000 }).toBe(copies + 3);
-  await world.timePasses('1 hour');
-  await world.sync();
-  expect(await world.atService(subOrders)).toHaveLength(3);
 });
 
 test('one size is refused once and the response of the other is lost: after the correction both stand once', async ({

@@ -8,8 +8,7 @@ import type { Fate } from '../harness/proxy.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
-// A rescan reads two days, unless a test has older orders: each day costs ten statements.
-const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_RESCAN_DAYS: '2' } });
+const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10' } });
 
 /** Orders O1, O2 … with a line each, an hour old, pushed by a whole run, so that there is a cursor. */
 async function pushOrders(world: OrderWorld, count: number): Promise<void> {

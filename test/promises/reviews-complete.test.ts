@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
-import { startChangingProxy } from '../harness/proxy.ts';
+import { startChangingProxy, startFaultProxy } from '../harness/proxy.ts';
+import { sampled } from '../harness/sampled.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -59,8 +60,7 @@ const around = [...reviews(50, 3600), ...reviews(50, 3600, '2026-03-05T00:00:00+
 
 test.for([
   ['by score', 'capped', 3100, (index: number) => [null, 1, 2, 3, 4, 5][index % 6] ?? null],
-  ['by product', 'real', 3100, () => 5],
-  ['by score and product', 'real', 16_000, (index: number) => 1 + (Math.floor(index / 20) % 5)],
+  ['by score and product', 'real', 3200, (index: number) => (index < 3100 ? 5 : 1 + (index % 4))],
 ] as const)(
   'a second that holds more than thirty pages is read %s (Link %s, %i reviews)',
   async ([_, lastPageLink, count, score], { openWorld }) => {
@@ -100,6 +100,25 @@ test('a list that is in no order hides no review, though its first one is not th
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
   const { service, warehouse } = await ids(world);
   expect(warehouse).toEqual(service);
+});
+
+// At whichever request, and for services of all kinds: reviews/read-window.
+test('reviews that are deleted while a backfill reads hide none that stood throughout', async ({ openWorld }) => {
+  for (const request of sampled([3, 4, 5, 6], 2)) {
+    const world = await openWorld();
+    await seedReviews(world.serviceDatabaseUrl, reviews(450, 60));
+    const proxy = await startFaultProxy(world.serviceUrl);
+    onTestFinished(() => proxy.close());
+    world.environment.REVIEW_API_BASE_URL = proxy.url;
+    // Newest first and oldest first: what is behind them moves to the page before.
+    proxy.changeBefore(request, () =>
+      world.atService('delete from reference_service.reviews where id <= 20 or id > 430'),
+    );
+    await world.run('backfill-reviews');
+    const { service, warehouse } = await ids(world);
+    expect({ request, service: service.length }).toEqual({ request, service: 410 });
+    expect(warehouse).toEqual(expect.arrayContaining(service));
+  }
 });
 
 test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async ({
