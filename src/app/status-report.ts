@@ -93,7 +93,12 @@ async function readQueue(queues: Queues | Error, url: string): Promise<QueueStat
 function flowOf(flow: Flow, cursor: Cursor | undefined, now: Date): FlowStatus {
   if (!cursor) return { flow, watermark: null, lagSeconds: null };
   const instant = (text: string) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z'));
+  const at = instant(cursor.at);
   // Everything up to readTo has been read, however old the newest change is. A cursor may lack readTo.
   const lagMs = now.getTime() - instant(cursor.readTo ?? cursor.at).getTime();
-  return { flow, watermark: instant(cursor.at).toISOString(), lagSeconds: Math.round(lagMs / 1000) };
+  return {
+    flow,
+    watermark: Number.isNaN(at.getTime()) ? cursor.at : at.toISOString(),
+    lagSeconds: Number.isNaN(lagMs) ? null : Math.round(lagMs / 1000),
+  };
 }

@@ -21,6 +21,9 @@ export const formatCount = (n: number) => n.toLocaleString('en');
 /** A number with its noun: `1 order`, `1,200 orders`. */
 export const counted = (n: number, one: string, many = `${one}s`) => `${formatCount(n)} ${n === 1 ? one : many}`;
 
+/** A cursor of an early version may hold a date that is none, such as `infinity`. */
+const watermarkText = (at: string) => (Number.isNaN(Date.parse(at)) ? at : utc(new Date(at)));
+
 /** Everything that `status` and the page show as tables. Times are in UTC. */
 export function statusTables(report: StatusReport): StatusTables {
   return {
@@ -29,7 +32,7 @@ export function statusTables(report: StatusReport): StatusTables {
       head: ['Flow', 'Newest change read', 'Behind by'],
       rows: report.flows.map(({ flow, watermark, lagSeconds }) => [
         flow,
-        watermark === null ? 'nothing yet' : utc(new Date(watermark)),
+        watermark === null ? 'nothing yet' : watermarkText(watermark),
         lagSeconds === null ? '' : durationText(lagSeconds),
       ]),
     },
