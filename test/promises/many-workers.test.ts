@@ -100,5 +100,4 @@ test.skipIf(!hasRedis)(
     for (const worker of left) worker.kill('SIGTERM');
     expect((await Promise.all(left.map((worker) => worker.ended))).map((end) => end.status)).toEqual([0, 0, 0]);
   },
-  180_000,
 );

@@ -40,11 +40,12 @@ export const command: Command = {
           dryRun: true,
         }),
       )
-      .option(
-        '--limit <orders>',
-        'with --diff: compare at most this many, one request each',
-        wholeNumberFrom(1, 999_999),
-        100,
+      // Alone it must not begin a backfill of everything.
+      .addOption(
+        new Option('--limit <orders>', 'with --diff: compare at most this many, one request each')
+          .argParser(wholeNumberFrom(1, 999_999))
+          .default(100)
+          .implies({ diff: true, dryRun: true }),
       )
       .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
       .option('--allow-removals', 'remove lines and orders beyond the allowance of a day')
