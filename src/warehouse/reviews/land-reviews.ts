@@ -171,7 +171,7 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
   const json = printed(item) === undefined ? text : item;
   const deadLetter = {
     kind: 'review',
-    key: namedId(item) ?? keyOf(text),
+    key: namedId(item) ?? keyWithoutId(item, text),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: isUtf8(bytes) ? json : { review: json, base64: bytes.toString('base64') },
   } as const;
@@ -184,6 +184,12 @@ async function putUnlessDiscarded(trx: Db, deadLetter: NewDeadLetter): Promise<b
   if (await isDiscarded(trx, deadLetter)) return false;
   await putDeadLetter(trx, deadLetter);
   return true;
+}
+
+/** The same for each reading of a record, whatever changes in it, where it names who wrote it and when. */
+function keyWithoutId(item: unknown, text: string): string {
+  if (!isRecord(item) || item.created_at === undefined) return keyOf(text);
+  return keyOf([item.created_at, item.code, item.product_id, item.user_code, item.message]);
 }
 
 /** The id, where it can be a key; a number beyond 2^53 may be that of several records. */
