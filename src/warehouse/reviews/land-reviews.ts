@@ -188,7 +188,7 @@ async function putUnlessDiscarded(trx: Db, deadLetter: NewDeadLetter): Promise<b
 
 /** The same for each reading of a record, whatever changes in it, where it names who wrote it and when. */
 function keyWithoutId(item: unknown, text: string): string {
-  if (!isRecord(item) || item.created_at === undefined) return keyOf(text);
+  if (!isRecord(item) || (item.id ?? null) !== null || item.created_at === undefined) return keyOf(text);
   return keyOf([item.created_at, item.code, item.product_id, item.user_code, item.message]);
 }
 
