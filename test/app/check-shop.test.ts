@@ -1,5 +1,14 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { areDays, checkDates, checkDays, checkGrades, checkSums } from '../../src/app/doctor/check-shop-values.ts';
+import {
+  areDays,
+  checkDates,
+  checkDays,
+  checkGrades,
+  checkStatuses,
+  checkSums,
+} from '../../src/app/doctor/check-shop-values.ts';
 
 const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
 
@@ -88,4 +97,24 @@ test('member grades that user_grades.sql does not have are named', () => {
     { what: expect.stringContaining('there is no user_grades.sql') },
   ]);
   expect(checkGrades([{ order: { code: 'A' }, lines: [] }], undefined)).toEqual([]);
+});
+
+test('doctor expects each status that a preset or the template sends, and names any other', async () => {
+  const shopSql = join(import.meta.dirname, '..', '..', 'sql', 'shop');
+  const files = (await readdir(shopSql, { recursive: true })).filter((file) => file.endsWith('order_lines.sql'));
+  expect(files.length).toBeGreaterThan(10);
+  const withStatus = (status: string) => [{ order_code: 'A', line_code: '1', status }];
+  for (const file of files) {
+    const [, expression] =
+      /\n {2}(case(?:(?!\n {2}case)[\s\S])*?) as status/.exec(await readFile(join(shopSql, file), 'utf8')) ?? [];
+    const sent = [...(expression ?? '').matchAll(/(?:then|else) '([^']*)'/g)].map(([, status = '']) => status);
+    expect([file, sent.length]).toEqual([file, expect.toSatisfy((count: number) => count > 3)]);
+    for (const status of sent) expect([file, checkStatuses(withStatus(status))]).toEqual([file, []]);
+  }
+  expect(checkStatuses(withStatus('angekommen'))).toMatchObject([
+    {
+      what: expect.stringContaining('nor a preset uses, in 1 lines: "angekommen" 1 times'),
+      hint: expect.stringMatching(/shows paid,.* send unpaid,/),
+    },
+  ]);
 });

@@ -1,5 +1,6 @@
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
+import type { RawRow } from '../../shop/rows.ts';
 import type { SqlDialect } from '../../shop/sql-text.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
@@ -33,6 +34,25 @@ export function checkSums(orders: readonly RawOrder[]): Finding[] {
       ? warning(`${what}: minor units?`, 'select price and total_price in the major unit, such as amount / 100.0')
       : warning(what, 'price is what was paid for the whole line: times the quantity, with tax, after discounts'),
   ];
+}
+
+/** Statuses that the description of the service's API shows; it says that its list is not complete (docs/interface.md). */
+const shownStatuses = ['paid', 'delivery_started', 'delivery_finished'];
+/** Words that the presets and the template send besides, see sql/shop. */
+const presetStatuses = 'unpaid delivery_preparing cancelled refund_requested returned exchange_requested'.split(' ');
+
+/** The statuses of lines that are neither in the description of the API nor in any preset, with counts. */
+export function checkStatuses(lines: readonly RawRow[]): Finding[] {
+  const known = [...shownStatuses, ...presetStatuses];
+  const others = lines.flatMap(({ status }) => (status && !known.includes(status) ? [status] : []));
+  if (others.length === 0) return [];
+  const counts = [...Map.groupBy(others, (status) => status)].sort(([, a], [, b]) => b.length - a.length).slice(0, 8);
+  const list = counts.map(([status, same]) => `${codeText(status)} ${same.length} times`).join(', ');
+  const what = `order_lines.sql: status has values that neither the API’s description nor a preset uses, in ${others.length} lines: ${list}`;
+  const hint =
+    `map them in the query: the API’s description shows ${shownStatuses.join(', ')}, ` +
+    `presets also send ${presetStatuses.join(', ')}; any value is sent as it is`;
+  return [warning(what, hint)];
 }
 
 /**

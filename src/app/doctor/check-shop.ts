@@ -8,7 +8,7 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
-import { checkChanges, checkDates, checkGrades, checkSums } from './check-shop-values.ts';
+import { checkChanges, checkDates, checkGrades, checkStatuses, checkSums } from './check-shop-values.ts';
 import { databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
 
 /**
@@ -140,13 +140,14 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   ];
   // A fault, such as lines that a join repeats, explains their sum.
   const sums = findings.some(({ level }) => level === 'fault') ? [] : checkSums(orders);
-  if (findings.length > 0) return [...findings, ...sums];
+  const ofValues = [...sums, ...checkStatuses(lines)];
+  if (findings.length > 0) return [...findings, ...ofValues];
   if (lines.length === 0) {
     return [warning('order_lines.sql fits, but the orders have no line', 'see whether its conditions are right')];
   }
   const took = `${seconds.toFixed(seconds < 1 ? 2 : 0)} s`;
   return [
-    ...sums,
+    ...ofValues,
     ok(`orders.sql fits the contract: ${orders.length} rows in ${took}, all right`),
     ok(`order_lines.sql fits the contract: ${lines.length} rows, all right`),
   ];
