@@ -132,8 +132,8 @@ test('wrong secrets are slowed as wrong tokens are: behind fifty that wait, the 
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
   const aborted = new AbortController();
   const wrong = () => fetch(`${serving.url}/webhooks/wrong`, { method: 'POST', signal: aborted.signal });
-  const many = Array.from({ length: 60 }, () => wrong().then(({ status }) => status));
-  expect(await Promise.race(many)).toBe(429);
+  const many = Array.from({ length: 100 }, () => wrong().then(({ status }) => expect(status).toBe(429)));
+  await Promise.any(many);
   expect((await sendTo(serving, [])).status).toBe(200);
   aborted.abort();
   await Promise.allSettled(many);
