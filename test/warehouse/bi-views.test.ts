@@ -102,7 +102,7 @@ describe('deliveries', () => {
       url,
       `insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code) values
         (1, '2026-02-03', now(), 11, 'a'), (2, '2026-02-05', now(), 12, 'a'), (3, '2026-02-06', now(), 12, 'a'),
-        (4, '2026-02-06', now(), 11, 'elsewhere')`,
+        (4, '2026-02-06', now(), 11, 'elsewhere'), (7, '2026-02-07', now(), 11, 'a')`,
     );
     // Gone from the service: it answers no order and no delivery any more.
     await query(
@@ -117,7 +117,7 @@ describe('deliveries', () => {
         `select delivered_sub_orders::integer as delivered, reviews::integer, reviewed_sub_orders::integer as reviewed
         from bi.reviews_per_delivered_sub_order`,
       ),
-    ).toEqual([{ delivered: 4, reviews: 3, reviewed: 2 }]);
+    ).toEqual([{ delivered: 4, reviews: 4, reviewed: 3 }]);
     expect(
       await query(
         url,
@@ -125,7 +125,7 @@ describe('deliveries', () => {
         from bi.response_by_order order by sub_orders desc, delivered_at nulls last`,
       ),
     ).toEqual([
-      { sub_orders: 3, reviews: 3, days: 2 },
+      { sub_orders: 3, reviews: 4, days: 2 },
       { sub_orders: 1, reviews: 0, days: null },
       { sub_orders: 1, reviews: 0, days: null },
     ]);

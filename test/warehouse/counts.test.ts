@@ -120,6 +120,8 @@ test('beside writers, counts that follow what was touched are those of all rows'
   const counting = [1, 2].map(async () => {
     while (isWriting) await recount(warehouse.db);
   });
+  // Summaries come by webhook, and are counted with the reviews that the shop shows.
+  await run('insert into warehouse.product_ratings (product_id, reviews_count, received_at) values (1, 9, now())');
   const writing = Promise.all([landing(testSeed), landing(testSeed + 1), pushing(testSeed), pushing(testSeed + 1)]);
   await writing.finally(() => {
     isWriting = false;
@@ -183,6 +185,23 @@ test('after a backfill, which touches more than can be found one by one, everyth
   await run(`insert into sync.touches (record, dated_at) select 'review', '2020-01-01' from generate_series(1, 60000)`);
   await recount(warehouse.db);
   expect(await differencesByRow(run)).toEqual([]);
+});
+
+test('a review that moves to another order is counted for that one, and for the former one no more', async () => {
+  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const line = { lineCode: '1', subOrderId: 1, product: 1 };
+  await push(store, 'former', jan, [{ ...line, deliveredAt: '2026-01-05T00:00:00Z' }]);
+  await push(store, 'later', jan, [{ ...line, deliveredAt: '2026-02-05T00:00:00Z' }]);
+  /** Reviews of the deliveries of each month. The review is of a third month: only its order leads to these. */
+  const byMonth = async (order_code: string) => {
+    await land([version(1, { created_at: '2026-04-10T00:00:00Z', order_code })]);
+    await recount(warehouse.db);
+    const counts = await run(`select reviews_of_deliveries as reviews from sync.product_counts
+      where delivered_sub_orders > 0 order by month`);
+    return counts.map(({ reviews }) => reviews);
+  };
+  expect(await byMonth('former')).toEqual([1, 0]);
+  expect(await byMonth('later')).toEqual([0, 1]);
 });
 
 /** The months by whose rows `export parquet` knows that they changed, with their versions. */
