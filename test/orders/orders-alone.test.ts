@@ -161,9 +161,13 @@ test('the first run names orders that no run reads, those without code or date, 
     { key: 'UNDATED', reason: 'updated_at is null, expected a value' },
     { reason: 'code or date of the order is empty, expected a value' },
   ]);
+  const { shop, warehouse } = await world.openApp();
+  // A check that was cut short does not know which of them were corrected.
+  const cut = { ...shop, keylessOrders: async () => ({ rows: [], isComplete: false }) };
+  expect(await noteKeylessOrders({ shop: cut, db: warehouse.db })).toMatchObject({ keyless_checks_cut: 1 });
+  expect(await world.openDeadLetters()).toHaveLength(2);
   await world.shop(`update o set updated_at = now(), code = case code when '' then 'NAMED' else code end`);
   await world.sync();
-  const { shop, warehouse } = await world.openApp();
   // The check of orders without key says nothing about one that has a code.
   await putDeadLetter(warehouse.db, { kind: 'order', key: 'FINE', reason: 'refused', payload: {} });
   await noteKeylessOrders({ shop, db: warehouse.db });
@@ -186,6 +190,9 @@ test('lines that wait for a product id are no failure: the run is done, and they
   expect(status.stdout).toContain('2 order lines of 1 order wait');
   expect(status.stdout).toContain('W/1');
   await world.warehouse(`update sync.order_links set waiting_since = waiting_since - interval '15 days'`);
+  // A push of the order does not begin the wait of its lines again.
+  await world.shop('update o set total_price = 7, updated_at = now()');
+  expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
   expect((await runCli(['status'], world.environment)).stdout).toMatch(/^ {2}2 order lines of 1 order wait/m);
 
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 9)`);
