@@ -37,6 +37,21 @@ test('workers on one store share the ceiling, and spread over the second', async
   expect(startedMs.filter((atMs) => atMs - (startedMs[0] ?? 0) < 300).length).toBeLessThan(15);
 });
 
+test.each([
+  [2.5, 25, 10],
+  [20, 20, 1],
+])('%d requests a second are %d in a window of %d s', async (requestsPerSecond, most, seconds) => {
+  const windows: number[] = [];
+  const query = async ({ values: [, , expire, now] }: { values: [string, number, number, number] }) => {
+    windows.push(Math.round((expire - now) / 1000));
+    // The first is one too many for a window that ends at once.
+    return { rows: [{ points: windows.length === 1 ? most + 1 : 1, expire: now + 1 }] };
+  };
+  const store = { postgres: { query }, schema: 'sync', table: 'rate_limit' };
+  await openRateLimit({ requestsPerSecond, store })();
+  expect(windows).toEqual([seconds, seconds]);
+});
+
 test('slots of a window that passed unused are not made up for: no burst follows a pause', async () => {
   // A window of which 900 ms have passed without a request.
   const expire = Date.now() + 100;

@@ -117,17 +117,25 @@ test.each([404, 422] as const)(
   },
 );
 
-test.each([404, 422] as const)('a page before one that the service cannot show (%i) is no end', async (status) => {
-  for (const seconds of [1, 86_400]) {
-    const reviews = spread(450, at('2026-10-28T12:00:00Z'), seconds);
-    const poison = { id: reviews[333]?.id ?? 0, status };
-    for (const pageSize of [100, 50]) {
-      const read = await idsRead(listed(reviews, { pageSize, poison }));
-      expect(read.reasons).not.toEqual([]);
-      expect(read.ids.length).toBeGreaterThanOrEqual(seconds === 1 ? 300 : 449);
+test.each([
+  [404, 'absent', 300],
+  [422, 'absent', 300],
+  // Read downwards from the last page.
+  [422, 'real', 50],
+] as const)(
+  'a page before one that the service cannot show (%i, last page %s) is no end, and costs no more than its second',
+  async (status, lastPage, ofOneSecond) => {
+    for (const seconds of [1, 86_400]) {
+      const reviews = spread(450, at('2026-10-28T12:00:00Z'), seconds);
+      const poison = { id: reviews[333]?.id ?? 0, status };
+      for (const pageSize of [100, 50]) {
+        const read = await idsRead(listed(reviews, { lastPage, pageSize, poison }));
+        expect(read.gaps.map(({ kind }) => kind)).toEqual(['refused']);
+        expect(read.ids.length).toBeGreaterThanOrEqual(seconds === 1 ? ofOneSecond : 449);
+      }
     }
-  }
-});
+  },
+);
 
 /** The last of all ids in the order of the model's lists that are not in the order of their dates. */
 const lastId = Array.from({ length: 1009 }, (_, id) => id).findLast((id) => (id * 7919) % 1009 === 1008) ?? 0;
