@@ -42,6 +42,7 @@ test('a corrected query is noticed by sync orders and status, until all orders w
 
   // A backfill of some days says nothing of the others.
   await run('backfill', 'orders', '--from', '2020-01-01');
+  await run('backfill', 'orders', '--to', '2035-12-31');
   expect((await runCli(['status'], world.environment)).stdout).toMatch(noticed);
   await run('backfill', 'orders');
   expect(await world.atService(totals)).toEqual([
