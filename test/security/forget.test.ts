@@ -15,8 +15,9 @@ async function fill(world: World): Promise<void> {
     insert into sync.order_links (order_code, order_id, fingerprint, contact) values
       ('ORDER-1', 1, 'hash-1', 'allowed'), ('ORDER-2', 2, 'hash-2', 'withheld'), ('ORDER-9', 9, 'hash-9', 'allowed');
     insert into sync.sub_order_links (order_code, line_code, sub_order_id, is_ours, content)
-    select 'ORDER-' || n, '1', n, true, '{"product_options": {"engraving": "Minji"}, "invoice": "minji-parcel", "price": "1"}'
-    from unnest(array[1, 2, 9]) n;
+    select 'ORDER-' || n, '1', n, true, options || '{"invoice": "minji-parcel", "price": "1"}'
+    from (values (1, '{"product_options": {"engraving": "Minji"}}'::jsonb), (2, '{"product_options": {}}'), (9, '{}'))
+      as line (n, options);
     insert into sync.dead_letters (kind, key, reason, payload, order_code) values
       ('order', 'ORDER-1', 'why', '{"order": {"user_code": "${customer}", "user_name": "Kim Minji"}}', 'ORDER-1'),
       ('review', '1', 'why', '{"user_code": "${customer}", "message": "Minji"}', null),
