@@ -100,8 +100,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an order that vanished is deleted by the first rescan that misses it',
     file: 'src/orders/push/vanished-orders.ts',
-    find: 'hasWaited && missing.has(code)',
-    replace: 'missing.has(code)',
+    find: 'absent.filter(({ hasWaited }) => hasWaited)',
+    replace: 'absent',
     tests: [`${promise('rescan')} > an order that vanished is deleted by the second`],
   },
   {
@@ -164,8 +164,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a review is marked deleted without asking for it',
     file: 'src/reviews/confirm-deleted.ts',
-    find: 'if (body === undefined) confirmed.gone',
-    replace: 'if (body || !body) confirmed.gone',
+    find: "if (asked.kind === 'gone') confirmed.gone",
+    replace: "if (asked.kind !== 'failed') confirmed.gone",
     tests: [`${promise('reviews-obstacles')} > reviews that are only hidden from the lists are not deleted`],
   },
   {
