@@ -69,6 +69,9 @@ test('a message that was not accepted is sent again; what was over before anybod
   faults.isDeaf = true;
   await check([]);
   faults.isDeaf = false;
+  // It is back before anybody heard that it was over.
+  await check([trouble('orders')]);
+  expect(texts).toHaveLength(1);
   await check([]);
   await check([]);
   expect(texts).toEqual([expect.stringMatching(/orders is wrong/), expect.stringMatching(/recovered .*orders/)]);

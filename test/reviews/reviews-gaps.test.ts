@@ -66,12 +66,16 @@ async function worldAfterRefusals(): Promise<World> {
   return world;
 }
 
-test('after a burst of refusals the next scheduled run reads what is written from then on', async () => {
+test('after a burst of refusals, or clocks that were set back, the next scheduled run reads what is written from then on', async () => {
   await using world = await worldAfterRefusals();
   const app = await world.openApp();
-  const plan = await planSyncReviews(reviewDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
-  const now = Date.now() / 1000;
-  expect(plan.windows.filter(({ span }) => span.start <= now && span.end > now)).not.toEqual([]);
+  for (const aheadDays of [0, 3]) {
+    await world.warehouse(`update sync.settings set reviews_cursor = reviews_cursor
+      || jsonb_build_object('at', (reviews_cursor ->> 'at')::timestamptz + interval '${aheadDays} days')`);
+    const plan = await planSyncReviews(reviewDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
+    const now = Date.now() / 1000;
+    expect(plan.windows.filter(({ span }) => span.start <= now && span.end > now)).not.toEqual([]);
+  }
 });
 
 test('a scheduled run leaves out a gap that is not due, although it lies in the overlap', async () => {

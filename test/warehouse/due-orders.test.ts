@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
+import { dueOrders, recordUnreadable, settleGone } from '../../src/warehouse/orders/due-orders.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 
 test('all orders that are due are read, page by page, and none whose time has not come', async ({ world }) => {
@@ -47,4 +47,19 @@ test('an order that is gone from the shop is not due any more, unless another pr
       'select order_code from sync.order_links where due_at is not null or lease_owner is not null',
     ),
   ).toEqual([{ order_code: 'leased' }]);
+});
+
+test('an order that cannot be read keeps the lease of a process that is pushing it, not one that has expired', async ({
+  world,
+}) => {
+  await world.warehouse(`
+    insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
+      ('broken off', 'a', now() - interval '1 second'), ('leased', 'b', now() + interval '1 minute')`);
+  const { db } = (await world.openApp()).warehouse;
+  const fault = { kind: 'order', reason: 'code is empty', payload: {} } as const;
+  const deadLetters = ['broken off', 'leased'].map((code) => ({ ...fault, key: code, order_code: code }));
+  await recordUnreadable(db, deadLetters, [0]);
+  expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([
+    { order_code: 'leased' },
+  ]);
 });
