@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { learnFromOrders } from '../../src/orders/catalog/learn-from-orders.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
@@ -355,4 +356,17 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   ]);
   await world.shop(`delete from c where code = ''`);
   expect((await syncCatalog(world)).outcome).toBe('done');
+});
+
+test('a product that lines wait for is looked for in the first 3,000 orders of the service', async ({ openWorld }) => {
+  const world = await openWorld({ shop: 'empty' });
+  await world.warehouse(
+    `insert into sync.order_links (order_code, waiting_lines) values ('A', '{"1": "P30", "2": "P31"}')`,
+  );
+  const { warehouse, abort } = await world.openApp();
+  async function* listAll() {
+    for (let page = 1; ; page += 1) yield { items: [{ sub_orders: [{ product_id: page, product_code: `P${page}` }] }] };
+  }
+  const api = { orders: { listAll } } as unknown as Parameters<typeof learnFromOrders>[0]['api'];
+  expect(await learnFromOrders({ api, warehouse, signal: abort.signal })).toEqual({ products_learned: 1 });
 });

@@ -117,6 +117,15 @@ test('the lease is checked right before every write, and one that was not renewe
   expect(() => store.assertLease(leased)).not.toThrow();
 });
 
+test('an order that is pushed is no order that left the shop', async ({ world }) => {
+  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  await world.warehouse(`insert into sync.order_links (order_code, absent_since) values ('O1', now())`);
+  const leased = await store.lease('O1', allowed);
+  if ('leasedBy' in leased) throw new Error('expected the lease');
+  await store.record(leased, emptyPush);
+  expect(await world.warehouse('select absent_since from sync.order_links')).toEqual([{ absent_since: null }]);
+});
+
 test('the lease is renewed as long as its push lasts: every tenth of it, in the warehouse and for the check', async ({
   world,
 }) => {

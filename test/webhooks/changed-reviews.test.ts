@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   finishChangedReview,
   isInboxFull,
+  noteBrands,
   noteChanged,
   postponeChangedReview,
   takeChangedReview,
@@ -52,4 +53,21 @@ test('a review that could not be read waits longer each time', async () => {
   }
   expect(waits).toEqual([4, 16, 64]);
   expect(await isInboxFull(db)).toBe(false);
+});
+
+test('of a product that changed the newest review that the service still has is read', async () => {
+  await warehouse.pool.query(`
+    insert into sync.product_links (product_code, product_id) values ('one', 7);
+    insert into warehouse.reviews (id, product_id, product_code, created_at, updated_at, deleted_at) values
+      (1, 7, 'one', '2026-01-01', now(), null), (2, 7, 'one', '2026-01-02', now(), null), (3, 7, 'one', '2026-01-03', now(), now())`);
+  await noteChanged(warehouse.db, [], [7]);
+  expect(await take()).toMatchObject({ id: 2 });
+});
+
+test('brands are those of the last seven days', async () => {
+  await noteBrands(warehouse.db, [1, 2]);
+  await warehouse.pool.query(
+    `update sync.settings set webhook_brands = webhook_brands || jsonb_build_object('1', now() - interval '7 days 1 second')`,
+  );
+  expect(await noteBrands(warehouse.db, [3])).toEqual([2, 3]);
 });
