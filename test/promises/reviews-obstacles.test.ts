@@ -311,6 +311,9 @@ test('reviews that are only hidden from the lists are not deleted, are stored as
   expect(await world.warehouse(shown)).toEqual([{ n: 40 }]);
   expect(await deleted(world)).toEqual([]);
   expect(await cli('verify', 'reviews')).toMatchObject({ status: 0 });
+  // The service knows them: nobody suspects them.
+  const status = await cli('status');
+  expect(JSON.parse(status.stdout)).toMatchObject({ suspectedGone: 0 });
   asked = 0;
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { unlisted: 0 } });
   expect(asked).toBeLessThan(5);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { dueOrders, recordUnreadable, settleGone } from '../../src/warehouse/orders/due-orders.ts';
+import { dueOrders, recordUnreadable, settleGone, waitingForGrades } from '../../src/warehouse/orders/due-orders.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 
 test('all orders that are due are read, page by page, and none whose time has not come', async ({ world }) => {
@@ -37,7 +37,7 @@ test('an order that is gone from the shop is not due any more, unless another pr
   world,
 }) => {
   await world.warehouse(`
-    insert into sync.order_links (order_code, due_at) values ('failed', now());
+    insert into sync.order_links (order_code, due_at, user_grade_code) values ('failed', now(), 'silver');
     insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
       ('broken off', 'a', now() - interval '1 second'), ('leased', 'b', now() + interval '1 minute')`);
   const { db } = (await world.openApp()).warehouse;
@@ -47,6 +47,7 @@ test('an order that is gone from the shop is not due any more, unless another pr
       'select order_code from sync.order_links where due_at is not null or lease_owner is not null',
     ),
   ).toEqual([{ order_code: 'leased' }]);
+  expect(await waitingForGrades(db)).toMatchObject({ orders: 0 });
 });
 
 test('an order that cannot be read keeps the lease of a process that is pushing it, not one that has expired', async ({
