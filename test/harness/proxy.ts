@@ -140,11 +140,13 @@ export async function startFaultProxy(target: string) {
   let refusal: { isRefused: (path: string) => boolean; status: number } | undefined;
   let shift: { n: number; change: () => Promise<unknown> } | undefined;
   let turn: Promise<unknown> = Promise.resolve();
+  let held: Promise<unknown> | undefined;
   const proxy = await startProxy(target, async (call, passOn) => {
     if (isToken(call)) return passOn();
     asked.push(call.url);
     cameAtMs.push(performance.now());
     const number = asked.length;
+    await held;
     if (refusal?.isRefused(call.url)) return { status: refusal.status, headers: json, text: '{"error":"refused"}' };
     const fault = plan?.n === number ? plan : undefined;
     if (fault?.mode === 'before') {
@@ -175,6 +177,10 @@ export async function startFaultProxy(target: string) {
     /** From now on the service answers this status to each call whose address it holds for. */
     refuse(isRefused: (path: string) => boolean, status: number): void {
       refusal = { isRefused, status };
+    },
+    /** Calls that come before it resolves wait for it. */
+    holdUntil(done: Promise<unknown>): void {
+      held = done;
     },
     /** From now on one call at a time is passed on, and just before the n-th of them `change` happens. */
     changeBefore(n: number, change: () => Promise<unknown>): void {

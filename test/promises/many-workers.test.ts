@@ -80,7 +80,10 @@ test.skipIf(!hasRedis)(
     await until(async () => (await Promise.all(first.map(windowsOf))).every((windows) => windows > 0));
     first[0]?.kill('SIGKILL');
     const joined = startWorker(environment);
-    await joined.says('worker ready');
+    // Where a program takes half a minute to start, the others would have read all windows by then.
+    const isReady = joined.says('worker ready');
+    proxy.holdUntil(isReady);
+    await isReady;
     await until(async () => (await windowsOf(joined)) > 0);
     const { runs } = JSON.parse((await runCli(['status', '--json'], environment)).stdout);
     expect(runs[0]).toMatchObject({ id, outcome: null });
