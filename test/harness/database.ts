@@ -67,7 +67,7 @@ export async function query<Row extends Record<string, unknown>>(
   }
 }
 
-/** Runs one statement on a connection that is kept for a second, for those who ask again and again. */
+/** Runs one statement on a connection that is kept for a while, for those who ask again and again. */
 export async function queryAgain<Row extends Record<string, unknown>>(
   url: string,
   text: string,
@@ -86,7 +86,7 @@ export async function queryAgain<Row extends Record<string, unknown>>(
 function poolOf(url: string): pg.Pool {
   const known = pools.get(url);
   if (known) return known;
-  const pool = new pg.Pool({ connectionString: url, max: 3, idleTimeoutMillis: 1000, allowExitOnIdle: true });
+  const pool = new pg.Pool({ connectionString: url, max: 3, idleTimeoutMillis: 15_000, allowExitOnIdle: true });
   pool.on('error', () => {});
   pools.set(url, pool);
   return pool;

@@ -2,7 +2,7 @@ import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packagePath } from '../../src/base/package-path.ts';
-import { query } from './database.ts';
+import { queryAgain } from './database.ts';
 
 /** A shop of two plain tables, for tests that change single orders and lines. */
 export const orderShopSchema = `
@@ -17,7 +17,7 @@ export const orderShopSchema = `
   )`;
 
 export async function createOrderShop(url: string): Promise<void> {
-  await query(url, orderShopSchema);
+  await queryAgain(url, orderShopSchema);
 }
 
 /** A folder with the queries of the two tables. */

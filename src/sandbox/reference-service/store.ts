@@ -32,7 +32,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   };
   const pool = new pg.Pool({
     connectionString: options.databaseUrl,
-    max: 8,
+    // A new connection costs more than the statements of a request take.
+    max: 3,
     // Postgres does all that has to do with zones: it prints and reads in the session's.
     options: Object.entries(settings)
       .map(([name, value]) => `-c ${name}=${value}`)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { seedProducts, seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
 import { runCli } from '../../harness/cli.ts';
-import { createDatabase, query } from '../../harness/database.ts';
+import { createDatabase, query, queryAgain } from '../../harness/database.ts';
 import { until } from '../../harness/world.ts';
 import { anOrder, aReview, runService } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
@@ -157,6 +157,9 @@ test('a receiver that fails gets the event again, after a restart too, and keeps
     const { id } = (await first.call('POST', '/v1/reviews', { json: { message: 'm' } })).body;
     await until(async () => other.received.length === id && failing.received.length >= attempts);
   }
+  // What was received and not yet noted is sent again.
+  const waiting = 'select distinct receiver_id from reference_service.webhook_events';
+  await until(async () => (await queryAgain(databaseUrl, waiting)).length === 1);
   failing.answer = 'hang';
   await first.service.close();
   failing.answer = 200;
