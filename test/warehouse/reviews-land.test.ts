@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { warehouseNow } from '../../src/warehouse/clock.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { checkPage } from '../../src/warehouse/reviews/check-page.ts';
-import { comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
+import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landOne, landPage, releaseBody } from '../../src/warehouse/reviews/land-reviews.ts';
 import { partialFields, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -256,6 +256,10 @@ test('what only a review alone shows stays when a list shows the review again, a
   expect(await land([{ ...inList, comments_count: 2 }, review(2, { user_id: 8 })])).toMatchObject({ updated: 1 });
   expect((await stored(columns))[0]).toEqual({ ...whole, third_party_name: 'partner' });
   expect(await compare([{ ...inList, comments_count: 2 }, review(2, { user_id: 8 })])).toEqual([]);
+  // Of a review alone only what both have is compared.
+  const compareAlone = (one: object) => compareOne(warehouse, Buffer.from(JSON.stringify(one)));
+  expect(await compareAlone({ ...alone, third_party_name: 'partner', first: 1 })).toEqual([]);
+  expect(await compareAlone({ ...alone, tag_name: 'winter' })).toMatchObject([{ fields: ['tag_name'] }]);
   // A list that shows the field with nothing in it knows that there is nothing.
   await land([{ ...inList, comments_count: 2, tag_name: null, pinned: null, user_id: null }]);
   expect((await stored(columns))[0]).toMatchObject({ user_id: null, tag_name: null, extra: { pinned: null } });
@@ -289,16 +293,61 @@ test.each(
   },
 );
 
+test('an inserted review is late where its date lies in a span that was proven before, its end left out', async () => {
+  await query(
+    url,
+    `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+    values ('r', 'created', '2026-01-10', '2026-01-20', 1, 0, 1, now(), now()),
+      ('r', 'updated', '2026-02-10', '2026-02-20', 1, 0, 1, now(), now())`,
+  );
+  const at = (created: string, updated: string) => ({
+    created_at: `2026-${created}T00:00:00Z`,
+    updated_at: `2026-${updated}T00:00:00Z`,
+  });
+  const dates = [
+    ...[at('01-09', '03-01'), at('01-10', '03-01'), at('01-20', '03-01')],
+    ...[at('01-01', '02-09'), at('01-01', '02-10'), at('01-01', '02-20')],
+  ];
+  const late: number[] = [];
+  for (const [index, one] of dates.entries()) {
+    const page = pageOf(JSON.stringify([review(index + 1, one)]));
+    late.push((await landPage(warehouse, page, { findLate: true })).late);
+  }
+  expect(late).toEqual([0, 1, 0, 0, 1, 0]);
+  const [first, second] = [at('01-11', '03-02'), at('01-12', '03-02')].map((one, index) => review(index + 9, one));
+  expect(await land([first])).toMatchObject({ inserted: 1, late: 0 });
+  const again = pageOf(JSON.stringify([{ ...first, score: 1 }, second]));
+  expect(await landPage(warehouse, again, { findLate: true })).toMatchObject({ inserted: 1, updated: 1, late: 1 });
+});
+
+test('what lands is no open dead letter and not suspected any more; nothing else is touched', async () => {
+  await query(
+    url,
+    `insert into sync.dead_letters (kind, key, reason, payload, resolved_at) values
+      ('review', '1', 'open', '{}', null), ('review', '1', 'closed', '{}', '2026-01-01'),
+      ('review', '2', 'another', '{}', null), ('category', '1', 'of another kind', '{}', null)`,
+  );
+  await query(url, `insert into sync.absent_reviews (review_id, run_id) values (1, 'r'), (2, 'r')`);
+  await land([review(1)]);
+  const letters = `select reason from sync.dead_letters where resolved_at is null or resolved_at = '2026-01-01' order by reason`;
+  expect((await query(url, letters)).map(({ reason }) => reason)).toEqual(['another', 'closed', 'of another kind']);
+  expect(await query(url, 'select review_id from sync.absent_reviews')).toEqual([{ review_id: '2' }]);
+});
+
 test('a field that the spec does not know is kept, and no rating stays no rating', async () => {
   await land([review(1, { score: null, mood: { weather: 'fair' } })]);
   expect(await stored('score, extra')).toEqual([{ score: null, extra: { mood: { weather: 'fair' } } }]);
 });
 
-test('true and false as 1 and 0 are no difference once they have landed', async () => {
-  const page = (display: unknown) => [review(1, { display, store_order: 0 })];
-  await land(page(1));
-  expect(await compare(page(1))).toEqual([]);
-  expect(await compare(page(0))).toMatchObject([{ kind: 'stale', fields: ['display'] }]);
+test('a value in another form is no difference once it has landed: 1 and 0, a number as text, more digits', async () => {
+  const page = (display: number, score: string, weight: string) =>
+    JSON.stringify([review(1, { display, store_order: 0, score })]).replace('}]', `,"weight":${weight}}]`);
+  const differing = (text: string) => comparePage(warehouse, pageOf(text));
+  await landText(page(1, '4', '1.5'));
+  expect(await differing(page(1, '4', '1.50'))).toEqual([]);
+  expect(await differing(page(0, '3', '1.6'))).toMatchObject([
+    { kind: 'stale', fields: ['display', 'score', 'weight'] },
+  ]);
 });
 
 const text = fc.oneof(
