@@ -131,17 +131,22 @@ test('the lease is renewed as long as its push lasts: every tenth of it, in the 
 }) => {
   const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
   const leased = await store.lease('O1', allowed);
-  if ('leasedBy' in leased) throw new Error('expected the lease');
-  await world.warehouse(`update sync.order_links set lease_expires_at = now() + interval '1 second'`);
+  const taken = await store.lease('O2', allowed);
+  if ('leasedBy' in leased || 'leasedBy' in taken) throw new Error('expected the lease');
+  await world.warehouse(`update sync.order_links set lease_expires_at = now() + interval '1 second',
+    lease_owner = case order_code when 'O2' then 'another process' else lease_owner end`);
   leased.renewedAtMs = 0;
+  taken.renewedAtMs = 0;
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   {
+    using _ofTheOther = store.keepAlive(taken);
     using _heartbeat = store.keepAlive(leased);
     vi.advanceTimersByTime(6000);
     await until(async () => leased.renewedAtMs > 0);
-    const inHalfAMinute = `select from sync.order_links where lease_expires_at > now() + interval '30 seconds'`;
-    expect(await world.warehouse(inHalfAMinute)).toHaveLength(1);
+    const inHalfAMinute = `select order_code as code from sync.order_links where lease_expires_at > now() + interval '30 seconds'`;
+    expect(await world.warehouse(inHalfAMinute)).toEqual([{ code: 'O1' }]);
+    expect(taken.renewedAtMs).toBe(0);
   }
   expect(vi.getTimerCount()).toBe(0);
 });

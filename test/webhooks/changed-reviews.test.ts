@@ -59,7 +59,8 @@ test('of a product that changed the newest review that the service still has is 
   await warehouse.pool.query(`
     insert into sync.product_links (product_code, product_id) values ('one', 7);
     insert into warehouse.reviews (id, product_id, product_code, created_at, updated_at, deleted_at) values
-      (1, 7, 'one', '2026-01-01', now(), null), (2, 7, 'one', '2026-01-02', now(), null), (3, 7, 'one', '2026-01-03', now(), now())`);
+      (1, 7, 'one', '2026-01-01', now(), null), (2, 7, 'one', '2026-01-02', now(), null), (3, 7, 'one', '2026-01-03', now(), now()),
+      (4, 8, 'one', '2026-01-04', now(), null)`);
   await noteChanged(warehouse.db, [], [7]);
   expect(await take()).toMatchObject({ id: 2 });
 });
