@@ -210,3 +210,27 @@ test('reviews that are marked deleted, or that are suspected themselves, vouch f
   expect(await newestBut(warehouse.db, [3])).toEqual([2]);
   expect(await storedBounds(warehouse.db)).toEqual({ first: new Date(150_000), last: new Date(160_000) });
 });
+
+test('a gap takes in those within it, a proven span cuts what it touches, and other gaps and the other axis stay', async () => {
+  for (const [start, end] of [
+    [0, 8],
+    [10, 20],
+    [20, 30],
+    [40, 50],
+    [25, 60],
+  ] as const)
+    await gap(start, end);
+  const span = { start: 12, end: 14 };
+  await openGap(warehouse.db, 'updated', { span, kind: 'failed', reason: 'of the other axis' });
+  await gap(5, 30);
+  const all = async () =>
+    (await openGaps(warehouse.db)).map((one) => [one.axis, one.span.start, one.span.end, one.attempts]);
+  const others = [
+    ['created', 0, 8, 1],
+    ['updated', 12, 14, 1],
+  ];
+  expect(new Set(await all())).toEqual(new Set([...others, ['created', 5, 30, 2], ['created', 25, 60, 2]]));
+  await gap(5, 30);
+  await closeGaps(warehouse.db, 'created', { start: 8, end: 40 });
+  expect(new Set(await all())).toEqual(new Set([...others, ['created', 5, 8, 3], ['created', 40, 60, 2]]));
+});
