@@ -358,15 +358,21 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   expect((await syncCatalog(world)).outcome).toBe('done');
 });
 
-test('a product that lines wait for is looked for in the first 3,000 orders of the service', async ({ openWorld }) => {
+test('a product that lines wait for is looked for in 3,000 orders of the service', async ({ openWorld }) => {
   const world = await openWorld({ shop: 'empty' });
   await world.warehouse(
-    `insert into sync.order_links (order_code, waiting_lines) values ('A', '{"1": "P30", "2": "P31"}')`,
+    `insert into sync.order_links (order_code, waiting_lines) values ('A', '{"1": "P3000", "2": "P3001"}')`,
   );
-  const { warehouse, abort } = await world.openApp();
-  async function* listAll() {
-    for (let page = 1; ; page += 1) yield { items: [{ sub_orders: [{ product_id: page, product_code: `P${page}` }] }] };
-  }
-  const api = { orders: { listAll } } as unknown as Parameters<typeof learnFromOrders>[0]['api'];
+  await world.atService(`
+    with product as (
+      insert into reference_service.products (code) values ('P3000'), ('P3001') returning id, code
+    ),
+    placed as (
+      insert into reference_service.orders (code, total_price, created_at, updated_at)
+      select n, 1, timestamptz '2026-01-01' + n * interval '1 minute', now() from generate_series(1, 3001) n returning id, code
+    )
+    insert into reference_service.sub_orders (order_id, product_id, created_at, updated_at)
+    select placed.id, product.id, now(), now() from placed join product on product.code = 'P' || placed.code`);
+  const { api, warehouse, abort } = await world.openApp();
   expect(await learnFromOrders({ api, warehouse, signal: abort.signal })).toEqual({ products_learned: 1 });
 });

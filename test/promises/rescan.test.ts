@@ -168,7 +168,7 @@ test('an order that is back in the shop when its turn comes is not deleted', asy
   });
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2, orders_deleted: 1 } });
   expect(await codesAtService(world)).toEqual(['NEWEST', 'O2', 'O3', 'O4', 'O5']);
-  // If it leaves again, the day begins anew.
+  // If it leaves again, it is absent for a whole day again before it is deleted.
   expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
 });
 
