@@ -126,7 +126,12 @@ describe('the full data set, in small', () => {
     await using world = await openWorld({
       shop: 'empty',
       service: { timeZone },
-      environment: { SHOP_SQL_DIR: sqlDir, SHOP_TIME_ZONE: timeZone, REVIEW_API_TIME_ZONE: timeZone },
+      environment: {
+        SHOP_SQL_DIR: sqlDir,
+        SHOP_TIME_ZONE: timeZone,
+        REVIEW_API_TIME_ZONE: timeZone,
+        REVIEW_YEARS_FROM: '2016',
+      },
     });
     await fill(world.shopUrl, world.serviceDatabaseUrl);
     await writeReviews?.((await world.openApp()).api, world.shopUrl, () => {});

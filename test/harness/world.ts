@@ -56,6 +56,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     REVIEW_API_BASE_URL: service.url,
     REVIEW_API_CLIENT_ID: 'demo',
     REVIEW_API_CLIENT_SECRET: 'demo',
+    // Where the overview is not believed, a run reads two requests for each 44 days since then: from 2000 on 440.
+    REVIEW_YEARS_FROM: '2022',
     LOG_LEVEL: 'warn',
     ...options.environment,
   };
