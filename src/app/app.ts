@@ -19,7 +19,7 @@ import { requireSameService } from './require-same-service.ts';
 import { requireMigrated } from './status-source.ts';
 
 /** All systems that a process uses, opened from one Config. */
-export type App = {
+export type App = AsyncDisposable & {
   readonly config: Config;
   readonly log: Logger;
   readonly now: () => Date;
@@ -35,7 +35,6 @@ export type App = {
   readonly sliceSlots: LimitFunction;
   /** Slots for the orders that this process pushes at the same time. */
   readonly orderSlots: LimitFunction;
-  /** Measures how long runs wait. */
   /** Called for each wait with its reason. */
   readonly onWait: ((wait: Wait) => void) | undefined;
   /** Ends all work in flight; unfinished jobs return to the queue. */
@@ -76,25 +75,29 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { log, now = () => new Date() } = options;
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
-  const warehouse = await openOwnWarehouse(config);
-  opened.defer(() => warehouse.close());
-  const queues = await openQueues(config.queueUrl);
-  opened.defer(() => queues.close());
-  const shop = openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal });
-  opened.defer(() => shop.close());
   const { baseUrl, clientId, clientSecret, concurrency } = config.api;
-  const api = openReviewApi({
-    baseUrl,
-    clientId,
-    clientSecret,
-    concurrency,
-    acquire: await openCeiling(config, warehouse, log, opened),
-    log,
-    onWait: options.onWait,
-    onRequestEnd: options.onRequestEnd,
-    signal: abort.signal,
+  const connections = concurrency + stepsAtATime + 2;
+  const warehouse = opened.use(await openWarehouse({ url: config.warehouseDatabaseUrl, connections }));
+  await requireMigrated(warehouse);
+  // Ignore a service that cannot be asked: each run asks it before it begins.
+  await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
+    if (!(error instanceof ReviewApiError)) throw error;
   });
-  opened.defer(() => api.close());
+  const queues = opened.use(await openQueues(config.queueUrl));
+  const shop = opened.use(openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal }));
+  const api = opened.use(
+    openReviewApi({
+      baseUrl,
+      clientId,
+      clientSecret,
+      concurrency,
+      acquire: await openCeiling(config, warehouse, log, opened),
+      log,
+      onWait: options.onWait,
+      onRequestEnd: options.onRequestEnd,
+      signal: abort.signal,
+    }),
+  );
   const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
   const all = opened.move();
   return {
@@ -113,22 +116,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     orderSlots: pLimit(ordersAtATime),
     abort,
     close: () => all.disposeAsync(),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
-}
-
-/** Opens the warehouse, which must be migrated and hold no data of another service. */
-async function openOwnWarehouse(config: Config): Promise<Warehouse> {
-  await using opened = new AsyncDisposableStack();
-  const connections = config.api.concurrency + stepsAtATime + 2;
-  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections });
-  opened.defer(() => warehouse.close());
-  await requireMigrated(warehouse);
-  // Ignore a service that cannot be asked: each run asks it before it begins.
-  await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
-    if (!(error instanceof ReviewApiError)) throw error;
-  });
-  opened.move();
-  return warehouse;
 }
 
 /** The ceiling of requests per second, counted on the queue's server for all workers. */

@@ -75,23 +75,19 @@ const serviceOf = ({ baseUrl, clientId }: Config['api']): ConnectedService => ({
 /** With short waits: a command must not wait for minutes where the service is down. */
 async function knowsOne(config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
   const { baseUrl, clientId, clientSecret } = config;
-  const api = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits });
+  await using api = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits });
   const unlessAbsent = (error: unknown) => {
     if (error instanceof NotFoundError) return undefined;
     throw error;
   };
-  try {
-    for (const { id, code } of orders) {
-      const order = await api.orders.get(id).catch(unlessAbsent);
-      if (order && isSameCode(order.code, code)) return true;
-    }
-    for (const { id, createdAt } of reviews) {
-      const review = await api.reviews.getRaw(id).catch(unlessAbsent);
-      const date = review?.item.created_at;
-      if (typeof date === 'string' && parseInstant(date) === secondOf(createdAt)) return true;
-    }
-    return false;
-  } finally {
-    await api.close();
+  for (const { id, code } of orders) {
+    const order = await api.orders.get(id).catch(unlessAbsent);
+    if (order && isSameCode(order.code, code)) return true;
   }
+  for (const { id, createdAt } of reviews) {
+    const review = await api.reviews.getRaw(id).catch(unlessAbsent);
+    const date = review?.item.created_at;
+    if (typeof date === 'string' && parseInstant(date) === secondOf(createdAt)) return true;
+  }
+  return false;
 }

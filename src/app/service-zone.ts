@@ -35,10 +35,6 @@ export async function askZone(
   api: Pick<Config['api'], 'baseUrl' | 'clientId' | 'clientSecret'>,
   zones: readonly string[],
 ): Promise<string | undefined> {
-  const opened = openReviewApi({ ...api, ...shortLimits });
-  try {
-    return zoneOf((await opened.reviews.overview()).last_review_created_at, zones);
-  } finally {
-    await opened.close();
-  }
+  await using opened = openReviewApi({ ...api, ...shortLimits });
+  return zoneOf((await opened.reviews.overview()).last_review_created_at, zones);
 }

@@ -10,15 +10,14 @@ import type { StatusSource } from './status-report.ts';
  *
  * @throws ReviewSyncError when the warehouse does not respond or is not migrated.
  */
-export async function openStatusSource(config: Config): Promise<StatusSource & { close(): Promise<void> }> {
+export async function openStatusSource(config: Config): Promise<StatusSource & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
-  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
-  opened.defer(() => warehouse.close());
+  const warehouse = opened.use(await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 }));
   await requireMigrated(warehouse);
   const queues = await openQueues(config.queueUrl).catch((error: Error) => error);
-  if (!(queues instanceof Error)) opened.defer(() => queues.close());
+  if (!(queues instanceof Error)) opened.use(queues);
   const all = opened.move();
-  return { warehouse, config, now: () => new Date(), queues, close: () => all.disposeAsync() };
+  return { warehouse, config, now: () => new Date(), queues, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** @throws ReviewSyncError when the warehouse does not respond or is not migrated. */

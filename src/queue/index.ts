@@ -46,7 +46,7 @@ export type JobProgress = {
   error?: string;
 };
 
-export type Queues = {
+export type Queues = AsyncDisposable & {
   readonly url: string;
   readonly kind: 'redis' | 'postgres';
   readonly classes: QueueClasses;
@@ -107,6 +107,8 @@ export async function openQueues(url: string): Promise<Queues> {
     await Promise.all(Object.values(bull).map((queue) => queue.close()));
     await classes.close();
   }
+  // The server may be down already.
+  const close = () => respondsInTime(closeAll()).catch(() => {});
 
   async function isAlive(runId: string): Promise<boolean> {
     const state = await (await findRun(runId))?.getState();
@@ -149,7 +151,7 @@ export async function openQueues(url: string): Promise<Queues> {
       const [scheduled, runs, steps] = await respondsInTime(Promise.all([of('scheduled'), of('runs'), of('steps')]));
       return { scheduled, runs, steps };
     },
-    // The server may be down already.
-    close: () => respondsInTime(closeAll()).catch(() => {}),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { describeWithHint } from '../base/errors.ts';
 import { alike, type DeadLetter, discardDeadLetters, openDeadLetters } from '../warehouse/dead-letters.ts';
 import type { DeadLetterKind } from '../warehouse/schema.ts';
-import { createBullBoardRoutes } from './bull-board.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
 import { openExplainer } from './explain.ts';
 import type { MeasuredApp } from './measured-app.ts';
@@ -116,7 +118,14 @@ export function statusRoutes(
     });
     await server.register(async (board) => {
       board.addHook('onSend', async (_request, reply) => void reply.header('content-security-policy', boardPolicy));
-      await createBullBoardRoutes(board, app.queues, '/queues');
+      // Read-only: a step that is retried by hand would belong to a run that has ended.
+      const adapter = new FastifyAdapter();
+      adapter.setBasePath('/queues');
+      createBullBoard({
+        queues: Object.values(app.queues.bull).map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
+        serverAdapter: adapter,
+      });
+      await board.register(adapter.registerPlugin(), { prefix: '/queues' });
     });
   });
 }

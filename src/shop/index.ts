@@ -189,5 +189,6 @@ export function openShop(options: ShopOptions) {
       await load('user_grades');
     },
     close: database.close,
+    [Symbol.asyncDispose]: database.close,
   };
 }

@@ -13,7 +13,7 @@ import { withReviewColumns } from './reviews/review-columns.ts';
  */
 export type Db = Kysely<unknown>;
 
-export type Warehouse = {
+export type Warehouse = AsyncDisposable & {
   readonly db: Db;
   /** The pool of `db`, for the rate limiter, which does not use Kysely. */
   readonly pool: pg.Pool;
@@ -68,6 +68,12 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   pool.on('connect', (client) => void clients.add(client));
   pool.on('remove', (client) => void clients.delete(client));
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  async function close(): Promise<void> {
+    const cut = setTimeout(() => {
+      for (const client of clients) (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+    }, closeMs);
+    await db.destroy().finally(() => clearTimeout(cut));
+  }
   return {
     db,
     pool,
@@ -79,12 +85,8 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     },
     landings: pLimit(3),
     knownProducts: new Map(),
-    async close() {
-      const cut = setTimeout(() => {
-        for (const client of clients) (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
-      }, closeMs);
-      await db.destroy().finally(() => clearTimeout(cut));
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

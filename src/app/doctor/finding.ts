@@ -41,13 +41,17 @@ export const inTime = <T>(call: Promise<T>): Promise<T> =>
   });
 
 /** Does `work`, then closes what was opened for it, within two seconds: a server may not respond to that either. */
-export async function withClosing<Opened extends { close(): Promise<unknown> }, T>(
+export async function withClosing<Opened extends AsyncDisposable, T>(
   opened: Opened,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   try {
     return await work(opened);
   } finally {
-    await withTimeout(opened.close(), 2000, () => new Error('not closed in time')).catch(() => {});
+    await withTimeout(
+      Promise.resolve(opened[Symbol.asyncDispose]()),
+      2000,
+      () => new Error('not closed in time'),
+    ).catch(() => {});
   }
 }

@@ -39,7 +39,13 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
     inArea('shop', () => {
       return withClosing(openShop({ ...config.shop, connections: 3 }), (shop) => checkShop(shop, config.shop.sqlDir));
     }),
-    inArea('service', () => service(config, now)),
+    inArea('service', () => {
+      const { baseUrl, clientId, clientSecret, timeZone } = config.api;
+      const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
+      return withClosing(openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits }), (api) =>
+        checkService({ api, timeZone, plausible, now }),
+      );
+    }),
     opening.then(
       (opened) => withClosing(opened, () => queue(opened, config, schedules, now)),
       (error: unknown) => [{ area: 'queue' as const, ...queueFault(config, error) }],
@@ -117,19 +123,6 @@ async function checkEnvFile(): Promise<Finding[]> {
   if (found === undefined || process.platform === 'win32') return [];
   if ((found.mode & 0o077) === 0) return [ok('.env can be read by its owner only')];
   return [warning('.env, which holds passwords, can be read by other users of this machine', 'run: chmod 600 .env')];
-}
-
-async function service(config: Config, now: () => Date): Promise<Finding[]> {
-  const { baseUrl, clientId, clientSecret, timeZone } = config.api;
-  const abort = new AbortController();
-  const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
-  const opened = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits, signal: abort.signal });
-  try {
-    return await checkService({ api: opened, timeZone, plausible, now });
-  } finally {
-    abort.abort(new Error('doctor ended'));
-    await opened.close();
-  }
 }
 
 async function queue(queues: Queues, config: Config, schedules: readonly Schedule[], now: () => Date) {

@@ -25,16 +25,14 @@ and DuckDB read it. No file shows a name, a code or a contact of a member.`,
 };
 
 async function runExport(context: Context, to: string): Promise<Report> {
-  const warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
+  await using warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
   const progress = openProgress(context.terminal, 'export parquet', 'files');
   try {
     const deps = { warehouse, signal: context.signal, onProgress: progress.update };
     const report = await exportParquet(deps, to);
-    progress.stop();
     return { text: draw(report), json: report };
   } finally {
     progress.stop();
-    await warehouse.close();
   }
 }
 

@@ -32,20 +32,16 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
   const { userCode, orders } = whose;
   if (userCode?.trim() === '') throw new UsageError('The user_code is empty, expected the login of one customer');
   if (orders.some((code) => code.trim() === '')) throw new UsageError('The order code is empty, expected one order');
-  const warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
-  try {
-    const records = await (isApplied ? maskTraces : findTraces)(warehouse.db, whose);
-    const counts = countsOf(records);
-    const isUnknown = Object.values(counts).every((count) => count === 0);
-    const drawn = draw(records, isApplied);
-    return {
-      text: isUnknown ? `No record names this code; is it mistyped?\n\n${drawn}` : drawn,
-      json: { applied: isApplied, ...counts, records, notReached },
-      incomplete: isUnknown,
-    };
-  } finally {
-    await warehouse.close();
-  }
+  await using warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
+  const records = await (isApplied ? maskTraces : findTraces)(warehouse.db, whose);
+  const counts = countsOf(records);
+  const isUnknown = Object.values(counts).every((count) => count === 0);
+  const drawn = draw(records, isApplied);
+  return {
+    text: isUnknown ? `No record names this code; is it mistyped?\n\n${drawn}` : drawn,
+    json: { applied: isApplied, ...counts, records, notReached },
+    incomplete: isUnknown,
+  };
 }
 
 const notReached = [

@@ -27,30 +27,26 @@ export const command: Command = {
           const config = context.config();
           // An index of a large table takes as long as it takes.
           const options = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };
-          const warehouse = await openWarehouse(options);
-          try {
-            const applied = await migrateWarehouse(warehouse.db);
-            await migrateQueue(config.queueUrl);
-            const biReader = await prepareBi(warehouse, config.api);
-            const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
-            if (rebuild) {
-              await recountAll(warehouse.db);
-              done.push('Reviews and deliveries were counted again for the views of bi.');
-            }
-            if (sameService) {
-              await declareSameService(warehouse.db, config.api);
-              done.push(
-                `Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${config.api.baseUrl}.`,
-              );
-            }
-            const text = [...done, ...(biReader ? [] : [withoutReader])].join('\n');
-            return {
-              text,
-              json: { applied, biReader, ...(rebuild && { rebuilt: true }), ...(sameService && { sameService }) },
-            };
-          } finally {
-            await warehouse.close();
+          await using warehouse = await openWarehouse(options);
+          const applied = await migrateWarehouse(warehouse.db);
+          await migrateQueue(config.queueUrl);
+          const biReader = await prepareBi(warehouse, config.api);
+          const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
+          if (rebuild) {
+            await recountAll(warehouse.db);
+            done.push('Reviews and deliveries were counted again for the views of bi.');
           }
+          if (sameService) {
+            await declareSameService(warehouse.db, config.api);
+            done.push(
+              `Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${config.api.baseUrl}.`,
+            );
+          }
+          const text = [...done, ...(biReader ? [] : [withoutReader])].join('\n');
+          return {
+            text,
+            json: { applied, biReader, ...(rebuild && { rebuilt: true }), ...(sameService && { sameService }) },
+          };
         }),
       );
   },

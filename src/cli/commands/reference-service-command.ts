@@ -97,15 +97,11 @@ async function embedded({ port }: Options, opened: AsyncDisposableStack) {
 
 /** The codes of the products in all order lines. @throws UsageError for a query that does not keep to the contract. */
 async function productsOfShop({ environment, signal }: Context): Promise<string[]> {
-  const shop = openShop({ ...readShopConfig(environment), connections: 1, signal });
-  try {
-    const codes = new Set<string>();
-    for await (const orders of ordersByCreation(shop, { start: undefined, end: undefined }))
-      for (const line of orders.flatMap(({ lines }) => lines)) if (line.product_code) codes.add(line.product_code);
-    return [...codes];
-  } finally {
-    await shop.close();
-  }
+  await using shop = openShop({ ...readShopConfig(environment), connections: 1, signal });
+  const codes = new Set<string>();
+  for await (const orders of ordersByCreation(shop, { start: undefined, end: undefined }))
+    for (const line of orders.flatMap(({ lines }) => lines)) if (line.product_code) codes.add(line.product_code);
+  return [...codes];
 }
 
 function addReceiver(url: string, before: string[]): string[] {

@@ -9,15 +9,11 @@ export const command: Command = {
   define(commander, run) {
     commander.action(() =>
       run(async (context) => {
-        const source = await openStatusSource(context.config());
-        try {
-          const report = await statusReport(source);
-          const issues = issuesOf(report);
-          const incomplete = report.queue.error !== undefined;
-          return { json: { ...report, issues }, text: draw(report, issues), incomplete };
-        } finally {
-          await source.close();
-        }
+        await using source = await openStatusSource(context.config());
+        const report = await statusReport(source);
+        const issues = issuesOf(report);
+        const incomplete = report.queue.error !== undefined;
+        return { json: { ...report, issues }, text: draw(report, issues), incomplete };
       }),
     );
   },

@@ -6,7 +6,6 @@ import { sleep } from '../../base/timeout.ts';
 import type { QueueName } from '../../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { queueProblem, type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
-import { findRun } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
@@ -39,9 +38,13 @@ const lookEveryMs = 200;
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueOutageMs = 120_000;
 
-/** Waits for a run to end and shows its progress. Any worker may do the work. */
+/**
+ * Waits for a run to end and shows its progress. Any worker may do the work.
+ *
+ * @throws ReviewSyncError where the run failed, or the queue has lost it.
+ */
 export async function follow(
-  app: Pick<App, 'queues' | 'warehouse'>,
+  app: Pick<App, 'queues'>,
   runId: string,
   { progress, signal, note }: Following,
 ): Promise<RunReport> {
@@ -56,9 +59,11 @@ export async function follow(
       respondedAtMs = performance.now();
       // Where only the note cannot be read, nothing is missing: the run itself reports errors of the database.
       progress.update(at.ended, at.planned, await note?.(runId).catch(() => ''));
-      if (at.state === 'ended' && at.report) return at.report;
-      if (at.state === 'ended' || at.state === 'failed' || at.state === 'lost') {
-        return await recordedReport(app, runId, at.error);
+      if (at.report) return at.report;
+      if (at.state !== 'running') {
+        throw new ReviewSyncError('run', at.error ?? 'the run is no longer in the queue', {
+          hint: 'Nothing is lost; run it again. npx review-sync doctor says what is broken.',
+        });
       }
     }
     if (signal.aborted) {
@@ -68,28 +73,6 @@ export async function follow(
     }
     await sleep(lookEveryMs, signal).catch(() => {});
   }
-}
-
-/**
- * The report of a run whose job failed or was removed. The warehouse has it, even where only the end of the job could
- * not be written.
- *
- * @param failure why the job failed; undefined where it was removed.
- * @throws ReviewSyncError where the run failed, or had not ended.
- */
-async function recordedReport(
-  { warehouse }: Pick<App, 'warehouse'>,
-  runId: string,
-  failure: string | undefined,
-): Promise<RunReport> {
-  const run = await findRun(warehouse.db, runId);
-  if (run?.outcome !== 'done' && run?.outcome !== 'incomplete') {
-    throw new ReviewSyncError('run', failure ?? run?.error ?? 'the run is no longer in the queue', {
-      hint: 'Nothing is lost; run it again. npx review-sync doctor says what is broken.',
-    });
-  }
-  const { outcome, counts, reason, error } = run;
-  return { outcome, counts, ...(reason && { reason }), ...(error !== null && { error }) };
 }
 
 /** Enqueues a run for running workers. */

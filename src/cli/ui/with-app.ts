@@ -13,15 +13,11 @@ export async function withApp<T>(
   work: (app: App) => Promise<T>,
 ): Promise<T> {
   const { wait } = progress ?? openProgress(context.terminal, '', '');
-  const app = await openApp(context.config(), {
+  await using app = await openApp(context.config(), {
     log: await context.log('error'),
     onWait: ({ reason, untilMs }) => wait(reason, untilMs),
   });
-  try {
-    return await work(app);
-  } finally {
-    await app.close();
-  }
+  return await work(app);
 }
 
 /**
