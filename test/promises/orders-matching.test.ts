@@ -143,6 +143,17 @@ test('one size is refused once and the response of the other is lost: after the 
   expect(await world.atService(subOrders)).toEqual(both);
 });
 
+test('a process dies right after it sent a creation, and then the line changes: its sub-order is changed, and none is created', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7)));
+  await dieAt(world, isCreate);
+  await expect.poll(() => world.atService(subOrders), { timeout: 20_000 }).toHaveLength(1);
+  await world.shop(`update l set product_id = 8; update o set updated_at = now()`);
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual([{ product: 8, price: '10', status: 'paid', size: null }]);
+});
+
 test('lines whose codes are renewed keep their sub-orders, although the process dies during the change', async ({
   world,
 }) => {
@@ -150,7 +161,7 @@ test('lines whose codes are renewed keep their sub-orders, although the process 
   await world.sync();
   await world.shop(`delete from l; update o set updated_at = now();
     insert into l (order_code, line_code, product_id, status) values ('A', 'c', 7, 'delivered'), ('A', 'd', 7, 'delivered')`);
-  await dieAtPut(world);
+  await dieAt(world, isChange);
   await world.shop(`update l set price = 11; update o set updated_at = now()`);
   await world.sync();
   const after = { product: 7, price: '11', status: 'delivered', size: null };
@@ -194,7 +205,7 @@ test('a process dies while it takes over a sub-order of another integration, and
     insert into reference_service.products (id) values (7);
     insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
     select id, 7, 10, now(), now() from reference_service.orders`);
-  await dieAtPut(world);
+  await dieAt(world, isChange);
   await hideSubOrders(world);
   await world.sync();
   world.serviceRule(() => 'pass');
@@ -238,11 +249,14 @@ test('a line that waits for its product still waits after its order was marked a
   expect(await world.warehouse(waiting)).toHaveLength(1);
 });
 
-/** A run whose first change arrives, and from then on nothing more of its process does. */
-async function dieAtPut(world: OrderWorld): Promise<void> {
+const isChange = ({ method }: ProxiedRequest) => method === 'PUT';
+
+/** After the first such request of this run nothing more of its process arrives, neither at the service nor in the warehouse. */
+async function dieAt(world: OrderWorld, isLast: (request: ProxiedRequest) => boolean): Promise<void> {
   const dead = new AbortController();
-  world.serviceRule(({ method }) => {
-    if (method !== 'PUT') return 'pass';
+  world.serviceRule(async (request) => {
+    if (!isLast(request)) return 'pass';
+    await world.warehouse(`update sync.order_links set lease_owner = 'dead', lease_expires_at = now()`);
     dead.abort();
     return 'lose';
   });
