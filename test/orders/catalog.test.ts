@@ -5,6 +5,7 @@ import { learnFromOrders } from '../../src/orders/catalog/learn-from-orders.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
+import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
@@ -101,6 +102,10 @@ test('a grade is created once, renamed rather than doubled, and found by its nam
   await syncCatalog(world);
   expect(await world.atService(names)).toEqual(both);
   expect(await world.warehouse('select user_grade_code from sync.user_grade_links order by 1')).toHaveLength(2);
+  // Two of the shop with one name are two at the service.
+  await world.shop(`insert into g values ('G3', 'Silver')`);
+  await syncCatalog(world);
+  expect(await world.atService(names)).toEqual([...both, { id: 3, name: 'Silver' }]);
 });
 
 test('two runs at once create each grade once, and an order carries the grade of its customer', async ({
@@ -356,6 +361,17 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   ]);
   await world.shop(`delete from c where code = ''`);
   expect((await syncCatalog(world)).outcome).toBe('done');
+});
+
+test('a product that the warehouse could not store is stored when a record names it again', async ({ openWorld }) => {
+  const world = await openWorld({ shop: 'empty' });
+  const { warehouse } = await world.openApp();
+  const learn = () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]);
+  await world.warehouse('alter table sync.product_links rename to elsewhere');
+  await expect(learn()).rejects.toThrow('product_links');
+  await world.warehouse('alter table sync.elsewhere rename to product_links');
+  await learn();
+  expect(await world.warehouse('select product_code as code from sync.product_links')).toEqual([{ code: 'P7' }]);
 });
 
 test('a product that lines wait for is looked for in 3,000 orders of the service', async ({ openWorld }) => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeError } from '../../src/base/errors.ts';
 import { isPrivateField, mask, shownValue } from '../../src/base/mask.ts';
+import { withoutStatement } from '../../src/shop/mysql/mysql-words.ts';
 import { alike, maskedReason } from '../../src/warehouse/dead-letters.ts';
 
 test.each([
@@ -61,6 +62,10 @@ test('a complaint of the database about a value is reported without the value, o
   expect(describeError(complaint('23505', 'duplicate key value violates unique constraint "orders_pkey"'))).toBe(
     'duplicate key value violates unique constraint "orders_pkey"',
   );
+  const ofMysql = (sqlState: string, message: string) =>
+    describeError(withoutStatement(Object.assign(complaint('ER_OTHER', message), { sqlState, sqlMessage: message })));
+  expect(ofMysql('22007', "Incorrect datetime value: 'Kim 'Minji' of Seoul'")).toBe('Incorrect datetime value: …');
+  expect(ofMysql('42S02', "Table 'shop.o' doesn't exist")).toBe("Table 'shop.o' doesn't exist");
 });
 
 test('what describes an error masks addresses and phone numbers in the error and its causes', () => {

@@ -89,7 +89,9 @@ describe.each(shopServers)('$name', (server) => {
       const codes = Array.from({ length: 30 }, (_, n) => `O${n}`);
       // Five orders of each moment: pages end between orders of one moment.
       await addOrders(database, codes, (n) => Math.floor(n / 5));
-      const shop = await openTables(database, queries, 'Asia/Seoul');
+      // The feed shows each change twice, as one of an order and of its line.
+      const changed_orders = `${queries.changed_orders} union all ${queries.changed_orders}`;
+      const shop = await openTables(database, { ...queries, changed_orders }, 'Asia/Seoul');
       for (const size of [1, 4, 7, 50]) {
         for (const axis of ['updated', 'created', 'code'] as const) {
           const found = await walked((after) => shop.orderCodes({ axis, after, size }));
