@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli, startHere } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import type { Fate, Rule } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
@@ -272,29 +274,37 @@ test.for([
   },
 );
 
-test('a repair that breaks off makes no later run send the contact of orders that it did not reach', async ({
-  world,
-}) => {
-  await world.place(order('NEWEST'));
-  await world.sync();
-  // Imported without a new date: no feed shows them, and they are older than a rescan reads.
-  await world.shop(`insert into o (code, created_at, updated_at, user_email)
+test.for<[string, (world: OrderWorld) => Rule]>([
+  ['the service refuses it', () => (request) => (request.method === 'POST' ? { status: 401 } : 'pass')],
+  [
+    'the shop breaks down',
+    (world) => async (): Promise<Fate> => {
+      await world.shop('alter table if exists o rename to gone');
+      return 'pass';
+    },
+  ],
+])(
+  'a repair that breaks off because %s makes no later run send the contact of orders that it did not reach',
+  async ([_, ruleOf], { world }) => {
+    await world.place(order('NEWEST'));
+    await world.sync();
+    // Imported without a new date: no feed shows them, and they are older than a rescan reads.
+    await world.shop(`insert into o (code, created_at, updated_at, user_email)
     select 'O' || n, now() - interval '20 days', now() - interval '20 days', 'customer' || n || '@example.com' from generate_series(1, 20) n`);
-  world.serviceRule(({ method }) => (method === 'POST' ? { status: 401 } : 'pass'));
-  expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 1 });
-  world.serviceRule(() => 'pass');
-  await world.timePasses('2 days');
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.atService('select user_email from reference_service.orders where user_email is not null')).toEqual(
-    [],
-  );
-  expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.atService('select code from reference_service.orders')).toHaveLength(21);
-  await world.sync();
-  expect(await world.atService('select user_email from reference_service.orders where user_email is not null')).toEqual(
-    [],
-  );
-});
+    const mailed = 'select user_email from reference_service.orders where user_email is not null';
+    world.serviceRule(ruleOf(world));
+    expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 1 });
+    world.serviceRule(() => 'pass');
+    await world.shop('alter table if exists gone rename to o');
+    await world.timePasses('2 days');
+    expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.atService(mailed)).toEqual([]);
+    expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.atService('select code from reference_service.orders')).toHaveLength(21);
+    await world.sync();
+    expect(await world.atService(mailed)).toEqual([]);
+  },
+);
 
 test('sync orders --dry-run says to how many customers the next run sends contact, and sends nothing', async ({
   world,
