@@ -6,7 +6,6 @@ import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { emptyPush } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
-import type { Fate } from '../harness/proxy.ts';
 import { orders } from '../harness/shop-orders.ts';
 
 const allowed = { contact: 'allowed' as const, orderedAt: null };
@@ -80,16 +79,17 @@ test('a holder that is frozen before it creates a sub-order creates none after a
   await world.place(...orders(1, () => 2));
   const app = await world.openApp();
   const renewing = await openOrderStore(app.warehouse.db, { leaseMs: 4000 });
-  const store = { ...renewing, keepAlive: () => ({ [Symbol.dispose]() {} }) };
-  // Frozen: the connection to the service and the process stand still between the POST of the order and the creations.
+  // Frozen: the process stands still between what it writes down and the creations.
   let other: Promise<unknown> | undefined;
-  world.serviceRule(async ({ method, path }): Promise<Fate> => {
-    if (method !== 'POST' || path !== '/v1/orders' || other) return 'pass';
+  const saveLines: typeof renewing.saveLines = async (leased, lines) => {
+    await renewing.saveLines(leased, lines);
+    if (other) return;
     await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
+    leased.renewedAtMs -= 4000;
     other = world.sync();
     await other;
-    return 'pass';
-  });
+  };
+  const store = { ...renewing, saveLines, keepAlive: () => ({ [Symbol.dispose]() {} }) };
   await world.sync({ store });
   expect(other).toBeDefined();
   expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
