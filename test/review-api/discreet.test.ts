@@ -8,6 +8,7 @@ const body = {
   code: 'A-1',
   created_at: '2024-01-01T00:00:00+09:00',
   total_price: '1.00',
+  user_code: 'login-77',
   user_name: 'Kim Minji',
   user_phone: '010-1234-5678',
   user_email: 'minji@shop.example',
@@ -50,5 +51,5 @@ test('no error, log line or wait holds a token, a secret or a customer, even whe
     tell(JSON.stringify(api.stats()));
   }
   const shown = output.toLowerCase();
-  for (const secret of ['5ecre7', 's3cret', 'minji', '1234-5678']) expect(shown).not.toContain(secret);
+  for (const secret of ['5ecre7', 's3cret', 'login-77', 'minji', '1234-5678']) expect(shown).not.toContain(secret);
 });

@@ -4,6 +4,7 @@ import {
   MalformedResponseError,
   NotFoundError,
   RefusedError,
+  type ReviewApi,
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
@@ -12,14 +13,23 @@ import { client, failureOf, january, json, order, quick, tinyService } from './t
 const line = { product_id: 3, price: '12.50' };
 const orderBody = { code: 'A-1', created_at: '2024-01-01T00:00:00+09:00', total_price: '12.50' };
 
+/** What each request adds once more. */
+const additions: Record<string, (api: ReviewApi) => Promise<unknown>> = {
+  '/v1/orders/5/sub_orders': (api) => api.subOrders.create(5, line),
+  '/v1/user_grades': (api) => api.userGrades.create({ name: 'Gold' }),
+  '/v1/reviews': (api) => api.reviews.upsert({ product_code: 'P', score: 5, message: 'Fits well.' }),
+};
+
 test.each(['lost', 'half', { status: 408 }, { status: 502, body: '<html>' }, { status: 201, body: '<html>' }] as const)(
-  'a sub-order whose answer is no answer (%o) is not added twice',
+  'a sub-order, a grade and a review without a code whose answer is no answer (%o) are not added twice',
   async (reply) => {
-    const service = await tinyService(() => reply);
-    const error = await failureOf(client(service.url).subOrders.create(5, line));
-    expect(error).toBeInstanceOf(UnknownOutcomeError);
-    expect(error).toMatchObject({ method: 'POST', path: '/v1/orders/5/sub_orders' });
-    expect(service.calls()).toHaveLength(1);
+    for (const [path, add] of Object.entries(additions)) {
+      const service = await tinyService(() => reply);
+      const error = await failureOf(add(client(service.url)));
+      expect(error).toBeInstanceOf(UnknownOutcomeError);
+      expect(error).toMatchObject({ method: 'POST', path });
+      expect(service.calls()).toHaveLength(1);
+    }
   },
 );
 
@@ -93,7 +103,7 @@ test('a web page with status 200 is no success of an update or a deletion, and w
 });
 
 test('a response that shows another record is malformed', async () => {
-  const service = await tinyService(() => ({ body: { ...order, id: 6, code: 'B', name: 'Gold' } }));
+  const service = await tinyService(() => ({ body: order(6, { code: 'B', name: 'Gold' }) }));
   const api = client(service.url);
   for (const call of [
     () => api.orders.get(5),
