@@ -50,6 +50,8 @@ test('a worker sets its own schedules and removes all others: a schedule that wa
   await applySchedules(queues, [at('sync-orders', '*/5 * * * *'), at('sync-reviews', '0 * * * *')]);
   await applySchedules(queues, [at('sync-orders', '*/7 * * * *')]);
   expect(await plannedRuns(queues)).toMatchObject([at('sync-orders', '*/7 * * * *')]);
+  // Each of their runs is tried again where a connection breaks.
+  expect(await queues.bull.scheduled.getDelayed()).toMatchObject([{ name: 'sync-orders', opts: { attempts: 5 } }]);
 });
 
 test('doctor calls a run overdue once it is a minute late, and names schedules that the queue has otherwise', async () => {
@@ -90,22 +92,32 @@ test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => 
   }
 });
 
-test('a run that began under a clock that was ahead does not stop the schedule until that day', async () => {
+test('a command leaves the runs of the schedule to workers', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { scheduled } = (await world.openApp()).queues.bull;
+  await scheduled.add('sync-orders', { payload: {} });
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await scheduled.getJobCounts('waiting')).toEqual({ waiting: 1 });
+});
+
+test('a run of the schedule does not start beside the one before it, unless that began under a clock that was ahead; a command does', async () => {
   const world = await openWorld({ shop: 'empty' });
   onTestFinished(() => world[Symbol.asyncDispose]());
   const app = await world.openApp();
   // The queue still has its job: it is due by the clock that was ahead.
   const isAlive = async () => true;
-  const run = { key: undefined, trigger: 'schedule', startedAt: new Date() } as const;
-  for (const [begun, isStarted] of [
-    [`now() - interval '1 minute'`, false],
-    [`now() + interval '400 days'`, true],
+  const run = { key: undefined, startedAt: new Date() };
+  for (const [begun, trigger, isStarted] of [
+    [`now() - interval '1 minute'`, 'schedule', false],
+    [`now() - interval '1 minute'`, 'command', true],
+    [`now() + interval '50 minutes'`, 'schedule', false],
+    [`now() + interval '61 minutes'`, 'schedule', true],
   ] as const) {
     await world.warehouse('delete from sync.runs');
     await world.warehouse(
       `insert into sync.runs (id, job, trigger, started_at) values ('before', 'sync-orders', 'schedule', ${begun})`,
     );
-    expect(await syncOrders.begin(app, { ...run, id: `after ${begun}` }, isAlive)).toBe(isStarted);
+    expect(await syncOrders.begin(app, { ...run, trigger, id: `after ${begun}` }, isAlive)).toBe(isStarted);
   }
   expect(await world.warehouse(`select outcome from sync.runs where id = 'before'`)).toEqual([
     { outcome: 'abandoned' },

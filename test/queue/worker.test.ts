@@ -122,20 +122,27 @@ onEachQueue(({ isHere, redisUrl }) => {
     },
   );
 
-  test.skipIf(!isHere)('a step that the queue has lost leaves the run incomplete', async () => {
+  test.skipIf(!isHere)('a command joins a run of its own key, and none of another', async () => {
+    const queues = await open();
+    const joined = [];
+    for (const key of ['May', 'June', 'May', undefined]) joined.push((await queues.enqueue(job, {}, key)).joined);
+    expect(joined).toEqual([false, false, true, false]);
+  });
+
+  test.skipIf(!isHere)('a step that the queue has lost leaves the run of several batches incomplete', async () => {
     const queues = await open();
     const context = calls();
-    const { id } = await queues.enqueue(job, {});
-    const runs = await work(queues, context, ['runs']);
+    const { id } = await queues.enqueue(inBatches, {});
+    const runs = await work(queues, context, ['runs'], inBatches);
     await until(async () => (await queues.progress(id)).planned === 3);
     await until(async () => (await queues.bull.runs.getJobCounts('waiting-children'))['waiting-children'] === 1);
     const [lost] = await queues.bull.steps.getJobs(['prioritized', 'waiting']);
     await lost?.remove();
     await runs.close();
-    await work(queues, context, ['runs', 'steps']);
+    await work(queues, context, ['runs', 'steps'], inBatches);
     await runEnded(queues, id);
     expect(context.concluded).toEqual([
-      { state: 0, results: [{ records: 1 }, { records: 1 }], failures: ['the queue has lost the step'] },
+      { state: 2, results: every.slice(1).map(() => ({ records: 1 })), failures: ['the queue has lost the step'] },
     ]);
   });
 
@@ -291,6 +298,19 @@ onEachQueue(({ isHere, redisUrl }) => {
       expect(context.concluded).toHaveLength(1);
     },
   );
+});
+
+test('a run whose workers were lost five times is taken over once more', async () => {
+  const url = await createDatabase('migrated');
+  const queues = await openQueues(url);
+  onTestFinished(() => queues.close());
+  const { id } = await queues.enqueue(job, {});
+  await query(
+    url,
+    `update bullmq.job set state = 'active', lock_token = 'lost', locked_until_ms = 1, stalled_marked = true, stalled_count = 5`,
+  );
+  await startTestWorker(queues, { jobs: [job], context: calls(), take: ['runs', 'steps'] });
+  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
 });
 
 test('a worker that lost the run while it planned the next batch writes no plan over the other worker’s', async () => {
