@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { issuesOf } from '../../src/app/issues.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { type StatusReport, statusReport } from '../../src/app/status-report.ts';
-import { brief } from '../../src/app/status-view.ts';
+import { brief, statusTables } from '../../src/app/status-view.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** The report of a warehouse in which all is well. */
@@ -109,6 +109,22 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   const found = issuesOf(report);
   expect(found.map(({ key, isUrgent }) => (isUrgent ? `${key}, urgent` : key))).toEqual(issue ? [issue] : []);
   for (const { what, hint } of found) expect([what, hint]).not.toContain('');
+});
+
+test.each([
+  ['off', 'they stay at the service'],
+  ['send', 'a rescan deletes them'],
+] as const)('with ORDER_DELETES=%s it is said of orders that left the shop that %s', (orderDeletes, hint) => {
+  const absentOrders = { orders: 1, examples: ['A'] };
+  expect(issuesOf({ ...calm, scheduled: [scheduled], absentOrders, orderDeletes })).toMatchObject([
+    { key: 'absent orders', hint: expect.stringMatching(`^${hint}`) },
+  ]);
+});
+
+test('steps wait whatever their priority', () => {
+  const jobs = { steps: { active: 8, waiting: 1, prioritized: 2000 } };
+  const { rows } = statusTables({ ...calm, queue: { kind: 'postgres', jobs } }).queue;
+  expect(rows).toEqual([['steps', '8', '2,001', '0', '0', '0']]);
 });
 
 test('each gauge has the value of the report', async () => {

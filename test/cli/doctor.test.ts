@@ -3,10 +3,13 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { checkService } from '../../src/app/doctor/check-service.ts';
+import type { Span } from '../../src/base/time/span.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, type World } from '../harness/world.ts';
+import { client, json, tinyService } from '../review-api/tiny-service.ts';
 
 type Found = { area: string; level: string; what: string; hint?: string };
 
@@ -155,6 +158,21 @@ test('a service in another zone, and a web site in place of the service, are fau
   expect((await ills(world, { ...reader, REVIEW_API_BASE_URL: url })).said[0]).toMatch(
     /^service fault: .*the response is not what this request returns.*Hello.* → REVIEW_API_BASE_URL may name a web site/,
   );
+});
+
+test.each([
+  [60, 'ok', 'agrees'],
+  [86_400, 'warning', 'nothing is lost'],
+  [86_401, 'fault', 'no run of reviews begins'],
+])('a clock of the service that is %i s ahead or behind is: %s, %s', async (seconds, level, said) => {
+  const now = new Date('2026-03-01T12:00:00Z');
+  for (const offset of [seconds, -seconds]) {
+    const date = new Date(now.getTime() + offset * 1000).toUTCString();
+    const overview = { first_review_created_at: null, last_review_created_at: null };
+    const api = client((await tinyService(() => json(overview, { date }))).url);
+    const found = await checkService({ api, timeZone: 'UTC', plausible: {} as Span, now: () => now });
+    expect(found[1]).toMatchObject({ level, what: expect.stringContaining(said) });
+  }
 });
 
 test('rows dated in the future, and views in another zone than the configured, are warned of', async () => {

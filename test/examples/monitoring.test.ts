@@ -25,6 +25,21 @@ test('dashboard, alert rules and the table of metrics name only metrics that the
   expect((await named('README.md')).sort()).toEqual(there.sort());
 });
 
+test('the alert on failing requests counts those that the service failed on or never answered, and no others', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const metrics = openMetrics(() => statusReport(app));
+  for (const status of [200, 404, 429, 500, 503, undefined]) {
+    metrics.onRequestEnd({ method: 'GET', path: '/v1/reviews', status, durationMs: 1 });
+  }
+  const counted = [...(await metrics.render()).matchAll(/_requests_total\{.*status="(\w+)"/g)].map(
+    ([, one = '']) => one,
+  );
+  const rules = await readFile(join(folder, 'alert-rules.yml'), 'utf8');
+  const [, failing] = /_requests_total\{status=~"(.*?)"\}/.exec(rules) ?? [];
+  expect(counted.filter((status) => new RegExp(`^(?:${failing})$`).test(status))).toEqual(['500', '503', 'none']);
+});
+
 test('the dashboard is JSON with a panel a place, each with its queries', async () => {
   const dashboard = JSON.parse(await readFile(join(folder, 'grafana-dashboard.json'), 'utf8'));
   const places = dashboard.panels.map(

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describeError, type ReviewSyncError } from '../../src/base/errors.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
@@ -29,6 +30,15 @@ test('migrating from three machines at once, and then again, applies each file o
   const ends = await Promise.all([1, 2, 3].map(() => cli('migrate', '--json')));
   expect(ends.flatMap(({ stdout }) => JSON.parse(stdout).applied as string[]).sort()).toEqual(names);
   expect(await cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Up to date\./) });
+});
+
+test('migrate waits for a statement as long as it takes, where other commands give up after ten minutes', async () => {
+  const limit = vi.spyOn(Socket.prototype, 'setTimeout');
+  onTestFinished(() => limit.mockRestore());
+  await cli('migrate');
+  expect(limit.mock.calls.map(([ms]) => ms)).not.toContain(600_000);
+  await cli('status');
+  expect(limit.mock.calls.map(([ms]) => ms)).toContain(600_000);
 });
 
 const applyNames = (...applied: string[]) =>
