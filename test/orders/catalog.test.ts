@@ -359,7 +359,9 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   expect(await openLetters(world)).toEqual([
     { kind: 'category', key: expect.stringMatching(/^sha256:/), reason: 'code is an empty text, expected a value' },
   ]);
-  await world.shop(`delete from c where code = ''`);
+  await world.shop(`delete from c where code = ''; insert into g (code, name) values ('G5', null)`);
+  expect((await syncCatalog(world)).outcome).toBe('incomplete');
+  await world.shop(`delete from g where code = 'G5'`);
   expect((await syncCatalog(world)).outcome).toBe('done');
 });
 

@@ -222,6 +222,9 @@ test('what was held back and is in the shop again is no removal any more', async
   await world.sync();
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
   expect(await world.atService(subOrders)).toEqual([{ n: 6 }]);
+  const { error } = await world.run('sync-orders');
+  expect(error).toContain('1 removals of orders and lines are held back');
+  expect(error).toContain('npx review-sync sync orders --allow-removals');
 });
 
 test('one run with --allow-removals reads all orders that are to be tried again later, a batch at a time', async ({

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type BackfillOrders, backfillOrdersKey } from '../../jobs/backfill-orders.ts';
+import { stepsUnder } from '../../jobs/push-orders.ts';
 import { retryDelayMs } from '../../src/orders/backoff.ts';
 import {
   type DesiredOrder,
@@ -195,6 +196,13 @@ test('a backfill joins only a running one of the same days and options: one with
     { withEmail: false, allowRemovals: false },
   ];
   expect(new Set([plain, ...others].map(backfillOrdersKey)).size).toBe(5);
+});
+
+test('a batch of a thousand and one orders is three steps, and each order is in one of them', () => {
+  const codes = Array.from({ length: 1001 }, (_, n) => `O${n}`);
+  const { steps } = stepsUnder({ contact: 'young', allowRemovals: false }, { codes, state: {} });
+  expect(steps.map((step) => step.codes.length)).toEqual([500, 500, 1]);
+  expect(steps.flatMap((step) => step.codes)).toEqual(codes);
 });
 
 test('a code may have a thousand bytes in UTF-8, whatever its script, and not one more', () => {

@@ -340,7 +340,7 @@ test('sync orders --dry-run says to how many customers the next run sends contac
 test('on a terminal the first sync of orders says who can be mailed before it sends, and can be stopped', async ({
   world,
 }) => {
-  await world.place(order('A', { user_email: 'a@example.com' }));
+  await world.place(order('A', { user_email: 'a@example.com', created_at: new Date(Date.now() - 29 * 86_400_000) }));
   const first = startHere(['sync', 'orders'], world.environment, true);
   await first.says('The first run begins in 10 seconds; Ctrl-C stops it.');
   first.kill('SIGINT');

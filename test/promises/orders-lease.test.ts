@@ -41,6 +41,9 @@ test('a process that was killed right after its POST still deletes the order whe
   const command = startCli(['sync', 'orders'], world.environment);
   kill = () => command.kill('SIGKILL');
   expect((await command.ended).signal).toBe('SIGKILL');
+  // Nobody else pushes it for three minutes.
+  const held = `select lease_expires_at > now() + interval '100 seconds' as held from sync.order_links`;
+  expect(await world.warehouse(held)).toEqual([{ held: true }]);
   const codes = 'select code from reference_service.orders';
   await expect.poll(() => world.atService(codes), { timeout: 20_000 }).toHaveLength(1);
   world.serviceRule(() => 'pass');

@@ -170,6 +170,9 @@ test('the dead letter of a review that the service deleted, or whose id it corre
   await world.atService('delete from reference_service.reviews where id = 20');
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'incomplete' });
   expect(await open()).toHaveLength(1);
+  // A backfill of everything is not done either, although it meets no bad record.
+  await world.warehouse(`update sync.dead_letters set last_failed_at = now() - interval '1 day'`);
+  expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
   // Everything was read in the month since, and no list has shown the record without an id.
   await world.warehouse(`update sync.dead_letters set last_failed_at = now() - interval '32 days'`);
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
