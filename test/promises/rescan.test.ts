@@ -82,9 +82,11 @@ test('orders that another version of a shop query reads otherwise are pushed by 
 test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none before orders were synced', async ({
   openWorld,
 }) => {
-  const world = await openWorld({ environment: { ORDER_RESCAN_DAYS: '10' } });
+  const world = await openWorld({ environment: { ORDER_RESCAN_DAYS: '10', ORDER_CONTACT_MAX_AGE_DAYS: '5' } });
   await world.shop(
-    `insert into o (code, created_at) select n::text, now() - make_interval(days => n) from generate_series(1, 20) n`,
+    `insert into o (code, created_at, user_email)
+     select n::text, now() - make_interval(days => n), case when n <> 5 then n || '@example.com' end
+     from generate_series(1, 20) n`,
   );
   expect((await rescan(world)).counts).toEqual({});
   expect(await codesAtService(world)).toEqual([]);
@@ -93,6 +95,9 @@ test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none bef
   const { counts } = await rescan(world);
   expect(counts.orders).toBeGreaterThanOrEqual(10);
   expect(counts.orders).toBeLessThanOrEqual(11);
+  // What is too old for contact gets none by a rescan either.
+  const withContact = 'select code from reference_service.orders where user_email is not null order by code';
+  expect(await world.atService(withContact)).toEqual(['1', '2', '3', '4'].map((code) => ({ code })));
   expect(
     (await reconcile({ ...world, environment: { ...world.environment, ORDER_RESCAN_DAYS: '0' } })).counts,
   ).not.toHaveProperty('orders');
