@@ -115,7 +115,7 @@ test.each([
   ['off', 'they stay at the service'],
   ['send', 'a rescan deletes them'],
 ] as const)('with ORDER_DELETES=%s it is said of orders that left the shop that %s', (orderDeletes, hint) => {
-  const absentOrders = { orders: 1, examples: ['A'] };
+  const absentOrders = { ...calm.absentOrders, orders: 1, examples: ['A'] };
   expect(issuesOf({ ...calm, scheduled: [scheduled], absentOrders, orderDeletes })).toMatchObject([
     { key: 'absent orders', hint: expect.stringMatching(`^${hint}`) },
   ]);
