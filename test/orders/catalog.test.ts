@@ -125,7 +125,7 @@ test('two runs at once create each grade once, and an order carries the grade of
   ).toEqual([{ name: 'Grade 5' }]);
 });
 
-test('the lease of the grades is renewed before each creation, and a run that lost it creates none any more', async ({
+test('the lease of the grades is renewed before each creation, for longer than that takes, and a run that lost it creates none any more', async ({
   openWorld,
 }) => {
   const world = await catalogWorld(openWorld);
@@ -134,11 +134,15 @@ test('the lease of the grades is renewed before each creation, and a run that lo
   const patience = { giveUpAfterMs: 50, settleMs: 1 };
   const deps = { shop, db: warehouse.db, signal: new AbortController().signal, patience };
   const expiries = new Set<number>();
+  const covers: unknown[] = [];
   const create: typeof api.userGrades.create = async (...grade) => {
-    const [lease] = await world.warehouse<{ at: Date }>(
-      'select grades_expires_at as at from sync.settings where grades_owner is not null',
+    // The client waits 130 s for a response at the most.
+    const [lease] = await world.warehouse<{ at: Date; covers: boolean }>(
+      `select grades_expires_at as at, grades_expires_at > now() + interval '130 seconds' as covers
+       from sync.settings where grades_owner is not null`,
     );
     expiries.add(lease?.at.getTime() ?? 0);
+    covers.push(lease?.covers);
     // While the third one is created, the process is frozen and another one takes the lease.
     if (expiries.size === 3) await world.warehouse(`update sync.settings set grades_owner = 'other'`);
     return api.userGrades.create(...grade);
@@ -146,6 +150,7 @@ test('the lease of the grades is renewed before each creation, and a run that lo
   const syncing = syncUserGrades({ ...deps, api: { ...api, userGrades: { ...api.userGrades, create } } });
   await expect(syncing).rejects.toThrow(LeaseLostError);
   expect(expiries.size).toBe(3);
+  expect(covers).toEqual([true, true, true]);
   expect(await world.atService('select id from reference_service.user_grades')).toHaveLength(3);
 });
 

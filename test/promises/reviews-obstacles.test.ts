@@ -90,7 +90,7 @@ test('a second that the service refuses stops neither the cursor nor the detecti
 test('a second of updates that the service always refuses costs scheduled runs nothing more, and ends with a reading by creation', async ({
   hourly,
 }) => {
-  const { world, twist } = await hourly(60);
+  const { world, twist } = await hourly(60, 24);
   await world.run('sync-reviews');
   const at = new Date(Math.floor(Date.now() / 1000 - 600) * 1000);
   await world.atService(`update reference_service.reviews set message = 'all at once', updated_at = $1`, [at]);
@@ -106,6 +106,13 @@ test('a second of updates that the service always refuses costs scheduled runs n
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse(`select from warehouse.reviews where message <> 'all at once'`)).toEqual([]);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
+
+  // Refused once more, it is open until everything was read since: the next reconcile reads the newest days.
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete' });
+  expect(await world.run('reconcile-reviews')).toMatchObject({
+    outcome: 'incomplete',
+    error: expect.stringContaining('1 span of reviews is not read'),
+  });
 });
 
 test('an outage in the middle of the first sync is an open gap, and the next run reads only that', async ({

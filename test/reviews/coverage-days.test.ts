@@ -43,3 +43,30 @@ test.each([
     await warehouse.close();
   },
 );
+
+test.each([
+  ['before it was followed', '2026-03-14', ['2026-03-11', '2026-03-12', '2026-03-13', '2026-03-14']],
+  ['since it is followed', '2026-03-16', []],
+])(
+  'days between the last reading and followed updates count as read where an overview named no newer review: %s',
+  async (_, capturedAt, holes) => {
+    const url = await createDatabase('migrated');
+    const warehouse = await openWarehouse({ url, connections: 1 });
+    await query(
+      url,
+      `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+       values ($1, '2026-03-01', '2026-03-10T23:00:00Z'), ('2026-03-20', '2026-03-01', '2026-03-18')`,
+      [capturedAt],
+    );
+    await query(
+      url,
+      `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+       values ('a', 'created', '2026-03-01', '2026-03-11', 1, 1, 1, now(), now()),
+         ('a', 'updated', '2026-03-15', '2026-03-20', 1, 1, 1, now(), now())`,
+    );
+    await query(url, `update sync.settings set time_zone = 'UTC', reviews_cursor = '{"at": "2026-03-19T00:00:00Z"}'`);
+    const days = await coverageByDay(warehouse.db, { first: '2026-03-01', last: '2026-03-31' });
+    expect(days.filter(({ isRead }) => !isRead).map((one) => one.day)).toEqual(holes);
+    await warehouse.close();
+  },
+);

@@ -8,6 +8,7 @@ import {
   RefusedError,
   UnavailableError,
 } from '../../src/review-api/index.ts';
+import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/explain-review.ts';
 import { fetchPage, UnreadableError } from '../../src/reviews/read/list-page.ts';
 import { halvesOf, readSpan } from '../../src/reviews/read/read-span.ts';
 import { beginReading } from '../../src/reviews/read/reading.ts';
@@ -150,4 +151,13 @@ test('a span counts as read from when its first request was sent: what is writte
   const reading = beginReading(deps, 'created', span, async () => {});
   expect(await readSpan(reading)).toEqual([]);
   expect(reading.proven()).toMatchObject({ reviews: 0, requests: 2, startedAt: new Date(10_000) });
+});
+
+test.each([
+  [null, 'It should be marked deleted: npx review-sync verify reviews --repair does that.'],
+  [new Date(), 'Neither the service nor the warehouse shows it.'],
+])('of a review that is gone, and in the warehouse marked deleted at %s, explain says: %s', (deleted_at, verdict) => {
+  const nothing = { service: undefined, serviceFault: undefined, windows: [], missed: undefined };
+  const review = { ...nothing, id: 1, warehouse: { id: 1, deleted_at }, deadLetters: [], differences: [] };
+  expect(reviewVerdict(review as unknown as ReviewExplanation)).toBe(verdict);
 });

@@ -291,6 +291,24 @@ test.each([
   expect(read.ids).toEqual(expect.arrayContaining(idsOf(crowd.slice(120))));
 });
 
+test('reviews that are written while a list of four pages is read push none past it, whichever the request', async () => {
+  const stood = spread(350, at('2026-10-28T12:00:00Z'), 86_400);
+  const added = ['2026-10-21T00:00:00Z', '2026-11-09T00:00:00Z'].flatMap((text) => spread(1, at(text), 1));
+  for (let request = 1; request <= 6; request += 1) {
+    let held = stood;
+    const limits = { ...windowLimits, days: 45 };
+    const service = listModel(() => held, { ...mood, lastPage: 'real' }, limits, createRandom(testSeed).next);
+    const growing = answering(service, (_, { number }) => {
+      if (number === request) held = [...stood, ...added];
+      return {};
+    });
+    const { ids, reasons } = await idsRead(growing);
+    expect({ request, missed: idsOf(stood).filter((id) => !ids.includes(id)), reasons }).toEqual({
+      ...{ request, missed: [], reasons: [] },
+    });
+  }
+});
+
 test('a service that refuses everything is asked for 24 halves of the window at the most', async () => {
   const refusing: Service = {
     async page() {

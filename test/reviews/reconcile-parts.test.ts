@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
 import type { Span } from '../../src/base/time/span.ts';
+import { RefusedError } from '../../src/review-api/index.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
@@ -52,4 +53,22 @@ test('verify asks about a bounded number of reviews that no list shows, and says
   expect(await world.warehouse('select from warehouse.reviews where deleted_at is not null')).toHaveLength(3);
   const rest = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
   expect(rest).toMatchObject({ differing: 2, repaired: true, problems: [] });
+});
+
+test('verify says what it could not read, if only one span, and does not call both sides repaired', async ({
+  world,
+}) => {
+  await syncHourly(world, 3);
+  const app = await world.openApp();
+  const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
+  const refusing: typeof reviews = {
+    ...reviews,
+    async page(params, ...more) {
+      if (params.limit === 1) return reviews.page(params, ...more);
+      throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 403 });
+    },
+  };
+  const report = await verifyReviews({ ...deps, reviews: refusing, onProgress: () => {} }, {}, { repair: true });
+  const problems = [expect.stringContaining('cannot be read')];
+  expect(report).toMatchObject({ differing: 0, repaired: false, problems });
 });

@@ -36,6 +36,13 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
+test.each([403, 404, 500])('an alert that is answered with %i was not accepted: it is sent again', async (status) => {
+  const { url } = await startReceiver({ status });
+  await expect(postAlert(`${url}/hook`, 'text')).rejects.toThrow(
+    new RegExp(`^ALERT_WEBHOOK_URL responded with ${status}, expected 2xx$`),
+  );
+});
+
 test('a receiver that never responds is given up after ten seconds', async () => {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openBatch } from '../../src/warehouse/batch.ts';
 
@@ -29,4 +30,18 @@ test('no more than 200 calls are written in one statement', async () => {
   await vi.advanceTimersByTimeAsync(40);
   await results;
   expect(sizes).toEqual([200, 140]);
+});
+
+test.each([
+  ['22003', 'a value that Postgres refuses', 1],
+  ['21000', 'two rows with one key', 1],
+  ['53100', 'a full disk', 3],
+])('of three calls of which one meets %s (%s), so many reject: %i', async (code, _, rejected) => {
+  const run = openBatch(async (items: number[]) => {
+    if (items.includes(1)) throw Object.assign(new pg.DatabaseError('refused', 0, 'error'), { code });
+    return items;
+  });
+  const ends = Promise.allSettled([0, 1, 2].map(run));
+  await vi.advanceTimersByTimeAsync(20);
+  expect((await ends).filter(({ status }) => status === 'rejected')).toHaveLength(rejected);
 });

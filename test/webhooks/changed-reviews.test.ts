@@ -9,6 +9,7 @@ import {
   takeChangedReview,
 } from '../../src/warehouse/changed-reviews.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { storeEvents } from '../../src/webhooks/accept-webhook.ts';
 import { createDatabase } from '../harness/database.ts';
 
 let warehouse: Warehouse;
@@ -71,4 +72,18 @@ test('brands are those of the last seven days', async () => {
     `update sync.settings set webhook_brands = webhook_brands || jsonb_build_object('1', now() - interval '7 days 1 second')`,
   );
   expect(await noteBrands(warehouse.db, [3])).toEqual([2, 3]);
+});
+
+test('a summary that came earlier, and is retried, undoes no later one', async () => {
+  for (const [reviews_count, receivedAt] of [
+    [5, '2026-03-02T00:00:00Z'],
+    [4, '2026-03-01T00:00:00Z'],
+    [6, '2026-03-02T00:00:00Z'],
+    [7, '2026-03-03T00:00:00Z'],
+  ] as const) {
+    const body = [{ brand_id: 1, products: [{ id: 7, reviews_count, score: 4 }] }];
+    await storeEvents(warehouse.db, { brandIds: [], receivedAt: new Date(receivedAt) }, body);
+    const { rows } = await warehouse.pool.query('select reviews_count as n from warehouse.product_ratings');
+    expect(rows).toEqual([{ n: Math.max(5, reviews_count) }]);
+  }
 });
