@@ -20,9 +20,9 @@ test('what is kept for some days goes a second after them, and not before', asyn
        union all select 'newest', 'sync-reviews', 'command', '2026-06-30', '2026-06-30', 'done', null
        union all select 'the only one', 'backfill-reviews', 'command', '2025-01-01', '2025-01-01', 'failed', 'an error'
      )
-     insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
-     select 'order', age, 'a reason', jsonb '{}', at from dated
-     union all select 'order', 'open', 'a reason', jsonb '{}', null`,
+     insert into sync.dead_letters (kind, key, reason, payload, resolved_at, first_failed_at)
+     select 'order', age, 'a reason', jsonb '{}', at, timestamptz '2025-01-01' from dated
+     union all select 'order', 'open', 'a reason', jsonb '{}', null, '2025-01-01'`,
   );
   await deleteOutdated(warehouse.db, now);
   await pruneHistory(warehouse.db, now, 30);
