@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Command as Commander } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/app/config.ts';
+import { isLoopback, readConfig } from '../../src/app/config.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -94,6 +94,13 @@ describe('readConfig', () => {
     const refusal = refusalOf({ ...right, [name]: value });
     expect(refusal).toContain(`${name} is malformed: expected`);
     expect(refusal).not.toContain('geheim');
+  });
+
+  test.each([
+    [true, ['localhost', '127.0.0.1', '127.8.9.10', '::1']],
+    [false, ['0.0.0.0', '::', '10.0.0.5', '128.0.0.1', '172.16.0.5', '192.168.0.5', 'localhost.example.com']],
+  ])('that only this machine reaches what listens on HOST is %s of %j', (isAlone, hosts) => {
+    expect(hosts.map((host) => [host, isLoopback(host)])).toEqual(hosts.map((host) => [host, isAlone]));
   });
 
   test('an empty schedule turns it off; an empty other variable is as if it were not there', () => {

@@ -115,6 +115,18 @@ test.each(changes)('when %s, only the months are written whose rows changed', as
   await expectSameAsWarehouse(lake);
 });
 
+test('when an upgrade changes a view, each of its months is written anew, and no month keeps the columns of before', async () => {
+  const months = ['2026-01', '2026-02', '2026-03'].map((month) => monthFile('reviews', month));
+  for (const [from, to] of [
+    ['store_name', 'branch_name'],
+    ['branch_name', 'store_name'],
+  ]) {
+    await lake.world.warehouse(`alter view bi.reviews rename column ${from} to ${to}`);
+    expect(writtenMonths(await lake.export())).toEqual(months);
+    await expectSameAsWarehouse(lake);
+  }
+});
+
 test('the file of a month that became empty goes with its folder, and files of others stay', async () => {
   const note = join(lake.dir, 'reviews', 'month=2026-03', 'note.txt');
   await writeFile(note, 'mine');

@@ -162,6 +162,28 @@ test('a 429 slows everybody: no request starts before the time, and the wait is 
   expect(api.stats()).toMatchObject({ requests: 7, retries: 1 });
 });
 
+test('a shorter wait that the service names while a longer one lasts does not end the longer one', async () => {
+  const [bothSent, isHeld] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let [opensAt, early] = [0, 0];
+  const service = await tinyService(async ({ path }, nth) => {
+    if (nth > 1) {
+      if (performance.now() < opensAt) early += 1;
+      return json(order(Number(path.at(-1))));
+    }
+    if (path.endsWith('/2')) {
+      bothSent.resolve();
+      await isHeld.promise;
+      return { status: 429, headers: { 'retry-after': '0.02' } };
+    }
+    await bothSent.promise;
+    opensAt = performance.now() + 300;
+    return { status: 429, headers: { 'retry-after': '0.3' } };
+  });
+  const api = client(service.url, { onWait: () => isHeld.resolve() });
+  await Promise.all([api.orders.get(1), api.orders.get(2)]);
+  expect({ requests: service.calls().length, early }).toEqual({ requests: 4, early: 0 });
+});
+
 test('waiting ends when the signal aborts, and a write in flight is then of unknown outcome', async () => {
   const stop = new AbortController();
   const waiting = await tinyService(() => ({ status: 429, headers: { 'retry-after': '60' } }));
