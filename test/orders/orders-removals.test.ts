@@ -59,10 +59,13 @@ test('of an order whose removals the allowance does not cover none is made', asy
   expect(await world.atService(subOrders)).toEqual([{ n: 7 }]);
 });
 
-test('an order that lost all of its lines keeps its sub-orders, and goes on once they are back', async ({ world }) => {
+test('an order that lost all of its lines keeps its sub-orders, also when verify repairs, and goes on once they are back', async ({
+  world,
+}) => {
   await pushOrders(world, 2);
   await world.shop(`create table kept as select * from l; delete from l where order_code = 'O1'; ${touch}`);
   await world.sync();
+  expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 1 });
   expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
   await world.shop(`insert into l select * from kept where order_code = 'O1'`);

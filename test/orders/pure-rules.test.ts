@@ -13,6 +13,7 @@ import {
 import { fingerprint } from '../../src/orders/order/fingerprint.ts';
 import { optionalFields } from '../../src/orders/order/order-body.ts';
 import { areSameOptions, isSamePrice, isSameSecond } from '../../src/orders/order/same-value.ts';
+import { pushRecord } from '../../src/orders/push/push-record.ts';
 import { isTooLong } from '../../src/shop/rows.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
@@ -33,6 +34,19 @@ const facts = { products: new Map<string, number>(), grades: new Map<string, num
 const withGrade = (grade: string, id: number) => ({ ...facts, grades: new Map([[grade, id]]) });
 const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')], known = facts) =>
   desiredOrder({ order: { ...row, ...order }, lines }, known) as DesiredOrder;
+
+const link = (more: Partial<OrderLink> = {}): OrderLink => ({
+  orderCode: 'A',
+  orderId: 1,
+  fingerprint: null,
+  contact: 'allowed',
+  sentFields: [],
+  failedPushes: 0,
+  dueAt: null,
+  isDue: false,
+  pushedAt: new Date(),
+  ...more,
+});
 
 describe('desiredOrder', () => {
   test('each line is pushed, waits or is faulty, and no two dead letters have the same key', () => {
@@ -103,18 +117,6 @@ describe('fingerprint', () => {
 });
 
 describe('isUnchanged', () => {
-  const link = (more: Partial<OrderLink>): OrderLink => ({
-    orderCode: 'A',
-    orderId: 1,
-    fingerprint: null,
-    contact: 'allowed',
-    sentFields: [],
-    failedPushes: 0,
-    dueAt: null,
-    isDue: false,
-    pushedAt: new Date(),
-    ...more,
-  });
   const usual = { contact: 'young', allowRemovals: false } as const;
 
   test('an order whose contact was withheld is unchanged for the regular sync, and changed for --with-email', () => {
@@ -160,6 +162,18 @@ describe('retryDelayMs', () => {
 
   test('a refusal is tried again after a day', () => {
     expect([1, 2, 50].map((failed) => minutes('permanent', failed))).toEqual([1440, 1440, 1440]);
+  });
+
+  test('an order with a refused line and one that failed for a passing reason is tried again by the next run', () => {
+    const leased = { orderCode: 'A', token: 't', link: link(), isNew: false, lines: [], renewedAtMs: 0 };
+    const dueAfter = (...kinds: ('transient' | 'permanent')[]) =>
+      pushRecord(
+        leased,
+        desiredOf(),
+        kinds.map((failure) => ({ reason: 'r', failure })),
+      ).dueAfterMs;
+    expect(dueAfter('permanent')).toBe(86_400_000);
+    expect(dueAfter('permanent', 'transient')).toBe(0);
   });
 });
 
