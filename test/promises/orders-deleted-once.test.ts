@@ -59,10 +59,10 @@ test.for(['known', 'new', 'new and leased by a dead process'])(
     else await world.place(order('O1'));
     const { orderStore } = await world.openApp();
     const [isRead, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const lease: typeof orderStore.lease = async (code, contact) => {
+    const lease: typeof orderStore.lease = async (wanted) => {
       isRead.resolve();
       await mayGoOn.promise;
-      return orderStore.lease(code, contact);
+      return orderStore.lease(wanted);
     };
     const slow = world.sync({ deletes: 'send', store: { ...orderStore, lease } });
     await isRead.promise;

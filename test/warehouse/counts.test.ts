@@ -57,7 +57,7 @@ type Line = {
 
 /** Pushes an order: saves its lines before the requests, and records them afterwards. */
 async function push(store: OrderStore, code: string, orderedAt: Date | null, lines: Line[]) {
-  const leased = await store.lease(code, { contact: 'allowed', orderedAt });
+  const leased = await store.lease({ code, contact: 'allowed', orderedAt });
   if ('leasedBy' in leased) return;
   const links = lines.map(({ lineCode, subOrderId, product, status = 'paid', deliveredAt = null }) => ({
     lineCode,
@@ -102,7 +102,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
     for (let pushed = 0; pushed < 60; pushed += 1) {
       const code = `o${random.integer(1, 12)}`;
       if (random.integer(0, 9) === 0) {
-        const leased = await store.lease(code, { contact: 'allowed', orderedAt: null });
+        const leased = await store.lease({ code, contact: 'allowed', orderedAt: null });
         if (!('leasedBy' in leased)) await store.forget(leased);
         continue;
       }
@@ -224,12 +224,12 @@ const changes: readonly [name: string, change: (store: OrderStore) => Promise<un
   [
     'an order that is forgotten',
     async (store) => {
-      const leased = await store.lease('feb', { contact: 'allowed', orderedAt: null });
+      const leased = await store.lease({ code: 'feb', contact: 'allowed', orderedAt: null });
       if (!('leasedBy' in leased)) await store.forget(leased);
     },
     ['2026-02'],
   ],
-  ['a lease', (store) => store.lease('jan', { contact: 'allowed', orderedAt: null }), []],
+  ['a lease', (store) => store.lease({ code: 'jan', contact: 'allowed', orderedAt: null }), []],
   ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), ['', '2026-01']],
   ['a time zone', () => prepareBi(warehouse, { timeZone: 'America/New_York' }), ['', '2026-01', '2026-02', '2026-03']],
 ];

@@ -8,7 +8,7 @@ import { emptyPush } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
 import { orders } from '../harness/shop-orders.ts';
 
-const allowed = { contact: 'allowed' as const, orderedAt: null };
+const wanted = (code: string) => ({ code, contact: 'allowed' as const, orderedAt: null });
 
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
 
@@ -18,18 +18,18 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
   await world.place(...orders(1, () => 2));
   const { db } = (await world.openApp()).warehouse;
   const store = await openOrderStore(db, { leaseMs: 60_000 });
-  const first = await store.lease('O1', allowed);
+  const first = await store.lease(wanted('O1'));
   if ('leasedBy' in first) throw new Error('expected the lease');
-  const second = await store.lease('O1', allowed);
+  const second = await store.lease(wanted('O1'));
   expect(second).toMatchObject({ leasedBy: first.token });
   await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
-  const third = await store.lease('O1', allowed);
+  const third = await store.lease(wanted('O1'));
   expect(third).not.toHaveProperty('leasedBy');
   await expect(store.saveLines(first, [])).rejects.toThrow(LeaseLostError);
   await expect(store.record(first, emptyPush)).rejects.toThrow(LeaseLostError);
   await expect(store.forget(first)).rejects.toThrow(LeaseLostError);
   for (const isBrokenOff of [false, true]) await store.release(first, { isBrokenOff });
-  expect(await store.lease('O1', allowed)).toHaveProperty('leasedBy');
+  expect(await store.lease(wanted('O1'))).toHaveProperty('leasedBy');
 });
 
 test('an order whose push broke off is due, its fingerprint counts as unknown, and another process takes it at once', async ({
@@ -41,7 +41,7 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
   const store = await openOrderStore(db, { leaseMs: 60_000 });
   const fingerprint = async () => (await orderLinks(db, ['O1'])).get('O1')?.fingerprint;
   expect(await fingerprint()).toEqual(expect.any(String));
-  const leased = await store.lease('O1', allowed);
+  const leased = await store.lease(wanted('O1'));
   if ('leasedBy' in leased) throw new Error('expected the lease');
   const due = async () => {
     const before = new Date(Date.now() + 60_000).toISOString();
@@ -53,7 +53,7 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
   expect(await due()).toEqual(['O1']);
 
   // Taken and given back without a push, it is as due as before.
-  const next = await store.lease('O1', allowed);
+  const next = await store.lease(wanted('O1'));
   if ('leasedBy' in next) throw new Error('expected the lease');
   expect(next.link.fingerprint).toBeNull();
   await store.release(next, { isBrokenOff: false });
@@ -66,7 +66,7 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
 test('the first lease decides about contact for good', async ({ world }) => {
   const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
   for (const contact of ['withheld', 'allowed'] as const) {
-    const leased = await store.lease('O1', { contact, orderedAt: null });
+    const leased = await store.lease({ code: 'O1', contact, orderedAt: null });
     if ('leasedBy' in leased) throw new Error('expected the lease');
     expect(leased.link.contact).toBe('withheld');
     await store.release(leased, { isBrokenOff: true });
@@ -109,7 +109,7 @@ test('the lease is checked right before every write, and one that was not renewe
   await world.sync({ store: { ...store, assertLease } });
   expect(checks).toBe(world.requests().filter((request) => request.method !== 'GET').length);
 
-  const leased = await store.lease('O1', allowed);
+  const leased = await store.lease(wanted('O1'));
   if ('leasedBy' in leased) throw new Error('expected the lease');
   leased.renewedAtMs -= 15_001;
   expect(() => store.assertLease(leased)).toThrow(LeaseLostError);
@@ -120,7 +120,7 @@ test('the lease is checked right before every write, and one that was not renewe
 test('an order that is pushed is no order that left the shop', async ({ world }) => {
   const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
   await world.warehouse(`insert into sync.order_links (order_code, absent_since) values ('O1', now())`);
-  const leased = await store.lease('O1', allowed);
+  const leased = await store.lease(wanted('O1'));
   if ('leasedBy' in leased) throw new Error('expected the lease');
   await store.record(leased, emptyPush);
   expect(await world.warehouse('select absent_since from sync.order_links')).toEqual([{ absent_since: null }]);
@@ -130,8 +130,8 @@ test('the lease is renewed as long as its push lasts: every tenth of it, in the 
   world,
 }) => {
   const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
-  const leased = await store.lease('O1', allowed);
-  const taken = await store.lease('O2', allowed);
+  const leased = await store.lease(wanted('O1'));
+  const taken = await store.lease(wanted('O2'));
   if ('leasedBy' in leased || 'leasedBy' in taken) throw new Error('expected the lease');
   await world.warehouse(`update sync.order_links set lease_expires_at = now() + interval '1 second',
     lease_owner = case order_code when 'O2' then 'another process' else lease_owner end`);

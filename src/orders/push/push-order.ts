@@ -54,7 +54,8 @@ export type PushOutcome =
 export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<PushOutcome> {
   const { store } = deps;
   const orderedAt = given.order.createdAt;
-  const leased = await store.lease(given.code, {
+  const leased = await store.lease({
+    code: given.code,
     contact: firstDecision(isYoungAt(slice.now(), orderedAt, deps.contactMaxAgeDays), slice.policy.contact),
     orderedAt,
   });

@@ -57,7 +57,7 @@ const allow = 'If that is right, run: npx review-sync sync reconcile --allow-rem
 /** Deletes one order under its lease, unless the shop shows it again at that moment. */
 async function deleteVanished(deps: OrderDeps, code: string, allowRemovals: boolean): Promise<Deletion> {
   const { store } = deps;
-  const leased = await store.lease(code, { contact: 'withheld', orderedAt: null });
+  const leased = await store.lease({ code, contact: 'withheld', orderedAt: null });
   if ('leasedBy' in leased) return failed(`${leased.leasedBy} is pushing it`);
   try {
     const isBack = leased.isNew || (await missingInShop(deps.shop, [code])).length === 0;

@@ -28,8 +28,8 @@ export type LeasedOrder = Readonly<{
   renewedAtMs: number;
 };
 
-/** What the first lease of an order writes down: the decision about contact, and the shop's created_at. */
-export type FirstLease = { contact: NonNullable<ContactDecision>; orderedAt: Date | null };
+/** The order to lease. Its contact decision and created_at are written down where no push of it has begun before. */
+type WantedLease = { code: string; contact: NonNullable<ContactDecision>; orderedAt: Date | null };
 
 /** The outcome of a push, recorded as a whole. */
 export type PushRecord = {
@@ -82,7 +82,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const record = whereOurs(await withLineLinks('record_orders'));
   const forget = whereOurs(await statement('forget_orders'));
 
-  const lease = openBatch(async (wanted: readonly (FirstLease & { code: string })[]) => {
+  const lease = openBatch(async (wanted: readonly WantedLease[]) => {
     const items = wanted.map(({ code, contact, orderedAt }) => {
       return { order_code: code, token: newOwner(), contact, ordered_at: orderedAt };
     });
@@ -105,17 +105,12 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   });
 
   return {
-    leaseMs,
-
     /**
      * Takes the lease of an order. From here on the order is due until a push of it is recorded.
      *
-     * @param first what is written down where no push of the order has begun before.
      * @returns what is remembered of the order, or which process has the lease.
      */
-    lease(code: string, first: FirstLease): Promise<LeasedOrder | OtherLease> {
-      return lease({ code, ...first });
-    },
+    lease,
 
     /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
     async saveLines(leased: LeasedOrder, lines: readonly LineLinkRow[]): Promise<void> {
