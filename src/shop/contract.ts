@@ -96,7 +96,7 @@ export function columnFaults(
     const same = found.filter(({ name }) => name === column.name);
     if (same.length > 1) faults.push(`${file}: column ${column.name} is there ${same.length} times; select it once`);
     const first = same[0];
-    const expected = shownKinds[dialect][column.kind];
+    const expected = shownKind(dialect, column.kind);
     if (!first) {
       const isReplaced = hasFeed && query === 'orders' && column.name === 'updated_at';
       if (column.required && !isReplaced) {
@@ -123,32 +123,25 @@ export function columnFaults(
 /** `null as invoice` has a type of its own in MySQL. */
 const isNull = (type: string, column: Column) => type === 'null' && !column.required;
 
-const shownKinds: Readonly<Record<SqlDialect, Readonly<Record<ColumnKind, string>>>> = {
-  postgres: {
-    key: 'text',
-    text: 'text',
-    timestamptz: 'timestamptz',
-    numeric: 'numeric',
-    integer: 'integer',
-    bigint: 'bigint',
-    jsonb: 'jsonb',
-  },
-  mysql: {
-    key: 'varchar',
-    text: 'varchar',
-    timestamptz: 'datetime or timestamp',
-    numeric: 'decimal',
-    integer: 'int',
-    bigint: 'bigint',
-    jsonb: 'json',
-  },
+/** The type that a column of this kind has in this database, for people. */
+const shownKind = (dialect: SqlDialect, kind: ColumnKind): string =>
+  dialect === 'mysql' ? mysqlKinds[kind] : kind === 'key' ? 'text' : kind;
+
+const mysqlKinds: Readonly<Record<ColumnKind, string>> = {
+  key: 'varchar',
+  text: 'varchar',
+  timestamptz: 'datetime or timestamp',
+  numeric: 'decimal',
+  integer: 'int',
+  bigint: 'bigint',
+  jsonb: 'json',
 };
 
 const castHints: Readonly<Record<SqlDialect, (column: Column, type: string) => string>> = {
   postgres: ({ name, kind }, type) =>
     kind === 'timestamptz' && type === 'date'
       ? `cast it: ${name}::timestamp; it is then midnight in SHOP_TIME_ZONE`
-      : `cast it: ${name}::${shownKinds.postgres[kind]}`,
+      : `cast it: ${name}::${shownKind('postgres', kind)}`,
   mysql({ name, kind }, type) {
     if (kind === 'timestamptz' && type === 'date')
       return `cast it: cast(${name} as datetime); it is then midnight in SHOP_TIME_ZONE`;
