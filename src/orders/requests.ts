@@ -72,15 +72,6 @@ export function openRequests(
 /** As many records in a row that fail without one success in between are a failure of the service. */
 const failuresInARow = 5;
 
-/** Five records in a row failed: the service is down. */
-export class ServiceDownError extends ReviewSyncError {
-  override readonly name = 'ServiceDownError';
-
-  constructor(reason: string) {
-    super('unavailable', reason, { hint: 'Nothing is lost: run it again when the review service responds.' });
-  }
-}
-
 export type Breaker = ReturnType<typeof openBreaker>;
 
 /**
@@ -104,11 +95,13 @@ export function openBreaker() {
         responded(): void {
           lastSuccess = Math.max(lastSuccess, record);
         },
-        /** The record failed for a reason that may pass. @throws ServiceDownError where that is no failure of this record. */
+        /** The record failed for a reason that may pass. @throws ReviewSyncError where the service counts as down. */
         failed(reason: string): void {
           if (!hasFailedBefore) failures.push(record);
           if (failures.filter((one) => one > lastSuccess).length >= failuresInARow) opened ??= reason;
-          if (opened !== undefined) throw new ServiceDownError(opened);
+          if (opened === undefined) return;
+          const hint = 'Nothing is lost: run it again when the review service responds.';
+          throw new ReviewSyncError('unavailable', opened, { hint });
         },
       };
     },
