@@ -95,36 +95,23 @@ async function categoriesAtService(deps: CatalogDeps): Promise<TheirCategories |
   }
 }
 
-/** Sorts the categories so that each comes after its parent. Those in a cycle become dead letters. */
-export function parentsFirst(byCode: ReadonlyMap<string, Category>): {
-  ordered: Category[];
-  deadLetters: NewDeadLetter[];
-} {
-  const ordered: Category[] = [];
+/** Sorts the categories by their number of ancestors, so parents come first. Those in a cycle become dead letters. */
+export function parentsFirst(byCode: ReadonlyMap<string, Category>) {
   const deadLetters: NewDeadLetter[] = [];
-  const done = new Set<string>();
-
-  /** @param path the codes below this category that wait for it. */
-  function place(category: Category, path: readonly string[]): void {
-    if (done.has(category.code)) return;
-    const cycle = path.indexOf(category.code);
-    if (cycle >= 0) {
-      const codes = [...path.slice(cycle), category.code];
-      for (const code of codes.slice(1)) {
-        const one = byCode.get(code);
-        if (one && !done.has(code)) deadLetters.push(deadLetter(one, `its parents form a cycle: ${codes.join(' → ')}`));
-        done.add(code);
-      }
-      return;
+  const depths = new Map<Category, number>();
+  for (const category of byCode.values()) {
+    const above = new Set<string>();
+    let at = category.parentCode;
+    while (at !== undefined && byCode.has(at) && !above.has(at)) {
+      above.add(at);
+      at = byCode.get(at)?.parentCode;
     }
-    const parent = category.parentCode === undefined ? undefined : byCode.get(category.parentCode);
-    if (parent) place(parent, [...path, category.code]);
-    if (done.has(category.code)) return;
-    done.add(category.code);
-    ordered.push(category);
+    if (above.has(category.code)) {
+      const cycle = [category.code, ...above].join(' → ');
+      deadLetters.push(deadLetter(category, `its parents form a cycle: ${cycle}`));
+    } else depths.set(category, above.size);
   }
-
-  for (const category of byCode.values()) place(category, []);
+  const ordered = [...depths].sort(([, a], [, b]) => a - b).map(([category]) => category);
   return { ordered, deadLetters };
 }
 
