@@ -4,6 +4,7 @@ import { retryRefusedReview } from '../reviews/refresh-review.ts';
 import { type DeadLetter, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
+import { readEvents } from '../webhooks/event.ts';
 
 /**
  * Retries open dead letters. Reviews are read from the service at once. What a webhook names is stored again: serve or a
@@ -33,6 +34,6 @@ async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
   const payload = await payloadOf(db, deadLetter.id);
   const body = Array.isArray(payload) ? payload : [payload];
   const rules = { brandIds: app.config.webhooks.brandIds, receivedAt: deadLetter.firstFailedAt };
-  const stored = await storeEvents(db, rules, body);
+  const stored = await storeEvents(db, rules, readEvents(body));
   if (stored.kind === 'stored' && stored.faults.length === 0) await resolveDeadLetters(db, 'webhook', [deadLetter.key]);
 }

@@ -2,7 +2,7 @@ import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-revie
 import { countOpenDeadLetters, keyOf, putDeadLetter } from '../warehouse/dead-letters.ts';
 import { type Db, inTransaction } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
-import { brandsOf, countEvents, type EventFault, readEvents, type SummaryEvent } from './event.ts';
+import { type EventFault, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
 
 /** Events in one body. The scheduled runs find what a larger webhook named. */
 const mostEvents = 1000;
@@ -32,8 +32,11 @@ export async function acceptWebhook(db: Db, rules: AcceptRules, text: string): P
     return { status: 400, reason: 'the body is not JSON' };
   }
   if (!Array.isArray(body)) return { status: 422, reason: 'expected a JSON array with one object per brand' };
-  if (countEvents(body) > mostEvents) return { status: 422, reason: `expected at most ${mostEvents} events` };
-  const stored = await storeEvents(db, rules, body);
+  const read = readEvents(body);
+  if (read.events.length + read.faults.length > mostEvents) {
+    return { status: 422, reason: `expected at most ${mostEvents} events` };
+  }
+  const stored = await storeEvents(db, rules, read);
   return stored.kind === 'full' ? { status: 503, reason: 'too many changed reviews wait' } : { status: 200 };
 }
 
@@ -46,16 +49,15 @@ export async function acceptWebhook(db: Db, rules: AcceptRules, text: string): P
 export function storeEvents(
   db: Db,
   { brandIds, receivedAt }: AcceptRules,
-  body: readonly unknown[],
+  read: ReadEvents,
 ): Promise<{ kind: 'stored'; faults: EventFault[] } | { kind: 'full' }> {
-  const read = readEvents(body);
   const events = read.events.filter(({ brandId }) => brandIds.length === 0 || brandIds.includes(brandId));
   const reviews = events.flatMap((event) => (event.kind === 'review' ? [event.id] : []));
   const products = events.flatMap((event) => (event.kind === 'product' ? [event.id] : []));
   const summaries = events.flatMap((event) => (event.kind === 'summary' ? [event] : []));
   return inTransaction(db, async (trx) => {
     if (await isInboxFull(trx)) return { kind: 'full' };
-    const seen = await noteBrands(trx, brandsOf(body));
+    const seen = await noteBrands(trx, [...new Set(read.events.map(({ brandId }) => brandId))]);
     // The same product id is another product of another brand (docs/service-facts.md). Reviews need no such check: they
     // are read with our own credentials.
     const isUncertain = brandIds.length === 0 && seen.length > 1;

@@ -24,6 +24,9 @@ export type Event = ChangeEvent | SummaryEvent;
 /** A part of a body that is not a valid event. `payload` is a body with this part only, for a retry. */
 export type EventFault = { reason: string; payload: unknown };
 
+/** What a body says. */
+export type ReadEvents = { events: Event[]; faults: EventFault[] };
+
 type Item = Readonly<Record<string, unknown>>;
 
 /**
@@ -31,7 +34,7 @@ type Item = Readonly<Record<string, unknown>>;
  * the kind of an event: a product with `reviews_count` or `score` is a summary. An invalid part does not affect the
  * others.
  */
-export function readEvents(body: readonly unknown[]): { events: Event[]; faults: EventFault[] } {
+export function readEvents(body: readonly unknown[]): ReadEvents {
   const events: Event[] = [];
   const faults: EventFault[] = [];
   for (const brand of body) {
@@ -90,21 +93,6 @@ function readProduct(item: Item, brandId: number): Event | string {
     return `expected a code of at most ${longestCode} characters, found ${shownValue(code)}`;
   }
   return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };
-}
-
-/** Events and other parts that a body has. */
-export function countEvents(body: readonly unknown[]): number {
-  const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0);
-  return body.reduce(
-    (sum: number, brand) => sum + 1 + (isItem(brand) ? lengthOf(brand.reviews) + lengthOf(brand.products) : 0),
-    0,
-  );
-}
-
-/** The brands of a body; invalid `brand_id`s are left out. */
-export function brandsOf(body: readonly unknown[]): number[] {
-  const ids = body.map((brand) => (isItem(brand) ? integer(brand.brand_id) : undefined));
-  return [...new Set(ids.filter((id) => id !== undefined))];
 }
 
 /** An id from 1; no request can ask for 0. */

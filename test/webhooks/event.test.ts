@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { brandsOf, readEvents } from '../../src/webhooks/event.ts';
+import { readEvents } from '../../src/webhooks/event.ts';
 
 test('the three events of the spec are told apart by their fields', () => {
   const { events, faults } = readEvents([
@@ -67,7 +67,8 @@ test('an id of 0 is a fault: it can be neither asked for nor stored', () => {
 
 test('only what may be a brand counts as one', () => {
   const ids = [7, '8', 7, null, '', true, -1, 1.5, [5], undefined, 'x', 1e300];
-  expect(brandsOf([null, 5, ...ids.map((brand_id) => ({ brand_id }))])).toEqual([7, 8]);
+  const { events } = readEvents([null, 5, ...ids.map((brand_id) => ({ brand_id, reviews: [{ id: 1 }] }))]);
+  expect(events.map(({ brandId }) => brandId)).toEqual([7, 8, 7]);
 });
 
 test('a code beyond 500 characters is a fault; a number of reviews that Postgres cannot hold is left out', () => {
