@@ -4,7 +4,7 @@ import type { App } from '../app/app.ts';
 import { issuesOf } from '../app/issues.ts';
 import { statusReport } from '../app/status-report.ts';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
-import { sleep } from '../base/timeout.ts';
+import { repeat } from '../base/timeout.ts';
 
 /** Failed checks in a row before alerting that the status cannot be read. A single failure may be a restart. */
 const failuresBeforeAlert = 2;
@@ -21,7 +21,6 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   if (url === undefined) return undefined;
   const { log, now } = app;
   const post = (text: string) => postAlert(url, text);
-  const closing = new AbortController();
   let failures = 0;
   let isPosted = false;
 
@@ -47,18 +46,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
     }
   }
 
-  async function watch(): Promise<void> {
-    while (!closing.signal.aborted) {
-      await attempt().catch((error) => log.warn({ error: describeError(error) }, 'an alert could not be sent'));
-      await sleep(everyMs, closing.signal).catch(() => {});
-    }
-  }
-
-  const ended = watch();
-  return {
-    async close() {
-      closing.abort();
-      await ended;
-    },
-  };
+  return repeat(everyMs, () =>
+    attempt().catch((error) => log.warn({ error: describeError(error) }, 'an alert could not be sent')),
+  );
 }

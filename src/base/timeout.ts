@@ -29,3 +29,20 @@ export async function sleep(delayMs: number, signal: AbortSignal): Promise<void>
   await delay(delayMs, undefined, { signal }).catch(() => {});
   signal.throwIfAborted();
 }
+
+/** Runs `work`, which does not throw, now and `everyMs` milliseconds after it ended. `close` waits for its end. */
+export function repeat(everyMs: number, work: () => Promise<void>): { close(): Promise<void> } {
+  const closing = new AbortController();
+  const ended = (async () => {
+    while (!closing.signal.aborted) {
+      await work();
+      await sleep(everyMs, closing.signal).catch(() => {});
+    }
+  })();
+  return {
+    async close() {
+      closing.abort();
+      await ended;
+    },
+  };
+}

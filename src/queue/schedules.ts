@@ -1,5 +1,6 @@
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { repeat } from '../base/timeout.ts';
 import { respondsInTime } from './connection.ts';
 import { type Queues, runAttempts } from './index.ts';
 import type { AnyRunJob } from './job.ts';
@@ -36,9 +37,9 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
 }
 
 /**
- * Looks every `everyMs` milliseconds whether the queue still has schedules, and sets these where it has none: a Redis
- * that restarts empty has lost them, and no run would start until a worker restarts. Others stay: in a rolling update
- * two workers would otherwise change them back and forth.
+ * Looks now and every `everyMs` milliseconds whether the queue still has schedules, and sets these where it has none: a
+ * Redis that restarts empty has lost them, and no run would start until a worker restarts. Others stay: in a rolling
+ * update two workers would otherwise change them back and forth.
  *
  * @returns ends that, after the look that is under way: it needs the queue, which may be closed only then.
  */
@@ -47,27 +48,15 @@ export function watchSchedules(
   schedules: readonly Schedule[],
   everyMs = 60_000,
 ): { close(): Promise<void> } {
-  let current: Promise<void> | undefined;
-  async function restore(): Promise<void> {
+  return repeat(everyMs, async () => {
     try {
       if (schedules.length === 0 || (await plannedRuns(queues)).length > 0) return;
       await applySchedules(queues, schedules);
       log.warn('the queue had lost the schedules; they are set again');
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the schedules cannot be read');
-    } finally {
-      current = undefined;
     }
-  }
-  const timer = setInterval(() => {
-    current ??= restore();
-  }, everyMs);
-  return {
-    async close() {
-      clearInterval(timer);
-      await current;
-    },
-  };
+  });
 }
 
 /** The schedules in the queue. */
