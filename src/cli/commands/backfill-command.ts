@@ -7,6 +7,7 @@ import {
 } from '../../../jobs/backfill-orders.ts';
 import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
 import type { App } from '../../app/app.ts';
+import { wholeNumber } from '../../app/config-reader.ts';
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { counted } from '../../app/status-view.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
@@ -18,7 +19,7 @@ import { windowTotals } from '../../warehouse/reviews/export-windows.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
-import { wholeNumberFrom } from '../ui/numbers.ts';
+import { optionOf } from '../ui/option-of.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, enqueueOnly, runToEnd } from '../ui/run-to-end.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
@@ -43,7 +44,7 @@ export const command: Command = {
       // Alone it must not begin a backfill of everything.
       .addOption(
         new Option('--limit <orders>', 'with --diff: compare at most this many, one request each')
-          .argParser(wholeNumberFrom(1, 999_999))
+          .argParser(optionOf(wholeNumber(1, 999_999)))
           .default(100)
           .implies({ diff: true, dryRun: true }),
       )

@@ -7,6 +7,7 @@ import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
 import type { App } from '../../app/app.ts';
+import { wholeNumber } from '../../app/config-reader.ts';
 import { formatCount } from '../../app/status-view.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
@@ -16,7 +17,7 @@ import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandb
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { wholeNumberFrom } from '../ui/numbers.ts';
+import { optionOf } from '../ui/option-of.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, follow, workerOf } from '../ui/run-to-end.ts';
 import { startServing } from '../ui/serving.ts';
@@ -31,7 +32,7 @@ export const command: Command = {
       .option(
         '--orders <n>',
         'size of the made-up shop; it has 20 reviews for every 3 orders',
-        wholeNumberFrom(1, 999_999),
+        optionOf(wholeNumber(1, 999_999)),
         3000,
       )
       .addOption(

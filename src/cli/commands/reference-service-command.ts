@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { readShopConfig } from '../../app/config.ts';
+import { number, wholeNumber } from '../../app/config-reader.ts';
 import { counted } from '../../app/status-view.ts';
 import { describeError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
@@ -11,7 +12,7 @@ import { startReferenceService } from '../../sandbox/reference-service/index.ts'
 import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';
 import { openShop } from '../../shop/index.ts';
 import type { Command, Context } from '../command.ts';
-import { numberFrom, wholeNumberFrom } from '../ui/numbers.ts';
+import { optionOf } from '../ui/option-of.ts';
 
 type Options = {
   port: number;
@@ -31,16 +32,16 @@ export const command: Command = {
   isSilent: true,
   define(commander, run) {
     commander
-      .option('--port <port>', 'port on 127.0.0.1', wholeNumberFrom(0, 65_535), 4010)
+      .option('--port <port>', 'port on 127.0.0.1', optionOf(wholeNumber(0, 65_535)), 4010)
       .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
       .option('--products-from-shop', 'begin with a made-up review of each product that the shop queries show')
       .option('--client-id <id>', 'accepted client id', 'demo')
       .option('--client-secret <secret>', 'accepted client secret', 'demo')
       .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', 'Asia/Seoul')
-      .option('--latency <ms>', 'wait before each response', numberFrom(0, 600_000), 0)
-      .option('--fail-rate <0..1>', 'share of requests that fail or lose their response', numberFrom(0, 1), 0)
-      .option('--rate-limit <n>', 'requests per second before 429', numberFrom(0.01, 1_000_000))
-      .option('--token-ttl <seconds>', 'how long a token is valid', numberFrom(1, 31_536_000))
+      .option('--latency <ms>', 'wait before each response', optionOf(number(0, 600_000)), 0)
+      .option('--fail-rate <0..1>', 'share of requests that fail or lose their response', optionOf(number(0, 1)), 0)
+      .option('--rate-limit <n>', 'requests per second before 429', optionOf(number(0.01, 1_000_000)))
+      .option('--token-ttl <seconds>', 'how long a token is valid', optionOf(number(1, 31_536_000)))
       .option('--webhook <url>', 'where events are sent, kept in its database (repeatable)', addReceiver, [])
       .action((options: Options) => run((context) => serve(context, options)));
   },
