@@ -23,7 +23,6 @@ export type Answer =
   | { kind: 'explained'; parts: Part[] }
   | { kind: 'invalid' }
   | { kind: 'busy'; seconds: number }
-  | { kind: 'late' }
   | { kind: 'failed'; reason: string };
 
 /** Searches in a minute, over all who have the token. */
@@ -56,14 +55,13 @@ export function openExplainer(app: App, warehouse: Warehouse) {
     const ended = work.finally(() => {
       isBusy = false;
     });
-    const late = new Error('late');
+    const tooLate = () => new Error('Shop or service did not respond in time. npx review-sync explain waits longer.');
     try {
-      return { kind: 'explained', parts: await withTimeout(ended, searchTimeoutMs, () => late) };
+      return { kind: 'explained', parts: await withTimeout(ended, searchTimeoutMs, tooLate) };
     } catch (error) {
-      if (error !== late) return { kind: 'failed', reason: describeError(error) };
-      // Nobody waits for it any more.
+      // Nobody waits any more for a search that is too late.
       ended.catch(() => {});
-      return { kind: 'late' };
+      return { kind: 'failed', reason: describeError(error) };
     }
   };
 }

@@ -93,7 +93,7 @@ export function statusRoutes(
       const answer = await explain(search);
       if (answer.kind === 'busy') reply.status(429).header('retry-after', String(answer.seconds));
       if (answer.kind === 'invalid') reply.status(422);
-      if (answer.kind === 'late' || answer.kind === 'failed') reply.status(503);
+      if (answer.kind === 'failed') reply.status(503);
       return send(reply, explainPage(search, answer));
     });
     server.post('/dead-letters', async (request, reply) => {

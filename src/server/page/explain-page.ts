@@ -29,8 +29,6 @@ function answered({ of, key }: Search, answer: Answer | undefined): Html {
       return notLookedUp(
         `Searches are limited, so that they load neither shop nor service. Try again in ${answer.seconds} s.`,
       );
-    case 'late':
-      return notLookedUp('Shop or service did not respond in time. npx review-sync explain waits longer.');
     case 'failed':
       return notLookedUp(answer.reason);
     default:
