@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
-import { openAlarm } from '../base/alarm.ts';
 import { describeError } from '../base/errors.ts';
 import { refreshReview } from '../reviews/refresh-review.ts';
 import {
@@ -13,15 +12,8 @@ import {
 import { countOpenDeadLetters, putDeadLetter } from '../warehouse/dead-letters.ts';
 import { mostDeadLetters } from '../webhooks/accept-webhook.ts';
 
-export type WebhookApplier = {
-  /** Looks for changed reviews now, because a webhook was stored. */
-  wake(): void;
-  /** Finishes the reviews that are being read. */
-  close(): Promise<void>;
-};
-
-/** How often to look for changed reviews that another process stored or left, in milliseconds. */
-const lookEveryMs = 5000;
+/** How often to look for changed reviews, whichever process stored them, in milliseconds. */
+const lookEveryMs = 1000;
 /** Requests a second at the most, so that webhooks cannot take the service from the scheduled runs. */
 const mostPerSecond = 20;
 /** Longer than the client tries one request. */
@@ -47,13 +39,15 @@ type ApiLimits = { concurrency: number; requestsPerSecond?: number | undefined }
 
 /**
  * Reads the reviews that webhooks named by their ids, as long as the process lives. Any number of processes may do so.
+ *
+ * @returns `close` finishes the reviews that are being read.
  */
-export function startWebhookApplier(app: App): WebhookApplier {
+export function startWebhookApplier(app: App): { close(): Promise<void> } {
   const { warehouse, log, config } = app;
   const { atATime, spacingMs } = webhookShare(config.api);
-  const alarm = openAlarm();
   const running = new Set<Promise<void>>();
   const closing = new AbortController();
+  const wait = (ms: number) => delay(ms, undefined, { signal: closing.signal }).catch(() => {});
   let failures = 0;
 
   const begin = (taken: TakenReview) => {
@@ -87,17 +81,15 @@ export function startWebhookApplier(app: App): WebhookApplier {
       if (failures >= failuresInARow) {
         failures = 0;
         log.warn({ seconds: pauseMs / 1000 }, 'the service fails on the reviews that webhooks named; waiting');
-        await delay(pauseMs, undefined, { signal: closing.signal }).catch(() => {});
-      } else if (waitMs > 0) await alarm.wait(waitMs);
+        await wait(pauseMs);
+      } else if (waitMs > 0) await wait(waitMs);
     }
     await Promise.all(running);
   };
   const ended = loop();
   return {
-    wake: alarm.ring,
     async close() {
       closing.abort();
-      alarm.ring();
       await ended;
     },
   };

@@ -7,7 +7,7 @@ import type { MeasuredApp } from './measured-app.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { type PageActions, statusRoutes } from './status-routes.ts';
 import { openTokenThrottle } from './token-throttle.ts';
-import { type WebhookActions, webhookRoute } from './webhook-route.ts';
+import { webhookRoute } from './webhook-route.ts';
 
 /** Requests answered at a time. A request in work takes memory, and anybody may send one. */
 const mostAtATime = 200;
@@ -15,18 +15,15 @@ const mostAtATime = 200;
 /** Requests that one connection may send, also before it has read a response. */
 const mostOfConnection = 100;
 
-/** What webhooks and the buttons of the status page start. */
-type Actions = WebhookActions & PageActions;
-
 export type RunningServer = { url: string; close(): Promise<void> };
 
 /**
  * Starts the HTTP server: webhooks, status page, metrics, health.
  *
- * @param actions what webhooks and the buttons of the page start; undefined: metrics and health only.
+ * @param actions what the buttons of the page start; undefined: metrics and health only.
  * @throws ReviewSyncError where it cannot listen.
  */
-export async function startServer(measured: MeasuredApp, port: number, actions?: Actions): Promise<RunningServer> {
+export async function startServer(measured: MeasuredApp, port: number, actions?: PageActions): Promise<RunningServer> {
   const { config, warehouse, log } = measured.app;
   const server = Fastify({
     forceCloseConnections: 'idle',
@@ -51,7 +48,7 @@ export async function startServer(measured: MeasuredApp, port: number, actions?:
   const throttle = openTokenThrottle(log);
   metricsRoute(server, measured, throttle);
   if (actions) {
-    webhookRoute(server, measured.app, actions, throttle);
+    webhookRoute(server, measured.app, throttle);
     statusRoutes(server, measured, actions, throttle);
   }
   try {

@@ -4,11 +4,6 @@ import { acceptWebhook } from '../webhooks/accept-webhook.ts';
 import { isEqualSecret } from './credentials.ts';
 import type { TokenThrottle } from './token-throttle.ts';
 
-export type WebhookActions = {
-  /** Called when a webhook was stored. */
-  onWebhook(): void;
-};
-
 /** Largest body in bytes. An event of the spec takes some 70 bytes. */
 const mostBytes = 256 * 1024;
 
@@ -17,12 +12,7 @@ const mostBytes = 256 * 1024;
  * are stored durably, with 400, 415 or 422 where the body is refused, and with 503 and `Retry-After` where the service
  * should send it again.
  */
-export function webhookRoute(
-  parent: FastifyInstance,
-  app: App,
-  { onWebhook }: WebhookActions,
-  throttle: TokenThrottle,
-): void {
+export function webhookRoute(parent: FastifyInstance, app: App, throttle: TokenThrottle): void {
   const { warehouse, config, log, now } = app;
   const { secret, brandIds } = config.webhooks;
   if (secret === undefined) return;
@@ -52,7 +42,6 @@ export function webhookRoute(
         const accepted = await acceptWebhook(warehouse.db, { brandIds, receivedAt: now() }, request.body ?? '');
         if (accepted.status === 503) reply.header('retry-after', '60');
         if (accepted.status !== 200) return reply.status(accepted.status).send({ error: accepted.reason });
-        onWebhook();
         return { accepted: true };
       },
     );

@@ -20,7 +20,6 @@ export async function startServing(measured: MeasuredApp, opened: AsyncDisposabl
     clearTimeout(timer);
   });
   const server = await startServer(measured, app.config.port, {
-    onWebhook: applier.wake,
     async retry(deadLetters) {
       const flows = await retryDeadLetters(app, deadLetters);
       for (const flow of flows) await app.queues.enqueue(flowJobs[flow], {});

@@ -1,6 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
-import { openAlarm } from '../../base/alarm.ts';
 import { showImages } from './review-images.ts';
 import type { Service } from './service.ts';
 
@@ -15,17 +13,16 @@ export type Events = {
 const timeoutMs = 10_000;
 const attempts = 20;
 const longestRetryMs = 60_000;
-/** What was not written by this process, and images that are stored, are found this often. */
-const lookEveryMs = 1000;
+/** How often to look for events and for images that are stored, in milliseconds. */
+const lookEveryMs = 250;
 
 /**
  * The webhooks (docs/interface.md, "Events"). Triggers write the events (sql/reference-service/0002.sql); here they are
  * sent, to each receiver by itself. What was not delivered when the process ended is sent after the next start.
  */
-export async function openEvents(app: FastifyInstance, service: Service): Promise<Events> {
+export async function openEvents(service: Service): Promise<Events> {
   const { store, options } = service;
   const ended = new AbortController();
-  const alarms: ReturnType<typeof openAlarm>[] = [];
   const senders: Promise<void>[] = [];
 
   const batchOf = async (receiverId: number) => {
@@ -33,7 +30,7 @@ export async function openEvents(app: FastifyInstance, service: Service): Promis
     return store.rows<{ kind: string; item: unknown; ids: string[] }>(batchSql, [receiverId]);
   };
 
-  async function sendAll(receiverId: number, url: string, alarm: ReturnType<typeof openAlarm>): Promise<void> {
+  async function sendAll(receiverId: number, url: string): Promise<void> {
     for (let failures = 0; !ended.signal.aborted; ) {
       // When Postgres is away, the events stay there.
       const events = await batchOf(receiverId).catch(() => []);
@@ -48,7 +45,10 @@ export async function openEvents(app: FastifyInstance, service: Service): Promis
         failures = 0;
         const ids = events.flatMap((event) => event.ids);
         await store.rows('delete from reference_service.webhook_events where id = any($1::bigint[])', [ids]);
-      } else await alarm.wait(failures === 0 ? lookEveryMs : Math.min(longestRetryMs, 500 * 2 ** failures));
+        continue;
+      }
+      const waitMs = failures === 0 ? lookEveryMs : Math.min(longestRetryMs, 500 * 2 ** failures);
+      await delay(waitMs, undefined, { signal: ended.signal }).catch(() => {});
     }
   }
 
@@ -56,14 +56,9 @@ export async function openEvents(app: FastifyInstance, service: Service): Promis
     const insert = `insert into reference_service.webhook_receivers (url, created_at) values ($1, now())
       on conflict (url) do update set url = excluded.url returning id`;
     const [row] = await store.rows<{ id: number }>(insert, [url]);
-    const alarm = openAlarm();
-    alarms.push(alarm);
-    senders.push(sendAll(row?.id ?? 0, url, alarm).catch(() => {}));
+    senders.push(sendAll(row?.id ?? 0, url).catch(() => {}));
   }
 
-  app.addHook('onResponse', async (request) => {
-    if (request.method !== 'GET') for (const alarm of alarms) alarm.ring();
-  });
   const known = await store.rows<{ url: string }>('select url from reference_service.webhook_receivers');
   for (const url of new Set([...known.map((row) => row.url), ...(options.receivers ?? [])])) await addReceiver(url);
   return {
@@ -73,7 +68,6 @@ export async function openEvents(app: FastifyInstance, service: Service): Promis
     },
     async close() {
       ended.abort();
-      for (const alarm of alarms) alarm.ring();
       await Promise.all(senders);
     },
   };

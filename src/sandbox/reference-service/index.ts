@@ -72,7 +72,7 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
   for (const resource of resources) resource(app, service);
   const document = openApiDocument();
   app.get('/openapi.json', { config: { isOpen: true } }, async () => document);
-  const events = await openEvents(app, service);
+  const events = await openEvents(service);
   const close = async () => {
     await closeApp(app);
     await events.close();
