@@ -1,6 +1,5 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
-import { deleteOutdated } from '../src/warehouse/runs/retention.ts';
 import { runOfReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import type { ReadWindow } from './read-window.ts';
@@ -19,8 +18,5 @@ export const reconcileReviews = defineRun({
     const windows = await planReconcile(reviewDeps(app, signal), { job: name, ...app.config.reconcile });
     return { steps: windows.map((window): ReadWindow => ({ ...window, findLate: true, findAbsent: true })), state: {} };
   },
-  async complete(app) {
-    await deleteOutdated(app.warehouse.db, app.now());
-    return concludeReconcile(reviewDeps(app, app.abort.signal), app.config.reconcile);
-  },
+  complete: (app) => concludeReconcile(reviewDeps(app, app.abort.signal), app.config.reconcile),
 });

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Db, inTransaction } from '../index.ts';
 import { joinOldSpans } from '../reviews/export-windows.ts';
 
-/** Days for which runs and all captures of the overview are kept. */
+/** Days that runs and their errors, resolved dead letters and all captures of the overview are kept. docs/privacy.md names them. */
 const keptDays = 90;
 
 /**
@@ -11,7 +11,9 @@ const keptDays = 90;
  * 1. Old neighbouring spans of the coverage ledger become one row.
  * 2. Runs of more than 90 days ago are deleted, except for the newest run of each job, and for runs
  *    whose spans are not yet read again.
- * 3. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
+ * 3. Errors of runs that ended 90 days ago are cleared.
+ * 4. Dead letters that were resolved 90 days ago are deleted, except for discarded ones that the service still shows.
+ * 5. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
  *    each month.
  *
  * @param readAgainDays age at which a reconcile reads a span again; younger rows keep their own dates.
@@ -26,6 +28,12 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
       where finished_at < ${before(Math.max(keptDays, readAgainDays + 8))}
         and exists (select from sync.runs n where n.job = r.job and n.finished_at is not null and n.started_at > r.started_at)
     `.execute(trx);
+    await sql`
+      update sync.runs set error = null
+      where error is not null and finished_at < ${before(keptDays)}`.execute(trx);
+    await sql`
+      delete from sync.dead_letters where resolved_at < ${before(keptDays)}
+        and (discarded_hash is null or checked_at < ${before(keptDays)})`.execute(trx);
     // The first one proves best what `coverageByMonth` asks of captures: that no review came after those that were
     // read.
     await sql`
@@ -43,20 +51,6 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
         where place > 1
       )`.execute(trx);
   });
-}
-
-/** Days that resolved dead letters and the errors of runs are kept. docs/privacy.md names them. */
-export const reasonDays = 90;
-
-/** Deletes dead letters and errors that ended `reasonDays` ago. */
-export async function deleteOutdated(db: Db, now: Date): Promise<void> {
-  const before = daysBefore(now);
-  await sql`
-    delete from sync.dead_letters where resolved_at < ${before(reasonDays)}
-      and (discarded_hash is null or checked_at < ${before(reasonDays)})`.execute(db);
-  await sql`
-    update sync.runs set error = null
-    where error is not null and finished_at < ${before(reasonDays)}`.execute(db);
 }
 
 const daysBefore = (now: Date) => (days: number) => new Date(now.getTime() - days * 86_400_000);
