@@ -76,7 +76,8 @@ const deps: OrderDeps = {
 };
 
 // As if every order had been pushed.
-await advanceCursor(db, 'orders', { at: new Date().toISOString(), code: '' });
+const now = new Date().toISOString();
+await advanceCursor(db, 'orders', { at: now, readTo: now });
 for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
   const { orders } = await desiredOrders({ db, deletes: 'off' }, raws);
   const links = orders.map((one, index) => ({

@@ -115,7 +115,7 @@ async function measure(size: number) {
   });
   const { rows } = await client.query<{ now: string }>('select now()::text as now');
   const now = new Date(rows[0]?.now ?? '').toISOString();
-  await advanceCursor(warehouse.db, 'orders', { at: now, code: '', readTo: now });
+  await advanceCursor(warehouse.db, 'orders', { at: now, readTo: now });
 
   async function run(shop: Shop): Promise<number> {
     const options = { lookbackMinutes: 0, batchSize: 50_000, isAnyTime: false };

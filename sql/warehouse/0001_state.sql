@@ -30,7 +30,7 @@ comment on column sync.settings.service_address is 'REVIEW_API_BASE_URL as of th
 comment on column sync.settings.service_client is 'The first digits of the SHA-256 of REVIEW_API_CLIENT_ID: one address may serve many shops.';
 comment on column sync.settings.shop_queries is 'By which queries orders are read: by file (orders, order_lines; SHOP_TIME_ZONE) the SHA-256 of the text as hash, and as changed_at when a run first used it in place of another one, until all orders were read again.';
 comment on column sync.settings.removals_taken_at is 'Removals of orders and sub-orders at the service, one moment each, of the last 24 hours or older: a day''s allowance is counted by them (promise 6).';
-comment on column sync.settings.orders_cursor is 'How far sync orders has come: at and code of the last order read, and readTo, when that was looked for. Null: never.';
+comment on column sync.settings.orders_cursor is 'How far sync orders has come: at, the newest change that was read, and readTo, when that was looked for. Null: never.';
 comment on column sync.settings.reviews_cursor is 'How far sync reviews has come: at, the newest update seen as the last run began, and readTo, when that run began. Null: never.';
 comment on column sync.settings.webhook_brands is 'The service''s ids of the brands that webhooks of the last seven days name, at most 100, with the moment of the newest. Where there are several and WEBHOOK_BRAND_IDS does not say which are ours, no rating is believed.';
 comment on column sync.settings.grades_owner is 'Which process syncs the member grades: host, process and a random part. A grade that two create at once would exist twice. Null: none.';

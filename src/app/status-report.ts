@@ -94,8 +94,8 @@ function flowOf(flow: Flow, cursor: Cursor | undefined, now: Date): FlowStatus {
   if (!cursor) return { flow, watermark: null, lagSeconds: null };
   const instant = (text: string) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z'));
   const at = instant(cursor.at);
-  // Everything up to readTo has been read, however old the newest change is. A cursor may lack readTo.
-  const lagMs = now.getTime() - instant(cursor.readTo ?? cursor.at).getTime();
+  // Everything up to readTo has been read, however old the newest change is.
+  const lagMs = now.getTime() - instant(cursor.readTo).getTime();
   return {
     flow,
     watermark: Number.isNaN(at.getTime()) ? cursor.at : at.toISOString(),

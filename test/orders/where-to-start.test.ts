@@ -29,7 +29,7 @@ test.for([
   ['at the beginning without a cursor', '2026-03-01T12:05:00Z', undefined, '-infinity'],
 ] as const)('a run starts %s', async ([, shopNow, cursor, start], { world }) => {
   const { shop, warehouse } = await world.openApp();
-  if (cursor) await advanceCursor(warehouse.db, 'orders', { at: cursor, code: 'A' });
+  if (cursor) await advanceCursor(warehouse.db, 'orders', { at: cursor, readTo: cursor });
   const asked: string[] = [];
   const watched: Shop = {
     ...shop,

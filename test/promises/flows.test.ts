@@ -180,7 +180,7 @@ test('an order dated in the future, or never, stops no other; the cursor stays b
   };
   expect(await change('First')).toBe(1);
   // A warehouse in which an earlier version let it go astray finds its way back.
-  await world.warehouse(`update sync.settings set orders_cursor = '{"at": "infinity", "code": "x"}'`);
+  await world.warehouse(`update sync.settings set orders_cursor = orders_cursor || '{"at": "infinity"}'`);
   expect(await runCli(['status'], world.environment)).toMatchObject({ status: 0, stderr: '' });
   expect(await change('Second')).toBe(1);
 });
