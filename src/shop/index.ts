@@ -135,8 +135,9 @@ export function openShop(options: ShopOptions) {
      */
     keylessOrders: () => ofOrders(readKeylessOrders),
     /**
-     * SHA-256 of what the two queries of orders say, without comments and spacing. `SHOP_TIME_ZONE`: of the zone, where
-     * a date of an order or a line is without zone.
+     * SHA-256 of what the two queries of orders say, without comments and spacing, by file without `.sql`.
+     * `SHOP_TIME_ZONE`: of the zone, where a date of an order or a line is without zone. changed_orders.sql only says
+     * when to look.
      */
     async queryHashes() {
       const hashes: Partial<Record<QueryName | 'SHOP_TIME_ZONE', string>> = {};

@@ -4,20 +4,13 @@ import type { Db } from './index.ts';
 const zone = 'SHOP_TIME_ZONE';
 
 /**
- * What says how an order is read: two shop queries and the zone of their dates. changed_orders.sql only says when to
- * look.
- */
-const files: readonly string[] = ['orders', 'order_lines', zone];
-
-/**
  * Records which queries a run reads orders by, and in which zone. One that differs from that of the run before is
  * marked as changed.
  *
- * @param hashes SHA-256 of each query, by file without `.sql`, and of the zone, by `SHOP_TIME_ZONE`.
+ * @param hashes what `shop.queryHashes` returns.
  * @returns the last change that this run reads by, for `settleShopQueries`; null: none is open.
  */
 export async function recordShopQueries(db: Db, hashes: Readonly<Record<string, string>>): Promise<string | null> {
-  const given = Object.fromEntries(files.flatMap((file) => (hashes[file] === undefined ? [] : [[file, hashes[file]]])));
   // As text: a date of JavaScript would lose the microseconds.
   const { rows } = await sql<{ last: string | null }>`
     update sync.settings set shop_queries = shop_queries || (
@@ -25,7 +18,7 @@ export async function recordShopQueries(db: Db, hashes: Readonly<Record<string, 
         when shop_queries #>> array[file, 'hash'] <> hash then to_jsonb(now())
         else shop_queries #> array[file, 'changed_at']
       end)))
-      from jsonb_each_text(${JSON.stringify(given)}::jsonb) as given (file, hash)
+      from jsonb_each_text(${JSON.stringify(hashes)}::jsonb) as given (file, hash)
     )
     returning (
       select max((value ->> 'changed_at')::timestamptz)::text from jsonb_each(shop_queries)
