@@ -1,7 +1,7 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { describeError, IncompleteError } from '../../base/errors.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
-import { absentOrders, isAnyPresent, unmarkAbsent } from '../../warehouse/orders/known-orders.ts';
+import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openRequests } from '../requests.ts';
@@ -65,7 +65,7 @@ async function deleteVanished(deps: OrderDeps, code: string, allowRemovals: bool
     const deletion = isBack ? undefined : await deleteOrder(deps, leased, requests, { allowRemovals });
     const isForgotten = deletion?.kind === 'deleted' || deletion?.kind === 'absent';
     if (!isForgotten) await store.release(leased, { isBrokenOff: false });
-    if (isBack) await unmarkAbsent(deps.db, [code]);
+    if (isBack) await setAbsent(deps.db, [code], false);
     return deletion ?? { kind: 'absent' };
   } catch (error) {
     await store.release(leased, { isBrokenOff: true }).catch(() => {});

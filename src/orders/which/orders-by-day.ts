@@ -1,6 +1,6 @@
 import { isoOf, type Second } from '../../base/time/span.ts';
 import type { OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
-import { knownOrders, markAbsent, unmarkAbsent } from '../../warehouse/orders/known-orders.ts';
+import { knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 
@@ -29,9 +29,9 @@ export async function walkOrders(
   const shown = new Set(page.keys.map(({ code }) => code));
   for await (const known of knownOrders(db, stretchOf(page, after, range))) {
     const absent = known.filter((code) => !shown.has(code));
-    await markAbsent(db, await missingInShop(shop, absent));
+    await setAbsent(db, await missingInShop(shop, absent), true);
   }
-  await unmarkAbsent(db, [...shown]);
+  await setAbsent(db, [...shown], false);
   return { codes: [...shown], state: next ? { next } : {} };
 }
 

@@ -24,20 +24,11 @@ export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<st
   }
 }
 
-/** The shop does not show these orders any more. */
-export async function markAbsent(db: Db, codes: readonly string[]): Promise<void> {
-  if (codes.length === 0) return;
+/** Remembers of orders whether the shop shows them. One that is absent already keeps its date. */
+export async function setAbsent(db: Db, codes: readonly string[], isAbsent: boolean): Promise<void> {
   await sql`
-    update sync.order_links set absent_since = clock_timestamp()
-    where order_code = any(${codes}) and absent_since is null`.execute(db);
-}
-
-/** The shop shows these orders again. */
-export async function unmarkAbsent(db: Db, codes: readonly string[]): Promise<void> {
-  if (codes.length === 0) return;
-  await sql`
-    update sync.order_links set absent_since = null
-    where order_code = any(${codes}) and absent_since is not null`.execute(db);
+    update sync.order_links set absent_since = case when ${isAbsent} then clock_timestamp() end
+    where order_code = any(${codes}) and (absent_since is null) = ${isAbsent}`.execute(db);
 }
 
 export type AbsentOrder = { code: string; hasWaited: boolean };
