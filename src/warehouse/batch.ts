@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import { retryDeadlocks } from './index.ts';
+import { isErrorOfTheData, retryDeadlocks } from './index.ts';
 
 type WaitingCall<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
 
@@ -32,7 +31,7 @@ export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]
       const results = await retryDeadlocks(() => run(batch.map((one) => one.item)));
       for (const [index, one] of batch.entries()) one.resolve(results[index] as Result);
     } catch (error) {
-      if (batch.length > 1 && (isAboutData(error) || isAboutKeys(error))) for (const one of batch) await settle([one]);
+      if (batch.length > 1 && isErrorOfTheData(error)) for (const one of batch) await settle([one]);
       else for (const one of batch) one.reject(error);
     }
   }
@@ -45,10 +44,3 @@ export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]
       void drain();
     });
 }
-
-/** Whether two rows of one statement have the same key (SQLSTATE 21000): written one by one they may succeed. */
-const isAboutKeys = (error: unknown) => error instanceof pg.DatabaseError && error.code === '21000';
-
-/** Whether the database refused a value (SQLSTATE class 22), and not the connection, a lock or the statement. */
-export const isAboutData = (error: unknown): boolean =>
-  error instanceof pg.DatabaseError && error.code?.startsWith('22') === true;

@@ -112,6 +112,13 @@ export const inTransaction = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise
 /** Whether another session holds a lock that a statement did not get in time, or at once. */
 export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '55P03';
 
+/**
+ * Whether one record is at fault, and not the connection, a lock or the statement. SQLSTATE classes: 21 (two rows for one
+ * key), 22 (data), 23 (constraint), 54 (too long, too deep).
+ */
+export const isErrorOfTheData = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
+
 /** The text of a statement of sql/warehouse/statements/. */
 export const statement = (name: string) =>
   readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');

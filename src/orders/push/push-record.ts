@@ -1,6 +1,6 @@
 import { describeError } from '../../base/errors.ts';
-import { isAboutData } from '../../warehouse/batch.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import { isErrorOfTheData } from '../../warehouse/index.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { type FailureKind, retryDelayMs } from '../backoff.ts';
 import { type DesiredOrder, lineKey } from '../order/desired-order.ts';
@@ -67,13 +67,13 @@ function deadLettersOf({ code, order, lines, faulty }: DesiredOrder, failures: r
  * argument that the client refuses. The other orders go on.
  */
 export const isOfThisOrder = (error: unknown): error is Error =>
-  isAboutData(error) || error instanceof TypeError || error instanceof RangeError;
+  isErrorOfTheData(error) || error instanceof TypeError || error instanceof RangeError;
 
 /** What to record of such an order: nothing of its values, which may be what the warehouse refuses. */
 export function errorRecord(leased: LeasedOrder, desired: DesiredOrder, error: Error): PushRecord {
   const { code } = desired;
   // The database's message may quote the value.
-  const what = isAboutData(error) ? 'the warehouse refuses one of its values' : describeError(error);
+  const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
   const reason = `the order cannot be sent or recorded: ${what}`;
   const bare: DesiredOrder = { ...desired, lines: [], waiting: [], faulty: [] };
   return {

@@ -1,6 +1,6 @@
-import type { Warehouse } from '../index.ts';
+import { isErrorOfTheData, type Warehouse } from '../index.ts';
 import { usableId } from './check-page.ts';
-import { isErrorOfTheData, type RawPage } from './land-reviews.ts';
+import type { RawPage } from './land-reviews.ts';
 import { splitRecords, storableRecord } from './record-text.ts';
 import { alwaysKnownFields } from './review-columns.ts';
 

@@ -4,7 +4,7 @@ import { describeError } from '../../base/errors.ts';
 import { isStorable } from '../../base/is-storable.ts';
 import type { Span } from '../../base/time/span.ts';
 import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetter } from '../dead-letters.ts';
-import { type Db, inTransaction, retryDeadlocks, type Statements, type Warehouse } from '../index.ts';
+import { type Db, inTransaction, isErrorOfTheData, retryDeadlocks, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
 import { printed, splitRecords, storableRecord, withField } from './record-text.ts';
@@ -152,13 +152,6 @@ async function inSavepoint<T>(trx: Db, work: () => Promise<T>): Promise<T | Erro
     await sql`rollback to savepoint landing`.execute(trx);
     return error;
   }
-}
-
-/**
- * SQLSTATE classes 21 (two rows for one key), 22 (data), 23 (constraint), 54 (too long, too deep): the record's fault.
- */
-export function isErrorOfTheData(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 }
 
 /**
