@@ -179,12 +179,11 @@ function waitingForProducts(report: StatusReport): Issue[] {
 }
 
 /** Orders that wait for a member grade are no failure: they are sent again once the grade is at the service. */
-function waitingForGrades({ waitingForGrades: { orders, isCut, grades } }: StatusReport): Issue[] {
+function waitingForGrades({ waitingForGrades: { orders, grades } }: StatusReport): Issue[] {
   if (orders === 0) return [];
-  const which = `${isCut ? 'more than ' : ''}${counted(orders, 'order has', 'orders have')}`;
   return note(
     'waiting for grades',
-    `${which} a member grade that is not at the service yet (${counted(grades, 'grade')}); each keeps the one sent before`,
+    `${counted(orders, 'order has', 'orders have')} a member grade that is not at the service yet (${counted(grades, 'grade')}); each keeps the one sent before`,
     'npx review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; ' +
       'npx review-sync doctor names grades that user_grades.sql does not have',
   );

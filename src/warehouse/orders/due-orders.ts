@@ -128,24 +128,20 @@ export async function waitingLines(db: Db): Promise<WaitingLines> {
 }
 
 export type WaitingForGrades = {
-  /** Orders, at most 100,000: a shop may name a grade in each of its orders and have no user_grades.sql. */
   orders: number;
-  isCut: boolean;
   /** How many grades they wait for. Their codes are the shop's own texts, which may name a customer. */
   grades: number;
 };
 
-const mostWaitingForGrades = 100_000;
-
-/** Orders whose member grade in the shop the service is not known to have. They keep the grade that was sent before. */
+/**
+ * Orders whose member grade in the shop the service is not known to have. They keep the grade that was sent before.
+ * Index: order_links_without_grade.
+ */
 export async function waitingForGrades(db: Db): Promise<WaitingForGrades> {
-  const { rows } = await sql<{ orders: number; grades: number }>`
-    select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades from (
-      select user_grade_code from sync.order_links
-      where user_grade_code is not null and user_grade_id is null limit ${mostWaitingForGrades + 1}
-    ) as waiting`.execute(db);
-  const { orders, grades } = rows[0] ?? { orders: 0, grades: 0 };
-  return { orders: Math.min(orders, mostWaitingForGrades), isCut: orders > mostWaitingForGrades, grades };
+  const { rows } = await sql<WaitingForGrades>`
+    select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades
+    from sync.order_links where user_grade_code is not null and user_grade_id is null`.execute(db);
+  return rows[0] ?? { orders: 0, grades: 0 };
 }
 
 /** What waits at the end of a run, as counts of it. */
