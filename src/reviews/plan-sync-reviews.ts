@@ -1,8 +1,9 @@
 import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../base/time/span.ts';
 import type { Db } from '../warehouse/index.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
-import { dueGaps, openGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
+import { openGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { advanceCursor, readCursor } from '../warehouse/runs/cursors.ts';
+import { isDueAgain } from './backoff.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 import type { ReviewDeps } from './review-deps.ts';
@@ -42,11 +43,12 @@ export async function planSyncReviews(
     return { windows, readTo, nextWatermark };
   }
   await captureOverview(deps);
-  const again = await dueGaps(deps.warehouse.db, options.allGaps ? undefined : deps.now());
+  const gaps = await openGaps(deps.warehouse.db);
+  const again = gaps.filter((gap) => options.allGaps || isDueAgain(gap.attempts, gap.lastTriedAt, deps.now()));
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(span).map((one) => ({ axis, span: one })));
   const start = Math.min(watermark, readTo) - options.overlapMinutes * 60;
   // A gap is read when it is due, not by every run whose overlap it lies in.
-  const known = (await openGaps(deps.warehouse.db)).filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
+  const known = gaps.filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
   const windows = planWindows({ start, end: readTo + day }, known).map((span): Window => ({ axis: 'updated', span }));
   return { windows: [...windows, ...gapWindows], readTo, nextWatermark };
 }

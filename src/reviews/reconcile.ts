@@ -5,7 +5,7 @@ import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
 import { askAgainLater, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { landOne } from '../warehouse/reviews/land-reviews.ts';
-import { closeGapsReadSince, dueGaps, gapsProblem } from '../warehouse/reviews/open-gaps.ts';
+import { closeGapsReadSince, gapsProblem, openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../warehouse/runs/retention.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 import { planWindows, type Window } from './read/window.ts';
@@ -30,7 +30,7 @@ export async function planReconcile(
   const covered = await coveredSpans(deps.warehouse.db, 'created', { since, job: options.job });
   const older = covered.flatMap((span) => partBefore(span, recently));
   const windows = planWindows({ start, end: deps.plausible.end }, older);
-  const gaps = (await dueGaps(deps.warehouse.db, undefined)).filter(({ axis }) => axis === 'created');
+  const gaps = (await openGaps(deps.warehouse.db)).filter(({ axis }) => axis === 'created');
   const again = gaps.flatMap(({ span }) => planWindows(span, windows));
   return [...windows, ...again].map((span) => ({ axis: 'created', span }));
 }

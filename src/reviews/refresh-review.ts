@@ -1,8 +1,9 @@
 import { describeError } from '../base/errors.ts';
 import { type CallOptions, NotFoundError, type RawReview, ReviewApiError } from '../review-api/index.ts';
-import { type DeadLetter, failAgain, refusedReviews, resolveDeadLetters } from '../warehouse/dead-letters.ts';
+import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { usableId } from '../warehouse/reviews/check-page.ts';
 import { type Landed, landOne } from '../warehouse/reviews/land-reviews.ts';
+import { isDueAgain } from './backoff.ts';
 import type { ReviewDeps } from './review-deps.ts';
 
 /** What the service shows of a review by its id. `gone`: it answers 404. `failed`: nobody knows, for this reason. */
@@ -44,10 +45,17 @@ const retriedAtMost = 500;
 /** After so many failures in a row the service itself is at fault. */
 const failuresInARow = 5;
 
-/** Asks by id for the reviews that are open dead letters, all or those that are due (`refusedReviews`). */
-export async function retryRefused(deps: ReviewDeps, which: { areDueOnly: boolean }): Promise<void> {
+/**
+ * Asks by id for the reviews that are open dead letters, all or those that are due. Those that were not tried for the
+ * longest time come first.
+ */
+export async function retryRefused(deps: ReviewDeps, { areDueOnly }: { areDueOnly: boolean }): Promise<void> {
+  const open = await openDeadLetters(deps.warehouse.db, 'review');
+  const due = open
+    .filter(({ attempts, lastFailedAt }) => !areDueOnly || isDueAgain(attempts, lastFailedAt, deps.now()))
+    .sort((a, b) => a.lastFailedAt.getTime() - b.lastFailedAt.getTime());
   let failures = 0;
-  for (const one of await refusedReviews(deps.warehouse.db, { ...which, limit: retriedAtMost })) {
+  for (const one of due.slice(0, retriedAtMost)) {
     failures = (await retryRefusedReview(deps, one)) === 'failed' ? failures + 1 : 0;
     if (failures === failuresInARow) return;
   }

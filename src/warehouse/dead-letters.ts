@@ -126,19 +126,6 @@ export async function countOpenDeadLetters(
   return rows[0]?.n ?? 0;
 }
 
-/**
- * Open dead letters of reviews, those that were not tried for the longest time first.
- *
- * @param which.areDueOnly those that failed last ten minutes ago, then four times as long each time, at most a day.
- */
-export function refusedReviews(db: Db, which: { areDueOnly: boolean; limit: number }): Promise<DeadLetter[]> {
-  return select(
-    db,
-    sql`kind = 'review' and resolved_at is null and (not ${which.areDueOnly} or last_failed_at <= now() - least(
-      interval '1 day', interval '10 minutes' * power(4, least(attempts, 5) - 1))) order by last_failed_at, id limit ${which.limit}`,
-  );
-}
-
 /** Another attempt at the record of a dead letter has failed. */
 export async function failAgain(db: Db, id: number, reason: string): Promise<void> {
   await sql`

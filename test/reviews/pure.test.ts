@@ -8,6 +8,7 @@ import {
   RefusedError,
   UnavailableError,
 } from '../../src/review-api/index.ts';
+import { isDueAgain } from '../../src/reviews/backoff.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/explain-review.ts';
 import { fetchPage, UnreadableError } from '../../src/reviews/read/list-page.ts';
 import { halvesOf, readSpan } from '../../src/reviews/read/read-span.ts';
@@ -22,6 +23,21 @@ const span = fc
   .map(([start, length]): Span => ({ start, end: start + length }));
 const share = fc.double({ min: 0, max: 0.999_999, noNaN: true });
 const holds = (spans: readonly Span[], at: number) => spans.some((one) => one.start <= at && at < one.end);
+
+test('what failed is tried again less and less often, at last once a day', () => {
+  const failedAt = new Date('2026-03-01T00:00:00Z');
+  const isDue = (attempts: number, minutes: number) =>
+    isDueAgain(attempts, failedAt, new Date(failedAt.getTime() + minutes * 60_000));
+  for (const [attempts, minutes] of [
+    [1, 10],
+    [2, 40],
+    [3, 160],
+    [4, 640],
+    [5, 1440],
+    [20, 1440],
+  ] as const)
+    expect([attempts, isDue(attempts, minutes - 1), isDue(attempts, minutes)]).toEqual([attempts, false, true]);
+});
 
 describe('planWindows', () => {
   test('each window is within the limit, and neighbours meet', () => {

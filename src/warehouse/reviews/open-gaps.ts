@@ -67,20 +67,6 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
   }));
 }
 
-/** A gap is tried again after ten minutes, then after four times as long each time, at most after a day. */
-const firstRetryMs = 10 * 60_000;
-const longestRetryMs = 86_400_000;
-
-/** Those that are due for another attempt at `now`; without it, all. */
-export async function dueGaps(db: Db, now: Date | undefined): Promise<OpenGap[]> {
-  const all = await openGaps(db);
-  if (!now) return all;
-  return all.filter(({ attempts, lastTriedAt }) => {
-    const waitMs = Math.min(longestRetryMs, firstRetryMs * 4 ** (attempts - 1));
-    return now.getTime() - lastTriedAt.getTime() >= waitMs;
-  });
-}
-
 /**
  * Closes each gap of the updated axis of which every review was read by its creation date since the gap was opened, by
  * whatever runs.
