@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { realpath, rmdir, unlink } from 'node:fs/promises';
+import { realpath, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { isIntact, syncFolder, writeBeside } from './files.ts';
+import { syncFolder, writeBeside } from './files.ts';
 import { type Manifest, monthsOf, pathOf, readManifest, writeManifest } from './manifest.ts';
 import { writeParquet } from './parquet-file.ts';
 
@@ -59,9 +59,9 @@ type PlannedFile = {
  * 1. Read the manifest of the folder, and take a snapshot of `bi`.
  * 2. Plan: a file is written again where its version is another one, where it is missing or has another length than the
  *    manifest says, and where an earlier export may have died while it replaced it.
- * 3. Write each such file beside its place. Where its bytes are those of the manifest, drop it.
- * 4. Before the first change in the folder, write into the manifest which files may change: a later export finds them
- *    all after a crash, and a reader sees that the export is not complete.
+ * 3. Write into the manifest which files may change: a later export finds them all after a crash, and a reader sees that
+ *    the export is not complete.
+ * 4. Write each such file beside its place. Where its bytes are those of the manifest, drop it.
  * 5. Put the file at its place; remove it where its month has no rows any more.
  * 6. Write the manifest.
  *
@@ -88,20 +88,18 @@ export async function exportParquet(
       files: {},
     };
     const report: ExportReport = { dir, takenAt, written: [], removed: [], unchanged: 0, tables: [] };
-    const isAsBefore = async (path: string) => {
-      const file = before?.files[path];
-      return file !== undefined && !before?.writing.includes(path) && (await isIntact(join(dir, path), file));
-    };
+    // A file that was cut off has another length.
+    const isAsBefore = async (path: string) =>
+      before?.files[path] !== undefined &&
+      !before.writing.includes(path) &&
+      (await stat(join(dir, path)).catch(() => undefined))?.size === before.files[path].bytes;
     const isCurrent = async ({ path, version }: PlannedFile) =>
       version !== null && version === before?.files[path]?.version && (await isAsBefore(path));
     const planned = planFiles(snapshot, before);
     const changing = new Set<string>();
     for (const file of planned) if (!(await isCurrent(file))) changing.add(file.path);
-    let hasBegun = false;
-    const begin = async () => {
-      if (!hasBegun) await writeManifest(dir, { ...(before ?? manifest), writing: [...changing].sort() });
-      hasBegun = true;
-    };
+    const writing = [...new Set([...(before?.writing ?? []), ...changing])].sort();
+    await writeManifest(dir, { ...(before ?? manifest), writing });
     for (const [index, file] of planned.entries()) {
       const { path, table, month = null, version } = file;
       if (signal.aborted) throw new IncompleteError('The export was interrupted', { hint: againHint });
@@ -117,12 +115,10 @@ export async function exportParquet(
           await discard();
           report.unchanged += 1;
         } else {
-          await begin();
           await place();
           report.written.push({ path, rows: written.rows, bytes: written.bytes });
         }
       } else if (kept || before?.writing.includes(path)) {
-        await begin();
         if (await removeFile(dir, path)) report.removed.push(path);
       }
       onProgress?.(index + 1, planned.length);

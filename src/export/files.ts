@@ -1,6 +1,5 @@
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { FileContent } from './parquet-file.ts';
 
 /**
  * Writes a temporary file beside `path`, whose name no reader of Parquet files takes for one. `place` puts it at
@@ -36,10 +35,4 @@ export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => {});
   await handle?.close();
-}
-
-/** Whether a file is there as it was written: by its length, which a file that was cut off has not. */
-export async function isIntact(path: string, { bytes }: FileContent): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isFile() === true && found.size === bytes;
 }
