@@ -9,7 +9,7 @@ import {
   type TakenReview,
   takeChangedReview,
 } from '../warehouse/changed-reviews.ts';
-import { countOpenDeadLetters, putDeadLetter } from '../warehouse/dead-letters.ts';
+import { countOpenDeadLetters, putDeadLetters } from '../warehouse/dead-letters.ts';
 import { mostDeadLetters } from '../webhooks/accept-webhook.ts';
 
 /** How often to look for changed reviews, whichever process stored them, in milliseconds. */
@@ -109,7 +109,7 @@ export async function readChanged(app: App, taken: TakenReview): Promise<boolean
   if (attempts >= mostAttempts) {
     // Beyond these the scheduled runs alone find it.
     if ((await countOpenDeadLetters(db, ['review'])) < mostDeadLetters) {
-      await putDeadLetter(db, { kind: 'review', key: String(id), reason: outcome.reason, payload: { id } });
+      await putDeadLetters(db, [{ kind: 'review', key: String(id), reason: outcome.reason, payload: { id } }]);
     }
     await finishChangedReview(db, taken);
   } else await postponeChangedReview(db, taken, outcome.reason);

@@ -24,15 +24,23 @@ export type NewDeadLetter = {
 export const maskedReason = ({ kind, reason, payload, partOf }: NewDeadLetter) =>
   kind === 'webhook' ? reason : mask(reason, privateTextsOf([payload, partOf]));
 
-/** Stores a record that could not be synced. An open dead letter of it gets the new reason and one attempt more. */
-export async function putDeadLetter(db: Db, deadLetter: NewDeadLetter): Promise<void> {
+/**
+ * Stores records that could not be synced. An open dead letter of one gets the new reason and one attempt more. Of two
+ * under one key the last is stored.
+ */
+export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter[]): Promise<void> {
+  if (deadLetters.length === 0) return;
+  const rows = new Map(
+    deadLetters.map((one) => [`${one.kind} ${one.key}`, { ...one, partOf: undefined, reason: maskedReason(one) }]),
+  );
   await sql`
     insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
-    values (${deadLetter.kind}, ${deadLetter.key}, ${deadLetter.order_code ?? null}, ${maskedReason(deadLetter)}, ${asStorableJson(deadLetter.payload)}::jsonb)
+    select kind, key, order_code, reason, coalesce(payload, 'null')
+    from jsonb_to_recordset(${asStorableJson([...rows.values()])}::jsonb)
+      as given (kind text, key text, order_code text, reason text, payload jsonb)
     on conflict (kind, key) where resolved_at is null do update
     set reason = excluded.reason, payload = excluded.payload, order_code = excluded.order_code,
-      attempts = kept.attempts + 1, last_failed_at = now(), checked_at = now()
-  `.execute(db);
+      attempts = kept.attempts + 1, last_failed_at = now(), checked_at = now()`.execute(db);
 }
 
 /** Closes the open dead letters of a kind for which the condition holds. */

@@ -1,5 +1,5 @@
 import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
-import { countOpenDeadLetters, keyOf, putDeadLetter } from '../warehouse/dead-letters.ts';
+import { countOpenDeadLetters, keyOf, putDeadLetters } from '../warehouse/dead-letters.ts';
 import { type Db, inTransaction } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
 import { type EventFault, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
@@ -65,10 +65,10 @@ export function storeEvents(
     const newest = new Map(isUncertain ? [] : summaries.map((one) => [one.id, { ...one, receivedAt }]));
     await putProductRatings(trx, [...newest.values()]);
     await noteChanged(trx, reviews, products);
-    let room = faults.length === 0 ? 0 : mostDeadLetters - (await countOpenDeadLetters(trx, ['webhook']));
-    for (const { reason, payload } of faults) {
-      if (room-- <= 0) break;
-      await putDeadLetter(trx, { kind: 'webhook', key: keyOf(payload), reason, payload });
+    if (faults.length > 0) {
+      const room = Math.max(0, mostDeadLetters - (await countOpenDeadLetters(trx, ['webhook'])));
+      const deadLetters = faults.map((one) => ({ ...one, kind: 'webhook', key: keyOf(one.payload) }) as const);
+      await putDeadLetters(trx, deadLetters.slice(0, room));
     }
     return { kind: 'stored', faults };
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { noteKeylessOrders } from '../../src/orders/which/keyless-orders.ts';
-import { putDeadLetter } from '../../src/warehouse/dead-letters.ts';
+import { putDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
 import { type OpenOrderWorld, orderTest as test } from '../harness/order-test.ts';
@@ -169,7 +169,7 @@ test('the first run names orders that no run reads, those without code or date, 
   await world.shop(`update o set updated_at = now(), code = case code when '' then 'NAMED' else code end`);
   await world.sync();
   // The check of orders without key says nothing about one that has a code.
-  await putDeadLetter(warehouse.db, { kind: 'order', key: 'FINE', reason: 'refused', payload: {} });
+  await putDeadLetters(warehouse.db, [{ kind: 'order', key: 'FINE', reason: 'refused', payload: {} }]);
   await noteKeylessOrders({ shop, db: warehouse.db });
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'FINE' }]);
 });

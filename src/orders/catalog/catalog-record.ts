@@ -5,7 +5,7 @@ import {
   keyOf,
   type NewDeadLetter,
   openDeadLetters,
-  putDeadLetter,
+  putDeadLetters,
   resolveDeadLettersExcept,
 } from '../../warehouse/dead-letters.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -71,7 +71,7 @@ export function readCatalogRows<T extends { code: string }>(
 
 /** Records what could not be synced, and closes all other dead letters of the kind. */
 export async function recordFailures({ db }: CatalogDeps, kind: Kind, deadLetters: readonly NewDeadLetter[]) {
-  for (const one of deadLetters) await putDeadLetter(db, one);
+  await putDeadLetters(db, deadLetters);
   await resolveDeadLettersExcept(
     db,
     kind,

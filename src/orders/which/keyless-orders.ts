@@ -1,7 +1,7 @@
 import type { Counts } from '../../base/counts.ts';
 import { isStorable, isTooLong, isUsableCode, type RawRow, readOrder, tooLong, unstorable } from '../../shop/rows.ts';
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
-import { putDeadLetter, resolveKeylessDeadLetters } from '../../warehouse/dead-letters.ts';
+import { putDeadLetters, resolveKeylessDeadLetters } from '../../warehouse/dead-letters.ts';
 import { orderDeadLetter } from '../order/desired-order.ts';
 import type { OrderDeps } from '../order-deps.ts';
 
@@ -17,7 +17,7 @@ export async function noteKeylessOrders({ shop, db }: Pick<OrderDeps, 'shop' | '
     throw error;
   });
   const deadLetters = rows.map((row) => orderDeadLetter(row, faultOf(row)));
-  for (const deadLetter of deadLetters) await putDeadLetter(db, deadLetter);
+  await putDeadLetters(db, deadLetters);
   const keys = deadLetters.map(({ key }) => key);
   if (isComplete) await resolveKeylessDeadLetters(db, keys);
   return { orders_without_key: rows.length, keyless_checks_cut: isComplete ? 0 : 1 };

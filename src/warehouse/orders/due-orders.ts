@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { asStorableJson, maskedReason, type NewDeadLetter } from '../dead-letters.ts';
+import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
 import type { Db } from '../index.ts';
 
 /** Index: order_links_waiting. */
@@ -53,25 +53,18 @@ export async function recordUnreadable(
   delaysMs: readonly number[],
 ): Promise<void> {
   if (deadLetters.length === 0) return;
-  const rows = deadLetters.map(({ partOf: _, ...one }) => ({ ...one, reason: maskedReason(one) }));
-  await sql`
-    with given as (
-      select * from jsonb_to_recordset(${asStorableJson(rows)}::jsonb)
-        as g (kind text, key text, order_code text, reason text, payload jsonb)
-    ),
-    due as (
+  const codes = deadLetters.flatMap((one) => one.order_code ?? []);
+  await db.transaction().execute(async (trx) => {
+    await sql`
       insert into sync.order_links as l (order_code, failed_pushes, due_at)
-      select distinct order_code, 1, clock_timestamp() + ${delaysMs[0] ?? 0} * interval '1 millisecond'
-      from given where order_code is not null
+      select distinct code, 1, clock_timestamp() + ${delaysMs[0] ?? 0} * interval '1 millisecond'
+      from unnest(${codes}::text[]) as code order by code
       on conflict (order_code) do update set fingerprint = null, failed_pushes = l.failed_pushes + 1,
         lease_owner = case when l.lease_expires_at >= clock_timestamp() then l.lease_owner end,
         due_at = clock_timestamp() + (${delaysMs}::bigint[])[least(l.failed_pushes + 1, ${delaysMs.length})] * interval '1 millisecond'
-    )
-    insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
-    select kind, key, order_code, reason, payload from given
-    on conflict (kind, key) where resolved_at is null do update
-    set reason = excluded.reason, payload = excluded.payload, order_code = excluded.order_code,
-      attempts = kept.attempts + 1, last_failed_at = now(), checked_at = now()`.execute(db);
+    `.execute(trx);
+    await putDeadLetters(trx, deadLetters);
+  });
 }
 
 /**

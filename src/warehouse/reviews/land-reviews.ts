@@ -3,7 +3,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
 import { isStorable } from '../../base/is-storable.ts';
 import type { Span } from '../../base/time/span.ts';
-import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetter } from '../dead-letters.ts';
+import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
 import { type Db, inTransaction, isErrorOfTheData, retryDeadlocks, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
@@ -175,7 +175,7 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
 
 async function putUnlessDiscarded(trx: Db, deadLetter: NewDeadLetter): Promise<boolean> {
   if (await isDiscarded(trx, deadLetter)) return false;
-  await putDeadLetter(trx, deadLetter);
+  await putDeadLetters(trx, [deadLetter]);
   return true;
 }
 
