@@ -225,9 +225,9 @@ create table sync.export_windows (
 );
 create index export_windows_by_span on sync.export_windows (axis, start_at, end_at);
 create index export_windows_by_run on sync.export_windows (run_id);
-comment on table sync.export_windows is 'The coverage ledger. One row per span of reviews that was read completely, and proven: by the service''s own count, or by the page on which its list ends. Old neighbouring rows are joined into one.';
+comment on table sync.export_windows is 'The coverage ledger. One row per span of reviews that was read completely, and proven: by the service''s own count, or by the page on which its list ends. A row is deleted some weeks later, when the span was read again.';
 comment on column sync.export_windows.id is 'Order in which windows were recorded.';
-comment on column sync.export_windows.run_id is 'The run in sync.runs that read it; ''joined'' for rows that were joined.';
+comment on column sync.export_windows.run_id is 'The run in sync.runs that read it.';
 comment on column sync.export_windows.axis is 'created or updated: which date of the reviews the window is over.';
 comment on column sync.export_windows.start_at is 'First second of the span.';
 comment on column sync.export_windows.end_at is 'Where the span ends: everything before this second was read. The second itself belongs to the span that begins with it.';

@@ -72,3 +72,26 @@ test('verify says what it could not read, if only one span, and does not call bo
   const problems = [expect.stringContaining('cannot be read')];
   expect(report).toMatchObject({ differing: 0, repaired: false, problems });
 });
+
+test('rows of the ledger go with age, and no day that was read turns into one that was not', async ({ world }) => {
+  await seedReviews(
+    world.serviceDatabaseUrl,
+    Array.from({ length: 100 }, (_, days): SeedReview => {
+      const date = new Date(Date.now() - days * 86_400_000);
+      return { product_code: 'P1', message: 'a review', score: 4, created_at: date, updated_at: date };
+    }),
+  );
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  const unread = () => world.warehouse('select day from bi.coverage_by_day where not is_complete');
+  for (let week = 1; week <= 12; week += 1) {
+    await world.warehouse(`
+      update sync.export_windows set started_at = started_at - interval '7 days', finished_at = finished_at - interval '7 days';
+      update sync.runs set started_at = started_at - interval '7 days', finished_at = finished_at - interval '7 days'`);
+    expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+    expect([week, await unread()]).toEqual([week, []]);
+  }
+  const [ledger] = await world.warehouse(`
+    select max(now() - finished_at) < interval '38 days' as "isYoung", count(*)::integer as rows from sync.export_windows`);
+  expect(ledger).toMatchObject({ isYoung: true });
+  expect(ledger?.rows).toBeLessThan(40);
+});

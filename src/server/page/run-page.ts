@@ -39,7 +39,7 @@ ${section('windows', 'Windows and requests', windows(view, seconds))}
 
 function windows({ run, windows: { sums, first } }: RunView, seconds: number): Html {
   if (sums.windows === 0) {
-    return html`<p>${run.counts.spans ? 'Its windows were joined with their neighbours, which reconcile does with age.' : 'It has read no window of reviews.'}</p>`;
+    return html`<p>${run.counts.spans ? 'Its windows are not kept any more: reconcile deletes them with age.' : 'It has read no window of reviews.'}</p>`;
   }
   const rows = first.map((one) => [
     one.axis,

@@ -87,32 +87,3 @@ export async function windowTotals(db: Db, runId: string): Promise<WindowTotals>
     from sync.export_windows where run_id = ${runId}`.execute(db);
   return rows[0] ?? { windows: 0, pages: 0, reviews: 0, requests: 0, readingSeconds: null };
 }
-
-/**
- * Joins neighbouring and overlapping spans of the axis that were entered before `before` into one row each. A joined
- * row counts as read when the oldest of its parts was.
- */
-export async function joinOldSpans(db: Db, axis: Axis, before: Date): Promise<void> {
-  await sql`
-    with old as (
-      select * from sync.export_windows where axis = ${axis} and finished_at < ${before}
-    ),
-    islands as (
-      select array_agg(id) as ids, min(start_at) as start_at, max(end_at) as end_at,
-        -- Each month's readings of all reviews add up: in years they leave the range of the columns.
-        least(sum(pages), 2147483647) as pages, least(sum(reviews), 2147483647) as reviews,
-        least(sum(requests), 2147483647) as requests, min(started_at) as started_at, max(finished_at) as finished_at
-      from (select unnest(range_agg(tstzrange(start_at, end_at, '[]'))) as span from old) as spans
-      join old on tstzrange(start_at, end_at, '[]') <@ span
-      group by span
-      -- A row that has no neighbour stays as it is.
-      having count(*) > 1
-    ),
-    parts as (
-      delete from sync.export_windows where id in (select unnest(ids) from islands)
-    )
-    insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
-    select 'joined', ${axis}, start_at, end_at, pages, reviews, requests, started_at, finished_at from islands`.execute(
-    db,
-  );
-}

@@ -1,14 +1,16 @@
 import { sql } from 'kysely';
 import { type Db, inTransaction } from '../index.ts';
-import { joinOldSpans } from '../reviews/export-windows.ts';
 
 /** Days that runs and their errors, resolved dead letters and all captures of the overview are kept. docs/privacy.md names them. */
 const keptDays = 90;
 
 /**
- * Compacts the history, so that its size follows the shop and not the years of runs:
+ * Shortens the history, so that its size follows the shop and not the years of runs. A reconcile calls this when it has
+ * read every creation date that no reconcile had read for `readAgainDays`.
  *
- * 1. Old neighbouring spans of the coverage ledger become one row.
+ * 1. Spans of the coverage ledger that were read more than `readAgainDays` ago are deleted: younger rows of the created
+ *    axis cover them again. They stay eight days longer, for reconciles that fail. Of the updated axis only the last
+ *    weeks are kept: what was updated before is covered by creation.
  * 2. Runs of more than 90 days ago are deleted, except for the newest run of each job, and for runs
  *    whose spans are not yet read again.
  * 3. Errors of runs that ended 90 days ago are cleared.
@@ -16,13 +18,15 @@ const keptDays = 90;
  * 5. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
  *    each month.
  *
- * @param readAgainDays age at which a reconcile reads a span again; younger rows keep their own dates.
+ * @param readAgainDays age at which a reconcile reads a span again.
  */
 export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Promise<void> {
   const before = daysBefore(now);
   await inTransaction(db, async (trx) => {
-    await joinOldSpans(trx, 'created', before(Math.min(readAgainDays, 365) + 8));
-    await joinOldSpans(trx, 'updated', before(30 + 8));
+    await sql`
+      delete from sync.export_windows
+      where (axis = 'created' and finished_at < ${before(readAgainDays + 8)})
+        or (axis = 'updated' and finished_at < ${before(30 + 8)})`.execute(trx);
     await sql`
       delete from sync.runs r
       where finished_at < ${before(Math.max(keptDays, readAgainDays + 8))}
