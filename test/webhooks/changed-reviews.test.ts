@@ -10,6 +10,7 @@ import {
 } from '../../src/warehouse/changed-reviews.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { storeEvents } from '../../src/webhooks/accept-webhook.ts';
+import { readEvents } from '../../src/webhooks/event.ts';
 import { createDatabase } from '../harness/database.ts';
 
 let warehouse: Warehouse;
@@ -82,7 +83,7 @@ test('a summary that came earlier, and is retried, undoes no later one', async (
     [7, '2026-03-03T00:00:00Z'],
   ] as const) {
     const body = [{ brand_id: 1, products: [{ id: 7, reviews_count, score: 4 }] }];
-    await storeEvents(warehouse.db, { brandIds: [], receivedAt: new Date(receivedAt) }, body);
+    await storeEvents(warehouse.db, { brandIds: [], receivedAt: new Date(receivedAt) }, readEvents(body));
     const { rows } = await warehouse.pool.query('select reviews_count as n from warehouse.product_ratings');
     expect(rows).toEqual([{ n: Math.max(5, reviews_count) }]);
   }
