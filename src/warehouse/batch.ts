@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isErrorOfTheData, retryDeadlocks } from './index.ts';
+import { isErrorOfTheData } from './index.ts';
 
 type WaitingCall<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
 
@@ -28,7 +28,7 @@ export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]
 
   async function settle(batch: WaitingCall<Item, Result>[]): Promise<void> {
     try {
-      const results = await retryDeadlocks(() => run(batch.map((one) => one.item)));
+      const results = await run(batch.map((one) => one.item));
       for (const [index, one] of batch.entries()) one.resolve(results[index] as Result);
     } catch (error) {
       if (batch.length > 1 && isErrorOfTheData(error)) for (const one of batch) await settle([one]);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { recount } from './bi/recount.ts';
-import { type Db, inTransaction } from './index.ts';
+import type { Db } from './index.ts';
 
 /** Whose data is meant: a customer, the customer of some orders, or both. */
 export type Whose = {
@@ -76,7 +76,7 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
  * @returns the records that were masked.
  */
 export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
-  const traces = await inTransaction(db, async (trx) => {
+  const traces = await db.transaction().execute(async (trx) => {
     const found = await findTraces(trx, whose);
     await sql`
       update warehouse.reviews

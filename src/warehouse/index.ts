@@ -90,25 +90,6 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   };
 }
 
-/**
- * Repeats `work` after a deadlock, five attempts in all: a window of the created axis and one of the updated axis may
- * land the same reviews in a different order.
- */
-export async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      const isDeadlock = error instanceof pg.DatabaseError && error.code === '40P01';
-      if (!isDeadlock || attempt === 5) throw error;
-    }
-  }
-}
-
-/** Runs `work` in a transaction, and repeats it after a deadlock. */
-export const inTransaction = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
-  retryDeadlocks(() => db.transaction().execute(work));
-
 /** Whether another session holds a lock that a statement did not get in time, or at once. */
 export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '55P03';
 

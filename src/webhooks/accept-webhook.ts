@@ -1,6 +1,6 @@
 import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
 import { countOpenDeadLetters, keyOf, putDeadLetters } from '../warehouse/dead-letters.ts';
-import { type Db, inTransaction } from '../warehouse/index.ts';
+import type { Db } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
 import { type EventFault, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
 
@@ -55,7 +55,7 @@ export function storeEvents(
   const reviews = events.flatMap((event) => (event.kind === 'review' ? [event.id] : []));
   const products = events.flatMap((event) => (event.kind === 'product' ? [event.id] : []));
   const summaries = events.flatMap((event) => (event.kind === 'summary' ? [event] : []));
-  return inTransaction(db, async (trx) => {
+  return db.transaction().execute(async (trx) => {
     if (await isInboxFull(trx)) return { kind: 'full' };
     const seen = await noteBrands(trx, [...new Set(read.events.map(({ brandId }) => brandId))]);
     // The same product id is another product of another brand (docs/service-facts.md). Reviews need no such check: they

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
-import { type Db, inTransaction } from '../index.ts';
+import type { Db } from '../index.ts';
 import type { Axis } from '../schema.ts';
 import { noteAbsent } from './absent-reviews.ts';
 import { closeGaps } from './open-gaps.ts';
@@ -49,7 +49,7 @@ export type Entry = {
  */
 export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   const { runId, axis, span, pages, reviews, requests, startedAt } = entry;
-  await inTransaction(db, async (trx) => {
+  await db.transaction().execute(async (trx) => {
     await noteAbsent(trx, runId, entry.absent);
     await sql`
       insert into sync.export_windows

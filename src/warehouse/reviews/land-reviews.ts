@@ -4,7 +4,7 @@ import { describeError } from '../../base/errors.ts';
 import { isStorable } from '../../base/is-storable.ts';
 import type { Span } from '../../base/time/span.ts';
 import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, inTransaction, isErrorOfTheData, retryDeadlocks, type Statements, type Warehouse } from '../index.ts';
+import { type Db, isErrorOfTheData, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
 import { printed, splitRecords, storableRecord, withField } from './record-text.ts';
@@ -44,15 +44,15 @@ export async function landPage(
       // Named, so that a connection plans this long statement once: planning takes as long as a page of rows.
       const query = { name: 'land_reviews', text: warehouse.statements.landReviews };
       const values = valuesOf(rawBody, check, options);
-      const { rows } = await retryDeadlocks(() => warehouse.landings(() => warehouse.pool.query({ ...query, values })));
+      const { rows } = await warehouse.landings(() => warehouse.pool.query({ ...query, values }));
       return landedOf(rows[0] as LandCounts, check.count);
     } catch (error) {
       if (!isErrorOfTheData(error)) throw error;
     }
   }
-  return inTransaction(warehouse.db, (trx) =>
-    landRecords(trx, warehouse.statements, splitRecords(rawBody), check, options),
-  );
+  return warehouse.db
+    .transaction()
+    .execute((trx) => landRecords(trx, warehouse.statements, splitRecords(rawBody), check, options));
 }
 
 /**
@@ -85,7 +85,7 @@ export async function landOne(
     check.fields.push('comments_count');
     record = Buffer.from(withField(rawBody.toString('latin1'), 'comments_count', String(comments.length)), 'latin1');
   }
-  return inTransaction(warehouse.db, (trx) => landRecords(trx, warehouse.statements, [record], check, options));
+  return warehouse.db.transaction().execute((trx) => landRecords(trx, warehouse.statements, [record], check, options));
 }
 
 async function landRecords(

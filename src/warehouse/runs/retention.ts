@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, inTransaction } from '../index.ts';
+import type { Db } from '../index.ts';
 
 /** Days that runs and their errors, resolved dead letters and all captures of the overview are kept. docs/privacy.md names them. */
 const keptDays = 90;
@@ -22,7 +22,7 @@ const keptDays = 90;
  */
 export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Promise<void> {
   const before = daysBefore(now);
-  await inTransaction(db, async (trx) => {
+  await db.transaction().execute(async (trx) => {
     await sql`
       delete from sync.export_windows
       where (axis = 'created' and finished_at < ${before(readAgainDays + 8)})
