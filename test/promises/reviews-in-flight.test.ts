@@ -20,7 +20,7 @@ test('a backfill has as many requests in flight as allowed, although each window
   });
 
   const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
-  const backfill = startCli(['backfill', 'reviews', '--from', '2020-01-01', '--to', '2020-12-31'], environment);
+  const backfill = startCli(['backfill', 'reviews', '--from', '2024-01-01', '--to', '2024-12-31'], environment);
 
   await eight.promise;
   const { status, stderr } = await backfill.ended;
