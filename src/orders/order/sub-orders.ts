@@ -3,7 +3,6 @@ import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
 import type { SubOrderContent } from './order-body.ts';
 import {
   areSameOptions,
-  centsOf,
   centsReadAs,
   centsText,
   isExactly,
@@ -207,28 +206,42 @@ type Pool = {
 
 function openPool(all: readonly SubOrder[]): Pool {
   const free = new Map(all.map((one) => [one.id, one]));
-  const optionsOf = new Map(all.map((one) => [one.id, optionsKey(one.product_options ?? {})]));
   const take = (id: number) => {
     const one = free.get(id);
     free.delete(id);
     return one;
   };
+  // An order of 10,000 lines of one product takes one to two seconds.
+  const alike = new Map<string, SubOrder[]>();
+  for (const one of all) {
+    const { product_id, product_options, price } = one;
+    const [options, prices] = [optionsKey(product_options ?? {}), price === null ? [] : [BigInt(price.cents)]];
+    for (const like of ['exact', 'similar'] as const) {
+      for (const key of keysLike(like, product_id, options, prices)) {
+        const others = alike.get(key);
+        if (others) others.push(one);
+        else alike.set(key, [one]);
+      }
+    }
+  }
   return {
     take,
-    // An order of 2,000 lines of one product takes 0.1 s, or 1 s where the service shows other options and prices for all.
     find({ product_id, product_options, price }, like, isAllowed = () => true) {
-      const options = optionsKey(product_options);
-      const left = [...free.values()].filter((one) => one.product_id === product_id && isAllowed(one));
-      const ofOptions = left.filter((one) => optionsOf.get(one.id) === options);
-      const ofPrice = centsReadAs(price).flatMap((cents) =>
-        (like === 'exact' ? ofOptions : left).filter((one) => centsOf(one.price) === cents),
-      );
-      const found = like === 'exact' ? ofPrice[0] : (ofOptions[0] ?? ofPrice[0]);
-      return found && take(found.id);
+      for (const key of keysLike(like, product_id, optionsKey(product_options), centsReadAs(price))) {
+        const found = alike.get(key)?.find((one) => free.has(one.id) && isAllowed(one));
+        if (found) return take(found.id);
+      }
+      return undefined;
     },
     left: () => [...free.values()],
   };
 }
+
+/** What those have in common that are so like each other. One key for each amount that the price may be shown as. */
+const keysLike = (like: 'exact' | 'similar', product: number, options: string, prices: readonly bigint[]): string[] =>
+  like === 'exact'
+    ? prices.map((price) => `${product} ${price} ${options}`)
+    : [`${product} ${options}`, ...prices.map((price) => `${product} ${price}`)];
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
 function fieldDifferences(ours: SubOrderContent, theirs: SubOrder): FieldDifference[] {
