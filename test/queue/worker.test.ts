@@ -209,6 +209,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       const worker = await work(queues, context, ['runs'], { ...job, plan });
       const { id } = await queues.enqueue(job, {});
       expect(await runEnded(queues, id)).toMatchObject({ state });
+      expect(await queues.isAlive(id)).toBe(false);
       expect(attempts).toBe(planned);
       await worker.close();
     }
