@@ -146,9 +146,11 @@ test('rows that would become dead letters are counted, and no customer is shown'
 test('a service in another zone, and a web site in place of the service, are faults', async () => {
   await using world = await openWorld({ service: { timeZone: 'America/New_York' } });
   const reader = await withReader(world);
-  expect((await ills(world, reader)).said[0]).toMatch(
+  const { status, said } = await ills(world, reader);
+  expect(said[0]).toMatch(
     /^service fault: its timestamps have the offset -0[45]:00, but Asia\/Seoul has \+09:00 .* → set REVIEW_API_TIME_ZONE/,
   );
+  expect(status).toBe(1);
   const site = createServer((_request, response) =>
     response.setHeader('content-type', 'text/html').end('<h1>Hello</h1>'),
   );

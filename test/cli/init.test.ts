@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -51,11 +51,13 @@ test('init recognises the shop, writes its queries and .env, checks them, and a 
 
   // The address comes from .env now. A query that somebody changed and one that somebody removed stay so.
   await appendFile(join(cwd, 'shop-sql/orders.sql'), '-- ours\n');
+  await rm(join(cwd, 'shop-sql/categories.sql'));
   const second = await init({});
   expect(second).toMatchObject({ status: 0, stderr: '' });
   expect(second.stdout).toContain('Left as they are in shop-sql');
   expect(second.stdout).toContain('.env has all that init would write.');
   expect(await read('shop-sql/orders.sql')).toMatch(/-- ours\n$/);
+  expect(await readdir(join(cwd, 'shop-sql'))).not.toContain('categories.sql');
   expect(await read('.env')).toBe(env);
 
   expect(await init({}, '--force')).toMatchObject({ status: 0 });

@@ -47,6 +47,11 @@ test('with --json a command that fails prints one document with the error', asyn
     expect(error.code).toBe('usage');
     expect(stderr).toContain(error.message);
   }
+  await using world = await openWorld({ shop: 'empty' });
+  await world.warehouse('drop table sync.runs');
+  const { status, stdout } = await runCli(['status', '--json'], world.environment);
+  const message = 'relation "sync.runs" does not exist';
+  expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: null, message } }]);
 });
 
 test('wrong usage is reported in the same words by each part of the command line', async () => {
