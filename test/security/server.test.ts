@@ -154,6 +154,17 @@ test('one connection sends at most a hundred requests, however many it sends bef
   expect(responses.match(/HTTP\/1\.1 200/g)).toHaveLength(100);
 });
 
+test('of requests that have not come whole two hundred are waited for, until their clients go away', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const { hostname, port } = new URL(serving.url);
+  const sockets = Array.from({ length: 200 }, () => connect({ host: hostname, port: Number(port) }));
+  const head = `POST /webhooks/${secret} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n`;
+  for (const socket of sockets) socket.write(head);
+  await until(async () => (await sendTo(serving, [])).status === 503);
+  for (const socket of sockets) socket.destroy();
+  await until(async () => (await sendTo(serving, [])).status === 200);
+});
+
 test('without a token only direct requests on a loopback address get metrics; elsewhere they need the token', async () => {
   await using open = await openServe({});
   expect((await fetch(`${open.url}/metrics`)).status).toBe(200);

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { discreetly } from '../../src/app/explain-view.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -124,6 +124,9 @@ describe('with a shop and a service', () => {
     expect(allowed).toBeLessThanOrEqual(12);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(refused.text).toContain('Searches are limited');
+    vi.setSystemTime(Date.now() + 61_000);
+    onTestFinished(() => void vi.useRealTimers());
+    expect((await search('review', '999999999999999')).status).not.toBe(429);
   });
 
   test('one search runs at a time, and a shop or a service that is down leaves out only its own part', async () => {
