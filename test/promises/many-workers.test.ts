@@ -33,6 +33,7 @@ async function openShared(): Promise<{ world: World; proxy: FaultProxy; environm
     ...off,
     LOG_LEVEL: 'info',
     QUEUE_URL: redis.url,
+    REVIEW_YEARS_FROM: '2000',
     REVIEW_API_BASE_URL: proxy.url,
     REVIEW_API_REQUESTS_PER_SECOND: String(ceiling),
   };
