@@ -307,7 +307,7 @@ test('a review dated in the year 1 or 9999 is a dead letter, costs two requests 
   expect(
     await world.warehouse(`select message from warehouse.reviews where message in ('new', 'future', 'past')`),
   ).toEqual([{ message: 'new' }]);
-  // 44 days a window from 2020 on, once; then a reconcile reads the newest days.
+  // 44 days a window from REVIEW_YEARS_FROM on, once; then a reconcile reads the newest days.
   const requests = () => world.service.requests()['GET /v1/reviews'] ?? 0;
   const windows = Math.ceil((Date.now() - Date.parse('2020-01-01')) / (44 * day));
   for (const atMost of [2 * windows + 20, 20]) {
