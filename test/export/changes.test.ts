@@ -115,7 +115,7 @@ test.each(changes)('when %s, only the months are written whose rows changed', as
   await expectSameAsWarehouse(lake);
 });
 
-test('when an upgrade changes a view, each of its months is written anew, and no month keeps the columns of before', async () => {
+test('when an upgrade changes a view, each of its months is written again, and no month keeps the columns of before', async () => {
   const months = ['2026-01', '2026-02', '2026-03'].map((month) => monthFile('reviews', month));
   for (const [from, to] of [
     ['store_name', 'branch_name'],
