@@ -1,4 +1,5 @@
 import type { App } from '../src/app/app.ts';
+import { counted } from '../src/app/status-view.ts';
 import type { Counts } from '../src/base/counts.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
@@ -27,11 +28,11 @@ async function concludeOrders(
   const held = await heldRemovals(warehouse.db);
   const problems = [
     held > 0 &&
-      `${held} removals of orders and lines are held back. ` +
+      `${counted(held, 'removal')} of orders and lines held back. ` +
         'If they are right, run: npx review-sync sync orders --allow-removals',
     recreated > 0 &&
-      `The service did not have ${recreated} orders any more that were pushed before, ` +
-        'as after the restoration of a backup; they were made again. To find others: npx review-sync verify orders --repair',
+      `The service had lost ${counted(recreated, 'order')} pushed before, ` +
+        'as after the restoration of a backup; made again. To find others: npx review-sync verify orders --repair',
   ].filter((one) => one !== false);
   return {
     counts: held > 0 ? { removals_held: held } : {},

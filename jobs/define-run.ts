@@ -1,10 +1,11 @@
 import type { App } from '../src/app/app.ts';
 import { requireSameService } from '../src/app/require-same-service.ts';
+import { counted } from '../src/app/status-view.ts';
 import { addCounts, type Counts } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
-import { countOpenDeadLetters, deadLettersProblem } from '../src/warehouse/dead-letters.ts';
+import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { beginRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
@@ -126,7 +127,7 @@ function reportOf(
   }
   if (deadLetters > 0) {
     reason ??= 'dead-letters';
-    problems.push(deadLettersProblem(deadLetters));
+    problems.push(`${counted(deadLetters, 'record')} could not be synced; see them with: npx review-sync dead-letters`);
   }
   return reason === undefined
     ? { outcome: 'done', counts }

@@ -235,7 +235,3 @@ export async function discardDeadLetters(db: Db, ids: readonly number[]): Promis
     where id = any(${ids}) and resolved_at is null`.execute(db);
   return Number(numAffectedRows);
 }
-
-/** The error of a run that left dead letters. */
-export const deadLettersProblem = (open: number) =>
-  `${open} records could not be synced; see them with: npx review-sync dead-letters`;

@@ -40,7 +40,7 @@ test('of sixty removed lines fifty go, the run says that ten are held back, and 
     removals_held: 10,
     sub_orders_removed: 50,
   });
-  expect(report.error).toContain('10 removals of orders and lines are held back');
+  expect(report.error).toContain('10 removals of orders and lines held back');
   expect(report.error).toContain('npx review-sync sync orders --allow-removals');
   expect(await world.atService(subOrders)).toEqual([{ n: 70 }]);
   expect(await world.openDeadLetters()).toHaveLength(10);
@@ -180,7 +180,7 @@ test('deletions and removed lines share the allowance, and no later run of the d
   const held = await runCli(['backfill', 'orders'], environment);
   expect(held.status).toBe(1);
   expect(held.stderr).toContain('dead-letters');
-  expect(held.stderr + held.stdout).toContain('3 removals of orders and lines are held back');
+  expect(held.stderr + held.stdout).toContain('3 removals of orders and lines held back');
   expect(held.stderr + held.stdout).toContain('--allow-removals');
   expect(await removed()).toBe(5);
   for (const run of ['orders', 'reconcile']) {
@@ -226,7 +226,7 @@ test('what was held back and is in the shop again is no removal any more', async
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
   expect(await world.atService(subOrders)).toEqual([{ n: 6 }]);
   const { error } = await world.run('sync-orders');
-  expect(error).toContain('1 removals of orders and lines are held back');
+  expect(error).toContain('1 removal of orders and lines held back');
   expect(error).toContain('npx review-sync sync orders --allow-removals');
 });
 

@@ -36,7 +36,7 @@ async function expectNamed(world: OrderWorld, end: { status: number | null; stdo
     return;
   }
   expect(report).toMatchObject({ outcome: 'incomplete', counts: { removals_held: left } });
-  expect(report.error).toContain(`${left} removals of orders and lines are held back`);
+  expect(report.error).toContain(`${left} removal${left === 1 ? '' : 's'} of orders and lines held back`);
   expect(report.error).toContain('--allow-removals');
   expect(end.status).toBe(1);
   expect(await world.openDeadLetters()).toHaveLength(left);

@@ -42,7 +42,7 @@ test('after a service was restored from a backup, the next run that meets a lost
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'CHANGED'`);
   const met = await cli(world, 'sync', 'orders');
   expect(met.status).toBe(1);
-  expect(met.stdout + met.stderr).toContain('The service did not have 1 orders any more that were pushed before');
+  expect(met.stdout + met.stderr).toContain('The service had lost 1 order pushed before');
   expect(met.stdout + met.stderr).toContain('npx review-sync verify orders --repair');
 
   expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 1 });
