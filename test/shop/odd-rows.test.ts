@@ -54,7 +54,10 @@ async function costsOnly(
   for (const run of [1, 2]) {
     const end = await syncOrders(world);
     expect([run, end.status]).toEqual([run, 1]);
-    expect(JSON.parse(end.stdout)).toMatchObject({ outcome: 'incomplete', error: expect.stringMatching(/^1 record could/) });
+    expect(JSON.parse(end.stdout)).toMatchObject({
+      outcome: 'incomplete',
+      error: expect.stringMatching(/^1 record could/),
+    });
     expect(await deadLetters(world)).toEqual([key]);
     expect(await atService(world)).toEqual(left);
   }
