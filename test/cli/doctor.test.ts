@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkService } from '../../src/app/doctor/check-service.ts';
 import type { Span } from '../../src/base/time/span.ts';
+import { workerOf } from '../../src/cli/ui/run-to-end.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
@@ -223,7 +224,10 @@ test.skipIf(!hasRedis)(
     await scheduled.upsertJobScheduler('sync-reviews', at('*/15 * * * *'), { name: 'sync-reviews' });
     await scheduled.upsertJobScheduler('reconcile-reviews', at('30 4 * * *'), { name: 'reconcile-reviews' });
     await scheduled.upsertJobScheduler('rescan-orders', at('30 4 * * *'), { name: 'rescan-orders' });
+    // A command such as a backfill is running.
+    const running = await workerOf(app, ['runs', 'steps']);
     const { said } = await ills(world, await withReader(world));
+    await running.close();
     const schedules = said.filter((line) => line.startsWith('schedules'));
     expect(schedules).toEqual([
       expect.stringMatching(

@@ -40,7 +40,7 @@ test('status works while the queue is down: it says so, shows everything else an
   expect(report.queue.error).toMatch(/QUEUE_URL.*cannot be reached/);
   expect(report.newest).toContainEqual(expect.objectContaining({ job: 'sync-reviews', outcome: 'done' }));
   expect(report.issues).toContainEqual(expect.objectContaining({ key: 'queue' }));
-  const text = await runCli(['status'], down);
+  const text = await runCli(['status'], { ...down, QUEUE_URL: 'rediss://127.0.0.1:1' });
   expect(text.stdout).toMatch(/the queue cannot be read: .*Queue \(redis\): none.*sync-reviews/s);
 });
 

@@ -72,8 +72,8 @@ test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => 
   onTestFinished(redis.close);
   await using world = await openWorld({ shop: 'empty', environment: { QUEUE_URL: redis.url } });
   const { queues } = await world.openApp();
-  const schedules = [{ job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' }];
-  await applySchedules(queues, schedules);
+  const schedule = (job: string): Schedule => ({ job, pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' });
+  await applySchedules(queues, [schedule('sync-orders')]);
   await queues.bull.scheduled.removeJobScheduler('sync-orders');
   const { scheduled } = queues.bull;
   const read = scheduled.getJobSchedulers.bind(scheduled);
@@ -83,9 +83,9 @@ test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => 
     return read();
   };
   // Of a worker with another configuration nothing is undone.
-  for (const job of ['sync-orders', 'sync-reviews']) {
+  for (const jobs of [['sync-orders'], ['sync-reviews'], ['sync-orders', 'sync-reviews']]) {
     looks = 0;
-    const watching = watchSchedules({ queues, log: openLog('silent') }, [{ ...schedules[0], job } as Schedule], 1);
+    const watching = watchSchedules({ queues, log: openLog('silent') }, jobs.map(schedule), 1);
     await until(async () => looks > 2);
     await watching.close();
     expect((await read()).map(({ key }) => key)).toEqual(['sync-orders']);

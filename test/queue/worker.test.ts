@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Counts } from '../../src/base/counts.ts';
-import { IncompleteError } from '../../src/base/errors.ts';
+import { IncompleteError, ReviewSyncError } from '../../src/base/errors.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openQueues, type QueueName, type Queues } from '../../src/queue/index.ts';
 import type { RunJob, StepsEnd } from '../../src/queue/job.ts';
@@ -155,12 +155,8 @@ onEachQueue(({ isHere, redisUrl }) => {
       const first = await work(queues, context, ['runs', 'steps']);
       await until(async () => context.steps.length === 3);
       await first.close(1);
-      expect(await queues.bull.steps.getJobCounts('active', 'prioritized', 'delayed', 'failed')).toMatchObject({
-        active: 0,
-        prioritized: 3,
-        delayed: 0,
-        failed: 0,
-      });
+      const counts = { active: 0, prioritized: 3, delayed: 0, failed: 0 };
+      expect(await queues.counts()).toMatchObject({ steps: counts });
       const [step] = await queues.bull.steps.getJobs(['prioritized']);
       expect(step?.attemptsMade).toBe(0);
       const second = calls();
@@ -170,6 +166,18 @@ onEachQueue(({ isHere, redisUrl }) => {
       expect(second.planned).toBe(0);
     },
   );
+
+  test.skipIf(!isHere)('of a step that failed the queue keeps cause and next step, and no customer', async () => {
+    const queues = await open();
+    const cause = new Error('no order of kim@example.com');
+    const error = new ReviewSyncError('shop', 'The shop cannot be read', { cause, hint: 'ask its owner' });
+    await work(queues, calls({ step: () => Promise.reject(error) }), ['steps']);
+    const { id = '' } = await queues.bull.steps.add('test-step', { runId: 'a-run', payload: '0' });
+    await until(async () => (await queues.bull.steps.getJobState(id)) === 'failed');
+    expect((await queues.bull.steps.getJob(id))?.failedReason).toBe(
+      'The shop cannot be read: no order of [e-mail] → ask its owner',
+    );
+  });
 
   test.skipIf(!isHere)(
     'a run in hand when the time to finish is over goes back to the queue, and is not failed',
@@ -261,6 +269,10 @@ onEachQueue(({ isHere, redisUrl }) => {
     for (const [failing, planned] of [
       [['0b'], [0, 1, 2]],
       [['0a', '0b', '0c'], []],
+      [
+        ['2a', '2b'],
+        [0, 1],
+      ],
     ]) {
       const context = calls({
         async step(step) {
