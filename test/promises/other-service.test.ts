@@ -1,9 +1,15 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { syncOrders } from '../../jobs/sync-orders.ts';
+import { openApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { openLog } from '../../src/base/log.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
+import { startRuleProxy } from '../harness/proxy.ts';
+import { runJob } from '../harness/run-job.ts';
 import { order } from '../harness/shop-orders.ts';
 
 const commands = [
@@ -38,6 +44,17 @@ test('a warehouse that was used with one service does not count its orders as pu
       expect(end.stderr).toContain('belongs to another review service');
       expect(end.stderr).toContain('npx review-sync migrate');
     }
+    // A worker that starts while that service is down learns it by its first run.
+    await using proxy = await startRuleProxy(other.url);
+    proxy.use(() => ({ status: 503 }));
+    const worker = await openApp(readConfig({ ...environment, REVIEW_API_BASE_URL: proxy.url }), {
+      log: openLog('fatal'),
+    });
+    onTestFinished(() => worker.close());
+    proxy.use(() => 'pass');
+    expect(await runJob(worker, syncOrders)).toMatchObject({
+      error: expect.stringContaining('belongs to another review service'),
+    });
     expect((await runCli(['doctor'], environment)).stdout).toContain('belongs to another review service');
   } finally {
     await other.close();

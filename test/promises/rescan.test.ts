@@ -115,10 +115,10 @@ test('an order that vanished is reported, and stays at the service while ORDER_D
   expect(report.issues).toContainEqual(expect.objectContaining({ key: 'absent orders', isUrgent: false }));
   expect((await cli(world, 'status')).stdout).toContain('2 pushed orders (O1, O2) left the shop');
   expect(writes(world)).toEqual([]);
-  // The service takes no order at that moment, and one was refused before.
+  // The service takes no order at that moment, and removals of one were held back before.
   await world.shop(`update l set status = 'delivered'`);
   await world.warehouse(
-    `insert into sync.dead_letters (kind, key, order_code, reason, payload) values ('order', 'O3', 'O3', 'bad', '{}')`,
+    `insert into sync.dead_letters (kind, key, order_code, reason, payload) values ('order', 'O3', 'O3', 'bad', '{"removals_held": 2}')`,
   );
   world.serviceRule(({ path }) => (path.startsWith('/v1/orders') ? { status: 401 } : 'pass'));
   expect(await rescan(world)).toMatchObject({ reason: 'steps-failed', counts: { orders_absent: 2 } });

@@ -192,6 +192,7 @@ test('a backfill of some days ends by what it met in them, not by a bad review o
   const day = (agoDays: number) => new Date(Date.now() - agoDays * 24 * hourMs).toISOString().slice(0, 10);
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
   expect(await cli('backfill', 'reviews', '--from', day(5), '--to', day(1))).toMatchObject({ status: 0 });
+  expect(await cli('backfill', 'reviews', '--from', day(5))).toMatchObject({ status: 0 });
   expect(await cli('backfill', 'reviews', '--from', day(14), '--to', day(10))).toMatchObject({ status: 1 });
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
 });
