@@ -23,11 +23,11 @@ const example = readFileSync(join(import.meta.dirname, '../../.env.example'), 'u
 
 describe('readConfig', () => {
   test('a variable whose name is nearly one of ours stops the command, and names the right one', async () => {
-    const typos = { ORDER_DELETE: 'send', ORDER_CONTACT_MAX_AGE_DAY: '0', Order_Rescan_Days: '3' };
+    const typos = { ORDER_DELETE: 'send', ORDER_CONTCAT_MAX_AGE_DAYS: '0', Order_Rescan_Days: '3' };
     const end = await runCli(['status'], { ...right, ...typos });
     expect(end).toMatchObject({ status: 2, stdout: '' });
     expect(end.stderr).toMatch(
-      /3 environment .*\n {2}ORDER_DELETE is not read: expected ORDER_DELETES\n.*DAY is not read: expected ORDER_CONTACT_MAX_AGE_DAYS\n.*Order_Rescan_Days .* ORDER_RESCAN_DAYS\n/,
+      /3 environment .*\n {2}ORDER_DELETE is not read: expected ORDER_DELETES\n.*CONTCAT_MAX_AGE_DAYS is not read: expected ORDER_CONTACT_MAX_AGE_DAYS\n.*Order_Rescan_Days .* ORDER_RESCAN_DAYS\n/,
     );
     // Others have variables of their own; and what is set in its right name is no typo.
     const others = { PATH: '/bin', HOSTS: 'x', PORTS: '1', ORDER_TABLE: 'o', REVIEW_API: 'x', ORDER_DELETE: 'x' };
@@ -80,6 +80,7 @@ describe('readConfig', () => {
     ['REVIEW_API_BASE_URL', 'reviews.example.com?secret=geheim'],
     ['REVIEW_API_BASE_URL', 'https://user:geheim@reviews.example.com'],
     ['REVIEW_API_BASE_URL', 'https://reviews.example.com/?key=geheim'],
+    ['ALERT_WEBHOOK_URL', 'https://geheim@hooks.example.com'],
     ['REVIEW_API_TIME_ZONE', '+09:00'],
     ['REVIEW_API_TIME_ZONE', 'Seoul'],
     ['REVIEW_API_CONCURRENCY', '0'],
@@ -108,6 +109,12 @@ describe('readConfig', () => {
       schedules: { orders: '' },
       orderOverlapMinutes: 10,
     });
+  });
+
+  test('schedules are of the service’s time zone, where they have none of their own', () => {
+    const zones = { REVIEW_API_TIME_ZONE: 'Europe/Berlin', SCHEDULE_TIME_ZONE: '' };
+    expect(readConfig({ ...right, ...zones })).toMatchObject({ scheduleTimeZone: 'Europe/Berlin' });
+    expect(readConfig({ ...right, ...zones, SCHEDULE_TIME_ZONE: 'UTC' })).toMatchObject({ scheduleTimeZone: 'UTC' });
   });
 
   test('.env.example is a right configuration once its values are filled in', () => {

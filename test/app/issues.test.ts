@@ -80,6 +80,11 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['a webhook that waits for five minutes', () => inbox(300_000), 'webhooks'],
   ['a day without orders where nine are usual', () => brought([0, ...Array(7).fill(9)]), undefined],
   ['a day without orders where ten are usual', () => brought([0, ...Array(7).fill(10)]), 'quiet orders, urgent'],
+  [
+    'a day without orders where nine are usual and some days have many',
+    () => brought([0, 3, 5, 8, 9, 30, 50, 80]),
+    undefined,
+  ],
   ['a day without orders after six known days', () => brought([0, null, ...Array(6).fill(10)]), undefined],
   ['a day with one order where ten are usual', () => brought([1, ...Array(7).fill(10)]), undefined],
   ['a day without a run', () => brought([null, ...Array(7).fill(10)]), undefined],

@@ -6,20 +6,25 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
     select 'created', at, at + interval '1 second', 'refused', 'the reviews of ' || at || ' cannot be read'
-    from (select now() - n * interval '1 hour' as at from generate_series(1, 300) n) as spans`);
+    from (select now() - n * interval '1 hour' as at from generate_series(1, 300) n) as spans
+    union all
+    select 'created', '2020-01-01', '2020-01-02', 'too-many', 'a second has too many reviews'`);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
     select 'review', n::text, 'expected created_at between 2000-01-01 and 2026-11-24, found 19' || 10 + n % 90 || '-05-01T00:00:' || n % 60 || '.000Z', '{}'::jsonb
     from generate_series(1, 300) n
     union all
     select 'review', 'x' || n, 'the service failed (status ' || n || ') on "' || n || '"', '{}'::jsonb from unnest(array[500, 422]) n`);
   const { stdout } = await runCli(['status'], world.environment);
-  expect(stdout.match(/^created .*$/gm)).toEqual([expect.stringMatching(/^created +300 .*the service refuses/)]);
+  expect(stdout.match(/^created .*$/gm)).toEqual([
+    expect.stringMatching(/^created +1 .*more reviews than the service can show/),
+    expect.stringMatching(/^created +300 .*the service refuses/),
+  ]);
   const lines = stdout.match(/^review .*$/gm);
   expect(lines).toHaveLength(3);
   expect(lines?.[0]).toMatch(/^review +300 .*expected created_at/);
   const list = await runCli(['dead-letters'], world.environment);
   expect(list.stdout.match(/^review .*$/gm)).toHaveLength(3);
   const json = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
-  expect(json.openGaps).toHaveLength(300);
+  expect(json.openGaps).toHaveLength(301);
   expect(json.deadLetters.length).toBeGreaterThan(90);
 });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
+import { comparisonLines } from '../../src/app/difference-text.ts';
 import { discreetly } from '../../src/app/explain-view.ts';
 import { openLog } from '../../src/base/log.ts';
 import { startServing } from '../../src/cli/ui/serving.ts';
@@ -177,6 +178,30 @@ test('a code is whole text without control characters, an id is a number that th
   expect(['0', '-1', '1e3', '01', '1 or 1=1', '9999999999999999'].map(review)).toEqual(
     Array.from({ length: 6 }, () => false),
   );
+});
+
+test('a line’s code that holds an e-mail address or a phone number is masked in each difference', () => {
+  const line = { lineCode: 'kim@example.com 010-1234-5678', subOrderId: 7 };
+  const [shown, notShown] = ['status', 'invoice'].map((field) => ({
+    field,
+    shop: '1',
+    service: '2',
+    isShown: field === 'status',
+  }));
+  const subOrders = {
+    matched: [
+      { ...line, isHidden: true, fields: [] },
+      { ...line, isHidden: false, fields: [shown, notShown] },
+    ],
+    create: [line],
+    remove: [line],
+    keep: [{ ...line, why: 'review-sync did not create it' }],
+  };
+  const linesNotSent = [{ ...line, reason: 'it is there twice' }];
+  const difference = { orderId: 1, isDeletion: false, fields: [], fieldsNotSent: [], linesNotSent, subOrders };
+  const said = comparisonLines(difference as never, discreetly).join('\n');
+  expect(said.match(/line \[e-mail\] \[phone\]/g)).toHaveLength(7);
+  expect(said).not.toMatch(/kim|1234/);
 });
 
 test.each<[field: string, value: unknown, shown: string]>([
