@@ -39,6 +39,7 @@ test('workers on one store share the ceiling, and spread over the second', async
 
 test.each([
   [2.5, 25, 10],
+  [1.25, 12, 10],
   [20, 20, 1],
 ])('%d requests a second are %d in a window of %d s', async (requestsPerSecond, most, seconds) => {
   const windows: number[] = [];

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import dns from 'node:dns';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   LimitedError,
   MalformedResponseError,
@@ -42,6 +43,22 @@ test('a sub-order is sent again where the service cannot have seen it or said th
   const retry = { ...quick, attempts: 3 };
   const error = await failureOf(client(closed.url, { retry }).subOrders.create(5, line));
   expect(error).toBeInstanceOf(UnavailableError);
+
+  const named = await tinyService(
+    () => ({ status: 201, body: { id: 9 } }),
+    () => json({ access_token: 'token' }, { connection: 'close' }),
+  );
+  const api = client(named.url.replace('127.0.0.1', 'localhost'));
+  await api.authenticate();
+  // For a moment the name is not resolved. One with such a long part never is, whatever the network.
+  const { lookup } = dns;
+  const lookups = vi
+    .spyOn(dns, 'lookup')
+    .mockImplementationOnce(((_: string, ...rest: [dns.LookupOptions, () => void]) =>
+      lookup(`${'x'.repeat(64)}.invalid`, ...rest)) as typeof lookup);
+  onTestFinished(() => lookups.mockRestore());
+  expect(await api.subOrders.create(5, line)).toEqual({ id: 9 });
+  expect(lookups).toHaveBeenCalledTimes(2);
 });
 
 test('an order is sent again after a lost answer, since its code makes it the same order', async () => {
@@ -160,6 +177,25 @@ test('a 429 slows everybody: no request starts before the time, and the wait is 
   // Five answers and the one refusal: the four others would have been refused too, had they not waited.
   expect(service.calls()).toHaveLength(6);
   expect(api.stats()).toMatchObject({ requests: 7, retries: 1 });
+});
+
+test('a request that waits for the ceiling when the service asks for fewer does not go into that pause', async () => {
+  const isHeld = Promise.withResolvers<void>();
+  let [acquired, opensAt, early] = [0, 0, 0];
+  const service = await tinyService(({ path }, nth) => {
+    if (path.endsWith('/2') && performance.now() < opensAt) early += 1;
+    if (path.endsWith('/2') || nth > 1) return json(order(Number(path.at(-1))));
+    opensAt = performance.now() + 200;
+    return { status: 429, headers: { 'retry-after': '0.2' } };
+  });
+  // The token and the first order go at once.
+  const acquire = async () => {
+    acquired += 1;
+    if (acquired === 3) await isHeld.promise;
+  };
+  const api = client(service.url, { acquire, onWait: () => isHeld.resolve() });
+  await Promise.all([api.orders.get(1), api.orders.get(2)]);
+  expect({ requests: service.calls().length, early }).toEqual({ requests: 3, early: 0 });
 });
 
 test('a shorter wait that the service names while a longer one lasts does not end the longer one', async () => {

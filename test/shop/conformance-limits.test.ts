@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { mysqlWords } from '../../src/shop/mysql/mysql-words.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
 import type { ShopQuery } from '../../src/shop/session.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
@@ -163,6 +164,13 @@ describe.each(mysqlKinds)('%s', (kind) => {
     const first = await openTables({ url: database.url, run: database.query }, shop, 'UTC');
     const limit = kind === 'mariadb' ? '30.000000' : '30000';
     expect(await first.orders(['A'])).toMatchObject([{ order: { user_name: limit, store_name: '1' } }]);
+    // A search with a shorter limit leaves none behind.
+    const searched = openDatabase({ url: database.url, connections: 1, timeZone: 'UTC' });
+    onTestFinished(() => searched.close());
+    for (const seconds of [2, 30]) {
+      const [row] = await searched.read((_, { run }) => run(`select @@${name} as own`), { seconds });
+      expect(Number(row?.own)).toBe(kind === 'mariadb' ? seconds : seconds * 1000);
+    }
     if (kind === 'mysql') return;
     await database.query(`create user ${database.name}@'127.0.0.1' with max_statement_time 7;
       grant select on ${database.name}.* to ${database.name}@'127.0.0.1'`);
@@ -178,6 +186,10 @@ describe.each(mysqlKinds)('%s', (kind) => {
       product: 'MariaDB',
       withoutSnapshot: [],
     });
+    // As hosting panels grant.
+    const pattern = database.name.replaceAll('_', '\\_');
+    await database.query(`grant insert on \`${pattern}\`.* to ${database.name}@'127.0.0.1'`);
+    expect(await reader.facts()).toMatchObject({ writable: 1, examples: [`${database.name}.o`] });
   });
 
   test('doctor learns that the user may write, and which tables have no transactions', async () => {
@@ -242,4 +254,12 @@ describe.each(mysqlKinds)('%s', (kind) => {
     // The clock of the database is an instant as well.
     expect(Math.abs(Date.parse(await shop.now()) - Date.now())).toBeLessThan(600_000);
   });
+});
+
+test.each([
+  ['MySQL by its limit', 3024],
+  ['MariaDB by its limit', 1969],
+  ['somebody', 1317],
+])('a statement that was cancelled by %s (error %i) took too long', (_, errno) => {
+  expect(mysqlWords.isTimeout(Object.assign(new Error('cancelled'), { errno }))).toBe(true);
 });

@@ -51,6 +51,16 @@ describe.each(shopServers)('$name', (server) => {
       after = page.next;
     }
     expect(codes).toEqual(['0', '9', '10', '9007199254740993']);
+    // An order whose code is no number has no lines, and the lines of the others stay theirs.
+    const named = await open(database, {
+      orders: queries.orders.replace('code', `concat(code, case when code = 9 then 'x' else '' end) as code`),
+    });
+    const read = await named.orders(['9x', '10', '9007199254740993']);
+    expect(read.map(({ order, lines }) => [order.code, lines.length])).toEqual([
+      ['9x', 0],
+      ['10', 0],
+      ['9007199254740993', 1],
+    ]);
   });
 
   test('a line whose order_code differs in case belongs to its order where the column ignores case', async () => {

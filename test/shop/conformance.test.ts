@@ -52,13 +52,13 @@ describe.each(shopServers)('$name', (server) => {
     expect(await files({ order_lines })).toEqual(['orders', 'order_lines', 'SHOP_TIME_ZONE']);
   });
 
-  test('orders are read by code with their lines, every value as the text that the database writes', async () => {
+  test('orders are read by code with their lines in the order of their codes, every value as the text that the database writes', async () => {
     const database = await tables(server, { date: server.types.local });
     await database.run(
       `insert into o values ('A', '2026-03-01 10:00:00.000004', '2026-03-01 11:00:00', 1234567890.10, 'Kim''s "x" \\\\')`,
     );
     await database.run(
-      `insert into l values ('A', '1', 9007199254740993, 0.10, '{"Size": "L"}'), ('A', '2', 8, 3, null)`,
+      `insert into l values ('A', '2', 8, 3, null), ('A', '1', 9007199254740993, 0.10, '{"Size": "L"}')`,
     );
     const shop = await openTables(database, queries, 'Asia/Seoul');
     const [order, ...more] = await shop.orders(['A', 'B', "C' or 1 = 1"]);
