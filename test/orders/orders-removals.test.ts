@@ -77,14 +77,15 @@ test('an order that lost all of its lines keeps its sub-orders, also when verify
 test('a deleted_at set everywhere deletes as many as are allowed, and the others when somebody says that it is right', async ({
   world,
 }) => {
-  await pushOrders(world, 8, () => 1);
+  await pushOrders(world, 15, () => 1);
   await useUpAllowance(world, removalsPerDay - 5);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await world.sync({ deletes: 'off' });
-  expect(await world.atService(ordersAtService)).toEqual([{ n: 8 }]);
+  expect(await world.atService(ordersAtService)).toEqual([{ n: 15 }]);
+  // However many are held back in a row, the service does not count as down.
   await world.sync({ deletes: 'send' });
-  expect(await world.atService(ordersAtService)).toEqual([{ n: 3 }]);
-  expect(await world.openDeadLetters()).toHaveLength(3);
+  expect(await world.atService(ordersAtService)).toEqual([{ n: 10 }]);
+  expect(await world.openDeadLetters()).toHaveLength(10);
   await world.sync({ deletes: 'send', allowRemovals: true });
   expect(await world.atService(ordersAtService)).toEqual([{ n: 0 }]);
   expect(await world.openDeadLetters()).toEqual([]);

@@ -332,6 +332,26 @@ test('sub-orders of an order that was deleted at the service are not looked for 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test('an order that the service lost is made again, one response is lost too, and a line that then goes takes its sub-order along', async ({
+  world,
+}) => {
+  await world.place(sizes);
+  await world.sync();
+  await world.atService('delete from reference_service.orders returning 1');
+  await world.shop(`update o set total_price = 30, updated_at = now()`);
+  let isLost = false;
+  world.serviceRule((request) => {
+    if (isLost || !isCreate(request) || !sizeOf(request).endsWith('M')) return 'pass';
+    isLost = true;
+    return 'lose';
+  });
+  await world.sync();
+  expect(await world.atService(subOrders)).toEqual(both);
+  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
+  expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
+  expect(await world.atService(subOrders)).toEqual(both.slice(0, 1));
+});
+
 test('where the service does not say whether it has a sub-order that it does not show, nothing is created', async ({
   world,
 }) => {
