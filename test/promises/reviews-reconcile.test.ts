@@ -226,9 +226,17 @@ test('explain tells what the service shows, what the warehouse holds, and what d
   const explain = (id: string) => runCli(['explain', 'review', id, '--json'], world.environment);
   const same = JSON.parse((await explain('5')).stdout);
   expect(same).toMatchObject({ service: { id: 5 }, warehouse: { id: 5 }, differences: [], windows: [{}] });
-  await world.atService(`update reference_service.reviews set message = 'edited', updated_at = now() where id = 5`);
+  await world.atService(
+    `update reference_service.reviews set message = 'edited', updated_at = now() - interval '30 minutes' where id = 5`,
+  );
   const { differences } = JSON.parse((await explain('5')).stdout);
   expect(differences).toEqual([{ id: 5, kind: 'stale', fields: ['message', 'updated_at'] }]);
+  // Of one that is gone the windows are those of the dates that the warehouse holds.
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.atService('delete from reference_service.reviews where id = 5');
+  expect(JSON.parse((await explain('5')).stdout)).toMatchObject({
+    windows: [{ axis: 'updated' }, { axis: 'created' }],
+  });
   expect(JSON.parse((await explain('99')).stdout)).not.toHaveProperty('service');
   expect(await explain('x')).toMatchObject({ status: 2 });
 });

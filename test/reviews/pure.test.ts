@@ -10,6 +10,7 @@ import {
 } from '../../src/review-api/index.ts';
 import { isDueAgain } from '../../src/reviews/backoff.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/explain-review.ts';
+import { estimateRequests } from '../../src/reviews/plan-backfill-reviews.ts';
 import { fetchPage, UnreadableError } from '../../src/reviews/read/list-page.ts';
 import { halvesOf, readSpan } from '../../src/reviews/read/read-span.ts';
 import { beginReading } from '../../src/reviews/read/reading.ts';
@@ -177,3 +178,40 @@ test.each([
   const review = { ...nothing, id: 1, warehouse: { id: 1, deleted_at }, deadLetters: [], differences: [] };
   expect(reviewVerdict(review as unknown as ReviewExplanation)).toBe(verdict);
 });
+
+test.each([
+  ['the dead letter gives the reason', [null]],
+  ['its dead letter was discarded', [new Date()]],
+  ['run npx review-sync backfill reviews', []],
+])('of a review that the warehouse lacks explain says: %s', (verdict, ends) => {
+  const nothing = { serviceFault: undefined, warehouse: undefined, windows: [], missed: undefined };
+  const deadLetters = ends.map((resolvedAt) => ({ resolvedAt }));
+  const differences = [{ id: 1, kind: 'missing', fields: [] }];
+  const review = { ...nothing, id: 1, service: { id: 1 }, deadLetters, differences };
+  expect(reviewVerdict(review as unknown as ReviewExplanation)).toContain(verdict);
+});
+
+test.each([
+  [29, 1, false],
+  [30, 1, true],
+  [undefined, 1, true],
+  [undefined, 0, false],
+])(
+  'of a window whose first page names %s as the last and has %i reviews, more than is named may be there: %s',
+  async (lastPage, count, atLeast) => {
+    const items = Array.from({ length: count }, (_, n) => ({
+      id: n + 1,
+      created_at: isoOf(50),
+      updated_at: isoOf(50),
+    }));
+    const page = async () => ({
+      items,
+      rawBody: Buffer.from(JSON.stringify(items)),
+      lastPage,
+      requestedAt: new Date(),
+    });
+    const span = { start: 0, end: 100 };
+    const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span };
+    expect(await estimateRequests(deps, [{ axis: 'created', span }])).toMatchObject({ atLeast });
+  },
+);

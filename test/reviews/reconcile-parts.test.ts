@@ -3,6 +3,7 @@ import { reviewDeps } from '../../src/app/deps.ts';
 import type { Span } from '../../src/base/time/span.ts';
 import { RefusedError } from '../../src/review-api/index.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
+import { retryRefused } from '../../src/reviews/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { hourlyReviews } from '../harness/hourly-reviews.ts';
@@ -71,6 +72,37 @@ test('verify says what it could not read, if only one span, and does not call bo
   const report = await verifyReviews({ ...deps, reviews: refusing, onProgress: () => {} }, {}, { repair: true });
   const problems = [expect.stringContaining('cannot be read')];
   expect(report).toMatchObject({ differing: 0, repaired: false, problems });
+});
+
+test('a review dated in the second in which one window ends and the next begins is counted once', async ({ world }) => {
+  // Sixty days are two windows of thirty.
+  const at = new Date('2026-01-31T00:00:00+09:00');
+  await seedReviews(world.serviceDatabaseUrl, [
+    { product_code: 'P1', message: 'at midnight', score: 4, created_at: at, updated_at: at },
+  ]);
+  const app = await world.openApp();
+  const deps = { ...reviewDeps(app, app.abort.signal), onProgress: () => {} };
+  const report = await verifyReviews(deps, { from: '2026-01-01', to: '2026-03-01' }, { repair: false });
+  expect(report).toMatchObject({ service: 1, missing: 1, problems: [] });
+});
+
+test('of the reviews that the warehouse refused, those that were not asked for the longest time come first', async ({
+  world,
+}) => {
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
+    select 'review', n::text, 'refused', '{}', now() - n * interval '1 hour' from generate_series(1, 3) n`);
+  const app = await world.openApp();
+  const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
+  const asked: number[] = [];
+  const noting: typeof reviews = {
+    ...reviews,
+    getRaw(id, ...more) {
+      asked.push(id);
+      return reviews.getRaw(id, ...more);
+    },
+  };
+  await retryRefused({ ...deps, reviews: noting }, { areDueOnly: false });
+  expect(asked).toEqual([3, 2, 1]);
 });
 
 test('rows of the ledger go with age, and no day that was read turns into one that was not', async ({ world }) => {

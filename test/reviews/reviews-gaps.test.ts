@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
-import { planSyncReviews } from '../../src/reviews/plan-sync-reviews.ts';
+import { secondOf } from '../../src/base/time/span.ts';
+import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan-sync-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';
 import { runCli } from '../harness/cli.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -85,11 +87,27 @@ test('a scheduled run leaves out a gap that is not due, although it lies in the 
      from sync.open_gaps where axis = 'updated'`,
   );
   expect(gaps).not.toEqual([]);
+  // However long ago it was found: the last attempt counts.
+  await world.warehouse(`update sync.open_gaps set first_seen_at = now() - interval '7 days'`);
   const app = await world.openApp();
   const plan = await planSyncReviews(reviewDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
   const isWithinGap = ({ start, end }: { start: number; end: number }) =>
     gaps.some((gap) => gap.start < end && start < gap.end);
   expect(plan.windows.filter(({ span }) => isWithinGap(span))).toEqual([]);
+});
+
+test('where a step failed, its updates are a gap although one of creations lies at the same time', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { db } = (await world.openApp()).warehouse;
+  const readTo = secondOf(new Date());
+  const span = { start: readTo - 7200, end: readTo - 3600 };
+  await openGap(db, 'created', { span, kind: 'failed', reason: 'the service failed' });
+  const plan = { windows: [{ axis: 'updated' as const, span }], readTo, nextWatermark: readTo };
+  await concludeSyncReviews(db, 'a run', plan, 'its step failed');
+  expect(await openGaps(db)).toMatchObject([
+    { axis: 'created', span },
+    { axis: 'updated', span, reason: 'its step failed' },
+  ]);
 });
 
 test('a burst of refusals leaves no run incomplete once the gap was read', async () => {
