@@ -104,11 +104,14 @@ describe('readConfig', () => {
     expect(hosts.map((host) => [host, isLoopback(host)])).toEqual(hosts.map((host) => [host, isAlone]));
   });
 
-  test('an empty schedule turns it off; an empty other variable is as if it were not there', () => {
+  test('an empty schedule turns it off; an empty other variable is as if it were not there', async () => {
     expect(readConfig({ ...right, SCHEDULE_ORDERS: '', ORDER_OVERLAP_MINUTES: '' })).toMatchObject({
       schedules: { orders: '' },
       orderOverlapMinutes: 10,
     });
+    // Read by itself, for commands that read no other variable.
+    const { status, stderr } = await runCli(['sync', 'reviews'], { ...right, LOG_LEVEL: '' });
+    expect([status, stderr]).toEqual([1, expect.stringContaining('The warehouse cannot be reached')]);
   });
 
   test('schedules are of the service’s time zone, where they have none of their own', () => {

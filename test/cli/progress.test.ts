@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openProgress } from '../../src/cli/ui/progress.ts';
+import { follow } from '../../src/cli/ui/run-to-end.ts';
+import type { JobProgress } from '../../src/queue/index.ts';
 
 function openLines() {
   const lines: string[] = [];
@@ -51,4 +53,27 @@ test('a rate is a whole number, a minute where less than one a second is done', 
     'sync orders: 1836/4000 orders · 20 s, 92/s',
     'sync orders: 22/40 orders · 60 s, 22/min',
   ]);
+});
+
+test('a queue that does not respond for a moment is waited for, however long the run has taken until then', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const running: JobProgress = { state: 'running', planned: 2, ended: 1 };
+  const report = { outcome: 'done' as const, counts: {} };
+  const looks = [
+    () => running,
+    () => {
+      throw new Error('gone');
+    },
+    () => ({ ...running, report }),
+  ];
+  const progress = async () => {
+    vi.advanceTimersByTime(100_000);
+    return (looks.shift() as () => JobProgress)();
+  };
+  const waits: string[] = [];
+  const shown = { update() {}, stop() {}, wait: (reason: string) => void waits.push(reason) };
+  const following = { progress: shown, signal: new AbortController().signal };
+  expect(await follow({ queues: { progress } as never }, 'r', following)).toBe(report);
+  expect(waits).toHaveLength(1);
 });

@@ -63,6 +63,21 @@ test('responses to wrong tokens wait for each other, a quarter of a second each,
   expect(performance.now() - startedAt).toBeGreaterThan(700);
 });
 
+test('the log counts wrong tokens at most once a minute, those since its last line', async () => {
+  const lines: string[] = [];
+  let now = 0;
+  const throttle = openTokenThrottle(
+    openLog('info', (line) => lines.push(line)),
+    () => now,
+  );
+  const waiting = [0, 1, 59_999, 60_000].map((at) => {
+    now = at;
+    return throttle.wrongToken('/metrics');
+  });
+  expect(lines.map((line) => JSON.parse(line).wrongTokens)).toEqual([1, 3]);
+  await Promise.all(waiting);
+});
+
 test('a webhook comes in by a long secret; no prefix of it suffices, and a path that is too long is not said back', async () => {
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
   const post = async (path: string, body: string) => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { calendar } from '../../src/server/page/calendar.ts';
 import { type Chart, chart, ticksOf } from '../../src/server/page/chart.ts';
 import {
   deadLetterChart,
@@ -10,8 +11,8 @@ import {
   reviewsChart,
   worstLag,
 } from '../../src/server/page/charts.ts';
-import { progressText } from '../../src/server/page/run-page.ts';
-import { lastDays } from '../../src/server/views.ts';
+import { progressText, runPage } from '../../src/server/page/run-page.ts';
+import { lastDays, type View } from '../../src/server/views.ts';
 import type { Run } from '../../src/warehouse/runs/runs.ts';
 
 const chartOf = (bars: Chart['bars'], more: Partial<Chart> = {}) =>
@@ -181,19 +182,37 @@ test('dead letters are stacked by what they are about', () => {
   expect(summary).toBe('10 now, at most 10 in 1 day.');
 });
 
+test('weeks of the calendar begin on Monday', () => {
+  const days = ['2026-06-01', '2026-11-01'].map((day) => ({ day, isRead: true, reviews: 0 }));
+  const view: Partial<View> = { years: [2026], year: 2026, timeZone: 'UTC', days };
+  const { text } = calendar(view as View);
+  const firstWeeks = [...text.matchAll(/<tbody><tr>(.*?)<\/tr>/g)].map(
+    ([, cells = '']) => cells.split('<td></td>').length,
+  );
+  // The first of June is a Monday, that of November a Sunday.
+  expect(firstWeeks).toEqual([1, 7]);
+});
+
+const run: Run = {
+  id: 'r',
+  job: 'backfill-reviews',
+  key: null,
+  trigger: 'command',
+  startedAt: at(0),
+  finishedAt: null,
+  outcome: null,
+  reason: null,
+  counts: {},
+  error: null,
+};
+
+test('a run that has ended took the time until its end', () => {
+  const sums = { windows: 1, pages: 1, reviews: 1, requests: 1, readingSeconds: 1800 };
+  const view = { run: { ...run, finishedAt: at(1) }, progress: undefined, windows: { sums, first: [] } };
+  expect(runPage({ ...view, at: at(100) })).toContain('For 30 min of 1 h none was being read');
+});
+
 describe('a run in progress', () => {
-  const run: Run = {
-    id: 'r',
-    job: 'backfill-reviews',
-    key: null,
-    trigger: 'command',
-    startedAt: at(0),
-    finishedAt: null,
-    outcome: null,
-    reason: null,
-    counts: {},
-    error: null,
-  };
   const progress = (planned: number | undefined, ended: number, reviews: number) => ({
     run,
     steps: { planned, ended },

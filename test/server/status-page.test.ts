@@ -86,9 +86,10 @@ test('the page shows flows, holes, runs and dead letters, escapes every text, an
 test('its buttons retry or discard dead letters', async () => {
   await using serving = await openTroubled();
   // A group is a kind and a reason.
-  await serving.world.warehouse(
-    `insert into sync.dead_letters (kind, key, reason, payload) values ('category', '6', 'no score', '{}')`,
-  );
+  await serving.world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
+    values ('category', '6', 'no score', '{}'), ('order_line', '7', 'not accepted', '{}'), ('order', '8', 'not accepted', '{}')`);
+  const read = async () => (await fetch(serving.url, { headers: asUser(token) })).text();
+  expect(await read()).toContain('5 now, at most 5 in');
   const press = (what: string, kind: string, reason: string) =>
     fetch(`${serving.url}/dead-letters`, {
       method: 'POST',
@@ -98,10 +99,12 @@ test('its buttons retry or discard dead letters', async () => {
   expect(
     await (await press('discard', 'order', 'the service refused it: 422 <script>alert(1)</script>')).text(),
   ).toContain('1 were discarded.');
+  expect(await (await press('discard', 'order_line', 'not accepted')).text()).toContain('1 were discarded.');
   expect(await (await press('retry', 'review', 'no score')).text()).toContain('1 were retried.');
-  expect(await serving.world.warehouse('select key from sync.dead_letters where resolved_at is null')).toEqual([
-    { key: '6' },
-  ]);
+  const open = 'select key from sync.dead_letters where resolved_at is null order by key';
+  expect(await serving.world.warehouse(open)).toEqual([{ key: '6' }, { key: '8' }]);
+  // The charts are those after the last button.
+  expect(await read()).toContain('2 now, at most');
 });
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
@@ -228,6 +231,15 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
 
   test('with scripts it brings itself up to date, while nobody is at its controls', async () => {
     const page = await open(1280, { clock: true });
+    let requests = 0;
+    page.on('request', () => {
+      requests += 1;
+    });
+    // Figures that somebody has opened stay as they are.
+    await page.evaluate(`document.querySelector('main details').open = true`);
+    await page.clock.fastForward('00:16');
+    expect(requests).toBe(0);
+    await page.evaluate(`document.querySelector('main details').open = false`);
     await serving.world.warehouse(`update sync.dead_letters set reason = 'something new' where kind = 'order'`);
     // The server makes a report at most every few seconds.
     await until(async () => {
