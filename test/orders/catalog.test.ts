@@ -212,6 +212,13 @@ test('a category or grade that was deleted at the service is made again, and its
   const sent = writes(world);
   expect(await counts(world)).not.toHaveProperty('categories_pushed');
   expect(writes(world)).toEqual(sent);
+  // Somebody else makes it again, under another name.
+  await world.atService(`delete from reference_service.categories where code = 'C2';
+    insert into reference_service.categories (code, name, created_at, updated_at) values ('C2', 'Other', now(), now())`);
+  expect(await counts(world)).toMatchObject({ categories_pushed: 1 });
+  expect(await world.atService(`select name from reference_service.categories where code = 'C2'`)).toEqual([
+    { name: 'Boots' },
+  ]);
 });
 
 test('grades that the service does not list for a moment are not created a second time', async ({ openWorld }) => {
@@ -329,7 +336,7 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
     `select code, name, case when name = 'odd' then (name::integer)::text else parent end as parent_code from c`,
   );
   await world.shop(`insert into c values ('fine', 'Fine', null), ('cast', 'odd', null), ('twice', 'A', null),
-    ('twice', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null);
+    ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null);
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);
   const { api, shop, warehouse } = await world.openApp();
   const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal, onWait: undefined };
@@ -381,14 +388,14 @@ test('a product that the warehouse could not store is stored when a record names
   expect(await world.warehouse('select product_code as code from sync.product_links')).toEqual([{ code: 'P7' }]);
 });
 
-test('a product that lines wait for is looked for in 3,000 orders of the service', async ({ openWorld }) => {
+test('products that lines wait for are looked for in 3,000 orders of the service', async ({ openWorld }) => {
   const world = await openWorld({ shop: 'empty' });
   await world.warehouse(
-    `insert into sync.order_links (order_code, waiting_lines) values ('A', '{"1": "P3000", "2": "P3001"}')`,
+    `insert into sync.order_links (order_code, waiting_lines) values ('A', '{"1": "P3000", "2": "P3001", "3": "P1"}')`,
   );
   await world.atService(`
     with product as (
-      insert into reference_service.products (code) values ('P3000'), ('P3001') returning id, code
+      insert into reference_service.products (code) values ('P3000'), ('P3001'), ('P1') returning id, code
     ),
     placed as (
       insert into reference_service.orders (code, total_price, created_at, updated_at)
@@ -397,5 +404,5 @@ test('a product that lines wait for is looked for in 3,000 orders of the service
     insert into reference_service.sub_orders (order_id, product_id, created_at, updated_at)
     select placed.id, product.id, now(), now() from placed join product on product.code = 'P' || placed.code`);
   const { api, warehouse, abort } = await world.openApp();
-  expect(await learnFromOrders({ api, warehouse, signal: abort.signal })).toEqual({ products_learned: 1 });
+  expect(await learnFromOrders({ api, warehouse, signal: abort.signal })).toEqual({ products_learned: 2 });
 });

@@ -43,12 +43,12 @@ test.for([
   expect(asked).toEqual([start]);
 });
 
-/** The cursor after a run whose pages of changes show these dates. */
-async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly string[]) {
+/** The cursor after a run whose pages of changes show these dates. Undefined: a page without a change. */
+async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly (string | undefined)[]) {
   const { shop: whole, warehouse } = await world.openApp();
   const left = pages.map((at, page) => ({
-    keys: [{ at, code: `A${page}` }],
-    ...(page + 1 < pages.length && { next: { at, code: `A${page}` } }),
+    keys: at === undefined ? [] : [{ at, code: `A${page}` }],
+    ...(page + 1 < pages.length && { next: { at: at ?? '', code: `A${page}` } }),
   }));
   const shop: Shop = { ...whole, now: async () => shopNow, changedSince: async () => left.shift() as (typeof left)[0] };
   const deps = { shop, db: warehouse.db };
@@ -64,7 +64,9 @@ async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly s
 
 test('the cursor goes to the newest change of all pages, at the end of the run', async ({ world }) => {
   const pages = ['2026-03-01T11:00:00Z', '2026-03-01T12:00:00Z'];
-  expect(await cursorAfter(world, '2026-03-01T12:05:00Z', pages)).toBe(pages[1]);
+  // The last page is empty where the changes fill the others; orders that are due follow.
+  await world.warehouse(`insert into sync.order_links (order_code, due_at) values ('D', now() - interval '1 hour')`);
+  expect(await cursorAfter(world, '2026-03-01T12:05:00Z', [...pages, undefined])).toBe(pages[1]);
 });
 
 test('a change that is dated in the shop’s future moves the cursor to the shop’s clock', async ({ world }) => {

@@ -262,15 +262,21 @@ test('verify looks at the days asked for alone', async ({ world }) => {
   expect(await cli(world, 'verify', 'orders', '--from', 'monday')).toMatchObject({ status: 2 });
 });
 
-test('explain compares with the same function, and shows nobody’s address', async ({ world }) => {
-  await world.place(order('A', { user_email: 'A@example.com', user_phone: '010-1234-5678' }, line('1', 7)));
+test('explain compares with the same function, and shows nobody’s name or address', async ({ world }) => {
+  await world.shop('alter table o add column user_name text');
+  const customer = { user_name: 'Kim Minji', user_email: 'A@example.com', user_phone: '010-1234-5678' };
+  await world.place(order('A', customer, line('1', 7)));
   await world.sync();
   world.serviceRule(() => 'pass');
   await world.shop(`update o set user_email = 'other@example.com', total_price = 150, order_device = 'pc'
     where code = 'A'`);
   const { stdout: json } = await cli(world, 'explain', 'order', 'A', '--json');
-  expect(JSON.parse(json).service).toMatchObject({ user_email: '(a value)', phone: '(a value)' });
-  expect(json).not.toMatch(/@example.com|5678/);
+  expect(JSON.parse(json).service).toMatchObject({
+    username: '(a value)',
+    user_email: '(a value)',
+    phone: '(a value)',
+  });
+  expect(json).not.toMatch(/Minji|@example.com|5678/);
   const end = await cli(world, 'explain', 'order', 'A');
   expect(end.stdout).toContain('total_price: the shop has 150');
   expect(end.stdout).toContain('user_email: the shop has a value, the service a value');
