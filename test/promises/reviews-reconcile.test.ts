@@ -140,6 +140,8 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
   const repaired = await verify('--repair');
   expect(repaired.stdout).toContain('all of them are repaired');
   expect(repaired.status).toBe(0);
+  // Analysts see what was repaired.
+  expect(await world.warehouse(`select sum(reviews)::integer as n from bi.reviews_by_day`)).toEqual([{ n: 149 }]);
   expect(await verify()).toMatchObject({ status: 0 });
   expect(await gone(world)).toEqual([{ id: 6 }]);
 });

@@ -153,19 +153,38 @@ test('a worker outlives a service that refuses everything, closes each run, and 
   expect(await world.warehouse(held)).toEqual([{ n: 100 }]);
 });
 
-test('a command that is stopped while a statement of the warehouse takes minutes ends without waiting for it', async () => {
-  await using world = await openOrderWorld();
-  await world.place(order('O1'));
+/** Holds up statements about the links of orders until the test ends. @returns waits for such a statement. */
+async function holdUpOrders(world: World): Promise<() => Promise<unknown>> {
   const other = new pg.Client({ connectionString: world.warehouseUrl });
   await other.connect();
   onTestFinished(() => other.end());
   await other.query('begin; lock table sync.order_links in access exclusive mode');
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return () => until(async () => (await world.warehouse(waiting)).length > 0);
+}
+
+test('a command that is stopped while a statement of the warehouse takes minutes ends without waiting for it', async () => {
+  await using world = await openOrderWorld();
+  await world.place(order('O1'));
+  const oneWaits = await holdUpOrders(world);
   const running = startCli(['sync', 'orders'], world.environment);
   onTestFinished(() => running.kill('SIGKILL'));
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await until(async () => (await world.warehouse(waiting)).length > 0);
+  await oneWaits();
   running.kill('SIGTERM');
   expect(await running.ended).toMatchObject({ status: 1, stderr: aSentence });
+});
+
+test('a second signal ends a worker that waits for a running job at once, with status 1', async () => {
+  await using world = await openOrderWorld();
+  await world.place(order('O1'));
+  await runCli(['backfill', 'orders', '--detach'], world.environment);
+  const oneWaits = await holdUpOrders(world);
+  const worker = startCli(['worker'], { ...world.environment, ...off, LOG_LEVEL: 'info' });
+  await oneWaits();
+  worker.kill('SIGTERM');
+  await worker.says('stopping: finishing running jobs');
+  worker.kill('SIGINT');
+  expect((await worker.ended).status).toBe(1);
 });
 
 test.each(['worker', 'serve'])('%s ends when the npm process that started it is killed', async (command) => {
