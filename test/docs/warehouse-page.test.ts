@@ -94,6 +94,17 @@ test('reviews by day, month and source are those that the sample shop wrote', as
   expect(Number(rows[0].photos)).toBe(photos);
 });
 
+test('products that rate lower are compared over the last six calendar months, this one included', async () => {
+  const monthOf = (date: Date) => new Date(date.getTime() + 9 * 3_600_000).toISOString().slice(0, 7);
+  const months = [...new Set(sample.shop.reviews.map(({ created_at }) => monthOf(created_at)))].sort();
+  const recent = sample.shop.reviews.filter(
+    ({ created_at, score }) => score !== null && months.slice(-6).includes(monthOf(created_at)),
+  );
+  const answer = (await answers()).get('04');
+  const counts = answer?.rows.map(([code]) => recent.filter(({ product_code }) => product_code === code).length);
+  expect(numbers(answer, 'recent_ratings')).toEqual(counts);
+});
+
 test('delivered sub-orders and their reviews are those of the shop', async () => {
   const { orders, order_items: items, shipments } = sample.shop.tables;
   const delivered = new Set(shipments.filter((one) => one.delivered_at !== null).map((one) => one.shipment_no));

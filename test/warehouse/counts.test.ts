@@ -204,6 +204,40 @@ test('a review that moves to another order is counted for that one, and for the 
   expect(await byMonth('later')).toEqual([0, 1]);
 });
 
+test('a delivery is counted again when only the rating of its review changes, and when the review goes', async () => {
+  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const line = { lineCode: '1', subOrderId: 1, product: 1, deliveredAt: '2026-01-05T00:00:00Z' };
+  await push(store, 'jan', jan, [line]);
+  // Of another month than the delivery: only its order leads to that.
+  const review = { created_at: '2026-04-10T00:00:00Z', order_code: 'jan' };
+  for (const change of [
+    () => land([version(1, review)]),
+    () => land([version(1, { ...review, score: 1 })]),
+    () => markDeleted(warehouse.db, [1], new Date()),
+  ]) {
+    await change();
+    await recount(warehouse.db);
+    expect(await differencesByRow(run)).toEqual([]);
+  }
+});
+
+test('a time zone whose counts could not be made is counted by whoever counts next', async () => {
+  await land([version(1, { created_at: '2026-01-31T23:00:00Z' })]);
+  await recount(warehouse.db);
+  await run('alter table sync.product_counts rename to elsewhere');
+  await expect(prepareBi(warehouse, { timeZone: 'UTC' })).rejects.toThrow('product_counts');
+  await run('alter table sync.elsewhere rename to product_counts');
+  await recount(warehouse.db);
+  expect(await differencesByRow(run)).toEqual([]);
+});
+
+test('forget leaves the order of no masked review behind, also where somebody has just counted', async () => {
+  await land([version(1, { user_code: 'kim', order_code: 'jan' })]);
+  await recount(warehouse.db);
+  await maskTraces(warehouse.db, { userCode: 'kim', orders: [] });
+  expect(await run('table sync.touches')).toEqual([]);
+});
+
 /** The months by whose rows `export parquet` knows that they changed, with their versions. */
 const versions = () => withBiSnapshot(warehouse, async ({ months }) => new Map(months));
 

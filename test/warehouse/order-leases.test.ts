@@ -61,6 +61,14 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
   await world.sync();
   expect(await due()).toEqual([]);
   expect(await fingerprint()).toEqual(expect.any(String));
+
+  // Due, too, where the push before died with its lease.
+  await store.lease(wanted('O1'));
+  await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
+  const taken = await store.lease(wanted('O1'));
+  if ('leasedBy' in taken) throw new Error('expected the lease');
+  await store.release(taken, { isBrokenOff: false });
+  expect(await due()).toEqual(['O1']);
 });
 
 test('the first lease decides about contact for good', async ({ world }) => {

@@ -126,6 +126,8 @@ test('a text or a name with NUL or half a surrogate pair lands readable, and no 
   const shown = { message: 'a\ufffdb', user_name: '\ufffd', extra: { mood: { 'x\ufffd': 1 }, 'ke\ufffdy': 1 } };
   expect((await stored('message, user_name, extra'))[0]).toEqual(shown);
   expect(await land([odd, review(2)])).toMatchObject({ inserted: 0, updated: 0, unchanged: 2 });
+  const inCapitals = JSON.stringify([odd]).replace('ud83d', 'uD83D');
+  expect(await landText(inCapitals)).toMatchObject({ unchanged: 1, refused: 0 });
   expect(await compare([odd, review(2)])).toEqual([]);
   expect(await land([review(1)])).toMatchObject({ updated: 1 });
 });

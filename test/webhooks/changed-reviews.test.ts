@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   finishChangedReview,
+  inboxState,
   isInboxFull,
   noteBrands,
   noteChanged,
@@ -75,16 +76,26 @@ test('brands are those of the last seven days', async () => {
   expect(await noteBrands(warehouse.db, [3])).toEqual([2, 3]);
 });
 
-test('a summary that came earlier, and is retried, undoes no later one', async () => {
-  for (const [reviews_count, receivedAt] of [
-    [5, '2026-03-02T00:00:00Z'],
+test('the last webhook is the newest one, also of a brand that was named before', async () => {
+  const { db, pool } = warehouse;
+  await pool.query(`update sync.settings set webhook_brands = jsonb_build_object('1', now() - interval '6 days')`);
+  await noteBrands(db, [1]);
+  const { lastReceivedAt } = await inboxState(db);
+  expect(lastReceivedAt?.getTime()).toBeGreaterThan(Date.now() - 3_600_000);
+});
+
+test('a summary that came earlier, and is retried, undoes no later one, and one without a code keeps the known code', async () => {
+  for (const [reviews_count, receivedAt, code] of [
+    [5, '2026-03-02T00:00:00Z', 'P7'],
     [4, '2026-03-01T00:00:00Z'],
     [6, '2026-03-02T00:00:00Z'],
     [7, '2026-03-03T00:00:00Z'],
   ] as const) {
-    const body = [{ brand_id: 1, products: [{ id: 7, reviews_count, score: 4 }] }];
+    const body = [{ brand_id: 1, products: [{ id: 7, code, reviews_count, score: 4 }] }];
     await storeEvents(warehouse.db, { brandIds: [], receivedAt: new Date(receivedAt) }, readEvents(body));
-    const { rows } = await warehouse.pool.query('select reviews_count as n from warehouse.product_ratings');
-    expect(rows).toEqual([{ n: Math.max(5, reviews_count) }]);
+    const { rows } = await warehouse.pool.query(
+      'select reviews_count as n, product_code as code from warehouse.product_ratings',
+    );
+    expect(rows).toEqual([{ n: Math.max(5, reviews_count), code: 'P7' }]);
   }
 });
