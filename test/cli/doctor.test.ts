@@ -196,6 +196,14 @@ test('rows dated in the future, and views in another zone than the configured, a
 test('a warehouse that lacks a migration, a column or a right is a fault', async () => {
   await using world = await openWorld();
   const reader = await withReader(world);
+  const [url, { username }] = [new URL(world.warehouseUrl), new URL(reader.SHOP_DATABASE_URL ?? '')];
+  [url.username, url.password] = [username, 'reader'];
+  const schemas = 'warehouse, sync, review_sync_migrations';
+  await world.warehouse(`grant usage on schema ${schemas} to ${username};
+    grant select, insert, update on all tables in schema ${schemas} to ${username}`);
+  expect((await ills(world, { ...reader, WAREHOUSE_DATABASE_URL: url.href })).said[0]).toMatch(
+    /^warehouse fault: the user may not read and write .* → grant select, insert, update, delete/,
+  );
   await world.warehouse('alter table warehouse.reviews drop column tag_name cascade');
   expect((await ills(world, reader)).said[0]).toMatch(
     /^warehouse fault: a row could not be written: column "tag_name" .*does not exist → a table or column is missing/,

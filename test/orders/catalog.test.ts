@@ -151,6 +151,8 @@ test('the lease of the grades is renewed before each creation, for longer than t
   await expect(syncing).rejects.toThrow(LeaseLostError);
   expect(expiries.size).toBe(3);
   expect(covers).toEqual([true, true, true]);
+  // Nor does it give the lease of the other one away.
+  expect(await world.warehouse('select grades_owner as owner from sync.settings')).toEqual([{ owner: 'other' }]);
   expect(await world.atService('select id from reference_service.user_grades')).toHaveLength(3);
 });
 

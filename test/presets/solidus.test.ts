@@ -4,15 +4,17 @@ import { each, openPresetWorld } from './preset-world.ts';
 test('a life of orders in Solidus arrives at the service as the shop has it', async () => {
   const shop = await openPresetWorld('solidus', { timeZone: 'UTC', products: ['10', '20'] });
 
-  // A cart is no order: Solidus keeps both in one table. The shirt comes in two pieces.
+  // A cart is no order: Solidus keeps both in one table. The shirt comes in two pieces, and of two mugs one
+  // is cancelled.
   await shop.given(`
     insert into spree_orders (id, number, state, total, updated_at) values (9, 'R9', 'cart', 5, :now)`);
   await shop.step(
     { feed: ['R1'] },
     `insert into spree_orders values (1, 'R1', 'complete', 49.50, 0, :now, :now, :now, 7, 'ada@example.com', 1, 2, 'balance_due', 'pending');
-     insert into spree_line_items values (1, 1, 11, 2, 20.00, -0.50, :now), (2, 1, 21, 1, 10.00, 0, :now);
+     insert into spree_line_items values (1, 1, 11, 2, 20.00, -0.50, :now), (2, 1, 21, 2, 10.00, -10.00, :now);
      insert into spree_shipments values (1, 1, 'pending', null, null, :now);
-     insert into spree_inventory_units values (1, 1, 11, 1, null, 'on_hand'), (2, 1, 11, 1, null, 'on_hand'), (3, 2, 21, 1, null, 'on_hand')`,
+     insert into spree_inventory_units values (1, 1, 11, 1, null, 'on_hand'), (2, 1, 11, 1, null, 'on_hand'), (3, 2, 21, 1, null, 'on_hand'),
+       (4, 2, 21, null, null, 'canceled')`,
   );
   const customer = { user: '7', name: 'Ada Lovelace', phone: '+44 20 1', email: 'ada@example.com' };
   const shirt = { product: '10', price: 39.5, options: { Size: 'M' } };

@@ -28,7 +28,7 @@ const spread = (count: number, from: number, seconds: number): ModelReview[] =>
       id: Math.floor(from / 1000) + index,
       createdMs: ms,
       updatedMs: ms,
-      score: 1 + (index % 5),
+      score: index % 6 || null,
       productId: index % 9,
     },
   }));
@@ -118,16 +118,17 @@ test.each([404, 422] as const)(
 );
 
 test.each([
-  [404, 'absent', 300],
-  [422, 'absent', 300],
+  [404, 'absent', 333, 300],
+  [422, 'absent', 333, 300],
   // Read downwards from the last page.
-  [422, 'real', 50],
+  [422, 'real', 333, 50],
+  [422, 'real', 449, 0],
 ] as const)(
-  'a page before one that the service cannot show (%i, last page %s) is no end, and costs no more than its second',
-  async (status, lastPage, ofOneSecond) => {
+  'a page before one that the service cannot show (%i, last page %s, review %i) is no end, and costs no more than its second',
+  async (status, lastPage, index, ofOneSecond) => {
     for (const seconds of [1, 86_400]) {
       const reviews = spread(450, at('2026-10-28T12:00:00Z'), seconds);
-      const poison = { id: reviews[333]?.id ?? 0, status };
+      const poison = { id: reviews[index]?.id ?? 0, status };
       for (const pageSize of [100, 50]) {
         const read = await idsRead(listed(reviews, { lastPage, pageSize, poison }));
         expect(read.gaps.map(({ kind }) => kind)).toEqual(['refused']);
