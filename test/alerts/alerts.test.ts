@@ -168,6 +168,30 @@ test('where the warehouse does not answer, so that nothing can be seen, that is 
   ]);
 });
 
+test('a check that fails alone, as while Postgres restarts, is not reported; alerts that cannot be recorded are', async () => {
+  const receiver = await startReceiver();
+  await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
+  const app = await world.openApp();
+  // Each check reads the clock less than ten times.
+  let readings = 0;
+  const now = () => {
+    readings += 1;
+    if (readings % 10 === 0) throw new Error('terminating connection');
+    return new Date();
+  };
+  const failing = startAlertWatcher({ ...app, now }, 1);
+  onTestFinished(() => failing?.close());
+  await until(async () => readings > 50);
+  await failing?.close();
+  expect(receiver.received).toEqual([]);
+
+  await world.warehouse('alter table sync.alerts rename to alerts_elsewhere');
+  const alerts = startAlertWatcher(app, 1);
+  onTestFinished(() => alerts?.close());
+  const [posted] = await until(async () => receiver.received.length > 0 && receiver.received);
+  expect(JSON.stringify(posted?.body)).toMatch(/the status cannot be read: .*sync\.alerts.* does not exist/);
+});
+
 test.skipIf(!hasRedis)(
   'alert, page and status report a Redis that is down, within seconds, and show everything else',
   async () => {

@@ -117,4 +117,8 @@ test('doctor expects each status that a preset or the template sends, and names 
       hint: expect.stringMatching(/shows paid,.* send unpaid,/),
     },
   ]);
+  // What may be a customer's is not shown.
+  expect(checkStatuses(['kim01012345678', 'Kim Minji'].flatMap(withStatus))).toMatchObject([
+    { what: expect.stringMatching(/: a text of 14 characters 1 times, a text of 9 characters 1 times$/) },
+  ]);
 });

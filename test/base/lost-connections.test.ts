@@ -8,6 +8,7 @@ const unreachable = (cause: unknown) => new ReviewSyncError('shop', 'The shop da
 test.each<[string, unknown, boolean]>([
   ['a refused connection', failure({ code: 'ECONNREFUSED' }), true],
   ['a database that is shutting down', failure({ severity: 'FATAL', code: '57P01' }), true],
+  ['a database without a free connection', failure({ severity: 'FATAL', code: '53300' }), true],
   ['a wrong password', failure({ severity: 'FATAL', code: '28P01' }), false],
   ['a shop that refuses connections, as during a failover', unreachable(failure({ code: 'ECONNREFUSED' })), true],
   ['a shop with a wrong password', unreachable(failure({ severity: 'FATAL', code: '28P01' })), false],

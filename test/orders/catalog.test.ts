@@ -119,10 +119,21 @@ test('two runs at once create each grade once, and an order carries the grade of
     `alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G5')`,
   );
   await world.run('sync-orders');
-  expect(
-    await world.atService(`select g.name from reference_service.orders o
-      join reference_service.user_grades g on g.id = o.user_grade_id`),
-  ).toEqual([{ name: 'Grade 5' }]);
+  const gradeOf = (code: string) =>
+    world.atService(
+      `select g.name from reference_service.orders o
+         join reference_service.user_grades g on g.id = o.user_grade_id where o.code = $1`,
+      [code],
+    );
+  expect(await gradeOf('A')).toEqual([{ name: 'Grade 5' }]);
+  // A grade and an order that failed are tried again together, the grade first.
+  await world.shop(
+    `insert into g (code, name) values ('G9', 'Grade 9'); insert into o (code, user_grade_code) values ('B', 'G9')`,
+  );
+  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
+    values ('order', 'B', 'B', 'test', '{}'), ('user_grade', 'G9', null, 'test', '{}')`);
+  expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
+  expect(await gradeOf('B')).toEqual([{ name: 'Grade 9' }]);
 });
 
 test('the lease of the grades is renewed before each creation, for longer than that takes, and a run that lost it creates none any more', async ({

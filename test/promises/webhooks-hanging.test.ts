@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
 import { runCli, startHere } from '../harness/cli.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -42,6 +43,8 @@ test('a review whose request never gets a response holds back no other, waits lo
 
   await post(bad);
   await until(async () => proxy.requests.some(({ path }) => path === `/v1/reviews/${bad}`));
+  // Where this process is killed now, another one takes it within minutes.
+  expect(await waiting(world)).toMatchObject([{ isFar: false }]);
   await post(good);
   // The request for the bad review is still under way.
   await until(async () => (await held(good)) === 1);
@@ -74,4 +77,25 @@ test('a review whose request never gets a response holds back no other, waits lo
   serve.kill('SIGTERM');
   await serve.ended;
   await proxy.close();
+});
+
+test('a process that is to end reads what it has begun before it ends', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await using proxy = await startRuleProxy(world.serviceUrl);
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  const applier = startWebhookApplier(await world.openApp());
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  proxy.use(async () => {
+    asked.resolve();
+    await answered.promise;
+    return 'pass' as const;
+  });
+  await world.warehouse('insert into sync.changed_reviews (review_id) values ($1)', [await addReview(world)]);
+  await asked.promise;
+  const closed = applier.close().then(() => 'closed');
+  expect(await Promise.race([closed, waiting(world)])).toMatchObject([{ attempts: 1 }]);
+  answered.resolve();
+  await closed;
+  expect(await waiting(world)).toEqual([]);
+  expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(1);
 });

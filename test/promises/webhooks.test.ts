@@ -229,9 +229,17 @@ test('brands that are not ours are ignored; where nothing says which is, no summ
   const deadLetters = await runCli(['dead-letters'], serve.environment);
   expect(deadLetters.stdout).toContain('set WEBHOOK_BRAND_IDS');
   const ours = { ...serve.environment, WEBHOOK_BRAND_IDS: '2' };
-  expect(await runCli(['dead-letters', 'retry'], ours)).toMatchObject({ status: 0 });
+  const retry = () => runCli(['dead-letters', 'retry'], ours);
+  expect(await retry()).toMatchObject({ status: 0 });
   expect(await serve.world.warehouse('select reviews_count from warehouse.product_ratings')).toEqual([
     { reviews_count: 2 },
+  ]);
+  // A summary that comes after the dead letters is newer than theirs.
+  await serve.post(both);
+  await serve.world.warehouse('update warehouse.product_ratings set reviews_count = 9, received_at = now()');
+  expect(await retry()).toMatchObject({ status: 0 });
+  expect(await serve.world.warehouse('select reviews_count from warehouse.product_ratings')).toEqual([
+    { reviews_count: 9 },
   ]);
 });
 
@@ -254,9 +262,11 @@ test('a review that the service cannot show holds back no other, is tried again,
   await using world = await openWorld({ shop: 'empty' });
   const [bad, good, another] = await addReviews(world, 3);
   let isBroken = true;
+  const refused = new Set<string>();
   await using proxy = await startChangingProxy(world.serviceUrl, {
     answer(answer, { path }) {
       if (isBroken && [bad, another].some((one) => path === `/v1/reviews/${one?.id}`)) answer.body = ['no review'];
+      if (refused.has(path)) answer.status = 422;
     },
   });
   const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, LOG_LEVEL: 'info', PORT: '0' };
@@ -291,6 +301,16 @@ test('a review that the service cannot show holds back no other, is tried again,
   await runCli(['dead-letters', 'retry'], environment);
   expect(await deadLetters()).toHaveLength(1);
   expect(await held(world)).toEqual([{ n: 2 }]);
+  // Every other one of many cannot be shown: the service does not count as down.
+  const many = await addReviews(world, 20);
+  for (const [n, { id }] of many.entries()) if (n % 2 === 1) refused.add(`/v1/reviews/${id}`);
+  await world.warehouse(
+    `insert into sync.changed_reviews (review_id, due_at) select id, now() - interval '1 hour' + n * interval '1 second'
+     from unnest($1::bigint[]) with ordinality as many (id, n)`,
+    [many.map(({ id }) => id)],
+  );
+  await until(async () => (await held(world))[0]?.n === 12);
+  expect(cli.saidSoFar()).not.toContain('the service fails on the reviews that webhooks named');
   cli.kill('SIGTERM');
   await cli.ended;
 });

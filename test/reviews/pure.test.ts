@@ -107,6 +107,8 @@ describe('spans', () => {
       first: inside - 3600,
       last: inside + 5401,
     });
+    // The second that was a start above.
+    expect(localPeriod({ start: inside - 1, end: inside }, 'America/New_York').end).toBe('2026-11-01 02:00:00');
     expect(localPeriod({ start: inside, end: inside + 1 }, 'Asia/Seoul')).toEqual({
       start: '2026-11-01 14:30:00',
       end: '2026-11-01 14:30:01',

@@ -37,6 +37,7 @@ test.each([
 
 test.each([
   ['Kim Minji', 'KIM MINJI was refused'],
+  ['김훈', '김훈 was refused'],
   ['김민지', 'name %EA%B9%80%EB%AF%BC%EC%A7%80 was refused'],
   ['김민지', 'name \\uae40\\ubbfc\\uc9c0 was refused'],
   ['Kim Minji', 'Kim+Minji was refused'],
@@ -53,7 +54,7 @@ test.each([
 
 test('a complaint of the database about a value is reported without the value, one about a constraint with its name', () => {
   const complaint = (code: string, message: string) => Object.assign(new Error(message), { code });
-  expect(describeError(complaint('22P02', 'invalid input syntax for type integer: "Kim "Minji" of Seoul"'))).toBe(
+  expect(describeError(complaint('22P02', 'invalid input syntax for type integer: "Kim\n"Minji" of Seoul"'))).toBe(
     'invalid input syntax for type integer: …',
   );
   expect(describeError(complaint('22003', 'value "821012345678" is out of range for type integer'))).toBe(

@@ -8,6 +8,7 @@ test.each([
   ['postgresql://u:p@203.0.113.7:5432/w?sslmode=disable', true],
   ['mysql://u:p@db.example.com/s?ssl=false', true],
   ['redis://[2001:db8::1]:6379', true],
+  ['postgres://u:p@172.104.1.2/w', true],
   ['postgres://u:p@db.example.com/w?sslmode=require', false],
   ['postgres://u:p@db.example.com/w?sslmode=verify-full', false],
   ['mariadb://u:p@db.example.com/s?ssl=true', false],
@@ -16,6 +17,7 @@ test.each([
   ['postgres://u:p@127.0.0.1/w', false],
   ['postgres://u:p@[::1]/w', false],
   ['postgres://u:p@10.1.2.3/w', false],
+  ['postgres://u:p@172.20.1.2/w', false],
   ['postgres://u:p@warehouse.data.svc.cluster.local/w', false],
   ['postgres:///w?host=/var/run/postgresql', false],
 ])('%s goes unencrypted to another network: %s', (address, isOpen) => {

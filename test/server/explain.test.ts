@@ -164,6 +164,15 @@ describe('with a shop and a service', () => {
     const noShop = await searched('order', code);
     expect(noShop.text).toMatch(/The shop<\/h2><p>It cannot be read: /);
     expect(noShop.text).toContain('Sub-orders');
+    expect((await searched('order', 'never-pushed')).text).toMatch(/The shop<\/h2><p>It cannot be read: /);
+
+    // A search that is too late keeps its turn as long as the shop works on it.
+    await world.shop('create view shop.orders as select * from shop.orders_elsewhere where pg_sleep(60) is not null');
+    expect((await search('order', code)).status).toBe(503);
+    const next = await search('order', code);
+    expect([next.status, next.headers.get('retry-after')]).toEqual([429, '5']);
+    await world.shop(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`);
   });
 });
 

@@ -7,7 +7,8 @@ import { isExhaustive } from '../harness/sampled.ts';
 import { openServe, type Serving } from '../harness/serve.ts';
 import { until } from '../harness/world.ts';
 
-const token = 'the-token-of-the-page';
+/** A colon, which ends the user's name in HTTP Basic, may stand in it. */
+const token = 'the-token:of-the-page';
 const environment = { STATUS_TOKEN: token, WEBHOOK_SECRET: 'a-secret-part-of-the-path' };
 const asUser = (password: string) => ({ authorization: `Basic ${btoa(`anybody:${password}`)}` });
 

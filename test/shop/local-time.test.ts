@@ -17,6 +17,11 @@ test('of an hour that is repeated the first pass is taken, and a skipped time is
   expect(instantOfLocal('2026-03-08T02:30:00.000000', newYork)).toBe('2026-03-08T07:30:00.000000Z');
 });
 
+test('clocks that change at half past an hour of UTC change then', () => {
+  const local = ['16:10', '16:40'].map((time) => localOfInstant(`2026-04-04T${time}:00.000000Z`, 'Australia/Adelaide'));
+  expect(local).toEqual(['2026-04-05T02:40:00.000000', '2026-04-05T02:10:00.000000']);
+});
+
 test('before clocks go back, a walk starts earlier by what they go back', () => {
   expect(earliestLocalFrom('2026-11-01T05:50:00.000000Z', newYork)).toBe('2026-11-01T00:50:00.000000');
   expect(earliestLocalFrom('2026-11-01T06:10:00.000000Z', newYork)).toBe('2026-11-01T01:10:00.000000');

@@ -109,7 +109,8 @@ test('doctor names the row that cannot be cast, and times the statements that ca
     orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage from o',
   });
   await world.shop(`update o set odd = case code when 'O07' then '99999999999' else '7' end`);
-  const { stdout } = await runCli(['doctor'], world.environment);
+  const { status, stdout } = await runCli(['doctor'], world.environment);
+  expect(status).toBe(1);
   expect(stdout).toContain('orders.sql: mileage cannot be read');
   expect(stdout).toContain('ms to find the lines of 20 orders');
   expect(stdout).not.toContain('could not be run');

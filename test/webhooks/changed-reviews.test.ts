@@ -76,6 +76,17 @@ test('brands are those of the last seven days', async () => {
   expect(await noteBrands(warehouse.db, [3])).toEqual([2, 3]);
 });
 
+test('a summary of a second brand is not believed either where it comes by itself', async () => {
+  const store = (brand_id: number) => {
+    const body = [{ brand_id, products: [{ id: 7, reviews_count: brand_id, score: 4 }] }];
+    return storeEvents(warehouse.db, { brandIds: [], receivedAt: new Date() }, readEvents(body));
+  };
+  expect(await store(1)).toMatchObject({ faults: [] });
+  expect(await store(2)).toMatchObject({ faults: [{ reason: expect.stringContaining('several brands') }] });
+  const { rows } = await warehouse.pool.query('select reviews_count as n from warehouse.product_ratings');
+  expect(rows).toEqual([{ n: 1 }]);
+});
+
 test('the last webhook is the newest one, also of a brand that was named before', async () => {
   const { db, pool } = warehouse;
   await pool.query(`update sync.settings set webhook_brands = jsonb_build_object('1', now() - interval '6 days')`);
