@@ -2,7 +2,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { issuesOf } from '../../src/app/issues.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { type StatusReport, statusReport } from '../../src/app/status-report.ts';
-import { brief, statusTables } from '../../src/app/status-view.ts';
+import { brief, countsText, statusNotes, statusTables } from '../../src/app/status-view.ts';
+import { backfillReviewsKey } from '../../src/reviews/plan-backfill-reviews.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** The report of a warehouse in which all is well. */
@@ -61,9 +62,17 @@ const ended = (job: string, ms: number, run: Partial<StatusReport['newest'][numb
 const hole = (readDays: number): Partial<StatusReport> => ({
   coverage: [{ month: '2026-01', days: 31, readDays, reviews: 9, firstHole: '2026-01-07' }],
 });
-const running = (job: string): Partial<StatusReport> => ({
-  runs: ended(job, 0, { outcome: null, finishedAt: null }).newest ?? [],
+const running = (job: string, end: typeof open | typeof done = open): Partial<StatusReport> => ({
+  runs: ended(job, 0, end).newest ?? [],
 });
+const open = { outcome: null, finishedAt: null };
+const done = { outcome: 'done' as const };
+const some = { outcome: 'incomplete', reason: 'dead-letters' } as const;
+const later = (lagSeconds: number) => ({ ...lag(lagSeconds), alertLagMinutes: 120 });
+const noReviews = { flows: [{ flow: 'reviews' as const, watermark: null, lagSeconds: null }] };
+/** After a backfill, of the whole history if nothing else is said. */
+const read = (run: Partial<StatusReport['newest'][number]> = {}) =>
+  ended('backfill-reviews', 0, { ...done, key: backfillReviewsKey({ gaps: true }), ...run });
 
 /** `calm` counts as a shop whose schedules are set for reviews only. */
 const scheduled = { job: 'sync-reviews', pattern: '', timeZone: 'UTC', next: undefined };
@@ -72,6 +81,13 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['nothing', () => ({}), undefined],
   ['a lag of an hour', () => lag(3600), undefined],
   ['a lag of an hour and a second', () => lag(3601), 'lag orders, urgent'],
+  ['a lag of an hour and a second, of which an alert is wanted later', () => later(3601), 'lag orders'],
+  ['a lag of which an alert is wanted sooner', () => ({ ...lag(301), alertLagMinutes: 5 }), 'lag orders, urgent'],
+  [
+    'a flow that ended a run without a watermark',
+    () => ({ ...noReviews, ...ended('sync-reviews', 0, done) }),
+    undefined,
+  ],
   ['nine dead letters', () => deadLetters(9), 'dead letters'],
   ['ten dead letters', () => deadLetters(10), 'dead letters, urgent'],
   ['a line that waits for a second less than 14 days', () => waits(14 * day - 1000), undefined],
@@ -103,17 +119,164 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
     undefined,
   ],
   ['a span that the service refuses', () => gap('refused', 1), 'open gaps, urgent'],
+  ['a span with too many reviews', () => gap('too-many', 1), 'open gaps, urgent'],
   ['a span that failed three times', () => gap('failed', 3), 'open gaps'],
+  ['a span that was not proven three times', () => gap('unproven', 3), 'open gaps'],
   ['a span that failed four times', () => gap('failed', 4), 'open gaps, urgent'],
   ['a month whose days are all read', () => hole(31), undefined],
   ['a month with an unread day', () => hole(30), 'gaps, urgent'],
   ['an unread day during a backfill', () => ({ ...hole(30), ...running('backfill-reviews') }), 'gaps'],
   ['an unread day during a run of orders', () => ({ ...hole(30), ...running('sync-orders') }), 'gaps, urgent'],
+  ['an unread day during a run of reviews', () => ({ ...hole(30), ...running('sync-reviews') }), 'gaps, urgent'],
+  ['an unread day after a backfill', () => ({ ...hole(30), ...running('backfill-reviews', done) }), 'gaps, urgent'],
+  ['an unread day beside a gap', () => ({ ...hole(30), ...gap('failed', 1) }), 'gaps; open gaps'],
+  [
+    'the same after a whole backfill',
+    () => ({ ...hole(30), ...gap('failed', 1), ...read() }),
+    'gaps, urgent; open gaps',
+  ],
+  [
+    'the same after one of some days',
+    () => ({ ...hole(30), ...gap('failed', 1), ...read({ key: 'x' }) }),
+    'gaps; open gaps',
+  ],
+  ['the same after one that left some', () => ({ ...hole(30), ...gap('failed', 1), ...read(some) }), 'gaps; open gaps'],
+  [
+    'an unread day during the first sync',
+    () => ({ ...hole(30), ...noReviews, ...read(), ...running('sync-reviews') }),
+    'never reviews; gaps',
+  ],
 ])('%s', ([, part, issue]) => {
   const report: StatusReport = { ...calm, scheduled: [scheduled], ...part() };
   const found = issuesOf(report);
-  expect(found.map(({ key, isUrgent }) => (isUrgent ? `${key}, urgent` : key))).toEqual(issue ? [issue] : []);
+  expect(found.map(({ key, isUrgent }) => (isUrgent ? `${key}, urgent` : key)).join('; ')).toBe(issue ?? '');
   for (const { what, hint } of found) expect([what, hint]).not.toContain('');
+});
+
+/** A report in which nothing is well. */
+const troubled = (): StatusReport => ({
+  ...calm,
+  flows: [{ flow: 'orders', watermark: '2026-01-02T03:04:05Z', lagSeconds: 7205 }, ...noReviews.flows],
+  newest: [
+    ...(ended('rescan-orders', 0, {}).newest ?? []),
+    ...(ended('sync-catalog', 0, { outcome: 'incomplete', reason: 'problem', error: 'odd' }).newest ?? []),
+  ],
+  ...brought([0, ...Array(7).fill(1200)]),
+  coverage: [
+    { month: '2026-01', days: 31, readDays: 30, reviews: 1200, firstHole: '2026-01-07' },
+    { month: '2026-02', days: 28, readDays: 27, reviews: 0, firstHole: '2026-02-01' },
+  ],
+  openGaps: [...(gap('too-many', 2).openGaps ?? []), ...(gap('failed', 3).openGaps ?? [])],
+  ...deadLetters(1),
+  ...waits(15 * day),
+  waitingForGrades: { orders: 1, grades: 2 },
+  absentOrders: { ...calm.absentOrders, orders: 6, examples: ['A', 'B', 'C', 'D', 'E'] },
+  webhooks: { waiting: 2, oldestAt: ago(3_600_000), lastReceivedAt: new Date(1000), lastError: null },
+  queue: { kind: 'redis', jobs: {}, error: 'down' },
+});
+const waiting =
+  '1 order line of 1 order wait until the service is known to have the product; the oldest (A/1, product P) for 15 d';
+
+test('each issue says what is wrong and what to do, the most important first', () => {
+  const doctor = 'npx review-sync doctor says what is broken';
+  expect(issuesOf(troubled()).map(({ what, hint }) => `${what} → ${hint}`)).toEqual([
+    'the queue cannot be read: down → start its server; jobs and schedules in it are not shown. npx review-sync doctor says more',
+    'reviews were never synced → npx review-sync sync reviews, or npx review-sync worker, which runs it on its schedule',
+    `the last rescan-orders failed: broken → ${doctor}`,
+    `the last sync-catalog was incomplete: odd → the next run tries again; if that does not help, ${doctor}`,
+    'orders are 2 h 5 s behind → check that a worker is running, and its log',
+    'no orders came in the last 24 hours, where 1,200 a day are usual → check whether the shop query still finds orders',
+    '2 days of reviews were not read completely, first 2026-01-07 → npx review-sync backfill reviews --gaps',
+    expect.stringMatching(
+      /^unread \(and 1 more span\) → npx review-sync backfill reviews reads reviews by their creation/,
+    ),
+    '1 record could not be synced → npx review-sync dead-letters',
+    expect.stringMatching(
+      `^${waiting.replaceAll(/[()]/g, '.')} → a line is sent as soon as a review or an order list names`,
+    ),
+    expect.stringMatching(
+      /^1 order has a member grade .* \(2 grades\); each keeps the one sent before → npx review-sync sync cat/,
+    ),
+    expect.stringMatching(/^6 pushed orders \(A, B, C, D, E …\) left the shop → they stay/),
+    '2 webhooks waiting for 1 h → check that serve or a worker is running',
+  ]);
+  const hintOf = (part: Partial<StatusReport>) => issuesOf({ ...calm, scheduled: [], ...part })[0]?.hint;
+  expect(hintOf(lag(3601))).toBe('no schedule is set: start npx review-sync worker');
+  expect(hintOf(gap('refused', 1))).toMatch(/^the service refuses these dates/);
+  expect(hintOf({ webhooks: { ...troubled().webhooks, lastError: 'odd' } })).toBe('odd');
+});
+
+test('status shows each figure of the report in its column', () => {
+  const [one] = gap('refused', 1).openGaps as StatusReport['openGaps'];
+  const openGaps = (['created', 'updated', 'created'] as const).map((axis, n) => ({
+    ...(one as NonNullable<typeof one>),
+    ...{ axis, attempts: 7 + n, span: { start: 60 + n, end: 70 - n } as never, firstSeenAt: new Date((3 - n) * 1000) },
+  }));
+  const run = { startedAt: new Date(0), finishedAt: new Date(90_000), error: null };
+  const report: StatusReport = {
+    ...{ ...troubled(), openGaps },
+    runs: [
+      ...(ended('sync-orders', 0, { ...run, ...done, counts: { lines: 9, orders: 1800 } }).newest ?? []),
+      ...(ended('sync-reviews', 0, { ...run, ...open }).newest ?? []),
+      ...(ended('rescan-orders', 0, { ...run, error: 'broken' }).newest ?? []),
+    ],
+    late: ['reconcile-reviews', 'sync-reviews'].map((job) => ({ job, reviews: 1200 })) as StatusReport['late'],
+    scheduled: [{ ...scheduled, pattern: '* * * * *', next: new Date(0) }],
+    queue: { kind: 'redis', jobs: { runs: { active: 1, waiting: 2, 'waiting-children': 3, delayed: 4, failed: 5 } } },
+  };
+  const tables = Object.values(statusTables(report));
+  expect(tables.flatMap(({ title, head, rows }) => [title, ...[head, ...rows].map((row) => row.join('|'))])).toEqual([
+    'Flows',
+    'Flow|Newest change read|Behind by',
+    'orders|2026-01-02 03:04:05|2 h 5 s',
+    'reviews|nothing yet|',
+    'Coverage',
+    'Month|Days read|Reviews',
+    '2026-01|30/31  ← incomplete|1,200',
+    '2026-02|27/28  ← incomplete|0',
+    'Open gaps',
+    'Reviews|Spans|From|To|Since|Attempts|Why',
+    'created|2|1970-01-01 00:01:00|1970-01-01 00:01:10|1970-01-01 00:00:01|9|the service refuses the request (4xx)',
+    'updated|1|1970-01-01 00:01:01|1970-01-01 00:01:09|1970-01-01 00:00:02|8|the service refuses the request (4xx)',
+    'Dead letters',
+    'Kind|Records|Since|Reason',
+    expect.stringMatching(/^order\|1\|[-\d]{10} [:\d]{8}\|bad$/),
+    'Last runs',
+    'Run|Started|Took|Rate|Outcome|Result',
+    'sync-orders|1970-01-01 00:00:00|1 min 30 s|20 orders/s|done|9 lines, 1,800 orders',
+    'sync-reviews|1970-01-01 00:00:00|||running|',
+    'rescan-orders|1970-01-01 00:00:00|1 min 30 s||failed|broken',
+    'Queue (redis)',
+    'Jobs|Active|Waiting|Waiting for steps|Delayed|Failed',
+    'runs|1|2|3|4|5',
+    'Late reviews, 30 days',
+    'Found by|Reviews',
+    'reconcile-reviews  ← missed by the lookback of the incremental runs|1,200',
+    'sync-reviews|1,200',
+    'Next runs',
+    'Run|At|Pattern|Zone',
+    'sync-reviews|1970-01-01 00:00:00|* * * * *|UTC',
+  ]);
+});
+
+test('the notes of the status are a sentence each, and none where there is nothing to say', () => {
+  expect(statusNotes(calm)).toEqual([]);
+  const missedOrders = { since: new Date(0), missed: 1200, changes: 3000 };
+  expect(statusNotes({ ...troubled(), missedOrders, suspectedGone: 1200 })).toEqual([
+    `${waiting}. No failure for 14 days (ALERT_WAITING_DAYS).`,
+    'Of 3,000 pushes of orders since 1970-01-01 the nightly rescans made 1,200: the incremental runs had not found these.',
+    '1,200 reviews were not found by a reconcile; the next one asks the service for each.',
+    expect.stringMatching(/^Webhooks: the last one came 1970-01-01 00:00:01, 2 wait since 20[-\d]{8} [:\d]{8}\.$/),
+  ]);
+  expect(statusNotes({ ...calm, webhooks: { ...troubled().webhooks, waiting: 0 } })[0]).toContain(', all are applied.');
+});
+
+test('counts are said with their nouns, in the singular too, and without those that are 0', () => {
+  expect(countsText({ orders: 1200, sub_orders_added: 2, requests: 0 })).toBe('1,200 orders, 2 sub-orders added');
+  const kinds = 'orders lines categories user_grades reviews windows spans requests removals records sub_orders_added';
+  expect(countsText(Object.fromEntries(kinds.split(' ').map((kind) => [kind, 1])))).toBe(
+    '1 order, 1 line, 1 category, 1 user grade, 1 review, 1 window, 1 span, 1 request, 1 removal, 1 record, 1 sub-order added',
+  );
 });
 
 test.each([
@@ -172,13 +335,22 @@ test('each gauge has the value of the report', async () => {
   });
 });
 
-test('a request counts once by its route, and its latency in seconds', async () => {
+test('requests and steps count once, requests by their route, and take seconds', async () => {
   const metrics = openMetrics(async () => calm);
+  metrics.onStep('read-window', { reviews: 7, orders: 0 }, 2);
+  metrics.onStep('read-window', undefined, 3);
   metrics.onRequestEnd({ method: 'GET', path: '/v1/reviews/7', status: 200, durationMs: 250 });
   metrics.onRequestEnd({ method: 'GET', path: '/v1/reviews/8', status: undefined, durationMs: 500 });
   const text = await metrics.render();
   expect(text).toContain('review_sync_requests_total{method="GET",route="/v1/reviews/:id",status="none"} 1');
   expect(text).toContain('review_sync_request_duration_seconds_sum{method="GET",route="/v1/reviews/:id"} 0.75');
+  expect(text.match(/^review_sync_(records|step_duration_seconds_(sum|count)).*$/gm)).toEqual([
+    'review_sync_records_total{step="read-window",kind="reviews"} 7',
+    'review_sync_step_duration_seconds_sum{step="read-window",outcome="done"} 2',
+    'review_sync_step_duration_seconds_count{step="read-window",outcome="done"} 1',
+    'review_sync_step_duration_seconds_sum{step="read-window",outcome="failed"} 3',
+    'review_sync_step_duration_seconds_count{step="read-window",outcome="failed"} 1',
+  ]);
 });
 
 test('of the coverage the last year and earlier months with holes are a row each, all others are one', () => {
