@@ -4,13 +4,13 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkService } from '../../src/app/doctor/check-service.ts';
-import type { Span } from '../../src/base/time/span.ts';
+import { parseInstant, type Span } from '../../src/base/time/span.ts';
 import { workerOf } from '../../src/cli/ui/run-to-end.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, type World } from '../harness/world.ts';
-import { client, json, tinyService } from '../review-api/tiny-service.ts';
+import { client, json, quick, tinyService } from '../review-api/tiny-service.ts';
 
 type Found = { area: string; level: string; what: string; hint?: string };
 
@@ -55,12 +55,60 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
     new Set(['configuration', 'warehouse', 'shop', 'service', 'queue', 'schedules']),
   );
   expect(await world.warehouse('select count(*) from sync.touches')).toEqual(before);
+  expect(findings.flatMap(({ level, what }) => (level === 'ok' ? what : []))).toEqual([
+    'every variable is well-formed',
+    expect.stringMatching(/^Postgres [\d.]+, user \w+, \d+ of \d+ connections in use$/),
+    'all migrations are applied',
+    'the views of bi cut days in Asia/Seoul',
+    'no other role can create functions where our statements look for them',
+    'a row and ten megabytes could be written; they were rolled back',
+    expect.stringMatching(/^Postgres [\d.]+, user reader_\w+, who may only read$/),
+    'order_lines.sql: the lines add up to 100 % of total_price in the middle order',
+    expect.stringMatching(/^orders\.sql fits the contract: 60 rows in \d+(\.\d\d)? s, all right$/),
+    expect.stringMatching(/^order_lines\.sql fits the contract: \d+ rows, all right$/),
+    expect.stringMatching(/^no statement reads a large table as a whole: \d+ ms to find 60 orders by code, /),
+    'categories.sql fits the contract: 43 rows, all right',
+    'user_grades.sql fits the contract: 4 rows, all right',
+    'client id and secret are accepted',
+    expect.stringMatching(/^its clock agrees with ours \(offset -?\d+\.\d s\)$/),
+    'its timestamps have the offset of Asia/Seoul',
+    'its newest review is listed at its second, in pages of 100',
+    'BullMQ on Postgres responds, its tables exist',
+  ]);
   expect(Object.keys(world.service.requests()).filter((route) => !/^GET|oauth/.test(route))).toEqual([]);
 
   const text = await runCli(['doctor'], { ...world.environment, ...reader });
   expect(text.stdout).toMatch(/orders\.sql fits the contract: 60 rows/);
   expect(text.stdout).toMatch(/its timestamps have the offset of Asia\/Seoul$/m);
   expect(text.stdout).toMatch(/0 faults, 1 warning\.$/m);
+});
+
+test('each setting that is legal and risky is warned of, and nothing of it where it is not', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const risky = {
+    ...{ HOST: '0.0.0.0', STATUS_TOKEN: 'the-token-of-the-page', REVIEW_API_BASE_URL: 'http://reviews.invalid' },
+    ...{ ORDER_OVERLAP_MINUTES: '0', REVIEW_OVERLAP_MINUTES: '0', SCHEDULE_RECONCILE: '' },
+    ...{ SHOP_DATABASE_URL: world.warehouseUrl, QUEUE_URL: 'redis://u:p@queue.invalid' },
+  };
+  const configuration = async (environment: Record<string, string>) =>
+    (await ills(world, environment)).said.filter((one) => one.startsWith('configuration'));
+  expect(await configuration(risky)).toEqual([
+    'configuration warning: HOST is 0.0.0.0: the status page can be reached from outside → put a proxy with TLS in front of it',
+    'configuration warning: REVIEW_API_BASE_URL is http: the token and customers’ data go unencrypted → use https',
+    expect.stringMatching(
+      /^configuration warning: QUEUE_URL: to another network without TLS, .* → add sslmode=require/,
+    ),
+    expect.stringMatching(/^configuration warning: ORDER_OVERLAP_MINUTES is 0: .* → leave it at 10$/),
+    expect.stringMatching(/^configuration warning: REVIEW_OVERLAP_MINUTES is 0: .* → leave it at 60$/),
+    expect.stringMatching(
+      /^configuration warning: SCHEDULE_RECONCILE is empty: .* → leave it at 30 4 \* \* \*, or run/,
+    ),
+    'configuration warning: shop and warehouse are one database with one user → give the shop a user that may only read',
+  ]);
+  expect(await configuration({ HOST: '0.0.0.0', REVIEW_API_BASE_URL: 'http://[::1]:1' })).toEqual([]);
+  expect(
+    await configuration({ STATUS_TOKEN: risky.STATUS_TOKEN, REVIEW_API_BASE_URL: 'https://reviews.invalid' }),
+  ).toEqual([]);
 });
 
 test('one call reports every fault, each with its hint', async () => {
@@ -178,6 +226,99 @@ test.each([
   }
 });
 
+test('an empty query, orders without lines and a catalog that is absent, repeated or odd are each said', async () => {
+  const edit = { changed_orders: 'select code, updated_at as changed_at from o where updated_at >= :since' };
+  const folder = await orderShopQueries();
+  for (const [name, text] of Object.entries(edit)) await writeFile(join(folder, `${name}.sql`), text);
+  await using world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  await createOrderShop(world.shopUrl);
+  const ofShop = async () =>
+    (await ills(world)).findings
+      .filter(({ area }) => area === 'shop')
+      .slice(1)
+      .map(({ level, what, hint }) => `${level}: ${what} → ${hint}`);
+  expect(await ofShop()).toEqual([
+    'warning: orders.sql fits, but finds no row → see whether its conditions are right',
+    'ok: categories.sql is absent: that part is not synced → undefined',
+    'ok: user_grades.sql is absent: that part is not synced → undefined',
+  ]);
+  await world.shop(`insert into o (code) values ('A')`);
+  await writeFile(
+    join(folder, 'categories.sql'),
+    `select code, 'C' as name from (values ('1'), ('1'), ('2')) as c (code)`,
+  );
+  await writeFile(join(folder, 'user_grades.sql'), `select '1' as code, '' as name`);
+  expect(await ofShop()).toEqual([
+    'warning: order_lines.sql fits, but the orders have no line → see whether its conditions are right',
+    expect.stringMatching(/^ok: no statement reads a large table as a whole/),
+    'fault: categories.sql: code 1 is there 2 times → let the query give each once: a join may multiply rows',
+    expect.stringMatching(
+      /^warning: user_grades\.sql: 1 of 1 rows would not be synced, .* name is an empty text.* \(code 1\) → correct/,
+    ),
+  ]);
+});
+
+const zoneIsRight = 'ok: its timestamps have the offset of Asia/Seoul';
+const isListed = 'ok: its newest review is listed at its second, in pages of 100';
+test.each<[claim: string, dates: [first: string | null, last: string | null], reviews: number, said: unknown[]]>([
+  ['without a review', [null, null], 0, ['ok: it holds no review yet: time zone and pages cannot be checked']],
+  ['with all as it should be', ['2020-01-01T00:00:00Z', '2026-03-02T08:59:59+09:00'], 100, [zoneIsRight, isListed]],
+  [
+    'with dates that are not read',
+    ['2019-12-31T23:59:59+00:00', '2026-03-02T09:00:00+09:00'],
+    1,
+    [
+      expect.stringMatching(
+        /^warning: its overview names a review of 2019.*Z to 2026-03-01T23:59:59\.000Z\) → set REVIEW_YEARS_FROM if/,
+      ),
+      expect.stringMatching(
+        /^warning: its overview names a review of 2026-03-02T09:00:00\+09:00, outside .*\(2020-01-01T00:00:00/,
+      ),
+      zoneIsRight,
+      isListed,
+    ],
+  ],
+  [
+    'without offsets',
+    [null, '2026-03-01T12:00:00'],
+    1,
+    ['warning: its timestamps have no offset → ask the service’s makers', isListed],
+  ],
+  [
+    'that lists another second',
+    [null, '2026-03-01T12:00:00+09:00'],
+    0,
+    [
+      zoneIsRight,
+      'warning: no review is listed at 2026-03-01 12:00:00 (Asia/Seoul), the date of the newest review in its overview → the review may be hidden or just deleted; otherwise REVIEW_API_TIME_ZONE is wrong',
+    ],
+  ],
+  [
+    'with pages that are too long',
+    [null, '2026-03-01T12:00:00+09:00'],
+    101,
+    [zoneIsRight, 'fault: a page holds 101 reviews, expected at most 100 → ask the service’s makers'],
+  ],
+])('a service %s is described so', async (_, [first, last], reviews, said) => {
+  const overview = { first_review_created_at: first, last_review_created_at: last };
+  const items = Array.from({ length: reviews }, (_, n) => ({ id: n + 1 }));
+  const service = await tinyService(({ path }) => json(path.endsWith('/overview') ? overview : items));
+  const plausible = { start: parseInstant('2020-01-01T00:00:00Z'), end: parseInstant('2026-03-02T00:00:00Z') } as Span;
+  const api = client(service.url);
+  const found = await checkService({ api, timeZone: 'Asia/Seoul', plausible, now: () => new Date() });
+  expect(found.slice(2).map(({ level, what, hint }) => `${level}: ${what}${hint ? ` → ${hint}` : ''}`)).toEqual(said);
+});
+
+test('of a service that fails it is said where to look', async () => {
+  const api = client((await tinyService(() => ({ status: 503 }))).url, { retry: { ...quick, attempts: 1 } });
+  const found = await checkService({ api, timeZone: 'UTC', plausible: {} as Span, now: () => new Date() });
+  expect(found[1]).toMatchObject({
+    level: 'fault',
+    what: expect.stringContaining('(status 503)'),
+    hint: 'check whether the service is up, and its log',
+  });
+});
+
 test('rows dated in the future, and views in another zone than the configured, are warned of', async () => {
   await using world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: await orderShopQueries() } });
   await createOrderShop(world.shopUrl);
@@ -196,14 +337,23 @@ test('rows dated in the future, and views in another zone than the configured, a
 test('a warehouse that lacks a migration, a column or a right is a fault', async () => {
   await using world = await openWorld();
   const reader = await withReader(world);
-  const [url, { username }] = [new URL(world.warehouseUrl), new URL(reader.SHOP_DATABASE_URL ?? '')];
-  [url.username, url.password] = [username, 'reader'];
-  const schemas = 'warehouse, sync, review_sync_migrations';
-  await world.warehouse(`grant usage on schema ${schemas} to ${username};
-    grant select, insert, update on all tables in schema ${schemas} to ${username}`);
-  expect((await ills(world, { ...reader, WAREHOUSE_DATABASE_URL: url.href })).said[0]).toMatch(
-    /^warehouse fault: the user may not read and write .* → grant select, insert, update, delete/,
-  );
+  const { username } = new URL(reader.SHOP_DATABASE_URL ?? '');
+  const withheld = async () => {
+    const url = new URL(world.warehouseUrl);
+    [url.username, url.password] = [username, 'reader'];
+    return (
+      await ills(world, { ...reader, WAREHOUSE_DATABASE_URL: url.href, QUEUE_URL: world.warehouseUrl })
+    ).said.filter((one) => one.startsWith('warehouse'));
+  };
+  await world.warehouse(`grant usage on schema warehouse, sync, review_sync_migrations to ${username};
+    grant select, insert, update on all tables in schema warehouse, sync, review_sync_migrations to ${username};
+    grant all on all tables in schema warehouse to ${username}`);
+  const grants = 'grant select, insert, update, delete on them, or run as the user who migrated';
+  expect(await withheld()).toEqual([
+    expect.stringMatching(
+      `^warehouse fault: the user may not read and write \\d+ tables: sync\\.\\w+, .* … → ${grants}`,
+    ),
+  ]);
   await world.warehouse('alter table warehouse.reviews drop column tag_name cascade');
   expect((await ills(world, reader)).said[0]).toMatch(
     /^warehouse fault: a row could not be written: column "tag_name" .*does not exist → a table or column is missing/,
@@ -214,6 +364,10 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
   expect(said[0]).toMatch(/^warehouse fault: migrations 9999_future are of a newer version .* → run one version/);
   expect(said[1]).toMatch(
     /^warehouse fault: migrations are missing: 0004_webhooks_and_alerts → npx review-sync migrate/,
+  );
+  expect(said).not.toContainEqual(expect.stringContaining('may not create schemas'));
+  expect((await withheld()).at(-1)).toMatch(
+    /^warehouse fault: the user may not create schemas, .* → grant create on database/,
   );
 });
 
