@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { checkQueryCosts } from '../../src/app/doctor/check-query-costs.ts';
 import {
   areDays,
   checkDates,
@@ -8,6 +9,7 @@ import {
   checkGrades,
   checkStatuses,
   checkSums,
+  shareOfLines,
 } from '../../src/app/doctor/check-shop-values.ts';
 
 const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
@@ -73,6 +75,12 @@ test('what the lines add up to in the middle order is said, and is a warning whe
   const units = [priced(10, 199), priced(10, 200), priced(201, 10.06), priced(200, 10)];
   expect(units.map(([finding]) => finding?.what.includes('minor units?'))).toEqual([false, true, false, true]);
   expect(priced(10, 200, 2)).toEqual([]);
+  // Neither what was given back counts, nor an order that cannot be read or has no price.
+  const share = (total: string, more: object = {}, price = '30') => {
+    const lines = ['cancelled', 'returned', 'paid'].map((status) => ({ status, price }));
+    return shareOfLines({ order: { code: 'A', total_price: total }, lines, ...more } as never);
+  };
+  expect([share('60'), share('60', { fault: 'odd' }), share('0'), share('60', {}, '0')]).toEqual([0.5, ...Array(3)]);
 });
 
 test('deliveries that are days without a time, before their order, get the hint for days', () => {
@@ -85,6 +93,55 @@ test('deliveries that are days without a time, before their order, get the hint 
   const [first, ...others] = orders;
   const timed = [{ ...first, lines: [{ delivered_at: '2026-02-10T11:00:00Z' }] }, ...others] as typeof orders;
   expect(checkDates(timed, now, 'postgres')).toMatchObject([{ hint: expect.stringContaining('in another zone') }]);
+});
+
+test('dates before their order are said from one in twenty on', () => {
+  const early = dated({ updated_at: '2026-03-01T11:00:00Z' }, {});
+  const found = (others: number) => checkDates([early, ...Array(others).fill(dated({}, {}))], now, 'mysql');
+  expect(found(20)).toEqual([]);
+  expect(found(19)).toMatchObject([
+    { what: expect.stringMatching(/: 1 of 20 rows .*, such as 2026-03-01T11:00:00Z \(order of 2026-03-01T12/) },
+  ]);
+});
+
+test('a statement is named by what it reads as a whole, or by its time from five seconds on', async () => {
+  const cost = { file: 'orders', purpose: 'find 1 orders by code', seconds: 4.999, scans: [] };
+  const said = async (costs: object[], hasFeed = true) => {
+    const shop = { queryCosts: async () => costs, hasFeed: async () => hasFeed } as never;
+    return (await checkQueryCosts(shop)).map(({ level, what, hint }) => `${level}: ${what} → ${hint}`);
+  };
+  expect(await said([])).toEqual([]);
+  expect(await said([cost, { ...cost, purpose: 'rescan' }])).toEqual([
+    'ok: no statement reads a large table as a whole: 4999 ms to find 1 orders by code, 4999 ms to rescan → undefined',
+  ]);
+  const analyze = 'run explain analyze on the query with a condition on its key, and see what it reads';
+  const scans = [
+    { table: 'o', rows: 1200, remedy: 'r1' },
+    { table: 'l', remedy: 'r2' },
+  ];
+  const why = { ...cost, unexplained: 'hidden' };
+  expect(await said([{ ...cost, seconds: 5 }, { ...cost, seconds: undefined }, { ...cost, scans }, why, why])).toEqual([
+    `warning: orders.sql takes long to find 1 orders by code: 5.000 s today → ${analyze}`,
+    `fault: orders.sql takes long to find 1 orders by code: more than 30 s, then it is cancelled → ${analyze}`,
+    'warning: orders.sql reads the whole of o (1,200 rows) and l to find 1 orders by code: 4.999 s today → r1; r2',
+    expect.stringMatching(
+      /^warning: it is unknown whether orders\.sql reads a large table as a whole: hidden → run explain/,
+    ),
+  ]);
+  const changes = { ...cost, purpose: 'find what changed in the last ten minutes', scans };
+  expect(await said([changes])).toHaveLength(1);
+  expect((await said([changes], false))[1]).toMatch(
+    /^warning: there is no changed_orders\.sql: .* → write changed_orders/,
+  );
+  expect(
+    await said(
+      [
+        { ...cost, scans },
+        { ...changes, scans: [] },
+      ],
+      false,
+    ),
+  ).toHaveLength(1);
 });
 
 test('member grades that user_grades.sql does not have are named', () => {
@@ -117,8 +174,11 @@ test('doctor expects each status that a preset or the template sends, and names 
       hint: expect.stringMatching(/shows paid,.* send unpaid,/),
     },
   ]);
-  // What may be a customer's is not shown.
-  expect(checkStatuses(['kim01012345678', 'Kim Minji'].flatMap(withStatus))).toMatchObject([
-    { what: expect.stringMatching(/: a text of 14 characters 1 times, a text of 9 characters 1 times$/) },
-  ]);
+  // The most frequent first, eight of them, and no word that may be a customer's.
+  const words = ['Kim Minji', 'a12345', 'x'.repeat(33), ...'bcdefgh'].flatMap((word, n) => Array(n + 1).fill(word));
+  const [found] = checkStatuses(words.flatMap(withStatus));
+  expect(found?.what).toMatch(
+    /in 55 lines: "h" 10 times, "g" 9 times, .*"b" 4 times, a text of 33 characters 3 times$/,
+  );
+  expect(checkStatuses(words.slice(0, 3).flatMap(withStatus))[0]?.what).not.toMatch(/Kim|12345/);
 });

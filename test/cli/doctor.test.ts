@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { checkService } from '../../src/app/doctor/check-service.ts';
 import { parseInstant, type Span } from '../../src/base/time/span.ts';
 import { workerOf } from '../../src/cli/ui/run-to-end.ts';
+import { withRedis } from '../../src/queue/connection.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
@@ -256,6 +257,12 @@ test('an empty query, orders without lines and a catalog that is absent, repeate
       /^warning: user_grades\.sql: 1 of 1 rows would not be synced, .* name is an empty text.* \(code 1\) → correct/,
     ),
   ]);
+  await world.shop(`insert into o (code, updated_at) values ('B', '2999-01-01')`);
+  expect((await ills(world)).said).toContainEqual(
+    expect.stringMatching(
+      /^shop warning: changed_orders\.sql: changed_at of 1 orders is in the future, such as 2999.*\(order B\) → /,
+    ),
+  );
 });
 
 const zoneIsRight = 'ok: its timestamps have the offset of Asia/Seoul';
@@ -388,6 +395,7 @@ test.skipIf(!hasRedis)(
     await scheduled.upsertJobScheduler('rescan-orders', at('30 4 * * *'), { name: 'rescan-orders' });
     // A command such as a backfill is running.
     const running = await workerOf(app, ['runs', 'steps']);
+    await withRedis(redis.url, (one) => one.config('SET', 'maxmemory-policy', 'allkeys-lru'));
     const { said } = await ills(world, await withReader(world));
     await running.close();
     const schedules = said.filter((line) => line.startsWith('schedules'));
@@ -401,6 +409,9 @@ test.skipIf(!hasRedis)(
     ]);
     expect(schedules[1]).toMatch(/if they change back, another worker has another configuration$/);
     expect(said).toContainEqual(expect.stringMatching(/^queue warning: no worker is connected/));
+    expect(said).toContainEqual(
+      expect.stringMatching(/^queue warning: Redis .* drops .* \(allkeys-lru\).* → set maxmem/),
+    );
   },
 );
 

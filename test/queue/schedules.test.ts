@@ -57,14 +57,20 @@ test('a worker sets its own schedules and removes all others: a schedule that wa
 test('doctor calls a run overdue once it is a minute late, and names schedules that the queue has otherwise', async () => {
   const now = new Date('2026-03-01T12:00:00Z');
   const schedule = { job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' };
-  const found = async (lateMs: number, tz = schedule.timeZone) => {
-    const one = { key: schedule.job, name: schedule.job, pattern: schedule.pattern, tz, next: now.getTime() - lateMs };
-    const queues = { bull: { scheduled: { getJobSchedulers: async () => [one] } } };
-    return (await checkSchedules(queues as never, [schedule], now)).map(({ level }) => level);
+  const look = (next: number | undefined, tz = schedule.timeZone, wanted: readonly Schedule[] = [schedule]) => {
+    const one = { key: schedule.job, name: schedule.job, pattern: schedule.pattern, tz, next };
+    const queues = { bull: { scheduled: { getJobSchedulers: async () => (tz === '' ? [] : [one]) } } };
+    return checkSchedules(queues as never, wanted, now);
   };
+  const found = async (lateMs: number, tz?: string) =>
+    (await look(now.getTime() - lateMs, tz)).map(({ level }) => level);
   expect(await found(60_000)).toEqual(['ok']);
   expect(await found(60_001)).toEqual(['fault']);
   expect(await found(0, 'UTC')).toEqual(['warning', 'warning', 'ok']);
+  expect((await look(now.getTime()))[0]?.what).toBe('sync-orders runs next at 2026-03-01T12:00:00.000Z');
+  expect((await look(0))[0]?.what).toBe('sync-orders was due at 1970-01-01T00:00:00.000Z, and no worker took it');
+  expect((await look(undefined))[0]).toMatchObject({ level: 'fault', what: 'sync-orders has no next run' });
+  expect(await look(0, '', [])).toMatchObject([{ level: 'warning', what: 'no schedule is configured' }]);
 });
 
 test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => {

@@ -24,6 +24,28 @@ test.each([
   expect(isUnencrypted(address)).toBe(isOpen);
 });
 
+test('each private network, each name without a domain and each way to ask for TLS counts, and no other', () => {
+  const closed = [
+    '10.0.0.1',
+    '192.168.1.1',
+    '169.254.1.1',
+    '172.16.0.1',
+    '172.31.0.1',
+    '[fd00::1]',
+    '[fe80::1]',
+    'db',
+    'a.internal',
+    'a.localhost',
+  ];
+  expect(closed.filter((host) => isUnencrypted(`postgres://u:p@${host}/w`))).toEqual([]);
+  const open = ['11.0.0.1', '192.169.1.1', '172.15.0.1', '172.32.0.1', '[2001::1]', 'internal.example.com'];
+  expect(open.filter((host) => !isUnencrypted(`postgres://u:p@${host}/w`))).toEqual([]);
+  const tls = ['mysql://a.b/s?ssl=1', 'postgres://a.b/s?ssl=no-verify', 'postgresql://a.b/s?sslmode=prefer'];
+  expect(tls.filter(isUnencrypted)).toEqual([]);
+  const plain = ['redis://a.b?ssl=true', 'mysql://a.b/s?sslmode=require', 'postgres://a.b/s?sslmode=allow'];
+  expect(plain.filter((address) => !isUnencrypted(address))).toEqual([]);
+});
+
 test('doctor warns of a database in another network without TLS, and shows no password', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const environment = { ...world.environment, SHOP_DATABASE_URL: 'postgres://reader:hush-hush@shop.invalid/shop' };
