@@ -73,6 +73,23 @@ describe('readConfig', () => {
     for (const value of [least - 1, most + 1]) expect(refusalOf({ ...right, [name]: String(value) })).toContain(name);
   });
 
+  test('a rate, a secret and a list have their limits, a variable that is missing says what is expected', () => {
+    const shown = (name: string, value: string) => refusalOf({ ...right, [name]: value }).includes(name);
+    const rates = ['0.009', '0.01', '10000', '10000.1'].map((rate) => shown('REVIEW_API_REQUESTS_PER_SECOND', rate));
+    expect(rates).toEqual([true, false, false, true]);
+    const mixed = 'aB3.~_-9'.repeat(26);
+    const tokens = [mixed.slice(0, 16), 'replace_me.replace_me', 'a'.repeat(20)].map((value) =>
+      shown('STATUS_TOKEN', value),
+    );
+    expect(tokens).toEqual([false, true, true]);
+    expect([16, 200].map((length) => shown('WEBHOOK_SECRET', mixed.slice(0, length)))).toEqual([false, false]);
+    expect(readConfig({ ...right, WEBHOOK_BRAND_IDS: ' 1, ,22,' }).webhooks.brandIds).toEqual([1, 22]);
+    expect(shown('WEBHOOK_BRAND_IDS', '1;2')).toBe(true);
+    expect(refusalOf({ ...right, SHOP_DATABASE_URL: ' ', REVIEW_API_CLIENT_ID: '' })).toMatch(
+      /SHOP_DATABASE_URL is missing: expected an address such as postgres:.*\n {2}REVIEW_API_CLIENT_ID is missing: expected a text/,
+    );
+  });
+
   test.each([
     ['SHOP_DATABASE_URL', 'oracle://shop:geheim@host/db'],
     ['WAREHOUSE_DATABASE_URL', 'geheim'],

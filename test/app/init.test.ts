@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -6,7 +6,9 @@ import { expect, test } from 'vitest';
 import { completeEnvFile } from '../../src/app/init/env-file.ts';
 import { type Preset, presetFolder, readPresets } from '../../src/app/init/presets.ts';
 import { nearest, recognise } from '../../src/app/init/recognise.ts';
+import { askZone, zoneProblem } from '../../src/app/service-zone.ts';
 import { meaningOf, renameTables } from '../../src/shop/sql-text.ts';
+import { json, tinyService } from '../review-api/tiny-service.ts';
 
 const preset = (name: string, tables: Preset['tables'], more: Partial<Preset> = {}): Preset => ({
   name,
@@ -83,9 +85,38 @@ test('.env gets only what it lacks, in a form that is read back as it was, and o
   expect(parseEnv(await readFile(file, 'utf8'))).toEqual(values);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await completeEnvFile(file, [line('A', 'other')])).toEqual([]);
-  await writeFile(file, 'A=1', { mode: 0o644 });
+  await writeFile(file, 'A=1');
+  await chmod(file, 0o644);
   expect(await completeEnvFile(file, [line('A', '2'), line('B', '3')])).toEqual(['B']);
   expect(await readFile(file, 'utf8')).toBe('A=1\n\n# about B\nB=3\n');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  await expect(completeEnvFile(file, [line('C', `'"\``)])).rejects.toThrow(
+    'The value of C cannot be written into .env',
+  );
+  await expect(completeEnvFile(tmpdir(), [])).rejects.toThrow(`${tmpdir()} cannot be read`);
+});
+
+test('a zone of the service is named only where its offset is that of the newest review', async () => {
+  const [summer, seoul] = ['2026-07-01T12:00:00+02:00', '2026-07-01T12:00:00+09:00'];
+  expect(zoneProblem(seoul, 'Asia/Seoul')).toBeUndefined();
+  expect(zoneProblem(summer, 'Europe/Paris')).toBeUndefined();
+  expect(zoneProblem('2026-01-01T12:00:00+02:00', 'Europe/Paris')).toMatch(
+    /the offset \+02:00, but Europe\/Paris has \+01:00 then/,
+  );
+  expect([null, 'odd', '2026-01-01T12:00:00'].map((text) => zoneProblem(text, 'UTC'))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  const asked = async (last: string | null, ...zones: string[]) => {
+    const overview = { first_review_created_at: last, last_review_created_at: last };
+    const { url } = await tinyService(() => json(overview));
+    return askZone({ baseUrl: url, clientId: 'id', clientSecret: 'secret' }, zones);
+  };
+  expect(await asked(summer, 'Asia/Seoul', 'Europe/Paris', 'Europe/Berlin')).toBe('Europe/Paris');
+  expect(await asked('2026-07-01T12:00:00Z', 'Asia/Seoul', 'UTC')).toBe('UTC');
+  const fixed = ['-10:00', '+05:00', '+05:30'].map((offset) => asked(`2026-07-01T12:00:00${offset}`, 'UTC'));
+  expect(await Promise.all([...fixed, asked(null, 'UTC')])).toEqual(['Etc/GMT+10', 'Etc/GMT-5', undefined, undefined]);
 });
 
 test('each preset has its files, names every table that its queries read, and nothing else', async () => {

@@ -6,7 +6,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { checkService } from '../../src/app/doctor/check-service.ts';
 import { parseInstant, type Span } from '../../src/base/time/span.ts';
 import { workerOf } from '../../src/cli/ui/run-to-end.ts';
-import { withRedis } from '../../src/queue/connection.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
@@ -381,7 +380,7 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
 test.skipIf(!hasRedis)(
   'missing, changed, duplicate and unknown schedules are reported, and a Redis without workers',
   async () => {
-    const redis = await startRedis();
+    const redis = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
     onTestFinished(redis.close);
     await using world = await openWorld({ environment: { QUEUE_URL: redis.url } });
     const app = await world.openApp();
@@ -395,7 +394,6 @@ test.skipIf(!hasRedis)(
     await scheduled.upsertJobScheduler('rescan-orders', at('30 4 * * *'), { name: 'rescan-orders' });
     // A command such as a backfill is running.
     const running = await workerOf(app, ['runs', 'steps']);
-    await withRedis(redis.url, (one) => one.config('SET', 'maxmemory-policy', 'allkeys-lru'));
     const { said } = await ills(world, await withReader(world));
     await running.close();
     const schedules = said.filter((line) => line.startsWith('schedules'));

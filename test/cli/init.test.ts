@@ -90,9 +90,18 @@ test('of two shops in one database the one without a prefix is taken, and --pref
   const second = await init({}, '--preset', 'solidus', '--prefix', 'eu_', '--force');
   expect(second).toMatchObject({ status: 0, stderr: '' });
   expect(second.stdout).toContain('prefix eu_ (preset solidus)');
+  expect(second.stdout).not.toContain('writes its dates');
   expect(await read('shop-sql/categories.sql')).toContain('from eu_spree_taxons t');
   expect((await init({}, '--prefix', 'us_')).stderr).toContain(
     'No tables of a known shop system have the prefix "us_"',
+  );
+  expect((await init({}, '--preset', 'opencart4')).stderr).toContain(
+    'is for OpenCart 4.1, and SHOP_DATABASE_URL is Postgres',
+  );
+  const zoned = await init({ SHOP_TIME_ZONE: 'Asia/Seoul', REVIEW_API_BASE_URL: 'http://127.0.0.1:1' });
+  expect(zoned.stdout).toMatch(/SHOP_TIME_ZONE is Asia\/Seoul, but Solidus .* writes its dates in UTC\./);
+  expect(zoned.stdout).toContain(
+    'fill in WAREHOUSE_DATABASE_URL, REVIEW_API_CLIENT_ID, REVIEW_API_CLIENT_SECRET in .env',
   );
 });
 

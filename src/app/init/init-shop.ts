@@ -91,7 +91,7 @@ export async function initShop(input: InitInput): Promise<InitReport> {
       dir,
       queries,
       variables: await completeEnvFile(input.envFile, lines),
-      toFillIn: lines.filter(({ name, value }) => value === '' && !isSet(name)).map(({ name }) => name),
+      toFillIn: lines.filter(({ value }) => value === '').map(({ name }) => name),
       findings: await withClosing(checked, async () => (found ? checkShop(checked, dir) : [])),
     };
   });
