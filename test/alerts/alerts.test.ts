@@ -228,8 +228,11 @@ test.skipIf(!hasRedis)(
 );
 
 test('a flow that never ran is said to be so, and wakes nobody; a lag that is worth an alert is shown too', async () => {
-  await using world = await openWorld({ shop: 'empty', environment: { ALERT_LAG_MINUTES: '5' } });
+  const others = { ALERT_DEAD_LETTERS: '3', ALERT_WAITING_DAYS: '2', ORDER_DELETES: 'send' };
+  await using world = await openWorld({ shop: 'empty', environment: { ALERT_LAG_MINUTES: '5', ...others } });
   const app = await world.openApp();
+  const own = { alertLagMinutes: 5, alertDeadLetters: 3, alertWaitingDays: 2, orderDeletes: 'send' };
+  expect(await statusReport(app)).toMatchObject(own);
   const issues = async () => issuesOf(await statusReport(app));
   expect((await issues()).map(({ key, isUrgent }) => [key, isUrgent])).toEqual([
     ['never orders', false],
