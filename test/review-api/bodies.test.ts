@@ -27,3 +27,12 @@ test('a body that is not UTF-8 is an error where the client reads its texts, and
   expect(error.message).toContain('UTF-8');
   expect((await api.reviews.page(january, 1)).rawBody).toEqual(bytes);
 });
+
+test('a byte order mark before the JSON is no fault, and is no part of a review', async () => {
+  const service = await tinyService(({ path }) => ({
+    body: path.endsWith('/1') ? '\ufeff{"id":1}' : '\ufeff[{"id":1}]',
+  }));
+  const { reviews } = client(service.url);
+  expect((await reviews.list(january)).items).toMatchObject([{ id: 1 }]);
+  expect((await reviews.getRaw(1)).rawBody.toString()).toBe('{"id":1}');
+});

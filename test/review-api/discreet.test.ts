@@ -9,15 +9,18 @@ const body = {
   created_at: '2024-01-01T00:00:00+09:00',
   total_price: '1.00',
   user_code: 'login-77',
-  user_name: 'Kim Minji',
+  user_name: 'Kim Minji 서준 이나',
   user_phone: '010-1234-5678',
   user_email: 'minji@shop.example',
 };
 
 test('no error, log line or wait holds a token, a secret or a customer, even when the service quotes them', async () => {
   /** What the service quotes: the request, the token and the secret. */
-  const echoOf = ({ params }: Seen) =>
-    `?access_token=${secretToken(1)} ${[...params.values()].join(' ')} the-s3cret-of-the-app`;
+  const echoOf = ({ params }: Seen) => {
+    const values = [...params.values()].join(' ');
+    // A name may be quoted in part.
+    return `?access_token=${secretToken(1)} ${values} the-s3cret-of-the-app ${values.split(' ').reverse().join(' ')}`;
+  };
   const replies: ((seen: Seen) => Reply)[] = [
     ...[400, 401, 403, 404, 422, 429, 500].map((status) => (seen: Seen) => ({ status, body: { error: echoOf(seen) } })),
     (seen) => ({ body: `<p>${echoOf(seen)}</p>` }),
@@ -51,5 +54,6 @@ test('no error, log line or wait holds a token, a secret or a customer, even whe
     tell(JSON.stringify(api.stats()));
   }
   const shown = output.toLowerCase();
-  for (const secret of ['5ecre7', 's3cret', 'login-77', 'minji', '1234-5678']) expect(shown).not.toContain(secret);
+  for (const secret of ['5ecre7', 's3cret', 'login-77', 'minji', '서준', '이나', '1234-5678'])
+    expect(shown).not.toContain(secret);
 });

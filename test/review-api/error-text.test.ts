@@ -26,8 +26,8 @@ test('of a page only its text is told, at most 300 characters', () => {
 
 test('what a service says twice, as text and as a list, is told once', () => {
   const errors = ['code: found nothing, expected a value', 'score: found 9, expected 1 to 5'];
-  const words = errorText(JSON.stringify({ error: errors.join('; '), errors, status: 422 }));
-  expect(words).toBe(`error: ${errors.join('; ')}; status: 422`);
+  const words = errorText(JSON.stringify({ error: errors.join('; '), errors, line: 5 }));
+  expect(words).toBe(`error: ${errors.join('; ')}; line: 5`);
 });
 
 test('what no column of Postgres can hold, NUL and half a surrogate pair, is left out', () => {

@@ -41,6 +41,29 @@ const family: [reply: Reply, call: (api: ReviewApi) => Promise<unknown>, name: s
     [{ status: 500, body: words }, add, 'UnknownOutcomeError', 'unknown-outcome', false],
   ];
 
+/** What happened, and the next step where there is one. */
+const says: Record<string, [what: string, hint?: string]> = {
+  AuthenticationError: [
+    'the review service did not accept the credentials',
+    'check the client id and the client secret, and that they belong to this service',
+  ],
+  RefusedError: ['refused by the review service'],
+  NotFoundError: ['the review service has no such record'],
+  LimitedError: [
+    'the review service asks for fewer requests',
+    'lower the requests per second or the requests in flight',
+  ],
+  UnavailableError: ['the review service failed on this request'],
+  MalformedResponseError: [
+    'the response is not what this request returns',
+    'check whether the base address belongs to the service; a web site or a proxy may respond in its place',
+  ],
+  UnknownOutcomeError: [
+    'sent, but it is not known whether the service carried it out',
+    'read what the service holds before sending it again',
+  ],
+};
+
 test.each(family)(
   '%o has its own error, with what was sent, what was answered and whether to try again',
   async (reply, call, name, code, retryable) => {
@@ -59,6 +82,8 @@ test.each(family)(
     expect(error).toMatchObject({
       detail: body === words ? 'error: in its words' : expect.stringContaining('an object'),
     });
+    const [what, hint] = says[name] ?? [];
+    expect(error).toMatchObject({ message: expect.stringContaining(`${method} ${path}: ${what} (status `), hint });
     expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain(secretToken(1));
   },
 );
@@ -104,7 +129,8 @@ test('https to a server without TLS is a permanent error, and http to a TLS port
   });
 });
 
-test.each([{ baseUrl: '' }, { baseUrl: 'shop.example' }, { clientId: '' }, { clientSecret: '' }, { concurrency: 0 }])(
+const noAddress = ['', 'shop.example', 'ftp://h', 'http://u@h', 'http://:p@h', 'http://h?shop=1', 'http://h#shop'];
+test.each([...noAddress.map((baseUrl) => ({ baseUrl })), { clientId: '' }, { clientSecret: '' }, { concurrency: 0 }])(
   'a client cannot be opened with %o',
   (wrong) => {
     const options = { baseUrl: 'http://127.0.0.1:1', clientId: 'a', clientSecret: 's3cret-of-theirs', ...wrong };

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openRateLimit } from '../../src/review-api/index.ts';
 
 test('no more than the ceiling start within a second, and those who wait go in their order', async () => {
@@ -41,6 +41,8 @@ test.each([
   [2.5, 25, 10],
   [1.25, 12, 10],
   [20, 20, 1],
+  [0.2, 2, 10],
+  [0.15, 1, 7],
 ])('%d requests a second are %d in a window of %d s', async (requestsPerSecond, most, seconds) => {
   const windows: number[] = [];
   const query = async ({ values: [, , expire, now] }: { values: [string, number, number, number] }) => {
@@ -49,6 +51,8 @@ test.each([
     return { rows: [{ points: windows.length === 1 ? most + 1 : 1, expire: now + 1 }] };
   };
   const store = { postgres: { query }, schema: 'sync', table: 'rate_limit' };
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0);
+  onTestFinished(() => random.mockRestore());
   await openRateLimit({ requestsPerSecond, store })();
   expect(windows).toEqual([seconds, seconds]);
 });

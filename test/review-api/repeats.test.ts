@@ -81,11 +81,23 @@ test('a service that keeps silent is asked again after the time limit', async ()
   expect(service.calls()).toHaveLength(2);
 });
 
+test('a response that trickles in is given up', async () => {
+  const service = await tinyService((_seen, nth) => (nth === 1 ? 'trickling' : json([{ id: 1 }])));
+  const api = client(service.url, { timeouts: { connectMs: 500, headersMs: 1000, bodyMs: 1000 } });
+  expect((await api.reviews.page(january, 1)).items).toEqual([{ id: 1 }]);
+});
+
 test('HTML, an object or nothing with status 200 is no data', async () => {
-  for (const body of ['<html><body>Maintenance</body></html>', { error: 'busy' }, undefined]) {
+  for (const [body, found] of [
+    ['<html><body>Maintenance</body></html>', 'expected JSON, got HTML with status 200; Maintenance'],
+    [{ error: 'busy' }, 'expected an array as a list, got object'],
+    [undefined, 'expected JSON, got an empty body with status 200'],
+    ['busy', 'expected JSON, got text with status 200'],
+  ]) {
     const service = await tinyService(() => ({ body }));
     const error = await failureOf(client(service.url).reviews.page(january, 1));
     expect(error).toBeInstanceOf(MalformedResponseError);
+    expect(error.detail).toBe(found);
     expect(service.calls()).toHaveLength(4);
   }
 });
@@ -135,10 +147,10 @@ test('a response that shows another record is malformed', async () => {
 
 test('refusals are not repeated and carry the words of the service', async () => {
   for (const status of [400, 403, 409, 422]) {
-    const service = await tinyService(() => ({ status, body: { message: 'price is odd' } }));
+    const service = await tinyService(() => ({ status, body: { message: 'price 12.50 of A-1 is odd' } }));
     const error = await failureOf(client(service.url).orders.upsert(orderBody));
     expect(error).toBeInstanceOf(RefusedError);
-    expect(error).toMatchObject({ status, detail: 'message: price is odd', retryable: false });
+    expect(error).toMatchObject({ status, detail: 'message: price 12.50 of A-1 is odd', retryable: false });
     expect(service.calls()).toHaveLength(1);
   }
 });
@@ -177,6 +189,38 @@ test('a 429 slows everybody: no request starts before the time, and the wait is 
   // Five answers and the one refusal: the four others would have been refused too, had they not waited.
   expect(service.calls()).toHaveLength(6);
   expect(api.stats()).toMatchObject({ requests: 7, retries: 1 });
+});
+
+test('each wait and each request is told, and a named time is read by the clock of the service', async () => {
+  const [nowMs, told] = [Date.parse('2024-05-01T00:00:00Z'), [] as unknown[]];
+  // The service is an hour ahead.
+  const headers = { date: 'Wed, 01 May 2024 01:00:00 GMT', 'retry-after': 'Wed, 01 May 2024 01:00:01 GMT' };
+  const service = await tinyService((_seen, nth) =>
+    nth === 1 ? { status: 503, headers, body: { error: 'busy' } } : json(order(1)),
+  );
+  const log = (level: string) => (fields: object, message: string) => told.push([level, message, fields]);
+  const api = client(service.url, {
+    now: () => nowMs,
+    retry: { baseDelayMs: 0, maxRetryAfterMs: 2000 },
+    log: { debug: log('debug'), info: log('info'), warn: log('warn') },
+    onWait: (wait) => told.push(wait),
+    onRequestEnd: (facts) => told.push(facts),
+  });
+  await api.authenticate();
+  told.length = 0;
+  await api.orders.get(1);
+  const request = (status: number) => ({ method: 'GET', path: '/v1/orders/1', status, durationMs: expect.any(Number) });
+  const [untilMs, until] = [nowMs + 1000, new Date(nowMs + 1000)];
+  const waits = [
+    'the review service asked for fewer requests',
+    'waiting to retry GET /v1/orders/1: error: busy',
+  ] as const;
+  expect(told).toEqual([
+    ...[['debug', 'request to the review service', request(503)], request(503)],
+    ...[['warn', waits[0], { until }], { untilMs, reason: waits[0] }],
+    ...[['info', waits[1], { until }], { untilMs, reason: waits[1] }],
+    ...[['debug', 'request to the review service', request(200)], request(200)],
+  ]);
 });
 
 test('a request that waits for the ceiling when the service asks for fewer does not go into that pause', async () => {
@@ -270,6 +314,16 @@ test('a call that may spend 200 ms on failures gives up by then, and its error s
   expect(error).toMatchObject({ status: 500, attempts: sent, retryable: true });
   expect(sent).toBeLessThan(14);
   expect(error.message).toContain('the review service failed on this request (status 500');
+});
+
+test('waits count up to the limit of all waiting; those of a 429 are not what a call spends on failures', async () => {
+  const failing = await tinyService(() => ({ status: 503, headers: { 'retry-after': '0.02' } }));
+  const retry = { ...quick, totalWaitMs: 20 };
+  expect(await failureOf(client(failing.url, { retry }).orders.get(1))).toMatchObject({ attempts: 2 });
+
+  const replies = [{ status: 429, headers: { 'retry-after': '1' } }, { status: 500 }, json(order(1))];
+  const service = await tinyService((_seen, nth) => replies[nth - 1] ?? 'lost');
+  await client(service.url).orders.get(1, { giveUpAfterMs: 1000 });
 });
 
 test('a service that cannot be reached is distinguished from one that fails on a request: its error has no status', async () => {

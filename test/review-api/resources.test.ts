@@ -38,6 +38,38 @@ test.each([
   await expect(client(service.url).orders.get(1)).rejects.toThrow(MalformedResponseError);
 });
 
+test('each operation keeps to the limits of its call', async () => {
+  const service = await tinyService(() => ({ status: 503 }));
+  const api = client(service.url);
+  const [patch, body] = [[1, {}], [{ code: 'A', name: 'A' }]];
+  const args: Record<string, unknown[]> = {
+    ...{
+      get: [1],
+      getByCode: ['A'],
+      update: patch,
+      updateByCode: ['A', {}],
+      put: patch,
+      remove: [1],
+      removeByCode: ['A'],
+    },
+    ...{ upsert: body, create: body, page: [january, 1], getRaw: [1], overview: [] },
+    ...{ 'subOrders.create': [1, { product_id: 1 }], 'subOrders.update': [1, 2, {}], 'subOrders.remove': [1, 2] },
+  };
+  const begun: string[] = [];
+  const called: string[] = [];
+  for (const resource of ['orders', 'categories', 'reviews', 'userGrades', 'subOrders'] as const) {
+    for (const [name, operation] of Object.entries<(...args: unknown[]) => Promise<unknown>>(api[resource] as never)) {
+      const all = args[`${resource}.${name}`] ?? args[name];
+      if (all === undefined) continue;
+      called.push(`${resource}.${name}`);
+      const beforeSend = () => void begun.push(`${resource}.${name}`);
+      await expect(operation(...all, { giveUpAfterMs: -1, beforeSend })).rejects.toThrow('status 503');
+    }
+  }
+  expect(service.calls()).toHaveLength(called.length);
+  expect([...begun, 'reviews.overview'].sort()).toEqual(called.sort());
+});
+
 test('an overview that is an error in the clothes of a 200 is not a service without reviews', async () => {
   const service = await tinyService(() => json({ error: 'try again later' }));
   await expect(client(service.url).reviews.overview()).rejects.toThrow(/as first_review_created_at, got nothing/);
@@ -46,21 +78,28 @@ test('an overview that is an error in the clothes of a 200 is not a service with
 test('amounts go as the text they are, options as repeated pairs, nothing that is undefined', async () => {
   const service = await tinyService(() => ({ status: 201, body: { id: 7 } }));
   const api = client(service.url);
-  const options = { Size: 'L & XL', 색상: '파랑+1' };
+  const options = { Size: 'L & XL', 색상: '파랑+1\ud800' };
   await api.subOrders.create(5, { product_id: 3, price: '0.10', invoice: undefined, product_options: options });
   const params = service.calls()[0]?.params;
-  expect(params?.getAll('product_options[]')).toEqual(['Size:L & XL', '색상:파랑+1']);
+  expect(params?.getAll('product_options[]')).toEqual(['Size:L & XL', '색상:파랑+1\ufffd']);
   expect(params?.get('price')).toBe('0.10');
   expect(params?.has('invoice')).toBe(false);
+  await api.reviews.update(5, { message: 'Good.' });
+  expect([...(service.calls()[1]?.params.keys() ?? [])]).toEqual(['message', 'access_token']);
   await expect(api.subOrders.create(5, { product_id: 3, price: '1,50' })).rejects.toThrow(TypeError);
+  await expect(api.orders.update(5, { user_grade_id: 0 })).rejects.toThrow(TypeError);
 });
 
 test('an order by code is found where the service answers with a list, and not guessed where the list lacks it', async () => {
   const service = await tinyService(({ path, params }) =>
-    path === '/v1/orders' ? json(params.get('code') === 'A-2' ? [order(1), order(2)] : [order(1)]) : json(order(2)),
+    path === '/v1/orders'
+      ? json(params.get('code') === 'A-2' ? [order(1), order(2)] : [order(1)])
+      : json(order(2, { code: ' a-2' })),
   );
   const api = client(service.url);
   expect((await api.orders.getByCode('A-2')).id).toBe(2);
+  // Services trim codes and ignore their case.
+  expect((await api.categories.getByCode('A-2 ')).id).toBe(2);
   await expect(api.orders.getByCode('A-3')).rejects.toThrow(MalformedResponseError);
 });
 
@@ -84,7 +123,10 @@ test('a deletion is done with 200, 201, 204 and 404, and with another success no
 
 test('a page of reviews keeps the body as it came and asks as the spec says', async () => {
   const rawBody = '[{"id":1,"message":"좋아요","score":5.0}]';
-  const link = '<https://s.example/v1/reviews?page=31>; rel="last"';
+  const link = [
+    '<https://s.example/v1/reviews?page=2>; rel="next"',
+    '<https://s.example/v1/reviews?page=31>; rel="last"',
+  ];
   const service = await tinyService(() => json(rawBody, { link }));
   const found = await client(service.url).reviews.page(
     { ...january, date_updated_at: true, date_order_desc: true, score: 0, photo: true },

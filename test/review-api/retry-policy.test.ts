@@ -19,6 +19,10 @@ test('about two minutes of waiting are spent before giving up', () => {
   }
   expect(waitedMs).toBeGreaterThan(90_000);
   expect(waitedMs).toBeLessThan(150_000);
+  const actions = [119_999, 120_000].map(
+    (ms) => nextStep(failed, { ...first, waitedMs: ms }, defaultRetryLimits).action,
+  );
+  expect(actions).toEqual(['repeat', 'give-up']);
 });
 
 test('a write that must not be repeated is repeated only where it cannot have been done', () => {
@@ -35,7 +39,7 @@ test('a named wait holds everybody, is obeyed up to a maximum, and gets jitter o
   const limited: Failure = { kind: 'limited', retryAfterMs: 7_000 };
   expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 7_000, delayMs: 7_250 });
   const tomorrow: Failure = { kind: 'failed', retryAfterMs: 86_400_000 };
-  expect(nextStep(tomorrow, first, defaultRetryLimits)).toMatchObject({ pauseMs: defaultRetryLimits.maxRetryAfterMs });
+  expect(nextStep(tomorrow, first, defaultRetryLimits)).toMatchObject({ pauseMs: 300_000 });
 });
 
 test('a 429 without a named wait holds everybody for the backoff', () => {
@@ -47,6 +51,7 @@ test('malformed answers are asked for again a few times only, a bad certificate 
   const at = (number: number) => ({ ...first, number });
   expect(nextStep({ kind: 'malformed' }, at(3), defaultRetryLimits).action).toBe('repeat');
   expect(nextStep({ kind: 'malformed' }, at(4), defaultRetryLimits).action).toBe('give-up');
+  expect(nextStep({ kind: 'malformed' }, at(2), { ...defaultRetryLimits, attempts: 2 }).action).toBe('give-up');
   expect(nextStep({ kind: 'unsent', permanent: true }, at(1), defaultRetryLimits).action).toBe('give-up');
 });
 

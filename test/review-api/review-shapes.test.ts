@@ -22,6 +22,12 @@ test('a review with nothing but its id has null for what is absent and empty lis
   });
 });
 
+test('flags may come as 1 and 0, texts as numbers, numbers as texts, and an option without value', async () => {
+  const sent = { id: 7, display: 1, store_order: 0, code: 12, sub_brand_id: '-3', product_options: { Size: null } };
+  const read = { display: true, store_order: false, code: '12', sub_brand_id: -3, product_options: { Size: '' } };
+  expect(await readReview(sent)).toMatchObject(read);
+});
+
 test('unknown fields pass, in the review and in its images, videos, options and comments', async () => {
   const image = { url: 'https://i/1', width: 10, alt: 'x' };
   const sent = { id: 7, mood: 'sunny', images: [image], videos: [{ sd_url: 'https://v/1', length: 3 }] };
@@ -41,7 +47,7 @@ test('additional information comes in the default form and in the v2 form, and t
 
 test.each<[field: string, body: object]>([
   ['score', { id: 7, score: 'five' }],
-  ['score', { id: 7, score: 4.5 }],
+  ['score, got a number with a fraction', { id: 7, score: 4.5 }],
   ['display', { id: 7, display: 'yes' }],
   ['images', { id: 7, images: 'none' }],
   ['message', { id: 7, message: { text: 'Kim Minji' } }],
@@ -77,7 +83,11 @@ test('a write that the service would refuse, or could not read, is refused befor
   const { reviews } = client(service.url);
   const noScore = { score: null } as unknown as { score: number };
   for (const call of [
-    ...[() => reviews.upsert({ score: 6 }), () => reviews.upsert({ image_urls: ['1', '2', '3', '4', '5'] })],
+    ...[
+      () => reviews.upsert({ score: 6 }),
+      () => reviews.upsert({ score: 0 }),
+      () => reviews.upsert({ image_urls: ['1', '2', '3', '4', '5'] }),
+    ],
     ...[() => reviews.update(1, { image_urls: [] }), () => reviews.put(1, { options: [] })],
     ...[() => reviews.updateByCode('r', noScore), () => reviews.updateByCode('', { score: 1 })],
     ...[() => reviews.update(1, { product_code: '' }), () => reviews.put(1, { product_options: {} })],

@@ -6,7 +6,11 @@ import { openReviewApi, type ReviewApi, type ReviewApiOptions } from '../../src/
 /** A request as the tiny service saw it; `params` are those of query and form together. */
 export type Seen = { method: string; path: string; query: string; body: string; params: URLSearchParams };
 
-export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown } | 'lost' | 'half';
+export type Reply =
+  | { status?: number; headers?: Record<string, string | string[]>; body?: unknown }
+  | 'lost'
+  | 'half'
+  | 'trickling';
 
 /** Answers resource requests; `nth` counts those with the same method and path, from 1. */
 export type Answering = (seen: Seen, nth: number) => Reply | Promise<Reply>;
@@ -49,7 +53,7 @@ export function client(baseUrl: string, options: Partial<ReviewApiOptions> = {})
   return api;
 }
 
-export const json = (body: unknown, headers: Record<string, string> = {}): Reply => ({ body, headers });
+export const json = (body: unknown, headers: Record<string, string | string[]> = {}): Reply => ({ body, headers });
 
 export const order = (id: number, more: object = {}) => ({ id, code: `A-${id}`, sub_orders: [], ...more });
 
@@ -79,6 +83,11 @@ function send(response: ServerResponse, reply: Reply): void {
   if (reply === 'half') {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
     response.write('[{"id": 1, "mess', () => response.socket?.destroy());
+    return;
+  }
+  if (reply === 'trickling') {
+    const trickle = setInterval(() => response.write(' '), 50);
+    response.on('close', () => clearInterval(trickle));
     return;
   }
   const { status = 200, headers = {}, body } = reply;

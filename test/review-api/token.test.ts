@@ -14,13 +14,16 @@ test('twenty callers whose token was refused renew it once', async () => {
   expect(service.tokenRequests()).toBe(2);
 });
 
-test('a write that met a 401 is repeated with the new token, also one that is never repeated blindly', async () => {
-  const service = await tinyService((_seen, nth) => (nth === 1 ? { status: 401 } : { status: 201, body: { id: 7 } }));
-  const api = client(service.url);
-  expect(await api.subOrders.create(1, { product_id: 3, price: '12.50' })).toEqual({ id: 7 });
-  expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(2)]);
-  expect(service.calls()[1]?.body).toContain('price=12.50');
-});
+test.each([{ status: 401 }, { status: 403, body: { error: 'The access token expired' } }])(
+  'a write that met %o is repeated with the new token, also one that is never repeated blindly',
+  async (refusal) => {
+    const service = await tinyService((_seen, nth) => (nth === 1 ? refusal : { status: 201, body: { id: 7 } }));
+    const api = client(service.url);
+    expect(await api.subOrders.create(1, { product_id: 3, price: '12.50' })).toEqual({ id: 7 });
+    expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(2)]);
+    expect(service.calls()[1]?.body).toContain('price=12.50');
+  },
+);
 
 test('two fresh tokens refused in a row end in an AuthenticationError', async () => {
   const service = await tinyService(() => ({ status: 401, body: { error: 'no' } }));
@@ -48,23 +51,40 @@ test('refused credentials are told at once, in the words of the service', async 
   const error = await failureOf(client(service.url).authenticate());
   expect(error).toBeInstanceOf(AuthenticationError);
   expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status: 401, detail: 'error: invalid_client' });
+  expect(error.hint).toContain('check the client id and the client secret');
   expect(service.seen).toHaveLength(1);
 });
 
-test('a base address that is another’s is told as such, not as wrong credentials', async () => {
+test.each([301, 404, 405])(
+  'a base address that is another’s (%i) is told as such, not as wrong credentials',
+  async (status) => {
+    const service = await tinyService(
+      () => json([]),
+      () => ({ status, body: { error: 'no such path' } }),
+    );
+    const error = await failureOf(client(service.url).reviews.overview());
+    expect(error).toMatchObject({ status, hint: expect.stringContaining('base address') });
+  },
+);
+
+test('a token that is empty is none', async () => {
   const service = await tinyService(
     () => json([]),
-    () => ({ status: 404, body: { error: 'no such path' } }),
+    () => json({ access_token: '' }),
   );
-  const error = await failureOf(client(service.url).reviews.overview());
-  expect(error).toMatchObject({ status: 404, hint: expect.stringContaining('base address') });
+  await expect(client(service.url).authenticate()).rejects.toThrow('expected text as access_token, got none');
 });
 
-test('a token whose life is told is renewed ahead of its end', async () => {
+test.each([
+  [100, 2],
+  ['100', 2],
+  [0, 1],
+  ['soon', 1],
+])('a token whose life is told (%j) is renewed ahead of its end', async (expires_in, last) => {
   let nowMs = 1_000_000;
   const service = await tinyService(
     () => json(order(1)),
-    (_seen, nth) => json({ access_token: secretToken(nth), expires_in: 100 }),
+    (_seen, nth) => json({ access_token: secretToken(nth), expires_in }),
   );
   const api = client(service.url, { now: () => nowMs });
   await api.orders.get(1);
@@ -72,7 +92,7 @@ test('a token whose life is told is renewed ahead of its end', async () => {
   await api.orders.get(1);
   nowMs += 2_000;
   await api.orders.get(1);
-  expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(1), secretToken(2)]);
+  expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(1), secretToken(last)]);
 });
 
 test('a service that fails when asked for a token is asked again', async () => {
