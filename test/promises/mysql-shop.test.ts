@@ -11,9 +11,14 @@ import { loadSampleShopIntoMariadb } from '../../src/sandbox/sample-shop/load-ma
 import { runCli, startCli } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
 import { serviceState } from '../harness/order-shop.ts';
+import { serviceStateSql } from '../harness/sample-shop-state.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** The sample shop on MariaDB (and MySQL): every command does with it what it does with the same shop on Postgres. */
+
+const catalogState = `select c.code, c.name, c.status, p.code as parent from reference_service.categories c
+  left join reference_service.categories p on p.id = c.parent_category_id
+  union all select null, name, icon_url, null from reference_service.user_grades order by 1, 2`;
 
 type Both = { postgres: World; mysql: World; change(statement: string): Promise<void> };
 
@@ -53,8 +58,8 @@ describe.each(mysqlKinds)('%s', (kind) => {
       expect([args, ...ends.map(({ status }) => status)]).toEqual([args, 0, 0]);
       return ends.map(({ stdout }) => stdout);
     };
-    const same = async () => {
-      const [one, other] = [await both.postgres.atService(serviceState), await both.mysql.atService(serviceState)];
+    const same = async (state = serviceState) => {
+      const [one, other] = [await both.postgres.atService(state), await both.mysql.atService(state)];
       expect(other).toEqual(one);
       return one;
     };
@@ -66,8 +71,14 @@ describe.each(mysqlKinds)('%s', (kind) => {
       expect.stringMatching(/^warning: (MariaDB|MySQL) \d+\.\d+.*, user root@.*, who is a superuser/),
     ]);
 
+    await both.change(`update $categories set is_open = (mod(category_no, 2) = 0)`);
     await each('sync', 'catalog');
+    expect((await same(catalogState)).length).toBeGreaterThan(8);
     await each('sync', 'reviews');
+    // Each status, and one that the queries do not know.
+    const statuses = ['N10', 'N20', 'N30', 'N40', 'C40', 'R10', 'R40', 'E10', 'X99'];
+    const cases = statuses.map((status, n) => `when ${n} then '${status}'`).join(' ');
+    await both.change(`update $order_items set item_status = case mod(order_item_no, 9) ${cases} end`);
     await each('backfill', 'orders');
     // The sample shop's dates follow the calendar; on some days one of its orders is deleted.
     const codes = await both.postgres.shop<{ code: string }>(
@@ -75,6 +86,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     );
     expect(codes.length).toBeGreaterThan(50);
     expect((await same()).length).toBe(codes.length);
+    await same(`${serviceStateSql} order by o.code`);
     const [first, second, third] = codes.map(({ code }) => code);
     await both.change(`update $orders set paid_amount = 4321, modified_at = NOW where order_no = '${first}'`);
     await both.change(`update $order_items set item_status = 'R40', modified_at = NOW

@@ -10,6 +10,23 @@ const order = {
 const line = { order_code: 'A', line_code: '1', price: '1', product_id: '7' };
 
 test.each([
+  ['total_price', '90000000000000', '90000000000001'],
+  ['total_price', '-90000000000000', '-90000000000001'],
+  ['mileage', '2147483647', '2147483648'],
+  ['mileage', '-2147483648', '-2147483649'],
+  ['product_id', '9007199254740991', '9007199254740992'],
+  ['product_id', '1', '0'],
+])('%s may be %s and not %s', (column, most, beyond) => {
+  const read = (value: string) =>
+    column === 'product_id' ? readOrderLine({ ...line, [column]: value }) : readOrder({ ...order, [column]: value });
+  expect([read(most), read(beyond)]).toEqual([{ row: expect.anything() }, { fault: expect.stringContaining(column) }]);
+  expect(['', null].map((code) => readOrder({ ...order, code }))).toEqual([
+    { fault: 'code is an empty text, expected a value' },
+    { fault: 'code is null, expected a value' },
+  ]);
+});
+
+test.each([
   ...['created_at', 'updated_at', 'total_price', 'order_device', 'mileage', 'deleted_at'].map(
     (column) => [column, (value: string) => readOrder({ ...order, [column]: value })] as const,
   ),

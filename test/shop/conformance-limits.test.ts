@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { mysqlWords } from '../../src/shop/mysql/mysql-words.ts';
+import { isTransient } from '../../src/base/lost-connections.ts';
+import { mysqlWords, withoutStatement } from '../../src/shop/mysql/mysql-words.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
 import type { ShopQuery } from '../../src/shop/session.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
@@ -158,12 +159,13 @@ describe.each(mysqlKinds)('%s', (kind) => {
     const name = kind === 'mariadb' ? 'max_statement_time' : 'max_execution_time';
     const shop = {
       orders: `select code, at as created_at, at as updated_at, 1 as total_price,
-        cast(@@${name} as char) as user_name, cast(@@group_concat_max_len >= 1048576 as char) as store_name from o`,
+        cast(@@${name} as char) as user_name, cast(@@group_concat_max_len >= 1048576 as char) as store_name,
+        @@lock_wait_timeout as mileage from o`,
       order_lines: queries.order_lines,
     };
     const first = await openTables({ url: database.url, run: database.query }, shop, 'UTC');
     const limit = kind === 'mariadb' ? '30.000000' : '30000';
-    expect(await first.orders(['A'])).toMatchObject([{ order: { user_name: limit, store_name: '1' } }]);
+    expect(await first.orders(['A'])).toMatchObject([{ order: { user_name: limit, store_name: '1', mileage: '5' } }]);
     // A search with a shorter limit leaves none behind.
     const searched = openDatabase({ url: database.url, connections: 1, timeZone: 'UTC' });
     onTestFinished(() => searched.close());
@@ -186,6 +188,9 @@ describe.each(mysqlKinds)('%s', (kind) => {
       product: 'MariaDB',
       withoutSnapshot: [],
     });
+    await database.query(`grant delete on ${database.name}.o to ${database.name}@'127.0.0.1'`);
+    expect(await reader.facts()).toMatchObject({ writable: 1 });
+    await database.query(`revoke delete on ${database.name}.o from ${database.name}@'127.0.0.1'`);
     // As hosting panels grant.
     const pattern = database.name.replaceAll('_', '\\_');
     await database.query(`grant insert on \`${pattern}\`.* to ${database.name}@'127.0.0.1'`);
@@ -255,6 +260,14 @@ describe.each(mysqlKinds)('%s', (kind) => {
     expect(Math.abs(Date.parse(await shop.now()) - Date.now())).toBeLessThan(600_000);
   });
 });
+
+test.each([1205, 1412, 1927])(
+  'error %i of a lock, an altered table or a killed connection may pass by itself',
+  (errno) => {
+    const error = Object.assign(new Error('failed'), { errno, sqlState: 'HY000', sqlMessage: 'failed' });
+    expect(isTransient(withoutStatement(error))).toBe(true);
+  },
+);
 
 test.each([
   ['MySQL by its limit', 3024],

@@ -79,8 +79,9 @@ describe.each(mysqlKinds)('%s', (kind) => {
       database,
       {
         ...queries,
-        orders: `select id as code, d as created_at, at as updated_at, f as total_price, json_extract(j, '$.n') as user_name, null as user_email from o`,
-        order_lines: `select 'A' as order_code, '1' as line_code, 7 as product_id, 1 as price, json_object('a', 'b') as product_options`,
+        orders: `select id as code, d as created_at, 'x' as updated_at, f as total_price, 1.5 as mileage,
+          json_extract(j, '$.n') as user_name, null as user_email from o`,
+        order_lines: `select 'A' as order_code, '1' as line_code, 7 as product_id, null as price, json_object('a', 'b') as product_options from o`,
       },
       'UTC',
     );
@@ -88,7 +89,10 @@ describe.each(mysqlKinds)('%s', (kind) => {
       () => '',
       (error: Error) => error.message,
     );
+    await expect(shop.hasQuery('order_lines')).rejects.toThrow('price is of type null, expected decimal');
     for (const part of [
+      'updated_at is of type varchar, expected datetime or timestamp; select the column as it is',
+      'mileage is of type decimal, expected int; cast it: cast(mileage as signed)',
       'code is of type binary, expected varchar; write it as text: lower(hex(code))',
       'created_at is of type date, expected datetime or timestamp; cast it: cast(created_at as datetime); it is then midnight',
       'total_price is of type double, expected decimal; cast it: cast(total_price as decimal(20, 2))',

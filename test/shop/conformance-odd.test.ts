@@ -96,16 +96,63 @@ describe.each(shopServers)('$name', (server) => {
   });
 
   test('rows without code or date are found by their check, and a code that is there twice by its own', async () => {
-    const database = await createOddShop(server, server.types.exact);
+    const database = await createOddShop(server, server.types.exact.replace('20', '1100'));
     await addOrders(database, ["'A'", "'B'", "'B'", "'  '", 'null']);
-    await database.run(`insert into o values ('C', ${at}, null, 1, null)`);
+    await database.run(
+      `insert into o values ('C', ${at}, null, 1, null), ('${'long'.repeat(251)}', ${at}, ${at}, 1, null)`,
+    );
     const shop = await open(database);
     const { rows, isComplete } = await shop.keylessOrders();
-    expect([rows.map(({ code }) => code?.trim() ?? null).toSorted(), isComplete]).toEqual([['', 'C', null], true]);
+    expect([rows.map(({ code }) => code?.trim().slice(0, 4) ?? null).toSorted(), isComplete]).toEqual([
+      ['', 'C', 'long', null],
+      true,
+    ]);
     expect(await shop.repeatedCodes()).toEqual([{ code: 'B', rows: 2 }]);
     expect((await shop.orders(['A', 'B'])).map(({ order, fault }) => [order.code, fault])).toEqual([
       ['A', undefined],
       ['B', expect.stringMatching(/^orders\.sql: code is there in 2 rows/)],
+    ]);
+    await addOrders(database, Array(996).fill('null'));
+    expect(await shop.keylessOrders()).toMatchObject({ rows: { length: 1000 }, isComplete: false });
+  });
+
+  test('keys of every type find their row, and a text that the type cannot hold finds none', async () => {
+    const texts = ['text', 'char(40)', server.types.caseless, server.types.exact];
+    const keys: Record<string, string[]> =
+      server.name === 'Postgres'
+        ? { '7': ['smallint', 'integer', 'bigint', 'name', ...texts], 'a81bc81b-dead-4e5d-abff-90865d1e13b1': ['uuid'] }
+        : {
+            '7': ['tinyint', 'smallint', 'mediumint', 'int', "enum('7')", "set('7', '8')", ...texts],
+            '2026': ['year'],
+          };
+    for (const [key, types] of Object.entries(keys)) {
+      for (const type of types) {
+        const database = await createOddShop(server, type);
+        await addOrders(database, [`'${key}'`]);
+        await addLines(database, [`'${key}'`]);
+        const read = await (await open(database)).orders([key, 'x', '70000', '3000000000', '9'.repeat(20)]);
+        expect([type, read.map(({ order, lines }) => [order.code, lines.length])]).toEqual([type, [[key, 1]]]);
+      }
+    }
+  });
+
+  test('a function of the shop that raises an error for some row costs its own order', async () => {
+    const database = await createOddShop(server, server.types.exact);
+    await addOrders(database, ["'A'", "'B'"]);
+    await database.run(
+      server.name === 'Postgres'
+        ? `create function raising(code text) returns text stable language plpgsql as $$ begin if code = 'B' then raise 'no'; end if; return 'x'; end $$`
+        : `create function raising(code varchar(20)) returns varchar(9) deterministic begin if code = 'B' then signal sqlstate '45000'; end if; return 'x'; end`,
+    );
+    const shop = await open(database, {
+      orders: queries.orders.replace(' from o', ', raising(code) as user_name from o'),
+    });
+    expect((await shop.orders(['A', 'B'])).map(({ order, fault }) => [order.code, fault])).toEqual([
+      ['A', undefined],
+      [
+        'B',
+        expect.stringMatching(/: user_name cannot be read: a function of the shop raises an error \(SQLSTATE \w{5}\)$/),
+      ],
     ]);
   });
 
@@ -162,6 +209,12 @@ describe.each(shopServers)('$name', (server) => {
     );
     const broken = await open(database, { orders: '\nselect code,\n  nothing as created_at\nfrom o' });
     await expect(broken.checkQueries()).rejects.toThrow(/orders\.sql cannot be run/);
+    const empty = await open(database, { orders: ';\n' });
+    await expect(empty.checkQueries()).rejects.toThrow(/orders\.sql is empty/);
+    for (const name of ['categories', 'user_grades']) {
+      const catalog = await open(database, { [name]: 'select code from o' });
+      await expect(catalog.checkQueries()).rejects.toThrow(`${name}.sql: column name (`);
+    }
   });
 
   test('orders of the hour that daylight saving repeats are all found, though their local dates go back', async () => {

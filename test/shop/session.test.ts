@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
@@ -24,14 +24,16 @@ test('every reading has a time limit of 30 s, long before the server counts as s
   const world = await shopWith(
     openWorld,
     `select code, at as created_at, at as updated_at, 1::numeric as total_price,
-    current_setting('statement_timeout') as user_name, current_setting('transaction_read_only') as store_name from o`,
+    current_setting('statement_timeout') as user_name, current_setting('transaction_read_only') as store_name,
+    current_setting('lock_timeout') as user_code from o`,
   );
   await world.shop(`insert into o values ('A', now()), ('B', null)`);
   const silence = vi.spyOn(Socket.prototype, 'setTimeout');
   onTestFinished(() => silence.mockRestore());
   const { shop } = await world.openApp();
   expect(await shop.keylessOrders()).toMatchObject({ rows: [{ code: 'B', user_name: '30s', store_name: 'on' }] });
-  expect(await shop.orders(['A'])).toMatchObject([{ order: { code: 'A', user_name: '30s', store_name: 'on' } }]);
+  const read = { code: 'A', user_name: '30s', store_name: 'on', user_code: '5s' };
+  expect(await shop.orders(['A'])).toMatchObject([{ order: read }]);
   expect(silence.mock.calls.map(([ms]) => ms)).toContain(45_000);
   for (const [own, shown] of [
     ['7s', '7s'],
@@ -84,4 +86,7 @@ test('no line of any new order is found: the sentence names both keys; a shop wi
   expect(await shop.linesFault()).toMatch(
     /The only order has no line, .*"A" in orders\.sql, and "internal-1" in order_lines/,
   );
+  // A file that cannot be read is not a file that is absent.
+  await mkdir(join(world.environment.SHOP_SQL_DIR ?? '', 'categories.sql'));
+  await expect(shop.categories()).rejects.toThrow(/categories\.sql cannot be read/);
 });

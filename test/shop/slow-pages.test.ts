@@ -24,4 +24,16 @@ test('a run whose page takes the shop too long says which file, what it looked f
       /changed_orders\.sql: one statement took longer than 30 s, to find the next 50000 changes by changed_at[\s\S]*An index of the table on the column of[\s\S]*ORDER_BATCH_SIZE/,
     ),
   ]);
+  await writeFile(join(folder, 'orders.sql'), 'select * from o where pg_sleep(0.05) is not null');
+  const { shop } = await world.openApp();
+  for (const [axis, column] of [
+    ['code', 'code'],
+    ['created', 'created_at'],
+    ['updated', 'updated_at'],
+  ] as const) {
+    const page = shop.orderCodes({ axis, after: { at: '-infinity', code: '' }, size: 500 });
+    await expect(page).rejects.toThrow(
+      `orders.sql: one statement took longer than 30 s, to find the next 500 orders by ${column}`,
+    );
+  }
 });

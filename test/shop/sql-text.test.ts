@@ -15,6 +15,7 @@ test.each([
   ['a quoted name', `where "a:since" = 1`],
   ['a comment', 'where a = 1 -- :since\n'],
   ['a dollar-quoted text', 'where a = $x$ :since $x$'],
+  ['a dollar-quoted text that holds another', 'where a = $x$ $$ :since $y$ :since $x$'],
   ['a cast', 'where a::since'],
   ['a longer name', 'where a = :since_when'],
 ])('a parameter is left alone in %s', (_name, sql) => {
