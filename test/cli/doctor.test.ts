@@ -147,9 +147,12 @@ test('a shop user who may write is warned of, and a wrong password is named', as
     /^shop warning: .*who is a superuser \(.* → create a user with select only/,
   );
   const reader = new URL((await withReader(world)).SHOP_DATABASE_URL ?? '');
-  await world.shop(`grant insert on shop.orders to ${reader.username}`);
+  // Who may not use a schema cannot write to its tables.
+  await world.shop(`create table shop.log (n integer) partition by range (n); create schema hidden; create table hidden.t (n integer);
+    grant update on shop.log to ${reader.username}; grant delete on shop.members to ${reader.username};
+    grant truncate on shop.orders to ${reader.username}; grant insert on hidden.t to ${reader.username}`);
   expect((await ills(world, { SHOP_DATABASE_URL: reader.href })).said[0]).toMatch(
-    /who may write to 1 tables \(shop\.orders/,
+    /who may write to 3 tables \(shop\.log, shop\.members, shop\.orders/,
   );
 });
 

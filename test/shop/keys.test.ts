@@ -61,14 +61,15 @@ test('lines without order_code are counted by doctor', async ({ openWorld }) => 
 
 test('doctor names what a run would make a dead letter, by reason, with an example', async ({ openWorld }) => {
   const world = await keyShop(openWorld);
-  await world.shop(`insert into o (code) select 'O' || n from generate_series(1, 30) n;
-    insert into l (order_code) select 'O' || n from generate_series(1, 30) n;
-    update o set total_price = 'NaN' where code in ('O3', 'O4');
+  // The newest 200 and the oldest 200 are looked at.
+  await world.shop(`insert into o (code, created_at) select 'O' || n, now() - n * interval '1 hour' from generate_series(1, 401) n;
+    insert into l (order_code) select 'O' || n from generate_series(1, 401) n;
+    update o set total_price = 'NaN' where code in ('O4', 'O201', 'O401');
     update l set product_id = 0 where order_code = 'O5'`);
   expect(await doctor(world)).toEqual([
     expect.stringMatching(
-      /^warning: orders\.sql: 2 of 30 rows .*total_price is NaN, expected an amount \(order O[34]\)$/,
+      /^warning: orders\.sql: 2 of 400 rows .*total_price is NaN, expected an amount \(order O\d+\)$/,
     ),
-    expect.stringMatching(/^warning: order_lines\.sql: 1 of 30 rows .*product_id is 0.*line_code 1 of order O5\)$/),
+    expect.stringMatching(/^warning: order_lines\.sql: 1 of 400 rows .*product_id is 0.*line_code 1 of order O5\)$/),
   ]);
 });

@@ -68,7 +68,7 @@ test('a date without zone needs SHOP_TIME_ZONE: the command names column and var
   const end = await syncOrders(world);
   expect(end.status).toBe(2);
   expect(end.stderr).toMatch(
-    /orders\.sql: created_at, updated_at are dates without zone, and SHOP_TIME_ZONE is not set/,
+    /orders\.sql: created_at, updated_at are dates without zone, and SHOP_TIME_ZONE is not set[\s\S]*created_at: <expression> at time zone/,
   );
   const { stdout } = await runCli(['doctor', '--json'], world.environment);
   expect(stdout).toMatch(/orders\.sql: created_at, updated_at are dates without zone.*SHOP_TIME_ZONE/);
