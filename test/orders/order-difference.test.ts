@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-order.ts';
 import {
   type DifferenceRules,
+  fieldsNotShown,
   isDifferent,
   orderDifference,
   requestsOf,
@@ -33,7 +34,7 @@ const nobody = { user_code: null, user_name: null, user_email: null, user_phone:
 const ofShop = (order: RawRow = {}, lines: readonly RawRow[] = [{}]): DesiredOrder =>
   desiredOrder(
     { order: { ...orderRow, ...order }, lines: lines.map((line) => ({ ...lineRow, ...line })) },
-    { products: new Map(), grades: new Map(), deletes: 'off' },
+    { products: new Map(), grades: new Map([['silver', 3]]), deletes: 'off' },
   ) as DesiredOrder;
 
 const subOrder = (more: Partial<SubOrder> = {}): SubOrder => ({
@@ -105,6 +106,7 @@ describe('the fields of an order', () => {
   test('what both ends say alike is no difference', () => {
     expect(difference().fields).toEqual([]);
     expect(isDifferent(difference())).toBe(false);
+    expect(fieldsOf({ shown: atService({ code: ' a' }) })).toEqual([]);
   });
 
   test.each<[string, Partial<OrderDetail>]>([
@@ -144,9 +146,18 @@ describe('the fields of an order', () => {
     const found = difference({ shown: atService({ total_price: null }) });
     expect(found.fields).toMatchObject([{ field: 'total_price', shop: '12.50', isShown: false }]);
     expect(isDifferent(found)).toBe(false);
+    expect(isDifferent(difference({ shown: atService({ created_at: null }) }))).toBe(false);
   });
 
-  test('store, device and mileage are compared where a service shows them', () => {
+  test('what the service does not show is named once, and whether it is of the order or of its lines', () => {
+    const shop = ofShop({ mileage: '5' }, [{}, { line_code: '2' }]);
+    const { status: _, ...lacking } = subOrder();
+    const shown = atService({ sub_orders: [lacking, { ...lacking, id: 12 }] });
+    const lines = [link('1', 11), link('2', 12)];
+    expect(fieldsNotShown(difference({ shop, shown, lines }))).toEqual(['mileage', 'lines: status']);
+  });
+
+  test('store, device, mileage and grade are compared where a service shows them', () => {
     const shop = ofShop({ mileage: '5', store_name: 'Seoul' });
     const of = (more: Record<string, unknown>) =>
       difference({ shop, shown: atService(more) }).fields.map(({ field, isShown }) => [field, isShown]);
@@ -155,10 +166,13 @@ describe('the fields of an order', () => {
       ['mileage', false],
     ]);
     expect(of({ mileage: 5, store_name: '' })).toEqual([['store_name', true]]);
+    const ofSilver = { shop: ofShop({ user_grade_code: 'silver' }), shown: atService({ user_grade_id: 4 }) };
+    expect(difference(ofSilver).fields).toMatchObject([{ field: 'user_grade_id', shop: '3', service: '4' }]);
   });
 
   test('the account that a service shows in place of a name is no difference', () => {
     expect(fieldsOf({ shown: atService({ username: 'kim' }) })).toEqual([]);
+    expect(fieldsOf({ shop: ofShop({ user_name: 'kim' }), shown: atService({ username: 'kim' }) })).toEqual([]);
   });
 
   test('a grade that is not linked yet is no difference, and keeps what was sent before', () => {
@@ -310,5 +324,19 @@ describe('the requests of a push', () => {
 
   test('without a difference of lines are the order alone', () => {
     expect(requestsOf(difference())).toHaveLength(1);
+  });
+
+  test('remove a line that is gone also where all others wait or break the contract, and none where no other is left', () => {
+    const methods = (rows: RawRow[]) =>
+      requestsOf(difference({ shop: ofShop({}, rows), lines: [link('gone', 11)] })).map(({ method }) => method);
+    for (const one of [{ product_id: null, product_code: 'P' }, { price: 'dear' }])
+      expect(methods([one])).toEqual(['POST', 'DELETE']);
+    expect(methods([])).toEqual(['POST']);
+  });
+
+  test('that change a sub-order which the service does not show read nothing again', () => {
+    const shop = ofShop({}, [{ product_options: null }]);
+    const requests = requestsOf(difference({ shop, shown: atService({ sub_orders: [] }) }));
+    expect(requests.map(({ method }) => method)).toEqual(['POST', 'PUT']);
   });
 });

@@ -12,8 +12,24 @@ import {
 } from '../../src/orders/order/desired-order.ts';
 import { fingerprint } from '../../src/orders/order/fingerprint.ts';
 import { optionalFields } from '../../src/orders/order/order-body.ts';
-import { areSameOptions, isSamePrice, isSameSecond } from '../../src/orders/order/same-value.ts';
+import {
+  areSameOptions,
+  isSameCode,
+  isSamePrice,
+  isSameSecond,
+  optionsText,
+} from '../../src/orders/order/same-value.ts';
 import { pushRecord } from '../../src/orders/push/push-record.ts';
+import { openBreaker, openRequests } from '../../src/orders/requests.ts';
+import { inPages } from '../../src/orders/which/orders-by-day.ts';
+import {
+  type CallOptions,
+  MalformedResponseError,
+  NotFoundError,
+  RefusedError,
+  UnavailableError,
+  UnknownOutcomeError,
+} from '../../src/review-api/index.ts';
 import { isTooLong } from '../../src/shop/rows.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
@@ -74,6 +90,12 @@ describe('desiredOrder', () => {
     });
   });
 
+  test('a product id of the shop comes before the id that is known of its product code', () => {
+    const known = { ...facts, products: new Map([['P', 8]]) };
+    const rows = [line('1', { product_code: 'P' }), line('2', { product_id: null, product_code: 'P' })];
+    expect(desiredOf({}, rows, known).lines.map(({ content }) => content.product_id)).toEqual([7, 8]);
+  });
+
   test('an order that cannot be read is a dead letter under its code, or under a hash where it has none', () => {
     expect(desiredOrder({ order: { ...row, total_price: null }, lines: [] }, facts)).toMatchObject({ key: 'A' });
     expect(desiredOrder({ order: { ...row, code: ' ' }, lines: [] }, facts)).toMatchObject({
@@ -107,6 +129,8 @@ describe('fingerprint', () => {
       desiredOf({}, [line('1'), line('2')]),
       desiredOf({}, [line('1'), line('2', { product_id: null, product_code: 'P' })]),
       desiredOf({}, [line('1'), line('2', { price: 'much' })]),
+      // The dead letter says by then what is wrong now.
+      desiredOf({}, [line('1'), line('2', { price: null })]),
     ].map((one) => one.fingerprint);
     expect(new Set(prints).size).toBe(prints.length);
     const gold = { user_grade_code: 'gold' };
@@ -189,8 +213,23 @@ describe('what counts as the same', () => {
     );
   });
 
+  test.each([
+    ['12.50', 13, true],
+    ['12.49', 12, true],
+    ['12.49', 13, false],
+    ['12.345', 1235, true],
+    ['12.344', 1235, false],
+    ['-10', -1000, true],
+    ['-10', -10, true],
+    ['-10', 1000, false],
+  ])('a price of %s shown as %i is the same: %s', (ours, cents, isSame) => {
+    expect(isSamePrice({ cents, currency_iso: 'KRW' }, ours)).toBe(isSame);
+  });
+
   test('options may be reordered and trimmed, dates differ by less than a second', () => {
-    expect(areSameOptions({ b: ' 2', a: '1' }, { a: '1 ', b: '2' })).toBe(true);
+    expect(areSameOptions({ 'b ': ' 2', a: '1' }, { a: '1 ', b: '2' })).toBe(true);
+    expect(optionsText({ size: 'S', colour: 'red' })).toBe('colour:red, size:S');
+    expect([isSameCode(' a', 'A '), isSameCode('a', 'b')]).toEqual([true, false]);
     expect(areSameOptions({ a: '1' }, {})).toBe(false);
     expect(isSameSecond('2026-01-01T09:00:00.900+09:00', '2026-01-01T00:00:00Z')).toBe(true);
     // ISO 8601 allows an offset of hours alone, and one without colon.
@@ -222,4 +261,60 @@ test('a batch of a thousand and one orders is three steps, and each order is in 
 test('a code may have a thousand bytes in UTF-8, whatever its script, and not one more', () => {
   expect([1000, 1001].map((bytes) => isTooLong('a'.repeat(bytes)))).toEqual([false, true]);
   expect([333, 334].map((characters) => isTooLong('한'.repeat(characters)))).toEqual([false, true]);
+});
+
+test('of 1,001 orders that are read a page at a time each is read once', async () => {
+  const codes = Array.from({ length: 1001 }, (_, n) => `O${n}`);
+  const shop = { orders: async (some: readonly string[]) => some.map((code) => ({ order: { code }, lines: [] })) };
+  const pages = await Array.fromAsync(inPages(shop, codes));
+  expect(pages.map((page) => page.length)).toEqual([500, 500, 1]);
+  expect(pages.flatMap((page) => page.map(({ order }) => order.code))).toEqual(codes);
+});
+
+describe('the requests of one record', () => {
+  const at = (status?: number) => ({ method: 'POST', path: '/v1/orders', status, attempts: 1 });
+  const open = (beforeWrite?: () => void) =>
+    openRequests({ patience: { giveUpAfterMs: 900, settleMs: 1 }, signal: new AbortController().signal }, beforeWrite);
+
+  test.each([
+    ...[400, 409, 413, 422].map((status) => [new RefusedError(at(status)), 'permanent'] as const),
+    ...[301, 403, 405].map((status) => [new RefusedError(at(status)), 'transient'] as const),
+    [new UnavailableError(at(500)), 'transient'],
+    [new MalformedResponseError(at(200)), 'transient'],
+    [new NotFoundError(at(404)), 'absent'],
+    [new UnknownOutcomeError(at()), 'unknown'],
+  ] as const)('%s is %s', async (error, ends) => {
+    const sent = await open().write(() => Promise.reject(error));
+    expect(sent.kind === 'failed' ? sent.failure : sent.kind).toBe(ends);
+  });
+
+  test('after one that kept failing are sent once only; the lease is checked before those that write', async () => {
+    const check = () => {};
+    const { write, read } = open(check);
+    const options: CallOptions[] = [];
+    const fails = (given: CallOptions) => {
+      options.push(given);
+      return Promise.reject(new UnavailableError(at(500)));
+    };
+    for (const send of [write, write, read]) await send(fails);
+    expect(options.map(({ giveUpAfterMs }) => giveUpAfterMs)).toEqual([900, 0, 0]);
+    expect(options.map(({ beforeSend }) => beforeSend)).toEqual([check, check, undefined]);
+    await expect(write(() => Promise.reject(new UnavailableError(at(500), false)))).rejects.toThrow(UnavailableError);
+  });
+});
+
+test('the service counts as down after five records in a row that fail, were they begun after the last one that succeeded', () => {
+  const breaker = openBreaker();
+  const begun = (count: number, hasFailedBefore = false) =>
+    Array.from({ length: count }, () => breaker.begin(hasFailedBefore));
+  const [old, ...others] = begun(5);
+  for (const one of [...others, ...begun(9, true)]) one.failed('500');
+  begun(1)[0]?.responded();
+  for (const one of begun(4)) one.failed('500');
+  old?.failed('500');
+  expect(breaker.isOpen()).toBe(false);
+  expect(() => begun(1)[0]?.failed('503')).toThrow('503');
+  expect(breaker.isOpen()).toBe(true);
+  // Whoever is still at it stops too.
+  expect(() => begun(1, true)[0]?.failed('404')).toThrow('503');
 });
