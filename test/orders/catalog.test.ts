@@ -14,7 +14,10 @@ import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
 async function catalogWorld(open: OpenWorld, change?: Change): Promise<World> {
   const folder = await orderShopQueries();
-  await writeFile(join(folder, 'categories.sql'), 'select code, name, parent as parent_code from c order by code');
+  await writeFile(
+    join(folder, 'categories.sql'),
+    'select code, name, parent as parent_code, status from c order by code',
+  );
   await writeFile(join(folder, 'user_grades.sql'), 'select code, name, icon as icon_url from g');
   const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   if (change) {
@@ -24,7 +27,7 @@ async function catalogWorld(open: OpenWorld, change?: Change): Promise<World> {
   }
   await createOrderShop(world.shopUrl);
   await world.shop(
-    'create table c (code text, name text, parent text); create table g (code text, name text, icon text)',
+    'create table c (code text, name text, parent text, status text); create table g (code text, name text, icon text)',
   );
   return world;
 }
@@ -87,7 +90,14 @@ test('a cycle and an unknown parent are dead letters that name it, and go once t
 test('a grade is created once, renamed rather than doubled, and found by its name when its link is lost', async ({
   openWorld,
 }) => {
-  const world = await catalogWorld(openWorld);
+  let creations = 0;
+  const world = await catalogWorld(openWorld, {
+    answer(answer, { method, path }) {
+      const isCreation = method === 'POST' && path === '/v1/user_grades';
+      // The service has created it, and nobody learns of that.
+      if (isCreation && ++creations === 1) Object.assign(answer, { status: 502, body: {} });
+    },
+  });
   await world.shop(`insert into g values ('G1', 'Silver'), ('G2', 'Gold')`);
   expect((await syncCatalog(world)).outcome).toBe('done');
   await world.shop(`update g set name = 'Platinum' where code = 'G2'`);
@@ -106,6 +116,43 @@ test('a grade is created once, renamed rather than doubled, and found by its nam
   await world.shop(`insert into g values ('G3', 'Silver')`);
   await syncCatalog(world);
   expect(await world.atService(names)).toEqual([...both, { id: 3, name: 'Silver' }]);
+});
+
+test('what the shop changes of a category or a grade reaches the service, also below a category that cannot be read any more', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld);
+  await world.shop(`insert into c values ('C1', 'Shoes', null, null), ('C2', 'Boots', 'C1', 'visible'), ('C3', 'Hats', null, 'visible');
+    insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
+  expect((await syncCatalog(world)).outcome).toBe('done');
+  await world.shop(`update c set name = null where code = 'C1'; update c set name = 'Heels' where code = 'C2';
+    update c set status = 'hidden' where code = 'C3'; update g set icon = 'https://shop.example.com/new.png'`);
+  expect((await syncCatalog(world)).outcome).toBe('incomplete');
+  expect(await openLetters(world)).toMatchObject([{ kind: 'category', key: 'C1' }]);
+  expect(await world.atService('select code, name, status from reference_service.categories order by code')).toEqual([
+    { code: 'C1', name: 'Shoes', status: 'visible' },
+    { code: 'C2', name: 'Heels', status: 'visible' },
+    { code: 'C3', name: 'Hats', status: 'hidden' },
+  ]);
+  const icons = 'select name, icon_url from reference_service.user_grades';
+  expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: 'https://shop.example.com/new.png' }]);
+});
+
+test('a service that shows only the first hundred of its categories, on every page, gets the shop’s all the same', async ({
+  openWorld,
+}) => {
+  const others = Array.from({ length: 100 }, (_, n) => ({ id: 1000 + n, code: `F${n}`, name: 'other' }));
+  const world = await catalogWorld(openWorld, {
+    answer(answer, { method, path }) {
+      if (method !== 'GET' || path !== '/v1/categories') return;
+      answer.body = others;
+      delete answer.headers.link;
+    },
+  });
+  await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1')`);
+  expect(await counts(world)).toMatchObject({ categories_pushed: 2 });
+  expect(await parents(world)).toContainEqual({ code: 'C2', parent: 'C1' });
+  expect(await counts(world)).not.toHaveProperty('categories_pushed');
 });
 
 test('two runs at once create each grade once, and an order carries the grade of its customer', async ({

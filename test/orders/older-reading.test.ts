@@ -8,20 +8,30 @@ import { orderDeps } from '../harness/sync-orders.ts';
 test('a worker that read an order before another pushed a newer version does not undo it', async ({ world }) => {
   await world.place(order('R', line('1', 1)));
   const app = await world.openApp();
-  let isFirst = true;
-  // Read by one worker, then changed in the shop on the same day, and pushed by another.
+  let meanwhile = async (): Promise<unknown> => undefined;
   const orders: typeof app.shop.orders = async (codes) => {
     const read = await app.shop.orders(codes);
-    if (!isFirst) return read;
-    isFirst = false;
-    await world.shop(`update o set total_price = 77; update l set price = 77`);
-    expect((await world.run('sync-orders')).outcome).toBe('done');
+    const happens = meanwhile;
+    meanwhile = async () => undefined;
+    await happens();
     return read;
   };
-  const deps = orderDeps(app, { shop: { ...app.shop, orders } });
-  const counts = await pushOrders(deps, ['R'], { contact: 'young', allowRemovals: false });
-  expect(counts).toMatchObject({ orders: 1, orders_unchanged: 1 });
+  const push = () =>
+    pushOrders(orderDeps(app, { shop: { ...app.shop, orders } }), ['R'], { contact: 'young', allowRemovals: false });
+  const change = (price: number) => world.shop(`update o set total_price = ${price}; update l set price = ${price}`);
+  // Read by one worker, then changed in the shop on the same day, and pushed by another.
+  meanwhile = async () => {
+    await change(77);
+    expect((await world.run('sync-orders')).outcome).toBe('done');
+  };
+  expect(await push()).toMatchObject({ orders: 1, orders_unchanged: 1 });
+  // A third one broke off while it pushed a newer version still: the last push on record is from before the reading.
+  meanwhile = async () => {
+    await change(78);
+    await world.warehouse(`update sync.order_links set pushed_at = pushed_at - interval '1 hour', fingerprint = null`);
+  };
+  expect(await push()).toMatchObject({ orders: 1, orders_pushed: 1 });
   expect(await world.atService(serviceState)).toMatchObject([
-    { total_price: '77', sub_orders: [[1, 77, {}, 'paid', null]] },
+    { total_price: '78', sub_orders: [[1, 78, {}, 'paid', null]] },
   ]);
 });

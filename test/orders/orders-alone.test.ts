@@ -91,6 +91,8 @@ test('a service that fails for every order stops the run and leaves no dead lett
   await world.place(...orders(30));
   world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 503 } : 'pass'));
   await expect(world.sync()).rejects.toThrow('503');
+  // It was waited for, before the step is tried again.
+  expect(world.requests().filter(({ method, path }) => method === 'GET' && path === '/v1/orders')).toHaveLength(1);
   expect((await world.openDeadLetters()).length).toBeLessThan(5);
   expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toEqual([]);
   world.serviceRule(() => 'pass');
@@ -142,13 +144,16 @@ test('a dead letter closes when the value goes back, when the row is deleted and
   await world.shop(`update o set order_device = 'fridge', updated_at = now() where code in ('O1', 'O2');
     insert into l (order_code, line_code) values ('O3', 'faulty'); update o set updated_at = now() where code = 'O3';
     insert into l (order_code, line_code, product_code) values ('O4', 'waits', 'unknown');
-    update o set updated_at = now() where code = 'O4'`);
+    update o set updated_at = now() where code = 'O4'; insert into o (code, order_device) values ('NEW', 'fridge')`);
   await world.sync();
-  expect((await world.openDeadLetters()).map((one) => one.key)).toEqual(['O1', 'O2', 'O3/faulty']);
+  expect((await world.openDeadLetters()).map((one) => one.key)).toEqual(['NEW', 'O1', 'O2', 'O3/faulty']);
   await world.shop(`update o set order_device = null where code = 'O1'; delete from l where order_code = 'O2';
-    delete from o where code = 'O2'; update o set deleted_at = now() where code in ('O3', 'O4')`);
-  await world.sync();
+    delete from o where code = 'O2'; update o set deleted_at = now() where code in ('O3', 'O4');
+    update o set deleted_at = now(), order_device = null where code = 'NEW'`);
+  expect(await world.sync()).toMatchObject({ orders_deleted_kept: 3 });
   expect(await world.openDeadLetters()).toEqual([]);
+  // An order that the shop deleted before any push of it could begin is not created.
+  expect(await world.atService(`select from reference_service.orders where code = 'NEW'`)).toEqual([]);
   expect(await world.warehouse('select from sync.order_links where waiting_lines is not null')).toEqual([]);
 });
 

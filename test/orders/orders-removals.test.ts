@@ -56,6 +56,8 @@ test('of an order whose removals the allowance does not cover none is made', asy
   await useUpAllowance(world, removalsPerDay - 5);
   await world.shop(`delete from l where line_code::integer > 2; ${touch}`);
   expect(await world.sync()).toMatchObject({ orders_pushed: 2, orders_held: 1, sub_orders_removed: 3 });
+  const reason = expect.stringMatching(/^3 of its sub-orders are not removed .* the removals of 24 hours are used up/);
+  expect(await world.openDeadLetters()).toMatchObject([{ reason }]);
   expect(await world.atService(subOrders)).toEqual([{ n: 7 }]);
 });
 
@@ -67,11 +69,23 @@ test('an order that lost all of its lines keeps its sub-orders, also when verify
   await world.sync();
   expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 1 });
   expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
+  const reason = expect.stringMatching(/^the shop shows no line of the order any more, .* has 2 of its sub-orders/);
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1', reason }]);
   await world.shop(`insert into l select * from kept where order_code = 'O1'`);
   await world.sync();
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
+});
+
+test('a removed line goes also where all other lines of its order wait for a product or cannot be read', async ({
+  world,
+}) => {
+  await pushOrders(world, 2);
+  await world.shop(`delete from l where line_code = '2'; ${touch};
+    update l set product_id = null, product_code = 'unknown' where order_code = 'O1';
+    update l set product_options = '[]' where order_code = 'O2'`);
+  expect(await world.sync()).toMatchObject({ sub_orders_removed: 2 });
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O2/1' }]);
 });
 
 test('a deleted_at set everywhere deletes as many as are allowed, and the others when somebody says that it is right', async ({

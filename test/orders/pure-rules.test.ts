@@ -307,11 +307,12 @@ test('the service counts as down after five records in a row that fail, were the
   const breaker = openBreaker();
   const begun = (count: number, hasFailedBefore = false) =>
     Array.from({ length: count }, () => breaker.begin(hasFailedBefore));
-  const [old, ...others] = begun(5);
+  const [old, older, ...others] = begun(6);
   for (const one of [...others, ...begun(9, true)]) one.failed('500');
   begun(1)[0]?.responded();
   for (const one of begun(4)) one.failed('500');
   old?.failed('500');
+  older?.responded();
   expect(breaker.isOpen()).toBe(false);
   expect(() => begun(1)[0]?.failed('503')).toThrow('503');
   expect(breaker.isOpen()).toBe(true);

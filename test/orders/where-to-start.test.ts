@@ -43,7 +43,10 @@ test.for([
   expect(asked).toEqual([start]);
 });
 
-/** The cursor after a run whose pages of changes show these dates. Undefined: a page without a change. */
+/**
+ * The cursor after a run whose pages of changes show these dates, and how many pages it left unread. Undefined: a page
+ * without a change.
+ */
 async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly (string | undefined)[]) {
   const { shop: whole, warehouse } = await world.openApp();
   const left = pages.map((at, page) => ({
@@ -59,17 +62,30 @@ async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly (
     if (!next) break;
   }
   await concludeChangedOrders(deps, state);
-  return (await readCursor(warehouse.db, 'orders'))?.at;
+  return [(await readCursor(warehouse.db, 'orders'))?.at, left.length];
 }
 
 test('the cursor goes to the newest change of all pages, at the end of the run', async ({ world }) => {
   const pages = ['2026-03-01T11:00:00Z', '2026-03-01T12:00:00Z'];
   // The last page is empty where the changes fill the others; orders that are due follow.
   await world.warehouse(`insert into sync.order_links (order_code, due_at) values ('D', now() - interval '1 hour')`);
-  expect(await cursorAfter(world, '2026-03-01T12:05:00Z', [...pages, undefined])).toBe(pages[1]);
+  expect(await cursorAfter(world, '2026-03-01T12:05:00Z', [...pages, undefined])).toEqual([pages[1], 0]);
 });
 
-test('a change that is dated in the shop’s future moves the cursor to the shop’s clock', async ({ world }) => {
+test('changes that are dated in the shop’s future are read a page after the first, and move the cursor to the shop’s clock', async ({
+  world,
+}) => {
   const now = '2026-03-01T12:05:00Z';
-  expect(await cursorAfter(world, now, ['2026-03-01T12:00:00Z', '2026-03-03T12:00:00Z'])).toBe(now);
+  const ahead = ['2026-03-03T12:00:00Z', '2026-03-03T13:00:00Z', '2026-03-03T14:00:00Z'];
+  expect(await cursorAfter(world, now, ['2026-03-01T12:00:00Z', ...ahead])).toEqual([now, 1]);
+});
+
+test('a run that meets no change leaves the cursor where it is, and says when it looked', async ({ world }) => {
+  const { shop, warehouse } = await world.openApp();
+  const deps = { shop, db: warehouse.db };
+  const cursor = { at: '2026-03-01T11:00:00Z', readTo: '2026-03-01T11:05:00Z' };
+  await advanceCursor(warehouse.db, 'orders', cursor);
+  const { state } = await planChangedOrders(deps, options);
+  await concludeChangedOrders(deps, state);
+  expect(await readCursor(warehouse.db, 'orders')).toEqual({ at: cursor.at, readTo: state.startedAt });
 });

@@ -79,6 +79,16 @@ test('preview says which requests the next run would really send, and what the c
   );
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
   expect((await cli(world, 'preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
+  await world.shop(`insert into o (code, order_device) values ('BAD2', 'fridge');
+    insert into l (order_code, line_code, product_id, product_options) values ('OLD', '1', 7, '[]')`);
+  const dry = await cli(world, 'sync', 'orders', '--dry-run', '--json');
+  expect(JSON.parse(dry.stdout)).toMatchObject({
+    ...{ orders: 7, unchanged: 3, toSend: 2, waitingLines: 1, faulty: 3 },
+    faults: [
+      { count: 2, example: 'BAD', reason: expect.stringContaining('order_device') },
+      { count: 1, example: 'OLD/1', reason: expect.stringContaining('product_options') },
+    ],
+  });
   for (const command of ['preview', 'explain']) {
     expect(await cli(world, command, 'order', 'NONE')).toMatchObject({
       status: 1,
@@ -232,6 +242,22 @@ test('verify exits 0 where orders left the shop and ORDER_DELETES is off; otherw
   expect(send.status).toBe(1);
   expect(send.stdout).toContain('To delete what left the shop a day ago: npx review-sync sync reconcile');
   expect(send.stdout).not.toMatch(/--repair|ORDER_DELETES/);
+});
+
+test('of an order that the shop has deleted and the service does not have nothing is missing: no command would send it', async ({
+  world,
+}) => {
+  await pushThree(world);
+  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'B'`);
+  await world.atService(`delete from reference_service.orders where code = 'B'`);
+  const verified = await cli(world, 'verify', 'orders', '--repair');
+  expect(verified).toMatchObject({ status: 0, stdout: expect.stringContaining('1 deleted in the shop, not compared') });
+  const previewed = JSON.parse((await cli(world, 'preview', 'order', 'B', '--json')).stdout);
+  expect(previewed).toMatchObject({ nothingToSend: 'deleted in the shop', requests: [] });
+  const diff = JSON.parse((await cli(world, 'backfill', 'orders', '--dry-run', '--diff', '--json')).stdout);
+  expect(diff).toMatchObject({ orders: [{ code: 'B', kind: 'same' }] });
+  await world.sync();
+  expect(writes(world)).toEqual([]);
 });
 
 test('explain tells that an order which left the shop was deleted at the service', async ({ openWorld }) => {

@@ -102,10 +102,11 @@ test('five bad lines of one order are one bad order: they stop no run, and share
   expect(await world.openDeadLetters()).toHaveLength(7);
 });
 
-test('an unexpected error of the program in one order is its dead letter and an error in the log, and stops no other', async ({
+test('an unexpected error of the program in one order, or a value that the warehouse refuses, is its dead letter and an error in the log, and stops no other', async ({
   world,
 }) => {
-  await world.place(...orders(3));
+  await world.place(...orders(4));
+  await world.warehouse(`alter table sync.sub_order_links add constraint bad check (order_code <> 'O3')`);
   const { api, log } = await world.openApp();
   const broken = {
     ...api,
@@ -119,14 +120,28 @@ test('an unexpected error of the program in one order is its dead letter and an 
   };
   const logged: unknown[] = [];
   const spy = Object.assign(Object.create(log), { error: (fields: unknown) => logged.push(fields) });
-  expect(await world.sync({ api: broken, log: spy })).toMatchObject({ orders_pushed: 2, orders_failed: 1 });
-  expect(await world.openDeadLetters()).toMatchObject([
-    { kind: 'order', key: 'O2', reason: expect.stringContaining('undefined is not a function') },
+  expect(await world.sync({ api: broken, log: spy })).toMatchObject({ orders_pushed: 2, orders_failed: 2 });
+  const cannot = 'the order cannot be sent or recorded: ';
+  expect(
+    await world.warehouse(
+      'select kind, key, reason, payload from sync.dead_letters where resolved_at is null order by key',
+    ),
+  ).toEqual([
+    { kind: 'order', key: 'O2', reason: `${cannot}undefined is not a function`, payload: { order: { code: 'O2' } } },
+    {
+      kind: 'order',
+      key: 'O3',
+      reason: `${cannot}the warehouse refuses one of its values`,
+      payload: { order: { code: 'O3' } },
+    },
   ]);
-  expect(logged).toMatchObject([{ order: 'O2', stack: expect.stringContaining('orders-retry.test') }]);
+  expect(logged).toContainEqual(
+    expect.objectContaining({ order: 'O2', stack: expect.stringContaining('orders-retry.test') }),
+  );
   expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([]);
 
   // The program is corrected.
+  await world.warehouse('alter table sync.sub_order_links drop constraint bad');
   await world.timePasses('1 day');
   await world.sync();
   expect(await world.openDeadLetters()).toEqual([]);

@@ -31,3 +31,14 @@ test.for([
     expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
   },
 );
+
+test('an order that the shop deletes, and that such a service has lost, is forgotten', async ({ world }) => {
+  await world.place(order('A', line('1', 7)));
+  await world.sync();
+  await world.atService('delete from reference_service.orders');
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? { status: 400 } : 'pass'));
+  await world.sync({ deletes: 'send' });
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(await world.warehouse('select from sync.order_links')).toEqual([]);
+});

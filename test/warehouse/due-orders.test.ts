@@ -5,6 +5,7 @@ import {
   settleGone,
   settleUnchanged,
   waitingForGrades,
+  waitingLines,
 } from '../../src/warehouse/orders/due-orders.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 
@@ -37,6 +38,17 @@ test('all orders that are due are read, page by page, and none whose time has no
   const others = ['dead', 'leased', 'product known', 'grade known'];
   expect(due.toSorted()).toEqual([...failed, ...others].toSorted());
   expect((await read(true)).toSorted()).toEqual([...failed, ...others, 'later'].toSorted());
+});
+
+test('of the lines that wait the one that has waited longest is named, and each product counts once', async ({
+  world,
+}) => {
+  await world.warehouse(`insert into sync.order_links (order_code, waiting_lines, waiting_since) values
+    ('A', '{"1": "P1", "2": "P2"}', '2026-03-02'), ('B', '{"1": "P1"}', '2026-03-01Z'), ('C', null, null)`);
+  expect(await waitingLines((await world.openApp()).warehouse.db)).toEqual({
+    ...{ lines: 3, orders: 2, products: 2 },
+    oldest: { orderCode: 'B', lineCode: '1', productCode: 'P1', since: new Date('2026-03-01Z') },
+  });
 });
 
 test('an order that is gone from the shop is not due any more, unless another process is pushing it', async ({

@@ -79,6 +79,13 @@ test('the first lease decides about contact for good', async ({ world }) => {
     expect(leased.link.contact).toBe('withheld');
     await store.release(leased, { isBrokenOff: true });
   }
+  // One that was given back before anything was sent has decided nothing.
+  for (const contact of ['withheld', 'allowed'] as const) {
+    const leased = await store.lease({ code: 'O2', contact, orderedAt: null });
+    if ('leasedBy' in leased) throw new Error('expected the lease');
+    expect(leased.link.contact).toBe(contact);
+    await store.release(leased, { isBrokenOff: false });
+  }
 });
 
 test('a holder that is frozen before it creates a sub-order creates none after another process took the order over', async ({

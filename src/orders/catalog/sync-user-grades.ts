@@ -123,23 +123,14 @@ async function bringInLine(deps: CatalogDeps, grade: UserGrade, at: AtService): 
 }
 
 /** After a lost response the list shows whether the grade is there. */
-async function create(
-  deps: CatalogDeps,
-  grade: UserGrade,
-  { theirs, taken, options, lease }: AtService,
-): Promise<TheirGrade> {
+async function create(deps: CatalogDeps, grade: UserGrade, { taken, options, lease }: AtService): Promise<TheirGrade> {
   await lease.renew();
   try {
-    const created = await deps.api.userGrades.create({ name: grade.name, icon_url: grade.iconUrl }, options);
-    theirs.push(created);
-    return created;
+    return await deps.api.userGrades.create({ name: grade.name, icon_url: grade.iconUrl }, options);
   } catch (error) {
     if (!(error instanceof UnknownOutcomeError)) throw error;
-    const known = new Set(theirs.map((one) => one.id));
-    const all = await allGrades(deps);
-    const ours = all.find((one) => one.name === grade.name && !known.has(one.id) && !taken.has(one.id));
+    const ours = (await allGrades(deps)).find((one) => one.name === grade.name && !taken.has(one.id));
     if (!ours) throw error;
-    theirs.push(ours);
     return ours;
   }
 }
