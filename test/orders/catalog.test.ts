@@ -437,6 +437,27 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   expect((await syncCatalog(world)).outcome).toBe('done');
 });
 
+test('a service that fails for five records of the catalog in a row counts as down, unless they failed before', async ({
+  openWorld,
+}) => {
+  const world = await catalogWorld(openWorld, {
+    answer(answer, { method, path }) {
+      if (method === 'POST' && path === '/v1/categories')
+        Object.assign(answer, { status: 500, body: { error: 'broken' } });
+    },
+  });
+  await world.shop(`insert into c select 'C' || n, 'Category', null from generate_series(1, 6) n`);
+  const { api, shop, warehouse } = await world.openApp();
+  const patience = { giveUpAfterMs: 0, settleMs: 1 };
+  const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal, onWait: undefined, patience };
+  await expect(syncCategories(deps)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await openLetters(world)).toEqual([]);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
+    select 'category', 'C' || n, '500', '{}' from generate_series(1, 6) n`);
+  expect(await syncCategories(deps)).toEqual({ categories: 6 });
+  expect(await openLetters(world)).toHaveLength(6);
+});
+
 test('a product that the warehouse could not store is stored when a record names it again', async ({ openWorld }) => {
   const world = await openWorld({ shop: 'empty' });
   const { warehouse } = await world.openApp();

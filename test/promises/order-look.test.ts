@@ -258,6 +258,11 @@ test('of an order that the shop has deleted and the service does not have nothin
   expect(diff).toMatchObject({ orders: [{ code: 'B', kind: 'same' }] });
   await world.sync();
   expect(writes(world)).toEqual([]);
+  // One that a repair deletes is none that still differs.
+  await world.shop(`update o set deleted_at = now() where code = 'C'`);
+  const environment = { ...world.environment, ORDER_DELETES: 'send' };
+  const repair = await runCli(['verify', 'orders', '--repair', '--json'], environment);
+  expect(JSON.parse(repair.stdout).repair).toMatchObject({ repaired: 1, left: 0, counts: { orders_deleted: 1 } });
 });
 
 test('explain tells that an order which left the shop was deleted at the service', async ({ openWorld }) => {

@@ -138,6 +138,10 @@ test('one size is refused once and the response of the other is lost: after the 
   await world.sync();
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: 'A/1' }]);
   expect(await world.atService(subOrders)).toEqual(both.slice(0, 1));
+  // The refusal decides when the order is tried again, not the look for copies an hour later.
+  expect(await world.warehouse(`select from sync.order_links where due_at > now() + interval '2 hours'`)).toHaveLength(
+    1,
+  );
   world.serviceRule(() => 'pass');
   expect((await runCli(['dead-letters', 'retry'], world.environment)).status).toBe(0);
   expect(await world.atService(subOrders)).toEqual(both);
