@@ -221,6 +221,8 @@ describe('what counts as the same', () => {
     ['12.344', 1235, false],
     ['-10', -1000, true],
     ['-10', -10, true],
+    ['-10', -9, false],
+    ['-10.49', -10, true],
     ['-10', 1000, false],
   ])('a price of %s shown as %i is the same: %s', (ours, cents, isSame) => {
     expect(isSamePrice({ cents, currency_iso: 'KRW' }, ours)).toBe(isSame);

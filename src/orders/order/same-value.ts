@@ -25,8 +25,7 @@ export const centsOf = (amount: MoneyAmount | null): bigint | undefined =>
  */
 export function centsReadAs(ours: string): bigint[] {
   const hundredths = toHundredths(ours);
-  const whole = hundredths % 100n === 0n ? [hundredths / 100n] : [];
-  return [...new Set([hundredths, ...whole, roundedToWhole(hundredths)])];
+  return [...new Set([hundredths, roundedToWhole(hundredths)])];
 }
 
 /** An amount of the service, for people. */
@@ -64,7 +63,8 @@ function toHundredths(decimal: string): bigint {
   return decimal.startsWith('-') ? -hundredths : hundredths;
 }
 
-const roundedToWhole = (hundredths: bigint) => (hundredths + 50n) / 100n;
+/** Half of a unit is rounded away from zero. */
+const roundedToWhole = (hundredths: bigint) => (hundredths + (hundredths < 0n ? -50n : 50n)) / 100n;
 
 /** The same text for options that are the same. */
 export function optionsKey(options: Readonly<Record<string, string>>): string {
