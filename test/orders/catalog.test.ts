@@ -396,7 +396,7 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
     `select code, name, case when name = 'odd' then (name::integer)::text else parent end as parent_code from c`,
   );
   await world.shop(`insert into c values ('fine', 'Fine', null), ('cast', 'odd', null), ('twice', 'A', null),
-    ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null);
+    ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null), (null, 'Codeless', null);
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);
   const { api, shop, warehouse } = await world.openApp();
   const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal, onWait: undefined };
@@ -418,6 +418,7 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
         reason: expect.stringMatching(/^categories\.sql: parent_code cannot be read: .*SQLSTATE 22P02/),
       },
       { kind: 'category', key: expect.stringMatching(/^sha256:/), reason: 'code is an empty text, expected a value' },
+      { kind: 'category', key: expect.stringMatching(/^sha256:/), reason: 'code is null, expected a value' },
       { kind: 'category', key: 'twice', reason: expect.stringContaining('code is there in 2 rows') },
       { kind: 'user_grade', key: 'G1', reason: expect.stringContaining('code is there in 2 rows') },
       { kind: 'user_grade', key: 'G3', reason: 'name is null, expected a value' },
@@ -425,7 +426,7 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
     ]);
   }
   // Corrected, reverted or deleted: the dead letter closes by itself. The empty code stays while its row is there.
-  await world.shop(`update c set name = 'Cast' where code = 'cast'; delete from c where name = 'B';
+  await world.shop(`update c set name = 'Cast' where code = 'cast'; delete from c where name = 'B' or code is null;
     delete from c where code in ('broken', 'below'); delete from g where name = 'B'; delete from g where code in ('G3', 'G4')`);
   expect((await syncCatalog(world)).outcome).toBe('incomplete');
   expect(await openLetters(world)).toEqual([

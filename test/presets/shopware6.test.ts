@@ -19,6 +19,7 @@ const states = [
   'returned',
   'paid',
   'refunded',
+  'chargeback',
 ];
 const stateId = (name: string) => id(90 + states.indexOf(name));
 
@@ -141,8 +142,8 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     lines: [{ status: 'returned' }, { status: 'returned' }],
   });
 
-  // A guest pays net prices in another currency; the phone number is corrected, which no date shows; the order is
-  // cancelled.
+  // A guest pays net prices in another currency; the phone number is corrected, which no date shows; the money goes
+  // back, by the shop or by the bank; the order is cancelled.
   await shop.step(
     { feed: ['10002'] },
     placeOrder(
@@ -154,6 +155,10 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     ),
   );
   await shop.step({ feed: [] }, `update order_address set phone_number = '+49 40' where id = ${id(50)}`);
+  for (const state of ['refunded', 'chargeback']) {
+    await shop.step({ feed: ['10002'] }, moveTo(state, 'order_transaction', 50));
+    expect((await shop.orders())['10002']?.lines, state).toMatchObject([{ status: 'returned' }]);
+  }
   await shop.step({ feed: ['10002'] }, moveTo('cancelled', 'order', 50));
   expect((await shop.orders())['10002']).toEqual({
     name: 'Ada King',
