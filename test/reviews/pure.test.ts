@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isoOf, localPeriod, type Span, startOfDay, without } from '../../src/base/time/span.ts';
+import {
+  intersection,
+  isoOf,
+  localPeriod,
+  partBefore,
+  type Span,
+  shortestEnd,
+  startOfDay,
+  without,
+  writableDates,
+} from '../../src/base/time/span.ts';
 import {
   LimitedError,
   MalformedResponseError,
@@ -115,12 +125,27 @@ describe('spans', () => {
       first: inside,
       last: inside + 1,
     });
+    expect(['America/New_York', 'Asia/Seoul'].map((zone) => shortestEnd(inside, zone) - inside)).toEqual([5401, 1]);
     // 02:00 to 03:00 of 2026-03-08 does not happen in New York.
     const skipped = Date.parse('2026-03-08T07:00:00Z') / 1000;
     expect(localPeriod({ start: skipped - 1, end: skipped }, 'America/New_York')).toMatchObject({
       start: '2026-03-08 01:59:59',
       end: '2026-03-08 03:00:00',
     });
+  });
+
+  test('a request names the years 1 to 9999, whatever the zone', () => {
+    for (const zone of ['Asia/Seoul', 'UTC', 'America/New_York']) {
+      const all = { start: '0001-01-01 00:00:00', end: '9999-12-31 23:59:59' };
+      expect(localPeriod(writableDates, zone)).toMatchObject(all);
+    }
+  });
+
+  test('spans that only meet have nothing in common', () => {
+    const common = [9, 10, 11].map((start) => intersection({ start: 0, end: 10 }, { start, end: 20 }));
+    expect(common).toEqual([{ start: 9, end: 10 }, undefined, undefined]);
+    const before = [5, 6, 12].map((second) => partBefore({ start: 5, end: 10 }, second));
+    expect(before).toEqual([[], [{ start: 5, end: 6 }], [{ start: 5, end: 10 }]]);
   });
 });
 

@@ -26,7 +26,10 @@ test('a log line masks addresses and phone numbers in texts and in errors', () =
   expect(line).toContain('call [phone]');
 });
 
-test('a log line of a run carries the id of the run as it is', () => {
+test('a log line of a run carries the id of the run as it is, and so do the ids and names of review-sync', () => {
   const id = 'sync-orders_2024-01-01_0a1b2c3d4e5f60718293a4b5c6d7e8f9';
-  expect(logged(`withRun('${id}', () => log.info({}, 'x'));`)).toContain(`"run":"${id}"`);
+  const fields = '{ runId: id, id, job: id, queue: id, worker: id, code: id }';
+  const line = logged(`const id = '${id}'; withRun(id, () => log.info(${fields}, 'x'));`);
+  for (const name of ['run', 'runId', 'id', 'job', 'queue', 'worker']) expect(line).toContain(`"${name}":"${id}"`);
+  expect(line).not.toContain(`"code":"${id}"`);
 });

@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { postAlert } from '../../src/alerts/post-alert.ts';
 
-/** A receiver that answers as `respond` says; `came` holds the path and the body of each request. */
+/** A receiver that answers as `respond` says; `came` holds the path, the type and the body of each request. */
 async function startReceiver(respond: { status: number; headers?: Record<string, string> }) {
-  const came: { path: string | undefined; body: string }[] = [];
+  const came: { path: string | undefined; type: string | undefined; body: string }[] = [];
   const server = createServer(async (request, response) => {
-    came.push({ path: request.url, body: (await request.setEncoding('utf8').toArray()).join('') });
+    const body = (await request.setEncoding('utf8').toArray()).join('');
+    came.push({ path: request.url, type: request.headers['content-type'], body });
     const isFirst = came.length === 1;
     response.writeHead(isFirst ? respond.status : 200, isFirst ? respond.headers : {}).end();
   });
@@ -25,6 +26,7 @@ test('an alert reaches the receiver without the signs of a mention or a link', a
   expect(came.map(({ body }) => JSON.parse(body))).toEqual([
     { text: 'review-sync: &lt;!channel&gt; &amp; &lt;http://evil.example|here&gt;' },
   ]);
+  expect(came[0]?.type).toBe('application/json');
 });
 
 test.each([301, 302, 303, 307, 308])(

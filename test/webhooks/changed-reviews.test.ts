@@ -9,8 +9,9 @@ import {
   postponeChangedReview,
   takeChangedReview,
 } from '../../src/warehouse/changed-reviews.ts';
+import { countOpenDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { storeEvents } from '../../src/webhooks/accept-webhook.ts';
+import { acceptWebhook, storeEvents } from '../../src/webhooks/accept-webhook.ts';
 import { readEvents } from '../../src/webhooks/event.ts';
 import { createDatabase } from '../harness/database.ts';
 
@@ -109,4 +110,21 @@ test('a summary that came earlier, and is retried, undoes no later one, and one 
     );
     expect(rows).toEqual([{ n: Math.max(5, reviews_count), code: 'P7' }]);
   }
+});
+
+test('a body has at most 1,000 events, webhooks leave at most 200 dead letters, and 50,000 reviews may wait', async () => {
+  const { db, pool } = warehouse;
+  const accept = (...ids: unknown[]) => {
+    const body = JSON.stringify([{ brand_id: 1, reviews: ids.map((id) => ({ id })) }]);
+    return acceptWebhook(db, { brandIds: [], receivedAt: new Date() }, body);
+  };
+  const bad = (count: number) => Array.from({ length: count }, (_, n) => `bad ${n}`);
+  expect(await accept(1, ...bad(1000))).toEqual({ status: 422, reason: 'expected at most 1000 events' });
+  expect(await accept(1, ...bad(199))).toEqual({ status: 200 });
+  expect(await countOpenDeadLetters(db, ['webhook'])).toBe(199);
+  expect(await accept(1, ...bad(999).reverse())).toEqual({ status: 200 });
+  expect(await countOpenDeadLetters(db, ['webhook'])).toBe(200);
+  await pool.query('insert into sync.changed_reviews (review_id) select generate_series(2, 49999)');
+  expect(await accept(50_000)).toEqual({ status: 200 });
+  expect(await accept(50_000)).toEqual({ status: 503, reason: 'too many changed reviews wait' });
 });

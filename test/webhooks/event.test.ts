@@ -38,7 +38,16 @@ test('what is wrong stays alone, and can be tried again by itself', () => {
     [{ brand_id: 1, reviews: [null] }],
     [{ brand_id: 1, products: [{ score: 3 }] }],
   ]);
-  expect(faults[5]?.reason).toBe('expected an integer id of a review, from 1, found a text of 3 characters');
+  expect(faults.map(({ reason }) => reason)).toEqual([
+    'expected an object per brand, found null',
+    'expected an object per brand, found 7',
+    'expected an integer brand_id, found a text of 1 characters',
+    'expected an array reviews or products, found 1 other fields',
+    'expected an array reviews or products, found 2 other fields',
+    'expected an integer id of a review, from 1, found a text of 3 characters',
+    'expected an object in reviews, found null',
+    'expected an integer id of a product, from 1, found nothing',
+  ]);
 });
 
 test('a code that Postgres cannot hold is a fault of its own, not of what comes with it', () => {
@@ -71,12 +80,25 @@ test('only what may be a brand counts as one', () => {
   expect(events.map(({ brandId }) => brandId)).toEqual([7, 8, 7]);
 });
 
-test('a code beyond 500 characters is a fault; a number of reviews that Postgres cannot hold is left out', () => {
+test('a code beyond 500 characters and a summary without number of reviews are faults; what else is no number is left out', () => {
   const product = (id: number, length: number) => ({ id, code: 'x'.repeat(length), reviews_count: 1 });
-  const products = [product(4, 500), product(5, 501), { ...product(6, 1), meta_reviews_count: 3_000_000_000 }];
+  const products = [
+    product(4, 500),
+    product(5, 501),
+    { ...product(6, 1), meta_reviews_count: 2_147_483_648 },
+    { id: 7, code: '', reviews_count: '2147483647', score: 'good', meta_score: -0.5 },
+    { id: 8, reviews_count: 2_147_483_648 },
+    { id: 9, score: 3 },
+  ];
   const { events, faults } = readEvents([{ brand_id: 1, products }]);
-  expect(events).toMatchObject([{ id: 4 }, { id: 6, metaReviewsCount: null }]);
+  expect(events).toMatchObject([
+    { id: 4, score: null, metaScore: null },
+    { id: 6, metaReviewsCount: null },
+    { id: 7, code: null, reviewsCount: 2_147_483_647, score: null, metaScore: -0.5 },
+  ]);
   expect(faults.map(({ reason }) => reason)).toEqual([
     'expected a code of at most 500 characters, found a text of 501 characters',
+    'expected an integer reviews_count, found a number of 10 digits',
+    'expected an integer reviews_count, found nothing',
   ]);
 });
