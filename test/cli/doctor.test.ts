@@ -7,6 +7,7 @@ import { checkService } from '../../src/app/doctor/check-service.ts';
 import { parseInstant, type Span } from '../../src/base/time/span.ts';
 import { workerOf } from '../../src/cli/ui/run-to-end.ts';
 import { runCli } from '../harness/cli.ts';
+import { createDatabase } from '../harness/database.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -369,7 +370,8 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
   );
   await world.warehouse(`delete from review_sync_migrations.applied where name like '0004%'`);
   await world.warehouse(`insert into review_sync_migrations.applied (name) values ('9999_future')`);
-  const { said } = await ills(world, reader);
+  const { said } = await ills(world, { ...reader, QUEUE_URL: await createDatabase('empty') });
+  expect(said).toContainEqual('queue fault: its tables are missing → npx review-sync migrate');
   expect(said[0]).toMatch(/^warehouse fault: migrations 9999_future are of a newer version .* → run one version/);
   expect(said[1]).toMatch(
     /^warehouse fault: migrations are missing: 0004_webhooks_and_alerts → npx review-sync migrate/,
@@ -411,7 +413,7 @@ test.skipIf(!hasRedis)(
     expect(schedules[1]).toMatch(/if they change back, another worker has another configuration$/);
     expect(said).toContainEqual(expect.stringMatching(/^queue warning: no worker is connected/));
     expect(said).toContainEqual(
-      expect.stringMatching(/^queue warning: Redis .* drops .* \(allkeys-lru\).* → set maxmem/),
+      expect.stringMatching(/^queue warning: Redis \d.* drops .* \(allkeys-lru\).* → set maxmem.* noeviction$/),
     );
   },
 );

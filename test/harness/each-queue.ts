@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { openQueues, type QueueName, type Queues } from '../../src/queue/index.ts';
 import type { AnyRunJob } from '../../src/queue/job.ts';
-import { startWorker } from '../../src/queue/worker.ts';
+import { startWorker, type WorkerOptions } from '../../src/queue/worker.ts';
 import { createDatabase } from './database.ts';
 import { until } from './patience.ts';
 import { emptyRedis, hasRedis, startRedis } from './redis.ts';
@@ -46,7 +46,9 @@ export async function openTestQueues(redisUrl: string | undefined): Promise<Queu
 /** Starts a worker on queues of a test, which is ended with the test. `abort` stops its jobs. */
 export async function startTestWorker<Context>(
   queues: Queues,
-  given: { jobs: readonly AnyRunJob<Context>[]; context: Context; take: readonly QueueName[] },
+  given: { jobs: readonly AnyRunJob<Context>[]; context: Context; take: readonly QueueName[] } & Partial<
+    Pick<WorkerOptions<Context>, 'concurrency' | 'log' | 'onRetry' | 'onStep'>
+  >,
 ) {
   const abort = new AbortController();
   const usual = { concurrency: 4, takeOverSeconds: 25, log: openLog('silent'), now: () => new Date() };

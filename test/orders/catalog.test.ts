@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { learnFromOrders } from '../../src/orders/catalog/learn-from-orders.ts';
+import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
+import type { DeadLetter } from '../../src/warehouse/dead-letters.ts';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { runCli } from '../harness/cli.ts';
@@ -470,8 +471,8 @@ test('a product that the warehouse could not store is stored when a record names
   expect(await world.warehouse('select product_code as code from sync.product_links')).toEqual([{ code: 'P7' }]);
 });
 
-test('products that lines wait for are looked for in 3,000 orders of the service', async ({ openWorld }) => {
-  const world = await openWorld({ shop: 'empty' });
+test('a run looks in 3,000 orders of the service for products that lines wait for', async ({ openWorld }) => {
+  const world = await catalogWorld(openWorld);
   await world.warehouse(
     `insert into sync.order_links (order_code, waiting_lines) values ('A', '{"1": "P3000", "2": "P3001", "3": "P1"}')`,
   );
@@ -485,6 +486,19 @@ test('products that lines wait for are looked for in 3,000 orders of the service
     )
     insert into reference_service.sub_orders (order_id, product_id, created_at, updated_at)
     select placed.id, product.id, now(), now() from placed join product on product.code = 'P' || placed.code`);
-  const { api, warehouse, abort } = await world.openApp();
-  expect(await learnFromOrders({ api, warehouse, signal: abort.signal })).toEqual({ products_learned: 2 });
+  expect(await counts(world)).toMatchObject({ products_learned: 2 });
+});
+
+test('of dead letters that are retried each kind starts the flow that reads its record again', async ({
+  openWorld,
+}) => {
+  const app = await (await openWorld({ shop: 'empty' })).openApp();
+  const flows = (...kinds: DeadLetter['kind'][]) =>
+    retryDeadLetters(
+      app,
+      kinds.map((kind) => ({ kind, key: 'x', orderCode: null }) as DeadLetter),
+    );
+  for (const kind of ['category', 'user_grade'] as const) expect(await flows(kind)).toEqual(['catalog']);
+  for (const kind of ['order', 'order_line'] as const) expect(await flows(kind)).toEqual(['orders']);
+  expect(await flows('order', 'category')).toEqual(['catalog', 'orders']);
 });

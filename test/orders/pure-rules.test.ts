@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type BackfillOrders, backfillOrdersKey } from '../../jobs/backfill-orders.ts';
-import { stepsUnder } from '../../jobs/push-orders.ts';
+import { type BackfillOrders, backfillOrders, backfillOrdersKey } from '../../jobs/backfill-orders.ts';
+import { jobs } from '../../jobs/index.ts';
+import { pushOrders, stepsUnder } from '../../jobs/push-orders.ts';
 import { retryDelayMs } from '../../src/orders/backoff.ts';
 import {
   type DesiredOrder,
@@ -22,6 +23,7 @@ import {
 import { pushRecord } from '../../src/orders/push/push-record.ts';
 import { openBreaker, openRequests } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/which/orders-by-day.ts';
+import { named } from '../../src/queue/job.ts';
 import {
   type CallOptions,
   MalformedResponseError,
@@ -251,6 +253,14 @@ test('a backfill joins only a running one of the same days and options: one with
     { withEmail: false, allowRemovals: false },
   ];
   expect(new Set([plain, ...others].map(backfillOrdersKey)).size).toBe(5);
+});
+
+test('what a payload leaves out is off; one that another version enqueued is refused with its type, not its value', () => {
+  expect(backfillOrders.parse({})).toEqual({ withEmail: false, allowRemovals: false });
+  const malformed = 'A job in the queue is malformed: expected';
+  expect(() => backfillOrders.parse({ withEmail: 'kim' })).toThrow(`${malformed} boolean as withEmail, found string`);
+  expect(() => pushOrders.parse(7)).toThrow(`${malformed} Object as the payload, found number`);
+  expect(() => named(jobs, 'mail')).toThrow('The queue holds a job "mail", which this version does not know');
 });
 
 test('a batch of a thousand and one orders is three steps, and each order is in one of them', () => {

@@ -51,3 +51,14 @@ test('a walk over all orders goes by code, and marks those that are gone in betw
   while (state.next !== undefined);
   expect(await world.warehouse(absent)).toEqual([{ code: 'A' }, { code: 'C' }, { code: 'E' }]);
 });
+
+test('a backfill of a day reads the orders from midnight to midnight of the zone of the service', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_BATCH_SIZE: '1' } });
+  const created = ['2026-01-01T14:59:59Z', '2026-01-01T15:00:00Z', '2026-01-02T14:59:59Z', '2026-01-02T15:00:00Z'];
+  await world.place(...created.map((at) => order(at, { created_at: new Date(at) })));
+  await world.run('backfill-orders', { from: '2026-01-02', to: '2026-01-02' });
+  const codes = await world.atService<{ code: string }>('select code from reference_service.orders order by code');
+  expect(codes.map(({ code }) => code)).toEqual(created.slice(1, 3));
+});

@@ -205,8 +205,12 @@ test('a review that cannot be written counts once a run, however often the run r
   expect((await world.run('sync-reviews')).counts).toMatchObject({ inserted: 298, refused: 2 });
   // A reconcile reads both in lists, and by their ids.
   expect((await world.run('reconcile-reviews')).counts).toMatchObject({ refused: 2 });
-  await world.warehouse('alter table warehouse.reviews drop constraint bad');
+  await world.warehouse(`alter table warehouse.reviews drop constraint bad;
+    insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
+    values ('review', '0', 'of an earlier run', '{}', now() - interval '1 hour')`);
   expect((await world.run('reconcile-reviews')).counts).toMatchObject({ inserted: 2, refused: 0 });
+  // Analysts see each run when it has ended.
+  expect(await world.warehouse('select sum(reviews)::integer as n from bi.reviews_by_day')).toEqual([{ n: 300 }]);
 });
 
 test('a review that cannot be written is asked for by the schedule with growing distances, by a command at once', async ({

@@ -1,4 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
+import { readWindow } from '../../jobs/read-window.ts';
+import { secondOf } from '../../src/base/time/span.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { hourlyReviews } from '../harness/hourly-reviews.ts';
@@ -144,6 +146,21 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
   expect(await world.warehouse(`select sum(reviews)::integer as n from bi.reviews_by_day`)).toEqual([{ n: 149 }]);
   expect(await verify()).toMatchObject({ status: 0 });
   expect(await gone(world)).toEqual([{ id: 6 }]);
+});
+
+test('the views of bi follow a run that takes hours, counted again at most once a minute', async ({ world }) => {
+  const reviews = hourlyReviews(10);
+  await seedReviews(world.serviceDatabaseUrl, reviews);
+  const app = await world.openApp();
+  const span = { start: secondOf(reviews[0]?.created_at ?? new Date()), end: secondOf(new Date()) };
+  for (const [secondsAgo, n] of [
+    [20, null],
+    [60, 10],
+  ]) {
+    await world.warehouse(`update sync.settings set counted_at = now() - interval '${secondsAgo} seconds'`);
+    await readWindow.run(app, { axis: 'created', span }, { runId: 'a-run', signal: app.abort.signal });
+    expect(await world.warehouse('select sum(reviews)::integer as n from bi.reviews_by_day')).toEqual([{ n }]);
+  }
 });
 
 test('a suspected review is suspected no more once a list shows it, by whatever run', async ({ world }) => {

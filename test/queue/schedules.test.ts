@@ -1,10 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { jobs } from '../../jobs/index.ts';
+import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
 import { openLog } from '../../src/base/log.ts';
-import { applySchedules, plannedRuns, type Schedule, watchSchedules } from '../../src/queue/schedules.ts';
+import { applySchedules, plannedRuns, type Schedule, schedulesOf, watchSchedules } from '../../src/queue/schedules.ts';
 import { runCli } from '../harness/cli.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until } from '../harness/world.ts';
@@ -113,21 +115,53 @@ test('a run of the schedule does not start beside the one before it, unless that
   // The queue still has its job: it is due by the clock that was ahead.
   const isAlive = async () => true;
   const run = { key: undefined, startedAt: new Date() };
-  for (const [begun, trigger, isStarted] of [
-    [`now() - interval '1 minute'`, 'schedule', false],
-    [`now() - interval '1 minute'`, 'command', true],
-    [`now() + interval '50 minutes'`, 'schedule', false],
-    [`now() + interval '61 minutes'`, 'schedule', true],
+  for (const [job, begun, trigger, id, isStarted] of [
+    ['sync-orders', `now() - interval '1 minute'`, 'schedule', 'after', false],
+    ['sync-orders', `now() - interval '1 minute'`, 'command', 'after', true],
+    // The run itself, taken over after a crash.
+    ['sync-orders', `now() - interval '1 minute'`, 'schedule', 'before', true],
+    ['sync-reviews', `now() - interval '1 minute'`, 'schedule', 'after', true],
+    ['sync-orders', `now() + interval '50 minutes'`, 'schedule', 'after', false],
+    ['sync-orders', `now() + interval '61 minutes'`, 'schedule', 'after', true],
   ] as const) {
     await world.warehouse('delete from sync.runs');
     await world.warehouse(
-      `insert into sync.runs (id, job, trigger, started_at) values ('before', 'sync-orders', 'schedule', ${begun})`,
+      `insert into sync.runs (id, job, trigger, started_at) values ('before', '${job}', 'schedule', ${begun})`,
     );
-    expect(await syncOrders.begin(app, { ...run, trigger, id: `after ${begun}` }, isAlive)).toBe(isStarted);
+    expect([job, begun, await syncOrders.begin(app, { ...run, trigger, id }, isAlive)]).toEqual([
+      job,
+      begun,
+      isStarted,
+    ]);
   }
   expect(await world.warehouse(`select outcome from sync.runs where id = 'before'`)).toEqual([
     { outcome: 'abandoned' },
   ]);
+});
+
+test('each schedule starts its jobs, and steps of a backfill wait for those of regular runs, of a reconcile for both', () => {
+  const patterns = { catalog: 'C', orders: 'O', reviews: '', reconcile: 'R' };
+  const scheduled = schedulesOf(jobs, patterns, 'Asia/Seoul');
+  expect(scheduled.map(({ job, pattern, timeZone }) => `${job} ${pattern} ${timeZone}`)).toEqual(
+    ['sync-catalog C', 'sync-orders O', 'reconcile-reviews R', 'rescan-orders R'].map((one) => `${one} Asia/Seoul`),
+  );
+  const withPriority = (wanted: number) => jobs.filter(({ priority }) => priority === wanted).map(({ name }) => name);
+  expect(withPriority(1)).toEqual(['sync-catalog', 'sync-orders', 'sync-reviews']);
+  expect(withPriority(10)).toEqual(['backfill-orders', 'backfill-reviews']);
+  expect(withPriority(20)).toEqual(['reconcile-reviews', 'rescan-orders']);
+});
+
+test('a run of which steps failed says how many of them and three of the reasons, and keeps its end', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const run = { id: 'a-run', key: undefined, trigger: 'command', startedAt: new Date() } as const;
+  await syncCatalog.begin(app, run, async () => false);
+  const end = { state: {}, results: [{ categories: 2 }, { categories: 3 }], failures: ['a', 'a', 'b', 'c', 'd'] };
+  const error = '5 of 7 steps failed; the next run repeats them: a; b; c';
+  const report = { outcome: 'incomplete', reason: 'steps-failed', counts: { categories: 5 }, error };
+  expect(await syncCatalog.conclude(app, {}, run, end)).toEqual(report);
+  await syncCatalog.fail(app, run, 'the queue was lost after that');
+  expect(await world.warehouse('select outcome, reason, counts, error from sync.runs')).toEqual([report]);
 });
 
 /** Locks the table of the schedules. @returns ends that. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Counts } from '../../src/base/counts.ts';
 import { IncompleteError, ReviewSyncError } from '../../src/base/errors.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -147,14 +147,15 @@ onEachQueue(({ isHere, redisUrl }) => {
   });
 
   test.skipIf(!isHere)(
-    'a step in hand when the time to finish is over goes back to the queue, with all its attempts',
+    'of three steps as many run as may, and go back to the queue when the time to finish is over, with all attempts',
     async () => {
       const queues = await open();
       const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
       const { id } = await queues.enqueue(job, {});
-      const first = await work(queues, context, ['runs', 'steps']);
-      await until(async () => context.steps.length === 3);
+      const first = await startTestWorker(queues, { jobs: [job], context, take: ['runs', 'steps'], concurrency: 2 });
+      await until(async () => context.steps.length >= 2);
       await first.close(1);
+      expect(context.steps).toHaveLength(2);
       const counts = { active: 0, prioritized: 3, delayed: 0, failed: 0 };
       expect(await queues.counts()).toMatchObject({ steps: counts });
       const [step] = await queues.bull.steps.getJobs(['prioritized']);
@@ -167,17 +168,40 @@ onEachQueue(({ isHere, redisUrl }) => {
     },
   );
 
-  test.skipIf(!isHere)('of a step that failed the queue keeps cause and next step, and no customer', async () => {
-    const queues = await open();
-    const cause = new Error('no order of kim@example.com');
-    const error = new ReviewSyncError('shop', 'The shop cannot be read', { cause, hint: 'ask its owner' });
-    await work(queues, calls({ step: () => Promise.reject(error) }), ['steps']);
-    const { id = '' } = await queues.bull.steps.add('test-step', { runId: 'a-run', payload: '0' });
-    await until(async () => (await queues.bull.steps.getJobState(id)) === 'failed');
-    expect((await queues.bull.steps.getJob(id))?.failedReason).toBe(
-      'The shop cannot be read: no order of [e-mail] → ask its owner',
-    );
-  });
+  test.skipIf(!isHere)(
+    'a step that failed is tried again; queue, log and caller get cause and next step, and no customer',
+    async () => {
+      vi.useFakeTimers({ toFake: ['performance'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const queues = await open();
+      const cause = new Error('no order of kim@example.com');
+      const error = new ReviewSyncError('shop', 'The shop cannot be read', { cause, hint: 'ask its owner' });
+      const step = async () => {
+        vi.advanceTimersByTime(2000);
+        throw error;
+      };
+      const [lines, ended, retried]: [object[], unknown[], string[]] = [[], [], []];
+      await startTestWorker(queues, {
+        ...{ jobs: [job], context: calls({ step }), take: ['steps'] },
+        log: openLog('info', (line) => void lines.push(JSON.parse(line))),
+        onStep: (...one) => void ended.push(one),
+        onRetry: (reason) => void retried.push(reason),
+      });
+      const data = { runId: 'a-run', payload: '0' };
+      const { id = '' } = await queues.bull.steps.add('test-step', data, { attempts: 2, backoff: 1 });
+      await until(async () => lines.length === 2);
+      const failedReason = 'The shop cannot be read: no order of [e-mail] → ask its owner';
+      expect(await queues.bull.steps.getJob(id)).toMatchObject({ failedReason });
+      const facts = { job: 'test-step', id, error: expect.stringContaining(failedReason) };
+      expect(lines).toMatchObject([
+        { ...facts, level: 40, msg: 'job failed; it will be retried' },
+        { ...facts, level: 50, msg: 'job failed' },
+      ]);
+      expect(JSON.stringify([lines, retried])).not.toContain('kim');
+      expect(retried).toEqual([expect.stringContaining(`a step of the run failed; trying again: ${failedReason}`)]);
+      expect(ended).toEqual(Array(2).fill(['test-step', undefined, 2]));
+    },
+  );
 
   test.skipIf(!isHere)(
     'a run in hand when the time to finish is over goes back to the queue, and is not failed',
@@ -203,25 +227,26 @@ onEachQueue(({ isHere, redisUrl }) => {
     const queues = await open();
     const context = calls();
     const lost = Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
-    const refused = Object.assign(new Error('relation does not exist'), { severity: 'ERROR', code: '42P01' });
-    for (const [error, planned, state] of [
-      [lost, 2, 'ended'],
-      [refused, 1, 'failed'],
+    const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
+    const error = 'wrong column → correct it';
+    for (const [cause, planned, end] of [
+      [lost, 2, { state: 'ended' }],
+      [refused, 1, { state: 'failed', error }],
     ] as const) {
       let attempts = 0;
       const plan: typeof job.plan = async () => {
         attempts += 1;
-        if (attempts === 1) throw error;
+        if (attempts === 1) throw cause;
         return { state: 0, steps: [] };
       };
       const worker = await work(queues, context, ['runs'], { ...job, plan });
       const { id } = await queues.enqueue(job, {});
-      expect(await runEnded(queues, id)).toMatchObject({ state });
+      expect(await runEnded(queues, id)).toMatchObject(end);
       expect(await queues.isAlive(id)).toBe(false);
       expect(attempts).toBe(planned);
       await worker.close();
     }
-    expect(new Set(context.failed)).toEqual(new Set(['relation does not exist']));
+    expect(new Set(context.failed)).toEqual(new Set([error]));
   });
 
   test.skipIf(!isHere)('a run whose connection breaks at each attempt is recorded as failed by the last', async () => {
@@ -241,10 +266,18 @@ onEachQueue(({ isHere, redisUrl }) => {
       const queues = await open();
       const { id } = await queues.enqueue(job, {});
       await work(queues, calls(), ['runs']);
-      await until(async () => (await queues.bull.runs.getJobCounts('waiting-children'))['waiting-children'] === 1);
-      const data = (await queues.bull.runs.getJob(id))?.data;
-      expect(data).toMatchObject({ stage: 'waiting', planned: 3 });
-      expect(data).not.toHaveProperty('steps');
+      await until(async () => (await queues.counts()).runs['waiting-children'] === 1);
+      const run = await queues.bull.runs.getJob(id);
+      expect(run?.data).toMatchObject({ stage: 'waiting', planned: 3 });
+      expect(run?.data).not.toHaveProperty('steps');
+      // Both are tried again for some seconds, and kept for an hour, or for a week where they failed.
+      const [step] = await queues.bull.steps.getJobs(['prioritized']);
+      const kept = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: { age: 604_800, count: 1000 } };
+      const retries = (attempts: number, delay: number) => ({ attempts, backoff: { type: 'exponential', delay } });
+      expect([run?.opts, step?.opts]).toMatchObject([
+        { ...kept, ...retries(5, 1000) },
+        { ...kept, ...retries(3, 2000) },
+      ]);
     },
   );
 

@@ -21,6 +21,11 @@ test.each([
   ['010_1234_5678 or 82_10_1234_5678', '[phone] or [phone]'],
   ['phone=010%2D1234%2D5678&x=010%E2%80%931234%E2%80%935678', 'phone=[phone]&x=[phone]'],
   ['kim＠shop.example', '[e-mail]'],
+  [
+    'token: a1b2c3, "client_secret": "s3cr3t", Bearer a.1-b2',
+    'token: [masked], "client_secret": "[masked]", Bearer [masked]',
+  ],
+  ['authorization=a1b2c3d', 'authorization=[masked]'],
 ])('%s is masked by its shape', (text, masked) => {
   expect(mask(text)).toBe(masked);
 });
@@ -75,9 +80,29 @@ test('what describes an error masks addresses and phone numbers in the error and
 });
 
 test('a field is private in whichever way its name is written', () => {
-  for (const name of ['user_email', 'userEmail', 'UserPhone', 'access_token', 'accessToken', 'client-secret', 'name']) {
-    expect(isPrivateField(name), name).toBe(true);
-  }
+  const secrets = [
+    'access_token',
+    'accessToken',
+    'token',
+    'client-secret',
+    'secret',
+    'password',
+    'Authorization',
+    'cookie',
+  ];
+  const personal = [
+    'user_email',
+    'UserPhone',
+    'user_name',
+    'username',
+    'email',
+    'phone',
+    'name',
+    'message',
+    'body',
+    'payload',
+  ];
+  for (const name of [...secrets, ...personal]) expect(isPrivateField(name), name).toBe(true);
   for (const name of ['run', 'queue', 'status', 'code', 'error']) expect(isPrivateField(name), name).toBe(false);
 });
 
