@@ -47,4 +47,4 @@ async function readAccess(url: string): Promise<Access> {
 
 /** Whether the queue fails because its tables in Postgres were never created. */
 export const lacksTables = (error: unknown): boolean =>
-  error instanceof Error && (error.name === 'SchemaMigrationRequiredError' || lacksTables(error.cause));
+  error instanceof Error && error.name === 'SchemaMigrationRequiredError';

@@ -113,6 +113,8 @@ test('a second of updates that the service always refuses costs scheduled runs n
     outcome: 'incomplete',
     error: expect.stringContaining('1 span of reviews is not read'),
   });
+  await world.run('backfill-reviews');
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
 });
 
 test('an outage in the middle of the first sync is an open gap, and the next run reads only that', async ({
