@@ -11,7 +11,7 @@ import {
   reviewsChart,
   worstLag,
 } from '../../src/server/page/charts.ts';
-import { progressText, runPage } from '../../src/server/page/run-page.ts';
+import { progressText, runPage, runsInProgress } from '../../src/server/page/run-page.ts';
 import { lastDays, type View } from '../../src/server/views.ts';
 import type { Run } from '../../src/warehouse/runs/runs.ts';
 
@@ -27,6 +27,9 @@ const chartOf = (bars: Chart['bars'], more: Partial<Chart> = {}) =>
     tickFormat: String,
     ...more,
   }).text;
+
+/** What a reader of the page sees, without its tags. */
+const wordsOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
 /** The coloured rectangles of a chart: which series, where it begins and how high it is. */
 const rectangles = (svg: string) =>
@@ -49,17 +52,29 @@ test('ticks are at most five, begin at 0, are evenly apart and reach the largest
 
 describe('a chart', () => {
   test('draws each series above the one before, and says the same figures in a table', () => {
-    const svg = chartOf([
+    const bars = [
       { label: 'Monday', values: [30, 10] },
       { label: 'Tuesday', values: [0, 20], note: 'a note' },
-    ]);
+    ];
+    const svg = chartOf(bars, { marks: new Map([[1, 'mark']]) });
     expect(rectangles(svg)).toEqual([
       { series: 0, x: 5, y: 38, height: 90 },
       { series: 1, x: 5, y: 8, height: 30 },
       { series: 1, x: 55, y: 68, height: 60 },
     ]);
     expect(svg).toContain('<title>Monday: A 30, B 10</title>');
+    expect(svg).toContain('<title>Tuesday: A 0, B 20; a note</title>');
     expect(svg).toMatch(/<th scope="row">Tuesday<\/th><td>0<\/td><td>20<\/td><td>a note<\/td>/);
+    expect(wordsOf(svg)).toMatch(/^ T S\. A 30 B 30 0 10 20 30 40 .* mark Figures of T T When A B Note Monday 30 10 /);
+    expect(wordsOf(chartOf(bars, { legend: 'last' }))).toMatch(/^ T S\. A 0 B 20 /);
+    // The text of a mark stays within the chart.
+    const many = Array.from({ length: 20 }, (_, n) => ({ label: String(n), values: [1, 1] }));
+    const marks = new Map([0, 10, 19].map((n) => [n, `mark ${n}`]));
+    expect(chartOf(many, { marks }).match(/<text x="[\d.]+%" y="144" text-anchor="\w+">/g)).toEqual([
+      '<text x="0%" y="144" text-anchor="start">',
+      '<text x="52.5%" y="144" text-anchor="middle">',
+      '<text x="100%" y="144" text-anchor="end">',
+    ]);
   });
 
   test('without bars, with nothing known, or with zeros only is a sentence; an unknown bar among others is no 0', () => {
@@ -149,23 +164,29 @@ test('a history without a run, a review or a dead letter says so', () => {
 });
 
 test('the charts tell a day without a run from one without orders, and a day that was not read from one without reviews', () => {
-  const none = { pushed: 0, failed: 0, deleted: 0, unchanged: 0 };
+  const some = { pushed: 5, failed: 1, deleted: 2, unchanged: 7 };
   const orders = ordersChart({
     ...empty,
     orders: [
-      { day, runs: 0, ...none },
-      { day, runs: 2, ...none, unchanged: 7 },
+      { day, runs: 0, pushed: 0, failed: 0, deleted: 0, unchanged: 0 },
+      { day, runs: 2, ...some },
     ],
   });
+  expect([orders.series, orders.legend, orders.tickFormat(12_000)]).toEqual([
+    ['Pushed', 'Deleted', 'Failed'],
+    'sum',
+    '12K',
+  ]);
+  expect(orders.summary).toBe(
+    '2 days: 5 pushed, 2 deleted, 1 failed; 7 read again without a change (not drawn). No run: 1 day (grey).',
+  );
   expect(orders.bars.map(({ values, note }) => [values, note])).toEqual([
     [undefined, 'no run ended'],
-    [[0, 0, 0], '7 unchanged'],
+    [[5, 2, 1], '7 unchanged'],
   ]);
-  const reviews = reviewsChart({
-    ...empty,
-    reviews: [{ day, stored: 6, refused: 2 }],
-    coverage: [{ day, isRead: false, reviews: 6 }],
-  });
+  const days = { reviews: [{ day, stored: 6, refused: 2 }], coverage: [{ day, isRead: false, reviews: 6 }] };
+  const reviews = reviewsChart({ ...empty, ...days });
+  expect([reviews.series, reviews.legend]).toEqual([['Stored', 'Not stored'], 'sum']);
   expect(reviews.bars).toEqual([{ label: day, values: [6, 2], isPartial: true, note: 'not read completely' }]);
   expect(reviews.summary).toContain(
     '1 day: 6 in the warehouse, 2 could not be stored. Not read completely: 1 day (dashed).',
@@ -173,13 +194,60 @@ test('the charts tell a day without a run from one without orders, and a day tha
 });
 
 test('dead letters are stacked by what they are about', () => {
-  const { bars, summary } = deadLetterChart({
+  const { bars, summary, series, legend } = deadLetterChart({
     ...empty,
-    reviews: [{ day, stored: 0, refused: 0 }],
+    reviews: [day, '2026-11-21'].map((one) => ({ day: one, stored: 0, refused: 0 })),
     deadLetters: (['order', 'order_line', 'review', 'webhook'] as const).map((kind, n) => ({ day, kind, open: n + 1 })),
   });
   expect(bars[0]?.values).toEqual([3, 3, 4]);
-  expect(summary).toBe('10 now, at most 10 in 1 day.');
+  expect([series, legend]).toEqual([['Orders and lines', 'Reviews', 'Others'], 'last']);
+  expect(summary).toBe('0 now, at most 10 in 2 days.');
+});
+
+test('the lag is told in durations, its bars by the time at which they begin, its marks at midnight', () => {
+  const spans = ['sync-orders', 'sync-reviews'].map((job, n) => ({
+    job,
+    number: 40 + n,
+    worstSeconds: 60,
+    lastStartedAt: at(162 + n),
+  }));
+  const lag = lagChart('orders', { ...empty, lag: { from, spans } });
+  expect(lag.summary).toMatch(/^At most 6 h in the last week\./);
+  expect(lag.bars.slice(-3).map(({ label, values }) => [label, values])).toEqual([
+    ['2026-11-21 12:00 UTC', undefined],
+    ['2026-11-21 16:00 UTC', [120]],
+    ['2026-11-21 20:00 UTC', [360]],
+  ]);
+  expect([lag.format(120), lag.tickFormat(0), lag.tickFormat(90)]).toEqual(['2 h', '0', '1 h 30 min']);
+  expect([...lag.marks].slice(0, 2)).toEqual([
+    [0, 'Sun'],
+    [6, 'Mon'],
+  ]);
+  const days = Array.from({ length: 9 }, (_, n) => ({ day: `2026-11-0${n + 1}`, stored: 0, refused: 0 }));
+  expect([...reviewsChart({ ...empty, reviews: days }).marks]).toEqual([
+    [1, 'Nov 2'],
+    [8, 'Nov 9'],
+  ]);
+});
+
+test('the calendar shades a day by its reviews, outlines one that was not read, and leads to each year', () => {
+  const days = [0, 1, 50, 51, 100].map((reviews, n) => ({ day: `2026-11-0${n + 2}`, isRead: n !== 1, reviews }));
+  const view: Partial<View> = { years: [2026, 2025], year: 2026, timeZone: 'Asia/Seoul', days };
+  const { text } = calendar(view as View);
+  expect([...text.matchAll(/<td class="day ([^"]+)" title="([^"]+)">(\d+)/g)].map((match) => match.slice(1))).toEqual([
+    ['s0', '0 reviews', '2'],
+    ['s1 hole', '1 reviews, not read completely', '3'],
+    ['s2', '50 reviews', '4'],
+    ['s3', '51 reviews', '5'],
+    ['s4', '100 reviews', '6'],
+  ]);
+  expect(text).toContain('<td class="outside">1</td>');
+  expect(wordsOf(text)).toContain('1 days of 2026 were not read completely. Days are those of Asia/Seoul.');
+  expect(wordsOf(text)).toContain('up to 100. Dashed: not read completely. 2026 2025 November 2026 M T W T F S S');
+  expect(text).toMatch(/"\/\?year=2026#coverage" aria-current="page">.*"\/\?year=2025#coverage" >/);
+  const read = calendar({ ...view, days: days.slice(2), years: [2026] } as View).text;
+  expect(read).toContain('Every day of 2026 was read completely.');
+  expect(read).not.toContain('<nav');
 });
 
 test('weeks of the calendar begin on Monday', () => {
@@ -206,10 +274,35 @@ const run: Run = {
   error: null,
 };
 
-test('a run that has ended took the time until its end', () => {
-  const sums = { windows: 1, pages: 1, reviews: 1, requests: 1, readingSeconds: 1800 };
-  const view = { run: { ...run, finishedAt: at(1) }, progress: undefined, windows: { sums, first: [] } };
-  expect(runPage({ ...view, at: at(100) })).toContain('For 30 min of 1 h none was being read');
+test('the page of a run that has ended says all that is known of it, and took the time until its end', () => {
+  const sums = { windows: 3, pages: 4, reviews: 1250, requests: 5, readingSeconds: 1800 };
+  const window = {
+    axis: 'created' as const,
+    startAt: at(-48),
+    endAt: at(-24),
+    pages: 2,
+    reviews: 150,
+    requests: 3,
+    seconds: 9,
+  };
+  const view = { run: { ...run, finishedAt: at(1) }, progress: undefined, at: at(100) };
+  const ended = { outcome: 'incomplete', error: 'a gap', key: 'some days', counts: { inserted: 7 } } as const;
+  const page = runPage({ ...view, run: { ...view.run, ...ended }, windows: { sums, first: [window] } });
+  expect(wordsOf(page)).toContain(
+    ' All runs backfill-reviews a gap Outcome incomplete Started by a command Started 2026-11-15 00:00:00 Ended 2026-11-15 01:00:00 ' +
+      'Took 1 h About some days Id r Counts 7 inserted Windows and requests 3 windows were read completely: ' +
+      '1,250 reviews on 4 pages, in 5 requests. For 30 min of 1 h none was being read: the run was planned, waited in the queue, ' +
+      'or read what could not be proven. The first 1 are shown. Windows Date From To Pages Reviews Requests Took ' +
+      'created 2026-11-13 00:00:00 2026-11-14 00:00:00 2 150 3 9 s As of 2026-11-19 04:00:00.',
+  );
+  expect(page).not.toContain('setInterval');
+  const none = { sums: { ...sums, windows: 0 }, first: [] };
+  const wordsOfRun = (counts: Run['counts'], more: Partial<Run> = {}) =>
+    wordsOf(runPage({ ...view, run: { ...run, counts, ...more }, windows: none }));
+  expect(wordsOfRun({}, { trigger: 'schedule' })).toMatch(
+    /Outcome running Started by its schedule .* Ended not yet Took 4 d 4 h About everything .*None are recorded.*It has read no window/,
+  );
+  expect(wordsOfRun({ spans: 1 })).toContain('Its windows are not kept any more');
 });
 
 describe('a run in progress', () => {
@@ -237,6 +330,22 @@ describe('a run in progress', () => {
     expect(progressText(unknown, at(1))).toBe(
       'For 1 h; how far it is, is not known: the queue did not respond in time.',
     );
+  });
+
+  test('is listed with a bar, and leads to its page', () => {
+    expect(runsInProgress([], at(1)).text).toBe('<p>No run is in progress.</p>');
+    const { text } = runsInProgress([{ ...progress(30, 10, 20), run: { ...run, id: 'a/b' } }], at(1));
+    expect(text).toContain('<a href="/runs/a%2Fb">');
+    expect(text).toContain('<progress max="30" value="10" aria-label="Steps of backfill-reviews">');
+    expect(wordsOf(text)).toContain(
+      'backfill-reviews For 1 h; 10 of 30 steps; 20 reviews, 0.0 per second; about 2 h left.',
+    );
+    expect(runsInProgress([progress(undefined, 0, 0)], at(1)).text).not.toContain('<progress');
+    // The page of a run that goes on has the same sentence, and updates itself.
+    const sums = { windows: 0, pages: 0, reviews: 0, requests: 0, readingSeconds: null };
+    const page = runPage({ run, at: at(1), progress: progress(30, 10, 20), windows: { sums, first: [] } });
+    expect(wordsOf(page)).toContain('In progress For 1 h; 10 of 30 steps');
+    expect(page).toContain('setInterval');
   });
 });
 
