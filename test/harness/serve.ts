@@ -8,13 +8,13 @@ export type Serving = AsyncDisposable & {
   stop(): Promise<CliEnd>;
 };
 
-/** The command `serve` on a free port, in a world of its own. */
+/** The command `serve` on a free port, in a world of its own. An empty LOG_LEVEL is as none: it logs what is usual. */
 export async function openServe(
   environment: Record<string, string> = {},
   options: WorldOptions = {},
 ): Promise<Serving> {
   const world = await openWorld({ shop: 'empty', ...options });
-  const all = { ...world.environment, LOG_LEVEL: 'info', PORT: '0', ...environment };
+  const all = { ...world.environment, LOG_LEVEL: '', PORT: '0', ...environment };
   const cli = startHere(['serve'], all);
   await cli.says('"listening"');
   const url = /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1] ?? '';

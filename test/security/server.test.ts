@@ -22,10 +22,19 @@ test('a page is read, a button pressed and a wrong token slowed, and no address 
 
   expect(await (await get('/?done=You+were+hacked')).text()).not.toContain('hacked');
   expect(await (await get('/?done=discarded&count=3')).text()).toContain('3 were discarded.');
+  expect(await (await get('/?done=discarded&count=3+hacked')).text()).not.toContain('role="status"');
 
-  const queues = await get('/queues');
-  expect(queues.headers.get('content-security-policy')).toMatch(/default-src 'self'/);
-  expect((await get('/')).headers.get('referrer-policy')).toBe('same-origin');
+  const policyOf = async (path: string) => (await get(path)).headers.get('content-security-policy');
+  expect(await policyOf('/queues')).toMatch(/^default-src 'self'; .*frame-ancestors 'none'; object-src 'none'$/);
+  expect(await policyOf('/')).toMatch(
+    /^default-src 'none'; style-src 'sha256-\S+'; script-src 'sha256-\S+'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+  );
+  const { headers } = await get('/');
+  expect(headers.get('referrer-policy')).toBe('same-origin');
+  expect(headers.get('cache-control')).toBe('no-store');
+  // Nobody stops or removes the steps of a run by hand.
+  const board = (await (await get('/queues/api/queues')).json()) as { queues: { readOnlyMode: boolean }[] };
+  expect(new Set(board.queues.map(({ readOnlyMode }) => readOnlyMode))).toEqual(new Set([true]));
 
   const press = (headers: Record<string, string>, reason = 'nothing') =>
     fetch(`${url}/dead-letters`, {
@@ -38,14 +47,19 @@ test('a page is read, a button pressed and a wrong token slowed, and no address 
   expect((await press({ origin: url })).headers.get('location')).toBe('/?done=discarded&count=0');
   expect((await press({ origin: 'null' })).status).toBe(403);
   expect((await press({ origin: 'http://evil.example' })).status).toBe(403);
+  expect((await press({ 'sec-fetch-site': 'same-site' })).status).toBe(403);
+  expect((await press({ 'content-type': 'application/json' })).status).not.toBe(303);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
     select 'order', n::text, 'many', '{}' from generate_series(1, 70000) n`);
   expect((await press({ origin: url }, 'many')).headers.get('location')).toBe('/?done=discarded&count=70000');
 
-  for (const path of ['/', '/queues', '/healthz', '/nothing']) {
-    expect([path, (await get(path)).headers.get('x-content-type-options')]).toEqual([path, 'nosniff']);
+  for (const [path, is] of Object.entries({ '/': 200, '/queues': 200, '/healthz': 200, '/nothing': 404 })) {
+    const { status, headers } = await get(path);
+    expect([path, status, headers.get('x-content-type-options')]).toEqual([path, is, 'nosniff']);
   }
   expect((await get('/runs/%00')).status).toBe(404);
+  const missing = await get('/runs/none');
+  expect([missing.status, await missing.text()]).toEqual([404, expect.stringContaining('No such run')]);
 
   expect((await get('/', { authorization: 'Bearer wrong' })).status).toBe(401);
   const end = await serving.stop();
@@ -183,7 +197,7 @@ test('of requests that have not come whole two hundred are waited for, until the
 test('without a token only direct requests on a loopback address get metrics; elsewhere they need the token', async () => {
   await using open = await openServe({});
   expect((await fetch(`${open.url}/metrics`)).status).toBe(200);
-  for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']) {
+  for (const header of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'x-real-ip', 'via']) {
     const passedOn = await fetch(`${open.url}/metrics`, { headers: { [header]: '203.0.113.7' } });
     expect([header, passedOn.status]).toEqual([header, 403]);
   }

@@ -74,10 +74,15 @@ describe('with a shop and a service', () => {
 
   test('an order is explained with keys, dates and numbers, and with no value of any customer', async () => {
     const code = await pushed();
+    const orders = await readFile('sql/shop/orders.sql', 'utf8');
+    const [customer] = await world.shop<{ name: string }>(
+      `select user_name as name from (${orders}) as o where code = $1`,
+      [code],
+    );
     await world.warehouse(
       `insert into sync.dead_letters (kind, key, order_code, reason, payload)
-     values ('order', $1, $1, 'refused: kim.minji@example.com, 010-1234-5678 <b>', '{}')`,
-      [code],
+     values ('order', $1, $1, 'refused: kim.minji@example.com, 010-1234-5678 <b> ' || $2::text, '{}')`,
+      [code, customer?.name],
     );
     const { status, text } = await searched('order', code);
     expect(status).toBe(200);

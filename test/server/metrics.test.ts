@@ -66,7 +66,13 @@ test('serve’s /metrics tell each gauge, behind the token where there is one', 
     `insert into sync.changed_reviews (review_id, due_at) select n, 'infinity' from generate_series(1, 3) n`,
   );
   await serving.world.warehouse('delete from sync.export_windows');
-  expect((await fetch(`${serving.url}/metrics`)).status).toBe(401);
+  for (const [path, scheme] of Object.entries({
+    '/metrics': 'Bearer',
+    '/': 'Basic realm="review-sync", charset="UTF-8"',
+  })) {
+    const { status, headers } = await fetch(serving.url + path);
+    expect([status, headers.get('www-authenticate')]).toEqual([401, scheme]);
+  }
   const answer = await fetch(`${serving.url}/metrics`, { headers: { authorization: 'Bearer secret-of-the-page' } });
   expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   const text = await answer.text();
@@ -78,4 +84,6 @@ test('serve’s /metrics tell each gauge, behind the token where there is one', 
   expect(
     samples(text, 'review_sync_last_run_timestamp_seconds')['{job="sync-reviews",outcome="done"}'],
   ).toBeGreaterThan(1e9);
+  // The first request of a browser has no token: that is no wrong one.
+  expect((await serving.stop()).stderr).not.toContain('wrong token');
 });

@@ -49,27 +49,67 @@ test('without the token, or with a wrong one, nothing is shown; a foreign page c
 
 test('where the warehouse cannot be read, the page says why and what to do', async () => {
   await using serving = await openServe(environment);
-  await serving.world.warehouse('drop table sync.runs');
-  const answer = await fetch(serving.url, { headers: asUser(token) });
-  expect(answer.status).toBe(503);
+  const { world, url } = serving;
+  const headers = asUser(token);
+  await world.warehouse('alter table sync.dead_letters rename to elsewhere');
+  const form = { method: 'POST', body: new URLSearchParams({ do: 'retry', kind: 'order', reason: 'x' }) };
+  // Whoever sends a request other than of the page is told nothing of the database.
+  const failed = await fetch(`${url}/dead-letters`, { ...form, headers });
+  expect([failed.status, await failed.text()]).toEqual([503, '{"error":"not available, try again"}']);
+  const answer = await fetch(url, { headers });
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '15']);
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
   const page = await answer.text();
-  expect(page).toContain('relation &#34;sync.runs&#34; does not exist');
+  expect(page).toContain('relation &#34;sync.dead_letters&#34; does not exist');
   expect(page).toContain('npx review-sync doctor');
+  expect(page).toContain('<meta http-equiv="refresh" content="15">');
+  await world.warehouse('alter table sync.elsewhere rename to dead_letters');
+  // The charts alone: everything else is shown.
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
+    values ('odd', 'sync-orders', 'command', now(), now(), 'done', '{"orders_unchanged": "many"}')`);
+  const chartless = await (await fetch(url, { headers })).text();
+  expect(chartless).toContain('The history could not be read, so nothing is known of it: invalid input');
+  expect(chartless).toContain('Behind by');
+  expect((await serving.stop()).stderr).toMatch(/"route":"\/dead-letters","error":"relation .*"a request failed"/);
 });
 
 test('without STATUS_TOKEN there is no page', async () => {
   await using serving = await openServe({});
   expect((await fetch(serving.url)).status).toBe(404);
+  const { stderr } = await serving.stop();
+  expect(stderr).toContain('STATUS_TOKEN is not set: there is no status page');
+  expect(stderr).toContain('WEBHOOK_SECRET is not set: no webhook is accepted');
 });
 
 test('the page shows flows, holes, runs and dead letters, escapes every text, and names no customer', async () => {
   await using serving = await openTroubled();
-  const answer = await fetch(serving.url, { headers: asUser(token) });
+  await serving.world.warehouse(`insert into sync.runs (id, job, trigger, started_at)
+    select 'open-' || n, 'backfill-orders', 'command', now() - n * interval '1 minute' from generate_series(1, 6) n`);
+  const answer = await fetch(`${serving.url}?year=2025`, { headers: asUser(token) });
   const page = await answer.text();
+  const all = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, found]) => found);
+  expect(all(/<h2 id="([\w-]+)">/g)).toEqual(
+    'flows progress daily lag dead-letters coverage runs late queue schedules'.split(' '),
+  );
+  expect(all(/\?year=(\d+#coverage" (?:aria-current)?)/g)).toEqual([
+    '2026#coverage" ',
+    '2025#coverage" aria-current',
+    '2024#coverage" ',
+  ]);
+  expect(all(/<caption>(\w+ \d+)/g)).toEqual(expect.arrayContaining(['January 2025', 'December 2025']));
+  // At most five runs are looked at.
+  expect(all(/<li><a href="\/runs\/(open-\d)"><strong>backfill-orders/g)).toHaveLength(5);
+  expect(page).toMatch(/For 1 min( \d+ s)?; how far it is, is not known: its job is no longer in the queue\./);
+  expect(page).toMatch(/<a href="\/runs\/open-6">backfill-orders<\/a>.*<span class="outcome running">running/);
+  expect(page).toMatch(
+    />backfill-reviews<\/a>.*<span class="outcome done">done<\/span>.*<span class="text">18 spans, /,
+  );
+  expect(page).toMatch(/>no score<\/span><\/td><td>review<\/td><td>1<\/td>/);
+  expect(page).toContain('name="kind" value="review"><input type="hidden" name="reason" value="no score">');
   for (const words of [
     'not read completely',
-    'backfill reviews --gaps',
+    '<title>review-sync: 4 issues</title>',
+    'What to do: <code>npx review-sync backfill reviews --gaps</code>',
     'backfill-reviews',
     'no score',
     '&#60;script&#62;',
@@ -104,8 +144,15 @@ test('its buttons retry or discard dead letters', async () => {
   expect(await (await press('retry', 'review', 'no score')).text()).toContain('1 were retried.');
   const open = 'select key from sync.dead_letters where resolved_at is null order by key';
   expect(await serving.world.warehouse(open)).toEqual([{ key: '6' }, { key: '8' }]);
-  // The charts are those after the last button.
-  expect(await read()).toContain('2 now, at most');
+  // Tables and charts are those after the last button.
+  const after = await read();
+  expect(after).toContain('2 now, at most');
+  expect(after).not.toContain('the service refused it');
+  expect(await (await press('retry', 'order', 'not accepted')).text()).toContain(
+    'A worker will retry 1 as soon as it is free.',
+  );
+  const { queue } = JSON.parse((await runCli(['status', '--json'], serving.world.environment)).stdout);
+  expect(queue.jobs.runs).toMatchObject({ waiting: 1 });
 });
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
