@@ -14,7 +14,11 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
     from generate_series(1, 300) n
     union all
     select 'review', 'x' || n, 'the service failed (status ' || n || ') on "' || n || '"', '{}'::jsonb from unnest(array[500, 422]) n`);
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+    select 'r' || n, 'backfill-reviews', 'command', now(), now(), 'done' from generate_series(1, 12) n`);
   const { stdout } = await runCli(['status'], world.environment);
+  expect(stdout.match(/^backfill-reviews /gm)).toHaveLength(10);
+  expect(stdout).toContain('Late reviews, 30 days: none');
   expect(stdout.match(/^created .*$/gm)).toEqual([
     expect.stringMatching(/^created +1 .*more reviews than the service can show/),
     expect.stringMatching(/^created +300 .*the service refuses/),

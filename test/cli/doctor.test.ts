@@ -119,7 +119,7 @@ test('one call reports every fault, each with its hint', async () => {
     change(changed);
     return changed.href;
   };
-  const { status, said } = await ills(world, {
+  const environment = {
     WAREHOUSE_DATABASE_URL: wrong(world.warehouseUrl, (url) => {
       url.pathname = '/nowhere';
     }),
@@ -128,7 +128,8 @@ test('one call reports every fault, each with its hint', async () => {
     }),
     QUEUE_URL: 'redis://127.0.0.1:1',
     REVIEW_API_CLIENT_SECRET: 'not-the-secret',
-  });
+  };
+  const { status, said } = await ills(world, environment);
   expect(status).toBe(1);
   expect(said).toHaveLength(4);
   expect(said[0]).toMatch(/^warehouse fault: .*"nowhere" does not exist → create the database/);
@@ -140,6 +141,10 @@ test('one call reports every fault, each with its hint', async () => {
   );
   expect(said[3]).toMatch(/^queue fault: cannot be reached: .* → .*QUEUE_URL/);
   expect(said.join()).not.toContain('not-the-secret');
+  const text = await runCli(['doctor'], { ...world.environment, ...environment });
+  expect(text.status).toBe(1);
+  expect(text.stdout).toMatch(/^shop\n {2}FAULT {4}.*ECONNREFUSED.*\n {11}→ start the server/m);
+  expect(text.stdout).toMatch(/\n4 faults, 0 warnings\. Correct the faults first\.\n$/);
 });
 
 test('a shop user who may write is warned of, and a wrong password is named', async () => {

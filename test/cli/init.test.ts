@@ -69,7 +69,7 @@ test('tables outside of the search path are written with their schema, and lines
     `create schema "Shop"; set search_path = "Shop"; ${await schemaOf('saleor')}; set search_path = public`,
   );
   await writeFile(join(cwd, '.env'), 'LOG_LEVEL=error # mine\nWAREHOUSE_DATABASE_URL=postgres://w:secret@db/w');
-  const end = await init(ofShop(world), '--dir', 'queries', '--json');
+  const end = await init({ ...ofShop(world), SHOP_SQL_DIR: 'elsewhere' }, '--dir', 'queries', '--json');
   expect(end).toMatchObject({ status: 0, stderr: '' });
   const report = JSON.parse(end.stdout);
   expect(report).toMatchObject({ preset: { name: 'saleor', schema: 'Shop' }, warnings: [] });
@@ -107,16 +107,19 @@ test('of two shops in one database the one without a prefix is taken, and --pref
 
 test('an unknown shop gets the commented template, and a preset by force says which tables it does not see', async () => {
   const { world, init, read } = await initWorld('create table something (id integer)');
-  const end = await init(ofShop(world));
+  const end = await init({ ...ofShop(world), SHOP_SQL_DIR: 'mine' });
   expect(end).toMatchObject({ status: 0, stderr: '' });
   expect(end.stdout).toContain('The tables are those of no known shop system');
+  expect(end.stdout).toContain('Wrote the commented template, which reads the sample shop: mine/');
+  expect(end.stdout).toMatch(/\n {2}1\. put your own tables into mine\/\*\.sql: .*\n {2}2\. fill in /);
   expect(end.stdout).toContain('The user of SHOP_DATABASE_URL sees 1 table. If the shop has more, grant select');
-  expect(await read('shop-sql/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
+  expect(await read('mine/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
 
   const forced = await init({}, '--preset', 'saleor', '--force');
   expect(forced.status).toBe(1);
   expect(forced.stdout).toContain('The user of SHOP_DATABASE_URL does not see order_order');
-  expect(forced.stdout).toContain('shop-sql: user_grades.sql');
+  expect(forced.stdout).toMatch(/\n {2}1\. read mine\/README\.md.*\n {2}2\. correct the faults above\n/);
+  expect(forced.stdout).toContain('mine: user_grades.sql');
 });
 
 test('a shop of which the user may not read every table gets the name of the nearest system and of the tables that are missing', async () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
+import { table } from '../../src/cli/ui/table.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -52,6 +53,16 @@ test('with --json a command that fails prints one document with the error', asyn
   const { status, stdout } = await runCli(['status', '--json'], world.environment);
   const message = 'relation "sync.runs" does not exist';
   expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: null, message } }]);
+});
+
+test('numbers stand below each other by their last digit, and a Korean letter takes two columns', () => {
+  const rows = [
+    ['주문', '7', '1 %'],
+    ['b', '1,234', 'x'],
+  ];
+  expect(table(['what', 'n', 'share'], rows)).toBe(
+    ['what      n  share', '주문      7  1 %', 'b     1,234  x'].join('\n'),
+  );
 });
 
 test('wrong usage is reported in the same words by each part of the command line', async () => {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openProgress } from '../../src/cli/ui/progress.ts';
-import { follow } from '../../src/cli/ui/run-to-end.ts';
+import { drawRun, follow } from '../../src/cli/ui/run-to-end.ts';
 import type { JobProgress } from '../../src/queue/index.ts';
 
 function openLines() {
@@ -53,6 +53,71 @@ test('a rate is a whole number, a minute where less than one a second is done', 
     'sync orders: 1836/4000 orders · 20 s, 92/s',
     'sync orders: 22/40 orders · 60 s, 22/min',
   ]);
+});
+
+test('a line is written every two seconds where it says something new, and one at the end', () => {
+  const { lines, clock, progress } = openLines();
+  const at = (ms: number, ...update: Parameters<typeof progress.update>) => {
+    clock.ms = ms;
+    progress.update(...update);
+  };
+  at(2000, 0, undefined);
+  at(3999, 1, 4, '5 reviews');
+  at(4000, 1, 4, '5 reviews');
+  at(9000, 1, 4, '5 reviews');
+  at(9001, 2, 4);
+  at(9002, 4, 4);
+  expect(lines).toEqual([
+    'sync orders: planning · 2 s',
+    'sync orders: 1/4 orders · 5 reviews · 4 s, 15/min',
+    'sync orders: 2/4 orders · 9 s, 13/min',
+    'sync orders: 4/4 orders · 9 s, 27/min',
+  ]);
+});
+
+test('a run is drawn with what it did and, where it is not done, why; only one that is done is complete', () => {
+  const text = (report: Parameters<typeof drawRun>[1]) => {
+    const drawn = drawRun('sync', report);
+    expect(drawn).toMatchObject({ json: report, incomplete: report.outcome !== 'done' });
+    return drawn.text;
+  };
+  expect(text({ outcome: 'done', counts: {} })).toBe('sync: done. Nothing to do.');
+  expect(text({ outcome: 'done', counts: { inserted: 1200 } })).toBe('sync: done. 1,200 inserted');
+  const reason = 'problem' as const;
+  expect(text({ outcome: 'incomplete', counts: {}, reason, error: 'why' })).toBe('sync: incomplete.\nwhy');
+});
+
+/** Follows a run of which the queue says this, until it has said all. */
+const followed = (looks: (() => JobProgress)[], more: Partial<Parameters<typeof follow>[2]> = {}) =>
+  follow({ queues: { progress: async () => (looks.shift() as () => JobProgress)() } as never }, 'r', {
+    progress: { update() {}, wait() {}, stop() {} },
+    signal: new AbortController().signal,
+    ...more,
+  });
+const gone = () => {
+  throw new Error('gone');
+};
+
+test('a run that the queue has lost, a command that is stopped and a queue that stays away for two minutes end it with a sentence', async () => {
+  const lost = { state: 'lost', planned: undefined, ended: 0 } as const;
+  await expect(followed([() => lost])).rejects.toThrow('the run is no longer in the queue');
+  const signal = AbortSignal.abort();
+  const running = { state: 'running', planned: 1, ended: 0 } as const;
+  await expect(followed([() => running], { signal })).rejects.toThrow('Interrupted. Finished work is kept.');
+  await expect(followed([gone], { signal })).rejects.toThrow('gone');
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const later = (ms: number) => () => {
+    vi.advanceTimersByTime(ms);
+    return gone();
+  };
+  await expect(followed([later(120_000), later(1)])).rejects.toThrow('gone');
+  // A note that cannot be read is none.
+  const notes: unknown[] = [];
+  const progress = { update: (_n: number, _of: unknown, note: unknown) => void notes.push(note), wait() {}, stop() {} };
+  const report = { outcome: 'done' as const, counts: {} };
+  expect(await followed([() => ({ ...running, report })], { progress, note: async () => gone() })).toBe(report);
+  expect(notes).toEqual(['']);
 });
 
 test('a queue that does not respond for a moment is waited for, however long the run has taken until then', async () => {

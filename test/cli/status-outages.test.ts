@@ -41,7 +41,9 @@ test('status works while the queue is down: it says so, shows everything else an
   expect(report.newest).toContainEqual(expect.objectContaining({ job: 'sync-reviews', outcome: 'done' }));
   expect(report.issues).toContainEqual(expect.objectContaining({ key: 'queue' }));
   const text = await runCli(['status'], { ...down, QUEUE_URL: 'rediss://127.0.0.1:1' });
-  expect(text.stdout).toMatch(/the queue cannot be read: .*Queue \(redis\): none.*sync-reviews/s);
+  expect(text.stdout).toMatch(
+    /^Issues:\n {2}the queue cannot be read: .*\n {4}→ start its server.*Queue \(redis\): none.*sync-reviews/s,
+  );
 });
 
 test('without the warehouse status is one sentence and the next step', async () => {

@@ -29,10 +29,28 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
     expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('There is no dead letter 4711') });
   }
   expect(await cli(world, 'dead-letters', 'discard', '1', '4711')).toMatchObject({ status: 2 });
+  const list = (await cli(world, 'dead-letters')).stdout;
+  expect(list).toMatch(
+    /^kind +records +ids +last failed \(UTC\) +reason\nreview +1 +1 +20\d\d-\d\d-\d\dT\S+ +\S.*\n\nShow one: /,
+  );
+  const shown = await cli(world, 'dead-letters', 'show', '1');
+  expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, kind: 'review', key: '1', payload: { message: 'a review' } });
+  // What is named is tried, nothing else, and what was closed is no more.
+  const others = await world.warehouse<{ id: string }>(`insert into sync.dead_letters
+    (kind, key, reason, payload, resolved_at) values ('category', 'a', 'r', '{}', null), ('category', 'b', 'r', '{}', now())
+    returning id`);
+  const [another, closed] = others.map(({ id }) => String(id)) as [string, string];
+  const retried = await cli(world, 'dead-letters', 'retry', '1', closed, '--json');
+  expect([retried.status, JSON.parse(retried.stdout)]).toEqual([1, { tried: 1, resolved: 0, open: 2 }]);
+  expect((await cli(world, 'dead-letters', 'retry', '1')).stdout).toBe(
+    '0 of 1 were synced. 2 are open; see: npx review-sync dead-letters\n',
+  );
+  expect((await cli(world, 'dead-letters', 'discard', another)).stdout).toBe('1 of 1 discarded.\n');
   const open = 'select id::integer from sync.dead_letters where resolved_at is null';
   expect(await world.warehouse(open)).toEqual([{ id: 1 }]);
   expect(await cli(world, 'dead-letters', 'discard', '1')).toMatchObject({ status: 0 });
   expect(await world.warehouse(open)).toEqual([]);
+  expect((await cli(world, 'dead-letters')).stdout).toBe('No dead letters.\n');
 });
 
 test('explain of a review that nobody has exits 1', async ({ world }) => {
@@ -44,6 +62,18 @@ test('a worker without its shop queries says so at its start, and runs all the s
   const worker = startHere(['worker'], environment);
   await worker.says('orders and catalog cannot be synced: The shop query /nowhere/orders.sql is missing');
   await worker.says('worker ready');
+});
+
+test('without its shop queries a command that reads the shop exits 2 before it does anything, and reviews are synced', async ({
+  world,
+}) => {
+  world.environment.SHOP_SQL_DIR = '/nowhere';
+  for (const command of ['sync orders', 'sync catalog', 'backfill orders', 'verify orders', 'sync orders --dry-run']) {
+    const end = await cli(world, ...command.split(' '));
+    expect([command, end.status, end.stderr]).toEqual([command, 2, expect.stringContaining('/nowhere/')]);
+  }
+  expect(await world.warehouse('select from sync.runs')).toEqual([]);
+  expect(await cli(world, 'sync', 'reviews')).toMatchObject({ status: 0 });
 });
 
 test('explain review shows what the warehouse holds while the service is down, and says what it waits for', async ({

@@ -28,6 +28,9 @@ test('preview shows rows, requests and differences, with the customer’s data, 
   expect(end.stderr).toBe('');
   expect(end.status).toBe(0);
   expect(end.stdout).toContain('A@example.com');
+  expect(end.stdout).toMatch(
+    /^The next run that reads this order sends:\nPOST \/v1\/orders\n\{\n {2}"code": "A",.*\nNothing was sent\.\n$/ms,
+  );
   expect(end.stdout).toContain('The lines add up to 13 % of total_price.');
   expect(end.stdout).toContain('total_price: the shop has 150, the service 10000 cents of KRW');
   expect(end.stdout).toContain('status: the shop has delivered, the service paid');
@@ -66,6 +69,9 @@ test('preview says which requests the next run would really send, and what the c
   });
   await world.shop(`insert into o (code, created_at, user_email, user_phone)
     values ('OLD', now() - interval '60 days', 'old@example.com', '010-1111-2222')`);
+  expect((await cli(world, 'preview', 'order', 'B')).stdout).toContain(
+    'The next run sends nothing: the order has not changed since it was pushed. A push would send:\nPOST',
+  );
   const old = await cli(world, 'preview', 'order', 'OLD', '--json');
   expect(JSON.parse(old.stdout)).toMatchObject({
     atService: 'absent',
@@ -73,9 +79,16 @@ test('preview says which requests the next run would really send, and what the c
     requests: [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }],
   });
   expect(JSON.parse(old.stdout).requests[0].body).not.toHaveProperty('user_email');
+  expect((await cli(world, 'preview', 'order', 'OLD')).stdout).toMatch(
+    /Left out by the contact rule: user_email and user_phone\. The order is too old \(.*\n\nThe service has no such order\./,
+  );
   await world.place(order('WAITS', line('1', 'P404')));
   expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
     'Line 1 is not sent: it waits until the service is known to have product P404.',
+  );
+  await world.shop(`update o set deleted_at = now() where code = 'WAITS'`);
+  expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
+    'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off',
   );
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
   expect((await cli(world, 'preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
@@ -126,10 +139,16 @@ test('the diff of a backfill shows each order field by field, is capped, and sen
   expect(end.stdout).not.toContain(notShown);
   expect(end.stdout).toContain('Could not be compared, since the service does not show it: order_device (1 order).');
   expect(end.stdout).not.toContain('@example.com');
-  expect(end.stdout).toContain('2 of them cost no request');
+  expect(end.stdout).toContain(
+    '5 orders read, 2 of them cost no request; 3 orders looked at: 1 would be created, 1 would change, 0 would be sent without ' +
+      'a difference in what the service shows, 0 could not be compared, 1 cannot be sent and would become dead letters.\nNothing',
+  );
   const capped = JSON.parse((await cli(world, ...diff, '--limit', '1', '--json')).stdout);
   expect(capped).toMatchObject({ isCut: true });
   expect(capped.orders).toHaveLength(1);
+  expect((await cli(world, ...diff, '--limit', '1')).stdout).toMatch(
+    /1 order looked at: .*\nOnly the first 1 order were looked at: there may be more \(--limit\)\.\nNothing was sent or written\.\n$/,
+  );
   // Neither --diff nor --limit alone begins a backfill.
   for (const options of [['--diff'], ['--limit', '100']]) {
     expect(await cli(world, 'backfill', 'orders', ...options)).toMatchObject({ status: 0, stdout: end.stdout });
@@ -140,7 +159,8 @@ test('the diff of a backfill shows each order field by field, is capped, and sen
 
 test('verify finds what differs, is missing or left the shop, and exits 1', async ({ world }) => {
   await pushThree(world);
-  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
+  const same = expect.stringContaining('Shop and service agree in all that could be compared.');
+  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0, stdout: same });
   await world.atService(`update reference_service.sub_orders set status = 'lost', price = 1 where order_id = 1`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
   await world.shop(`update o set order_device = 'pc' where code = 'A'; delete from o where code = 'C'`);
@@ -157,6 +177,13 @@ test('verify finds what differs, is missing or left the shop, and exits 1', asyn
     { field: 'price', shop: '10', isShown: true },
     { field: 'status', shop: 'paid', service: 'lost', isShown: true },
   ]);
+  const text = (await cli(world, 'verify', 'orders')).stdout;
+  expect(text).toMatch(
+    /^order A\n {2}line 1 .*: price: the shop has 10, the service .*\norder B: the service does not have it\n/ms,
+  );
+  expect(text).toMatch(
+    /: order_device \(1 order\)\.\n\nTo push again what is missing or differs: npx review-sync verify orders --repair\n$/,
+  );
   expect(writes(world)).toEqual([]);
 });
 
@@ -196,6 +223,9 @@ test('verify repairs what differs without any e-mail address, and exits 0 only w
     { code: 'NEW', user_email: null },
   ]);
   expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
+  await world.atService('update reference_service.orders set total_price = 5');
+  const repaired = expect.stringMatching(/\n4 orders repaired; none differs any more\.\n$/);
+  expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 0, stdout: repaired });
 });
 
 test('verify says which orders it could not compare, compares the others, and exits 1', async ({ world }) => {
@@ -208,7 +238,7 @@ test('verify says which orders it could not compare, compares the others, and ex
   const text = await cli(world, 'verify', 'orders');
   expect(text.stdout).toContain('order E could not be compared: order_device');
   expect(text.stdout).toContain('order B could not be compared');
-  expect(text.stdout).not.toContain('agree');
+  expect(text.stdout).toContain('No order is known to differ; 2 could not be compared.');
 });
 
 test('verify calls an order with a line that cannot be read not compared, and one with a waiting line the same', async ({
@@ -225,6 +255,9 @@ test('verify calls an order with a line that cannot be read not compared, and on
   const repair = await cli(world, 'verify', 'orders', '--repair', '--json');
   expect(repair.status).toBe(1);
   expect(JSON.parse(repair.stdout)).toMatchObject({ differing: 1, repair: { repaired: 0, left: 1, leftCodes: ['A'] } });
+  await world.atService(`update reference_service.orders set total_price = 6 where code = 'A'`);
+  const left = expect.stringContaining('0 orders repaired; 1 still differs: A. See why with: npx review-sync explain');
+  expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 1, stdout: left });
 });
 
 test('verify exits 0 where orders left the shop and ORDER_DELETES is off; otherwise it names the command that deletes them', async ({

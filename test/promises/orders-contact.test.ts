@@ -332,11 +332,20 @@ test('sync orders --dry-run says to how many customers the next run sends contac
   expect(await world.atService(contacts)).toEqual([]);
 
   // A backfill says that it mails nobody, and that the sync is another matter.
-  const backfill = await runCli(['backfill', 'orders', '--dry-run'], world.environment);
+  const dryBackfill = (...more: string[]) => runCli(['backfill', 'orders', '--dry-run', ...more], world.environment);
+  const backfill = await dryBackfill();
   expect(backfill.stdout).toContain('it mails nobody');
   expect(backfill.stdout).toContain('npx review-sync sync orders --dry-run');
+  expect(backfill.stdout).toMatch(
+    /^4 orders: 4 to send, with about 5 requests; 0 others without a change\.\n.* of 3 customers of the orders to send\.\n.*\nNothing was sent or written\.\n$/s,
+  );
+  expect((await dryBackfill('--with-email')).stdout).toContain('the service could mail all 3 customers.');
+  const day = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10);
+  expect((await dryBackfill('--from', day)).stdout).toMatch(/^3 orders: /);
+  expect((await dryBackfill('--to', day)).stdout).toMatch(/^1 order: /);
   await world.sync();
   expect(await dry()).toMatchObject({ toSend: 0, withContact: 0 });
+  expect((await runCli(['sync', 'orders', '--dry-run'], world.environment)).stdout).toContain('nobody is mailed.');
   await world.shop(`update o set total_price = 7, updated_at = now() where code in ('A', 'OLD')`);
   expect(await dry()).toMatchObject({ toSend: 2, reachable: 2, withContact: 1 });
   // What a backfill has pushed first goes without for good.

@@ -279,6 +279,9 @@ test('what stops the rescan does not stop the reconcile of reviews, and the othe
   expect(reviewless.status).toBe(1);
   expect(reviewless.all.runs.reviews.outcome).not.toBe('done');
   expect(reviewless).toMatchObject({ outcome: 'done', counts: { orders_pushed: 5 } });
+  expect((await cli(world, 'sync', 'reconcile')).stdout).toMatch(
+    /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. /s,
+  );
 });
 
 test('a rescan keeps rows that no walk meets, and closes them when they are corrected', async ({ world }) => {

@@ -149,9 +149,15 @@ test('a dry run tells windows and requests and writes nothing; --gaps reads only
   const dry = await runCli(['backfill', 'reviews', '--dry-run', '--json'], world.environment);
   const plan = JSON.parse(dry.stdout) as { windows: unknown[]; requests: number };
   expect(plan.windows).toHaveLength(3);
+  const planned = async (...more: string[]) =>
+    (await runCli(['backfill', 'reviews', '--dry-run', ...more], world.environment)).stdout;
+  const some = ['--from', '2026-03-01', '--to', '2026-04-30'];
+  expect(await planned(...some)).toMatch(
+    /^2 windows, about \d+ requests:\n {2}2026-03-01 … .*\n {2}.* … 2026-04-30\nNothing was written\.\n$/,
+  );
   expect(await world.warehouse('select id from sync.export_windows')).toEqual([]);
   const before = world.service.requests()['GET /v1/reviews'] ?? 0;
-  await runCli(['backfill', 'reviews', '--from', '2026-03-01', '--to', '2026-04-30'], world.environment);
+  await runCli(['backfill', 'reviews', ...some], world.environment);
   await runCli(['backfill', 'reviews', '--gaps'], world.environment);
   expect((await ids(world)).warehouse).toEqual((await ids(world)).service);
   const overlap = await world.warehouse(`
@@ -159,6 +165,8 @@ test('a dry run tells windows and requests and writes nothing; --gaps reads only
       and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
   expect(overlap).toEqual([]);
   expect((world.service.requests()['GET /v1/reviews'] ?? 0) - before).toBeLessThanOrEqual(plan.requests + 5);
+  await world.warehouse(`delete from sync.export_windows where start_at >= '2026-05-01T00:00:00+09:00'`);
+  expect(await planned('--gaps')).toMatch(/^1 window, .*:\n {2}2026-05-01 … 2026-06-09\n/);
 });
 
 test('the overview’s bounds are kept, and the views show what is inside the lists', async ({ world }) => {

@@ -340,7 +340,10 @@ test('reviews that are only hidden from the lists are not deleted, are stored as
   const shown = `select count(*)::integer as n from warehouse.reviews where display = false and message = 'reworded'`;
   expect(await world.warehouse(shown)).toEqual([{ n: 40 }]);
   expect(await deleted(world)).toEqual([]);
-  expect(await cli('verify', 'reviews')).toMatchObject({ status: 0 });
+  expect(await runCli(['verify', 'reviews'], world.environment)).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining('40 reviews in no list that the service knows: hidden, perhaps.'),
+  });
   // The service knows them: nobody suspects them.
   const status = await cli('status');
   expect(JSON.parse(status.stdout)).toMatchObject({ suspectedGone: 0 });
@@ -368,6 +371,12 @@ test('of three reviews in the days that are read, two that the service deleted a
   await world.atService('delete from reference_service.reviews where id <= 300');
   const many = await cli('verify', 'reviews', '--repair');
   expect(many).toMatchObject({ status: 1, stdout: expect.stringContaining('more than half at once') });
+  const text = (await runCli(['verify', 'reviews'], world.environment)).stdout;
+  expect(text).toMatch(/^service +warehouse +missing +stale +extra\n +198 +498 +0 +0 +300\n/);
+  expect(text.match(/^review \d+ of 2026-\d\d-\d\d is gone from the service$/gm)).toHaveLength(20);
+  expect(text).toMatch(
+    /\nand 280 more\n\n.*more than half at once.*\n\n300 reviews differ\. To correct this: npx review-sync verify reviews --repair\n$/s,
+  );
   expect(await deleted(world)).toHaveLength(2);
 });
 
@@ -470,7 +479,12 @@ test('verify of days before those that a review may have is a usage error, not "
 
 test('the last day of --to belongs to the range, to its last millisecond', async ({ hourly }) => {
   const { world, cli } = await hourly(0);
-  const dates = ['2026-03-01T00:00:00+09:00', '2026-03-31T23:59:59.999+09:00', '2026-04-02T00:00:00+09:00'];
+  const dates = [
+    '2026-02-27T00:00:00+09:00',
+    '2026-03-01T00:00:00+09:00',
+    '2026-03-31T23:59:59.999+09:00',
+    '2026-04-02T00:00:00+09:00',
+  ];
   await seedReviews(
     world.serviceDatabaseUrl,
     dates.map(
@@ -483,8 +497,10 @@ test('the last day of --to belongs to the range, to its last millisecond', async
       }),
     ),
   );
-  expect(await cli('backfill', 'reviews', '--from', '2026-03-01', '--to', '2026-03-31')).toMatchObject({ status: 0 });
+  const march = ['--from', '2026-03-01', '--to', '2026-03-31'];
+  expect(await cli('backfill', 'reviews', ...march)).toMatchObject({ status: 0 });
   expect(await held(world)).toBe(2);
+  expect(JSON.parse((await cli('verify', 'reviews', ...march)).stdout)).toMatchObject({ service: 2, differing: 0 });
 });
 
 /** The proxy's overview; without `last`, the service's own. */

@@ -124,7 +124,8 @@ test('the newest days are read each time, all else once a month', async ({ world
 test('verify finds what is missing, stale and extra, repairs it, and then finds nothing', async ({ world }) => {
   await syncHourly(world, 150);
   const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
-  expect(await verify()).toMatchObject({ status: 0 });
+  const same = expect.stringContaining('Service and warehouse hold the same reviews.');
+  expect(await verify()).toMatchObject({ status: 0, stdout: same });
   await world.warehouse('delete from warehouse.reviews where id in (3, 4)');
   await world.warehouse(`update warehouse.reviews set message = 'other', extra = '{}' where id = 5`);
   await world.atService('delete from reference_service.reviews where id = 6');
@@ -139,8 +140,15 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
       expect.objectContaining({ id: 6, kind: 'extra' }),
     ]),
   );
+  const text = (await verify()).stdout;
+  for (const sentence of [
+    '3 of * is not in the warehouse',
+    '5 of * differs in message',
+    '6 of * is gone from the service',
+  ])
+    expect(text).toMatch(new RegExp(`^review ${sentence.replace('*', '20\\d\\d-\\d\\d-\\d\\d')}`, 'm'));
   const repaired = await verify('--repair');
-  expect(repaired.stdout).toContain('all of them are repaired');
+  expect(repaired.stdout).toContain('4 reviews differ; all of them are repaired now.');
   expect(repaired.status).toBe(0);
   // Analysts see what was repaired.
   expect(await world.warehouse(`select sum(reviews)::integer as n from bi.reviews_by_day`)).toEqual([{ n: 149 }]);
@@ -182,7 +190,9 @@ test('after the service restored a backup, with older dates and ids used again, 
   );
   await world.atService(`update reference_service.reviews set message = 'another', user_code = 'another',
     created_at = created_at - interval '1 hour', updated_at = updated_at - interval '1 hour' where id = 7`);
-  expect(await verify()).toMatchObject({ status: 1 });
+  const older =
+    /^review 5 of \S+ has an older updated_at at the service than in the warehouse, and differs in message/m;
+  expect(await verify()).toMatchObject({ status: 1, stdout: expect.stringMatching(older) });
   expect(await verify('--repair')).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('all of them are repaired'),
@@ -217,8 +227,15 @@ test('verify counts each review whose id no warehouse can hold, on the day of it
     Array(3).fill([null, 'refused']),
   );
   expect(differences).not.toContainEqual(expect.objectContaining({ day: null }));
-  const repaired = await runCli(['verify', 'reviews', '--repair'], world.environment);
-  expect(repaired).toMatchObject({ status: 1, stdout: expect.stringContaining('The warehouse cannot hold 3 of them') });
+  const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
+  const unrepairable = expect.stringMatching(
+    /^review without a usable id of \S+ cannot be held by the warehouse as it is.*\n3 reviews differ\. The warehouse cannot hold 3 of them/ms,
+  );
+  expect(await verify('--repair')).toMatchObject({ status: 1, stdout: unrepairable });
+  await world.warehouse('delete from warehouse.reviews where id = 6');
+  expect(await verify()).toMatchObject({ status: 1, stdout: expect.stringContaining('To correct the others: npx') });
+  const rest = expect.stringContaining('those that could be read are repaired now. The warehouse cannot hold 3');
+  expect(await verify('--repair')).toMatchObject({ status: 1, stdout: rest });
 });
 
 test('a review that a person discarded stays a difference, and verify --repair never says that it repaired it', async ({

@@ -82,6 +82,9 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
   });
   const shown = await runCli(['forget', 'user', customer], world.environment);
   expect(shown.stdout).toMatch(
+    /^Would be masked \(nothing was changed; add --apply\):\n\ntable +rows +what\nwarehouse\.reviews +1 +author.*\nwarehouse\.reviews +0 +the comments.*\nsync\.dead_letters +2 .*\nsync\.sub_order_links +1 .*\nsync\.order_links +1 /,
+  );
+  expect(shown.stdout).toMatch(
     /review 1 of minji-login, order ORDER-1\n- order ORDER-1\n- dead letter \d: order ORDER-1/,
   );
   expect(await everything(world)).toBe(before);
