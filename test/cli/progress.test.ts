@@ -111,11 +111,13 @@ test('a run that the queue has lost, a command that is stopped and a queue that 
     vi.advanceTimersByTime(ms);
     return gone();
   };
-  await expect(followed([later(120_000), later(1)])).rejects.toThrow('gone');
+  const report = { outcome: 'done' as const, counts: {} };
+  const looks = [later(120_000), later(1), () => ({ ...running, report })];
+  await expect(followed(looks)).rejects.toThrow('gone');
+  expect(looks).toHaveLength(1);
   // A note that cannot be read is none.
   const notes: unknown[] = [];
   const progress = { update: (_n: number, _of: unknown, note: unknown) => void notes.push(note), wait() {}, stop() {} };
-  const report = { outcome: 'done' as const, counts: {} };
   expect(await followed([() => ({ ...running, report })], { progress, note: async () => gone() })).toBe(report);
   expect(notes).toEqual(['']);
 });

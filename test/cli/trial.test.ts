@@ -36,6 +36,8 @@ test('a trial of an own shop sends every order line and brings reviews, with the
   expect(reviews.stderr).toMatch(/^sync reviews: .*windows/m);
   expect(reviews.stderr).not.toContain('"level"');
   const orders = await runCli(['sync', 'orders', '--json'], environment);
+  // Nobody sits before a terminal who could stop it.
+  expect(orders.stderr).not.toContain('begins in');
   expect(JSON.parse(orders.stdout)).toMatchObject({ outcome: 'done', counts: { orders: 2, sub_orders_added: 3 } });
   service.kill('SIGTERM');
   expect(await service.ended).toMatchObject({ status: 0 });

@@ -232,6 +232,13 @@ test('an export that is killed between a file and the manifest is finished by th
   expect((await lake.manifest()).writing).toEqual([]);
   await expectSameAsWarehouse(lake);
   expect(await lake.export()).toMatchObject({ written: [], removed: [] });
+
+  await change('update warehouse.reviews set score = 2 where id = 4');
+  const end = await runCli(['export', 'parquet', '--to', dir], world.environment);
+  expect(end).toMatchObject({ status: 0 });
+  expect(end.stdout).toMatch(
+    /^wrote reviews\/month=2026-03\/data\.parquet \(1 rows, \d\.\d kB\)\nwrote freshness\S+ \(1 rows, \d\.\d kB\)\n\ntable +files +rows +size\nreviews +3 +4 +\d\.\d kB\n.* as of 20\d\d-\S+Z: 2 files written, 0 removed, 7 unchanged\.\n$/s,
+  );
 });
 
 /** Transactions of exports that are open. */

@@ -207,7 +207,7 @@ test('deletions and removed lines share the allowance, and no later run of the d
     await world.timePasses('1 hour');
   }
   expect(await removed()).toBe(5);
-  const allowed = await runCli(['sync', 'orders', '--allow-removals'], environment);
+  const allowed = await runCli(['backfill', 'orders', '--allow-removals'], environment);
   expect(allowed).toMatchObject({ status: 0 });
   expect(await world.atService(state)).toEqual([{ orders: 22, lines: 22 }]);
   expect(await world.openDeadLetters()).toEqual([]);

@@ -177,7 +177,7 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
   outputs.serve = (await serving.ended).stderr;
   outputs.alerts = alerts.join('\n');
   await Promise.all([run('status'), run('status', '--json'), run('doctor'), run('dead-letters')]);
-  await run('dead-letters', 'retry', '--all');
+  await run('dead-letters', 'retry');
 
   const rows = async (what: string, statement: string) => {
     outputs[what] = JSON.stringify(await world.warehouse(statement));

@@ -201,6 +201,13 @@ test('without a token only direct requests on a loopback address get metrics; el
     const passedOn = await fetch(`${open.url}/metrics`, { headers: { [header]: '203.0.113.7' } });
     expect([header, passedOn.status]).toEqual([header, 403]);
   }
+  // A port that is taken ends the command with a sentence.
+  const { port: taken } = new URL(open.url);
+  const refused = await startHere(['serve'], { ...open.environment, PORT: taken }).ended;
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${taken}: .*EADDRINUSE.*\\nSet HOST and PORT`)),
+  ]);
   const listening = async (environment: Record<string, string>) => {
     const cli = startHere(['serve'], { ...open.environment, HOST: '0.0.0.0', ...environment });
     onTestFinished(() => cli.kill('SIGKILL'));

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { seedProducts, seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
-import { runCli } from '../../harness/cli.ts';
+import { runCli, startHere } from '../../harness/cli.ts';
 import { createDatabase, query, queryAgain } from '../../harness/database.ts';
 import { until } from '../../harness/world.ts';
-import { anOrder, aReview, runService } from './service.ts';
+import { anOrder, aReview, runService, tokenOf } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
 const at = (iso: string) => () => new Date(iso);
@@ -170,7 +170,49 @@ test('a receiver that fails gets the event again, after a restart too, and keeps
   expect(other.received).toHaveLength(2);
 });
 
-test('a --webhook that is no address is wrong usage', async () => {
-  const { status, stderr } = await runCli(['reference-service', '--webhook', 'example.com'], {});
-  expect([status, stderr]).toEqual([2, expect.stringContaining('--webhook')]);
+test('the command takes a database, credentials, a zone, limits, faults and receivers, and refuses what is none', async () => {
+  const databaseUrl = await createDatabase('service');
+  const started = async (...options: string[]) => {
+    const service = startHere(['reference-service', '--database-url', databaseUrl, '--port', '0', ...options], {});
+    await service.says('Ctrl-C ends it.');
+    return /listens on (\S+)\./.exec(service.saidSoFar())?.[1] ?? '';
+  };
+  const hooks = ['http://127.0.0.1:1/a', 'http://127.0.0.1:1/b'];
+  const url = await started(
+    ...['--client-id', 'me', '--client-secret', 'mine', '--time-zone', 'UTC', '--token-ttl', '7'],
+    ...hooks.flatMap((hook) => ['--webhook', hook]),
+  );
+  const receivers = 'select url from reference_service.webhook_receivers order by url';
+  expect(await query(databaseUrl, receivers)).toEqual(hooks.map((hook) => ({ url: hook })));
+  await expect(tokenOf(url)).rejects.toThrow('no token: 401');
+  const post = (path: string, fields: Record<string, string>) =>
+    fetch(url + path, { method: 'POST', body: new URLSearchParams(fields) });
+  const client = { grant_type: 'client_credentials', client_id: 'me', client_secret: 'mine' };
+  const token = (await (await post('/oauth/token', client)).json()) as { access_token: string };
+  expect(token).toMatchObject({ expires_in: 7 });
+  const { access_token } = token;
+  await post('/v1/orders', { code: 'A', total_price: '1', created_at: '2026-01-01 00:00:00', access_token });
+  expect(await query(databaseUrl, 'select created_at from reference_service.orders')).toEqual([
+    { created_at: new Date('2026-01-01T00:00:00Z') },
+  ]);
+
+  const slow = await started('--latency', '200', '--fail-rate', '1', '--rate-limit', '0.01');
+  const startedAt = performance.now();
+  const asked = () =>
+    fetch(`${slow}/v1/orders`).then(
+      ({ status }) => status,
+      () => 500,
+    );
+  expect(await asked()).toBeGreaterThanOrEqual(500);
+  // A lower bound only: a timer of Node may end a millisecond early.
+  expect(performance.now() - startedAt).toBeGreaterThan(190);
+  expect(await asked()).toBe(429);
+  for (const [option, value] of Object.entries({
+    '--webhook': 'example.com',
+    '--time-zone': 'Mars',
+    '--fail-rate': '2',
+  })) {
+    const { status, stderr } = await runCli(['reference-service', option, value], {});
+    expect([status, stderr]).toEqual([2, expect.stringContaining(option)]);
+  }
 });
