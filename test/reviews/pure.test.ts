@@ -20,7 +20,7 @@ import {
 } from '../../src/review-api/index.ts';
 import { isDueAgain } from '../../src/reviews/backoff.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/explain-review.ts';
-import { estimateRequests } from '../../src/reviews/plan-backfill-reviews.ts';
+import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan-backfill-reviews.ts';
 import { fetchPage, UnreadableError } from '../../src/reviews/read/list-page.ts';
 import { halvesOf, readSpan } from '../../src/reviews/read/read-span.ts';
 import { beginReading } from '../../src/reviews/read/reading.ts';
@@ -219,13 +219,34 @@ test.each([
 });
 
 test.each([
-  [29, 1, false],
-  [30, 1, true],
-  [undefined, 1, true],
-  [undefined, 0, false],
+  [{ kind: 'refused' }, 'The warehouse cannot hold it as it is.'],
+  [
+    { kind: 'stale', fields: ['score', 'mood', 'message', 'extra_1'] },
+    'They differ in score, message, 2 other fields.',
+  ],
+  [{ kind: 'reverted', fields: ['updated_at'] }, 'They differ in updated_at.'],
+  [undefined, 'Service and warehouse agree.'],
+])('of a review with the difference %o explain says: %s', (difference, verdict) => {
+  const review = { id: 1, service: { id: 1 }, differences: difference ? [difference] : [], deadLetters: [] };
+  expect(reviewVerdict(review as unknown as ReviewExplanation)).toBe(verdict);
+});
+
+test('two backfills are the same only if both ends of their days, and whether they read gaps only, are the same', () => {
+  const keys = [undefined, '2026-01-01'].flatMap((from) =>
+    [undefined, '2026-02-01'].flatMap((to) => [false, true].map((gaps) => backfillReviewsKey({ from, to, gaps }))),
+  );
+  expect(new Set(keys).size).toBe(8);
+});
+
+test.each([
+  [1, 1, false, 1],
+  [29, 1, false, 31],
+  [30, 1, true, 32],
+  [undefined, 1, true, 1],
+  [undefined, 0, false, 1],
 ])(
   'of a window whose first page names %s as the last and has %i reviews, more than is named may be there: %s',
-  async (lastPage, count, atLeast) => {
+  async (lastPage, count, atLeast, requests) => {
     const items = Array.from({ length: count }, (_, n) => ({
       id: n + 1,
       created_at: isoOf(50),
@@ -239,6 +260,7 @@ test.each([
     });
     const span = { start: 0, end: 100 };
     const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span };
-    expect(await estimateRequests(deps, [{ axis: 'created', span }])).toMatchObject({ atLeast });
+    const window = { axis: 'created', span } as const;
+    expect(await estimateRequests(deps, [window, window])).toEqual({ atLeast, requests: 2 * requests });
   },
 );

@@ -19,20 +19,28 @@ test('what is kept for some days goes a second after them, and not before', asyn
        select age, 'sync-reviews', 'command', at, at, 'failed', 'an error' from dated
        union all select 'newest', 'sync-reviews', 'command', '2026-06-30', '2026-06-30', 'done', null
        union all select 'the only one', 'backfill-reviews', 'command', '2025-01-01', '2025-01-01', 'failed', 'an error'
+       union all select 'under way', 'backfill-reviews', 'command', '2026-06-30', null, null, null
      )
-     insert into sync.dead_letters (kind, key, reason, payload, resolved_at, first_failed_at)
-     select 'order', age, 'a reason', jsonb '{}', at, timestamptz '2025-01-01' from dated
-     union all select 'order', 'open', 'a reason', jsonb '{}', null, '2025-01-01'`,
+     insert into sync.dead_letters (kind, key, reason, payload, resolved_at, checked_at, discarded_hash)
+     select 'order', age, 'a reason', jsonb '{}', at, at, null from dated
+     union all select 'review', age || ', discarded', 'a reason', '{}', '2025-01-01', at, 'hash' from dated
+     union all select 'order', 'open', 'a reason', '{}', null, '2025-01-01', null`,
   );
+  const runs = () => query(url, 'select id, error from sync.runs order by id');
+  // A run stays for as long as its spans.
+  await pruneHistory(warehouse.db, now, 83);
+  expect(await runs()).toContainEqual({ id: 'old', error: null });
   await pruneHistory(warehouse.db, now, 30);
-  expect(await query(url, 'select id, error from sync.runs order by id')).toEqual([
+  expect(await runs()).toEqual([
     { id: 'newest', error: null },
     { id: 'the only one', error: null },
+    { id: 'under way', error: null },
     { id: 'young', error: 'an error' },
   ]);
   expect(await query(url, 'select key from sync.dead_letters order by key')).toEqual([
     { key: 'open' },
     { key: 'young' },
+    { key: 'young, discarded' },
   ]);
   await warehouse.close();
 });

@@ -35,7 +35,9 @@ test('an event that comes while the review is being read makes it due again', as
   expect(await takeChangedReview(db, 300)).toBeUndefined();
   await noteChanged(db, [1], []);
   await finishChangedReview(db, first);
-  await finishChangedReview(db, await take());
+  const again = await take();
+  expect(again).toMatchObject({ events: 2, attempts: 1 });
+  await finishChangedReview(db, again);
   expect((await warehouse.pool.query('select from sync.changed_reviews')).rows).toEqual([]);
 });
 
@@ -43,8 +45,10 @@ test('a review that could not be read waits longer each time', async () => {
   const { db } = warehouse;
   await noteChanged(db, [1], []);
   const waits: number[] = [];
-  for (let attempt = 1; attempt <= 3; attempt += 1) {
+  for (const attempts of [1, 2, 3, 9]) {
+    await warehouse.pool.query('update sync.changed_reviews set attempts = $1', [attempts - 1]);
     const taken = await take();
+    expect(taken.attempts).toBe(attempts);
     // In one transaction, now() stands still.
     const seconds = await db.transaction().execute(async (trx) => {
       await postponeChangedReview(trx, taken, 'down');
@@ -55,8 +59,24 @@ test('a review that could not be read waits longer each time', async () => {
     });
     waits.push(seconds);
   }
-  expect(waits).toEqual([4, 16, 64]);
+  expect(waits).toEqual([4, 16, 64, 86_400]);
+});
+
+test('50,000 reviews may wait, the one that is due longest comes first, and its reader has it for as long as it said', async () => {
+  const { db, pool } = warehouse;
+  await pool.query(`insert into sync.changed_reviews (review_id, due_at, received_at, last_error)
+    select n, now() - n * interval '1 second', timestamptz '2026-01-01' + n * interval '1 second', 'error ' || n
+    from generate_series(1, 49999) n`);
   expect(await isInboxFull(db)).toBe(false);
+  await noteChanged(db, [50_000], []);
+  expect(await isInboxFull(db)).toBe(true);
+  const [waiting, oldestAt] = [50_000, new Date('2026-01-01T00:00:01Z')];
+  expect(await inboxState(db)).toMatchObject({ waiting, oldestAt, lastError: 'error 1' });
+  expect(await take()).toMatchObject({ id: 49_999 });
+  const { rows } = await pool.query(
+    `select review_id::integer as id from sync.changed_reviews where due_at > now() + interval '4 minutes'`,
+  );
+  expect(rows).toEqual([{ id: 49_999 }]);
 });
 
 test('of a product that changed the newest review that the service still has is read', async () => {
@@ -103,12 +123,20 @@ test('a summary that came earlier, and is retried, undoes no later one, and one 
     [6, '2026-03-02T00:00:00Z'],
     [7, '2026-03-03T00:00:00Z'],
   ] as const) {
-    const body = [{ brand_id: 1, products: [{ id: 7, code, reviews_count, score: 4 }] }];
+    const product = {
+      reviews_count,
+      score: reviews_count / 2,
+      meta_reviews_count: reviews_count,
+      meta_score: reviews_count,
+    };
+    const body = [{ brand_id: 1, products: [{ id: 7, code, ...product }] }];
     await storeEvents(warehouse.db, { brandIds: [], receivedAt: new Date(receivedAt) }, readEvents(body));
     const { rows } = await warehouse.pool.query(
-      'select reviews_count as n, product_code as code from warehouse.product_ratings',
+      `select reviews_count as n, product_code as code, array[score * 2, meta_reviews_count, meta_score]::integer[] as others
+      from warehouse.product_ratings`,
     );
-    expect(rows).toEqual([{ n: Math.max(5, reviews_count), code: 'P7' }]);
+    const n = Math.max(5, reviews_count);
+    expect(rows).toEqual([{ n, code: 'P7', others: [n, n, n] }]);
   }
 });
 
