@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { type DeadLetterGroup, joinAlike } from '../../src/warehouse/dead-letters.ts';
 import { runCli } from '../harness/cli.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -16,6 +17,9 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
     select 'review', 'x' || n, 'the service failed (status ' || n || ') on "' || n || '"', '{}'::jsonb from unnest(array[500, 422]) n`);
   await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
     select 'r' || n, 'backfill-reviews', 'command', now(), now(), 'done' from generate_series(1, 12) n`);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at, resolved_at)
+    select 'category', n::text, 'no parent', '{}'::jsonb, date '2026-01-01' + n, date '2026-03-01' + n, case when n = 0 then now() end
+    from generate_series(0, 25) n`);
   const { stdout } = await runCli(['status'], world.environment);
   expect(stdout.match(/^backfill-reviews /gm)).toHaveLength(10);
   expect(stdout).toContain('Late reviews, 30 days: none');
@@ -31,4 +35,22 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
   const json = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
   expect(json.openGaps).toHaveLength(301);
   expect(json.deadLetters.length).toBeGreaterThan(90);
+  const [categories] = json.deadLetters.filter(({ kind }: DeadLetterGroup) => kind === 'category');
+  expect(categories).toMatchObject({ count: 25, firstFailedAt: '2026-01-02T00:00:00.000Z' });
+  expect([categories.lastFailedAt, categories.ids.length]).toEqual(['2026-03-26T00:00:00.000Z', 20]);
+});
+
+test('groups that are joined show the first and the last failure of all and the ids of all; the most frequent comes first', () => {
+  const group = (reason: string, ids: number[], first: number, last: number): DeadLetterGroup => {
+    return {
+      kind: 'order',
+      reason,
+      count: ids.length,
+      ids,
+      firstFailedAt: new Date(first),
+      lastFailedAt: new Date(last),
+    };
+  };
+  const groups = [group('of 2001', [1], 2, 3), group('another', [2, 3], 1, 9), group('of 2002', [5, 6], 1, 4)];
+  expect(joinAlike(groups)).toEqual([group('of 2001', [1, 5, 6], 1, 4), groups[1]]);
 });

@@ -60,6 +60,13 @@ test('no file changes under a manifest that calls the old export complete', asyn
   await expect(lake.export()).rejects.toThrow();
   expect((await lake.files()).get(file)).toEqual(before);
   await rmdir(join(lake.dir, '.manifest.json.part'));
+  // A file cannot be written.
+  const part = join(lake.dir, file, '..', '.data.parquet.part');
+  await mkdir(part);
+  const end = await runCli(['export', 'parquet', '--to', lake.dir], lake.world.environment);
+  expect(end.stderr).toMatch(/2026-02\/data\.parquet could not be written: .*\n.*Run this again/);
+  expect([end.status, (await lake.files()).get(file)]).toEqual([1, before]);
+  await rmdir(part);
   expect((await lake.export()).written.map(({ path }) => path)).toContain(file);
 });
 

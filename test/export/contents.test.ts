@@ -15,7 +15,15 @@ afterAll(() => lake[Symbol.asyncDispose]());
 
 test('DuckDB reads from the files of a synced shop exactly the rows of the views, and finds no member in them', async () => {
   const { world, dir, duck } = lake;
-  const { tables } = await lake.export();
+  const begun = Date.now();
+  const { tables, takenAt } = await lake.export();
+  const [fresh] = await world.warehouse<Record<string, unknown>>(
+    'select newest_review_at, reviews_read_to, orders_pushed_to from bi.freshness',
+  );
+  const { freshness, ...manifest } = await lake.manifest();
+  expect(manifest).toMatchObject({ takenAt, timeZone: 'Asia/Seoul' });
+  expect(Date.parse(takenAt)).toBeGreaterThanOrEqual(begun);
+  expect(Object.values(freshness).map((at) => new Date(at ?? 0))).toEqual(Object.values(fresh ?? {}));
   expect(tables).toMatchObject([
     { table: 'reviews', rows: 200 },
     { table: 'sub_orders', rows: expect.toSatisfy((rows: number) => rows > 50) },
@@ -137,6 +145,8 @@ test('odd but legal values come back as they are, in columns of the documented t
 
 test('an empty warehouse gives an export without months, and an export by no more than the rights of bi_reader', async () => {
   await using lake = await openExportWorld({ sync: false });
+  // Of an export that died at once.
+  await writeFile(join(lake.dir, '.manifest.json.part'), '{');
   expect(writtenOf(await lake.export())).toEqual(['coverage_by_day', 'freshness', 'product_ratings']);
   await expectSameAsWarehouse(lake);
   await lake.world.warehouse('revoke select on bi.reviews from bi_reader');
@@ -163,6 +173,11 @@ test('a folder that holds something else is refused, and files of others stay', 
   expect(await wrong()).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('is not the manifest of an export'),
+  });
+  await writeFile(join(dir, 'manifest.json'), '{"format": "review-sync parquet export", "formatVersion": 2}');
+  expect(await wrong()).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('has format version 2, expected 1'),
   });
   expect(await readFile(join(dir, 'notes.txt'), 'utf8')).toBe('mine');
   expect(await runCli(['export', 'parquet'], world.environment)).toMatchObject({ status: 2 });

@@ -183,8 +183,13 @@ test('the dead letter of a review that the service deleted, or whose id it corre
   await world.warehouse(`update sync.dead_letters set last_failed_at = now() - interval '1 day'`);
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
   // Everything was read in the month since, and no list has shown the record without an id.
-  await world.warehouse(`update sync.dead_letters set last_failed_at = now() - interval '32 days'`);
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+  for (const [days, outcome] of [
+    [30, 'incomplete'],
+    [32, 'done'],
+  ]) {
+    await world.warehouse(`update sync.dead_letters set last_failed_at = now() - interval '${days} days'`);
+    expect(await world.run('reconcile-reviews')).toMatchObject({ outcome });
+  }
   expect(await open()).toEqual([]);
 });
 
@@ -266,8 +271,9 @@ test('a review that cannot be asked about stays suspected, the others are marked
   await world.atService('delete from reference_service.reviews where id in (7, 90)');
   twist.change = (answer, { path }) => {
     if (path === '/v1/reviews/7') Object.assign(answer, { status: 403, body: {} });
-    // The newest one goes when the lists have been read.
+    // The newest one goes when the lists have been read, and the service fails on the one before.
     if (path === '/v1/reviews/150') Object.assign(answer, { status: 404, body: {} });
+    if (path === '/v1/reviews/149') Object.assign(answer, { status: 403, body: {} });
   };
   expect(await world.run('reconcile-reviews')).toMatchObject({
     outcome: 'incomplete',
@@ -380,16 +386,23 @@ test('of three reviews in the days that are read, two that the service deleted a
   expect(await deleted(world)).toHaveLength(2);
 });
 
-test('a service that answers 404 to every id deletes nothing', async ({ hourly }) => {
-  const { world, twist } = await hourly(60);
-  await world.run('sync-reviews');
-  twist.change = (answer, call) => {
-    if (isList(call)) without(answer, [7, 8]);
-    if (/^\/v1\/reviews\/\d+$/.test(call.path)) Object.assign(answer, { status: 404, body: {} });
-  };
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'incomplete' });
-  expect(await deleted(world)).toEqual([]);
-});
+test.for([
+  [404, 'The service answers 404 for the ids of reviews that it lists. None was marked as deleted'],
+  [403, '2 reviews may be gone and could not be asked about: '],
+] as const)(
+  'a service that answers %i to every id deletes nothing, and says so',
+  async ([status, said], { hourly }) => {
+    const { world, twist } = await hourly(60);
+    await world.run('sync-reviews');
+    twist.change = (answer, call) => {
+      if (isList(call)) without(answer, [7, 8]);
+      if (/^\/v1\/reviews\/\d+$/.test(call.path)) Object.assign(answer, { status, body: {} });
+    };
+    const error = expect.stringContaining(said);
+    expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'incomplete', error });
+    expect(await deleted(world)).toEqual([]);
+  },
+);
 
 test.for([
   ['sync', 'reviews'],

@@ -232,9 +232,9 @@ test.each([
 });
 
 test('two backfills are the same only if both ends of their days, and whether they read gaps only, are the same', () => {
-  const keys = [undefined, '2026-01-01'].flatMap((from) =>
-    [undefined, '2026-02-01'].flatMap((to) => [false, true].map((gaps) => backfillReviewsKey({ from, to, gaps }))),
-  );
+  const [from, to] = ['2026-01-01', '2026-02-01'] as const;
+  const ranges = [{}, { from }, { to }, { from, to }];
+  const keys = ranges.flatMap((range) => [false, true].map((gaps) => backfillReviewsKey({ ...range, gaps })));
   expect(new Set(keys).size).toBe(8);
 });
 

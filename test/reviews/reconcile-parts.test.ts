@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
 import type { Span } from '../../src/base/time/span.ts';
-import { RefusedError } from '../../src/review-api/index.ts';
+import { RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
 import { retryRefused } from '../../src/reviews/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
@@ -80,17 +80,24 @@ test('a review dated in the second in which one window ends and the next begins 
   await seedReviews(world.serviceDatabaseUrl, [
     { product_code: 'P1', message: 'at midnight', score: 4, created_at: at, updated_at: at },
   ]);
+  await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at) values (9, '2026-03-02', now())`);
   const app = await world.openApp();
-  const deps = { ...reviewDeps(app, app.abort.signal), onProgress: () => {} };
+  const progress: number[][] = [];
+  const deps = { ...reviewDeps(app, app.abort.signal), onProgress: (...done: number[]) => void progress.push(done) };
   const report = await verifyReviews(deps, { from: '2026-01-01', to: '2026-03-01' }, { repair: false });
-  expect(report).toMatchObject({ service: 1, missing: 1, problems: [] });
+  const differences = [{ id: 1, kind: 'missing', fields: [], day: '2026-01-31' }];
+  expect(report).toMatchObject({ service: 1, warehouse: 0, missing: 1, differences, problems: [] });
+  expect(progress).toEqual([
+    [1, 2],
+    [2, 2],
+  ]);
 });
 
-test('of the reviews that the warehouse refused, those that were not asked for the longest time come first', async ({
+test('of the reviews that the warehouse refused, those that were not asked for the longest time come first, until the service fails on five in a row', async ({
   world,
 }) => {
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
-    select 'review', n::text, 'refused', '{}', now() - n * interval '1 hour' from generate_series(1, 3) n`);
+    select 'review', n::text, 'refused', '{}', now() - n * interval '1 hour' from generate_series(1, 12) n`);
   const app = await world.openApp();
   const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
   const asked: number[] = [];
@@ -98,11 +105,16 @@ test('of the reviews that the warehouse refused, those that were not asked for t
     ...reviews,
     getRaw(id, ...more) {
       asked.push(id);
+      // 404 for one of them.
+      if (id !== 8) throw new UnavailableError({ method: 'GET', path: `/v1/reviews/${id}`, status: 500 });
       return reviews.getRaw(id, ...more);
     },
   };
   await retryRefused({ ...deps, reviews: noting }, { areDueOnly: false });
-  expect(asked).toEqual([3, 2, 1]);
+  expect(asked).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
+  const again = `select from sync.dead_letters where attempts = 2 and last_failed_at > now() - interval '30 minutes'
+    and reason like '%status 500%' and resolved_at is null`;
+  expect(await world.warehouse(again)).toHaveLength(9);
 });
 
 test('rows of the ledger go with age, and no day that was read turns into one that was not', async ({ world }) => {

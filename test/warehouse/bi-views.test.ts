@@ -66,6 +66,109 @@ describe('reviews', () => {
   });
 });
 
+test('each column of bi.reviews and bi.freshness shows its own field, and what the service leaves out is told by the type', async () => {
+  const url = await createDatabase('migrated');
+  await query(
+    url,
+    `insert into warehouse.reviews (id, created_at, updated_at, display, user_id, product_id, product_code, score, review_type, source,
+      images_count, videos_count, likes_count, plus_likes_count, comments_count, message, store_order, store_name, third_party_name,
+      sub_brand_id, tag_name, first_seen_at, user_code, deleted_at)
+    values (1, '2026-01-31T15:00:00Z', '2026-02-02', false, 3, 2, 'P2', 4, 'text', 'sms', 5, 6, 7, 8, 9, '좋아요', true, 'store',
+      'partner', 10, 'tag', '2026-02-03', null, null)`,
+  );
+  const rows = (text: string) =>
+    query<{ row: Record<string, unknown> }>(url, text).then((all) => all.map(({ row }) => row));
+  expect(await rows(`select to_jsonb(r) - '{order_key}'::text[] as row from bi.reviews r`)).toEqual([
+    {
+      review_id: 1,
+      created_at: '2026-01-31T15:00:00+00:00',
+      created_on: '2026-02-01',
+      created_month: '2026-02-01',
+      updated_at: '2026-02-02T00:00:00+00:00',
+      product_id: 2,
+      product_code: 'P2',
+      score: 4,
+      review_type: 'text',
+      source: 'sms',
+      has_photo: true,
+      has_video: true,
+      is_displayed: false,
+      photos: 5,
+      videos: 6,
+      votes: 7,
+      helpful_votes: 8,
+      comments: 9,
+      message_length: 3,
+      is_store_order: true,
+      store_name: 'store',
+      third_party_name: 'partner',
+      sub_brand_id: 10,
+      tag_name: 'tag',
+      is_by_member: false,
+      first_seen_at: '2026-02-03T00:00:00+00:00',
+    },
+  ]);
+  await query(
+    url,
+    `insert into warehouse.reviews (id, created_at, updated_at, review_type, user_code, deleted_at)
+    select 1 + n, '2026-03-01', now(), type, 'kim', case when type = 'gone' then now() end
+    from unnest('{photo,video,video&photo,text,null,gone}'::text[]) with ordinality as t (type, n)`,
+  );
+  await query(url, `update warehouse.reviews set created_at = '2026-04-01' where review_type = 'gone'`);
+  const told = `select jsonb_build_array(review_type, has_photo, has_video, is_displayed, is_by_member) as row
+    from bi.reviews where review_id > 1 order by review_id`;
+  expect(await rows(told)).toEqual([
+    ['photo', true, false, true, true],
+    ['video', false, true, true, true],
+    ['video&photo', true, true, true, true],
+    ['text', false, false, true, true],
+    [null, false, false, true, true],
+  ]);
+  await query(
+    url,
+    `update sync.settings set reviews_cursor = '{"at": "2026-05-01", "readTo": "2026-05-02"}', counted_at = '2026-05-05',
+      orders_cursor = '{"at": "2026-05-03", "readTo": "2026-05-04"}'`,
+  );
+  await query(
+    url,
+    `insert into sync.dead_letters (kind, key, reason, payload, resolved_at) values ('order', 'a', '', '1', null),
+      ('order', 'b', '', '1', now()), ('review', '1', '', '1', null)`,
+  );
+  expect(await rows('select to_jsonb(f) as row from bi.freshness f')).toEqual([
+    {
+      time_zone: 'Asia/Seoul',
+      newest_review_at: '2026-03-01T00:00:00+00:00',
+      reviews_read_to: '2026-05-02T00:00:00+00:00',
+      orders_pushed_to: '2026-05-03T00:00:00+00:00',
+      records_not_synced: 2,
+      counted_at: '2026-05-05T00:00:00+00:00',
+    },
+  ]);
+});
+
+test('each field of an image, a video and an option is a column, in the order of the list; links of videos hold seven days', async () => {
+  const url = await createDatabase('migrated');
+  await query(url, `insert into warehouse.reviews (id, created_at, updated_at, videos) values (1, now(), now(), '{}')`);
+  for (const list of ['images', 'videos', 'options']) {
+    const columns = await query<{ name: string; type: string }>(
+      url,
+      `select column_name as name, data_type as type from information_schema.columns
+      where table_name = $1 and column_name not in ('review_id', 'position', 'expires_at')`,
+      [`review_${list}`],
+    );
+    const item = Object.fromEntries(columns.map(({ name, type }, n) => [name, type === 'integer' ? n : name]));
+    await query(url, `update warehouse.reviews set ${list} = $1`, [JSON.stringify([item, { width: '7', id: 8 }])]);
+    const rows = await query(url, `select * from warehouse.review_${list} order by position`);
+    const nulls = Object.fromEntries(columns.map(({ name }) => [name, name === 'id' ? '8' : null]));
+    expect(rows).toMatchObject([
+      { position: 1, ...item },
+      { position: 2, ...nulls },
+    ]);
+  }
+  const held = `select distinct (expires_at - synced_at)::text as held from warehouse.review_videos, warehouse.reviews`;
+  expect(await query(url, held)).toEqual([{ held: '7 days' }]);
+});
+
 describe('deliveries', () => {
   const lines = `select product_id::integer as product, status, delivered_on::text, ordered_at is not null as dated, price::text
     from bi.sub_orders order by 1`;
@@ -129,5 +232,6 @@ describe('deliveries', () => {
       { sub_orders: 1, reviews: 0, days: null },
       { sub_orders: 1, reviews: 0, days: null },
     ]);
+    expect(await query(url, 'select from bi.sub_orders')).toHaveLength(5);
   });
 });

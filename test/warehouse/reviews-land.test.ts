@@ -42,12 +42,20 @@ const openLetters = () =>
 
 test('of a page with bad records all others land, and the bad ones are kept whole until they are corrected', async () => {
   const good = Array.from({ length: 97 }, (_, index) => review(index + 10));
-  const bad = [review(1, { score: 'abc' }), review(2, { created_at: 'now' }), review(null)];
+  const bad = [
+    review(1, { score: 'abc', message: '\u0000 \ud83d \udc00' }),
+    review(2, { created_at: 'now' }),
+    review(null),
+  ];
   expect(await land([...bad, ...good])).toMatchObject({ inserted: 97, updated: 0, unchanged: 0, refused: 3 });
   expect(await openLetters()).toMatchObject([{ key: '1' }, { key: '2' }, { key: expect.stringMatching(/^sha256:/) }]);
   expect(await query(url, `select payload ->> 'score' as score from sync.dead_letters where key = '1'`)).toEqual([
     { score: 'abc' },
   ]);
+  await land([review(1, { score: 'def' })]);
+  expect(
+    await query(url, `select attempts, payload ->> 'score' as score from sync.dead_letters where key = '1'`),
+  ).toEqual([{ attempts: 2, score: 'def' }]);
   await land([review(1), review(2), ...good]);
   expect(await openLetters()).toHaveLength(1);
   expect(await stored('id')).toHaveLength(99);

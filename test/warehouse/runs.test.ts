@@ -3,6 +3,7 @@ import { syncReviews } from '../../jobs/sync-reviews.ts';
 import type { App } from '../../src/app/app.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
+import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
 import { beginRun, findRun, finishRun, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
 import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -81,4 +82,31 @@ test('a run that ends while the next one looks at it keeps its end, and the next
   const [first, second] = await Promise.all(['first', 'second'].map((id) => findRun(warehouse.db, id)));
   expect(first).toMatchObject({ outcome: 'done', counts: { inserted: 7 } });
   expect(second?.startedAt.getTime()).toBeGreaterThan(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
+});
+
+test('what a flow brought is counted by the last 24 hours, the 24 before, and so on; a day without a run is unknown', async () => {
+  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+  onTestFinished(warehouse.close);
+  const ended = (hours: number, job: string, outcome: string, orders: number) =>
+    warehouse.pool.query(
+      `insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
+      values (gen_random_uuid(), $2, 'command', $1, $1, $3, jsonb_build_object('orders_pushed', $4::integer))`,
+      [daysAgo(hours / 24), job, outcome, orders],
+    );
+  await ended(0, 'sync-orders', 'done', 3);
+  await ended(23, 'sync-orders', 'incomplete', 4);
+  await ended(24, 'sync-orders', 'done', 5);
+  await ended(359, 'sync-orders', 'done', 6);
+  await ended(1, 'sync-orders', 'failed', 100);
+  await ended(1, 'backfill-orders', 'done', 100);
+  for (const hours of [1, 49]) await ended(hours, 'sync-reviews', 'done', 0);
+  for (const [id, hours] of [0, 23, 24, 48, 71, 72].entries())
+    await warehouse.pool.query('insert into warehouse.reviews (id, created_at, updated_at) values ($1, $2, now())', [
+      id,
+      daysAgo(hours / 24),
+    ]);
+  expect(await dailyCounts(warehouse.db, now)).toEqual([
+    { flow: 'orders', days: [7, 5, ...Array(12).fill(null), 6] },
+    { flow: 'reviews', days: [2, null, 2, ...Array(12).fill(null)] },
+  ]);
 });
