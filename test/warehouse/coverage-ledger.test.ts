@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { newestBut, storedBounds } from '../../src/warehouse/reviews/absent-reviews.ts';
+import { askAgainLater, dueSuspects, newestBut, storedBounds } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../../src/warehouse/reviews/export-windows.ts';
 import {
   closeGaps,
   closeGapsReadSince,
   type GapKind,
+  gapsProblem,
   openGap,
   openGaps,
 } from '../../src/warehouse/reviews/open-gaps.ts';
@@ -80,6 +81,8 @@ test('a proven span is taken out of the gaps that it meets, and a wider gap take
     [100, 120],
     [150, 200],
   ]);
+  const said = '2 spans of reviews are not read; see npx review-sync status. The first: 100';
+  expect(await gapsProblem(warehouse.db)).toBe(said);
   await gap(100, 200);
   expect(await spans()).toEqual([[100, 200]]);
   expect((await openGaps(warehouse.db))[0]?.attempts).toBe(2);
@@ -108,7 +111,7 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
     span: { start: 100, end: 200 },
     pages: 1,
     reviews: 2,
-    requests: 1,
+    requests: 3,
     startedAt: now,
     absent: [3],
   };
@@ -118,9 +121,16 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
   expect(await spans()).toHaveLength(1);
   await query(url, 'alter table sync.absent_reviews drop constraint broken');
   await enterSpan(warehouse.db, entry);
-  expect(await query(url, 'select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 3 }]);
+  const absent = () => query(url, 'select review_id::integer as id, run_id as run, asked from sync.absent_reviews');
+  expect(await absent()).toEqual([{ id: 3, run: 'run', asked: 0 }]);
+  const counts = await query(url, 'select pages, reviews, requests, started_at from sync.export_windows');
+  expect(counts).toEqual([{ pages: 1, reviews: 2, requests: 3, started_at: now }]);
   expect(await coveredSpans(warehouse.db, 'created')).toEqual([entry.span]);
   expect(await spans()).toEqual([]);
+  // Missed again, it is asked for no sooner.
+  await query(url, 'update sync.absent_reviews set asked = 2');
+  await enterSpan(warehouse.db, { ...entry, runId: 'later' });
+  expect(await absent()).toEqual([{ id: 3, run: 'later', asked: 2 }]);
 });
 
 const at = (second: number, ids: readonly number[]) =>
@@ -157,8 +167,37 @@ test('a gap of updates closes once every review was read by its creation date si
   await closeGapsReadSince(warehouse.db);
   expect(await spans()).toHaveLength(1);
   await read(seen - 30 * hour, seen - hour, seen + 30 * hour);
-  await closeGapsReadSince(warehouse.db);
-  expect(await spans()).toEqual([]);
+  // The service names an older review than the warehouse holds, and later no longer.
+  for (const [at, hours, open] of [
+    ['2026-01-01', 70, 1],
+    ['2026-01-02', 40, 0],
+  ] as const) {
+    await query(url, 'insert into warehouse.review_overview values ($1, to_timestamp($2), now())', [
+      at,
+      seen - hours * hour,
+    ]);
+    await closeGapsReadSince(warehouse.db);
+    expect(await spans()).toHaveLength(open);
+  }
+});
+
+test('a review that no list shows is asked for again after 1, 2, 4 days and so on, up to 30; the one that waits longest first', async () => {
+  await at(100, [1, 2]);
+  const askAgain = (id: number, asked: number) =>
+    askAgainLater(warehouse.db, { id, runId: 'run', asked, createdAt: now }, now);
+  for (const [asked, days] of [
+    [0, 1],
+    [1, 2],
+    [4, 16],
+    [5, 30],
+  ] as const) {
+    await askAgain(1, asked);
+    const due = now.getTime() + days * 86_400_000;
+    expect(await dueSuspects(warehouse.db, new Date(due - 1), 9)).toEqual([]);
+    expect(await dueSuspects(warehouse.db, new Date(due), 9)).toMatchObject([{ id: 1, asked: asked + 1 }]);
+  }
+  await askAgain(2, 0);
+  expect(await dueSuspects(warehouse.db, new Date('2030-01-01'), 1)).toMatchObject([{ id: 2 }]);
 });
 
 test('reviews that are marked deleted, or that are suspected themselves, vouch for nothing', async () => {
