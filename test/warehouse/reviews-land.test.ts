@@ -189,6 +189,7 @@ test('links to videos that are signed again are no change, and are stored before
   expect(await land([withVideo('b')])).toMatchObject({ unchanged: 1 });
   await query(url, `update warehouse.reviews set synced_at = now() - interval '7 days'`);
   expect(await land([withVideo('c')])).toMatchObject({ updated: 1 });
+  expect(await land([withVideo('d')])).toMatchObject({ unchanged: 1 });
   expect(await stored(`videos -> 0 ->> 'hd_url' as link, extra -> 'video_urls' ->> 0 as url`)).toEqual([
     { link: 'c', url: 'c' },
   ]);

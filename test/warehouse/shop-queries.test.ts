@@ -1,5 +1,10 @@
 import { expect } from 'vitest';
-import { changedShopQueries, recordShopQueries, settleShopQueries } from '../../src/warehouse/shop-queries.ts';
+import {
+  changedQueriesNote,
+  changedShopQueries,
+  recordShopQueries,
+  settleShopQueries,
+} from '../../src/warehouse/shop-queries.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 
 test('a query that changed is named until all orders are read by it, also where it changes while they are read', async ({
@@ -15,4 +20,15 @@ test('a query that changed is named until all orders are read by it, also where 
   await recordShopQueries(db, { orders: '2', order_lines: '2' });
   await settleShopQueries(db, before);
   expect(await changed()).toEqual(['order_lines']);
+});
+
+test('queries and a zone that changed are named in one sentence, with the moment of the last change', () => {
+  const changed = ['SHOP_TIME_ZONE', 'orders', 'order_lines'].map((file, n) => {
+    return { file, changedAt: new Date(`2026-03-0${n === 1 ? 5 : 1}T12:34:56Z`) };
+  });
+  expect(changedQueriesNote(changed)?.what).toBe(
+    'SHOP_TIME_ZONE and orders.sql and order_lines.sql changed on 2026-03-05 12:34 UTC: ' +
+      'orders that were pushed before were read by the earlier query and in the earlier zone',
+  );
+  expect(changedQueriesNote([])).toBeUndefined();
 });
