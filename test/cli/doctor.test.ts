@@ -6,6 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { checkService } from '../../src/app/doctor/check-service.ts';
 import { parseInstant, type Span } from '../../src/base/time/span.ts';
 import { workerOf } from '../../src/cli/ui/run-to-end.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { readWarehouseFacts } from '../../src/warehouse/warehouse-facts.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
@@ -352,10 +354,9 @@ test('rows dated in the future, and views in another zone than the configured, a
 test('a warehouse that lacks a migration, a column or a right is a fault', async () => {
   await using world = await openWorld();
   const reader = await withReader(world);
-  const { username } = new URL(reader.SHOP_DATABASE_URL ?? '');
+  const [url, { username }] = [new URL(world.warehouseUrl), new URL(reader.SHOP_DATABASE_URL ?? '')];
+  [url.username, url.password] = [username, 'reader'];
   const withheld = async () => {
-    const url = new URL(world.warehouseUrl);
-    [url.username, url.password] = [username, 'reader'];
     return (
       await ills(world, { ...reader, WAREHOUSE_DATABASE_URL: url.href, QUEUE_URL: world.warehouseUrl })
     ).said.filter((one) => one.startsWith('warehouse'));
@@ -369,6 +370,13 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
       `^warehouse fault: the user may not read and write \\d+ tables: sync\\.\\w+, .* … → ${grants}`,
     ),
   ]);
+  await world.warehouse(`grant delete on all tables in schema warehouse, sync, review_sync_migrations to ${username}`);
+  await using warehouse = await openWarehouse({ url: url.href, connections: 1 });
+  for (const right of ['select', 'insert', 'update', 'delete']) {
+    await world.warehouse(`revoke ${right} on sync.runs from ${username}`);
+    expect([right, (await readWarehouseFacts(warehouse)).withheld]).toEqual([right, ['sync.runs']]);
+    await world.warehouse(`grant ${right} on sync.runs to ${username}`);
+  }
   await world.warehouse('alter table warehouse.reviews drop column tag_name cascade');
   expect((await ills(world, reader)).said[0]).toMatch(
     /^warehouse fault: a row could not be written: column "tag_name" .*does not exist → a table or column is missing/,

@@ -149,9 +149,14 @@ test('after forget user, no table names the customer, an order of a masked revie
   await world.warehouse(`
     insert into warehouse.reviews (id, created_at, updated_at, user_code) select n, now(), now(), '${customer}'
     from generate_series(2, 200) n;
-    analyze warehouse.reviews`);
-  const statistics = () => world.warehouse(`select attname from pg_stats where pg_stats::text ~* 'minji'`);
-  expect(await statistics()).not.toEqual([]);
+    insert into sync.dead_letters (kind, key, reason, payload, order_code)
+    select 'order_line', 'X/' || n, 'Minji', '{"user_code": "${customer}"}', 'X' from generate_series(1, 200) n;
+    insert into sync.sub_order_links (order_code, line_code, is_ours, content)
+    select 'X', n, true, '{"product_options": {"engraving": "Minji"}}' from generate_series(1, 200) n;
+    analyze warehouse.reviews, sync.dead_letters, sync.sub_order_links`);
+  const statistics = () =>
+    world.warehouse(`select distinct tablename as name from pg_stats where pg_stats::text ~* 'minji' order by 1`);
+  expect(await statistics()).toEqual([{ name: 'dead_letters' }, { name: 'reviews' }, { name: 'sub_order_links' }]);
   expect(await runCli(['forget', 'user', customer, '--apply'], world.environment)).toMatchObject({ status: 0 });
   expect(await statistics()).toEqual([]);
   const tables = await world.warehouse<{ name: string }>(`
@@ -167,13 +172,15 @@ test('after forget user, no table names the customer, an order of a masked revie
 test('forget user finds a code that is written as a number or with spaces, and no longer number that contains it', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`
-    insert into warehouse.reviews (id, created_at, updated_at, user_code, message) values
-      (1, now(), now(), '770077 ', 'mine'), (2, now(), now(), '1770077', 'of another');
-    insert into sync.dead_letters (kind, key, reason, payload) values
+    insert into warehouse.reviews (id, created_at, updated_at, user_code, message, order_code) values
+      (1, now(), now(), '770077 ', 'mine', 'E'), (2, now(), now(), '1770077', 'of another', 'C');
+    insert into sync.dead_letters (kind, key, reason, payload) values ('order_line', 'A/1', 'why', '{"invoice": 1}'),
       ('order', 'A', 'why', '{"order": {"user_code": 770077}}'), ('order', 'B', 'why', '{"order": {"user_code": "770077 "}}'),
-      ('order', 'C', 'why', '{"order": {"user_code": 1770077}}'), ('order', 'D', 'why', '{"order": {"user_code": "7700771"}}')`);
+      ('order', 'C', 'why', '{"order": {"user_code": 1770077}}'), ('order', 'D', 'why', '{"order": {"user_code": "7700771"}}');
+    update sync.dead_letters set order_code = left(key, 1);
+    insert into sync.order_links (order_code, fingerprint) values ('A', 'hash'), ('C', 'hash'), ('E', 'hash')`);
   const dry = await runCli(['forget', 'user', '770077', '--json'], world.environment);
-  expect(JSON.parse(dry.stdout)).toMatchObject({ reviews: 1, deadLetters: 2 });
+  expect(JSON.parse(dry.stdout)).toMatchObject({ reviews: 1, deadLetters: 3, contacts: 2 });
   expect(await runCli(['forget', 'user', ' 770077', '--apply'], world.environment)).toMatchObject({ status: 0 });
   expect(await world.warehouse('select message from warehouse.reviews order by id')).toEqual([
     { message: null },
@@ -235,7 +242,7 @@ test('forget order masks a guest; --order the reviews of the order; comments on 
     insert into sync.order_links (order_code, failed_pushes) values ('GUEST', 1);
     insert into sync.dead_letters (kind, key, reason, payload, order_code) values
       ('order', 'GUEST', 'Minji moved', '{"code": "GUEST", "user_name": "Minji"}', 'GUEST'),
-      ('review', '7', 'why', '{"id": 7, "order_code": "GUEST", "user_name": "Minji"}', null)`);
+      ('review', '7', 'why', '{"id": 7, "order_code": "GUEST ", "user_name": "Minji"}', null)`);
   const text = JSON.stringify({ id: 8, user_code: customer, message: 'Minji \u0000' });
   await world.warehouse(
     `insert into sync.dead_letters (kind, key, reason, payload) values ('review', '8', 'why', to_jsonb($1::text)),

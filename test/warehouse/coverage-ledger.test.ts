@@ -152,11 +152,11 @@ test('a gap of updates closes once every review was read by its creation date si
     reason: 'r',
   });
   await query(url, 'update sync.open_gaps set first_seen_at = to_timestamp($1::integer)', [seen]);
-  const read = (start: number, end: number, startedAt: number) =>
+  const read = (start: number, end: number, startedAt: number, axis: 'created' | 'updated' = 'created') =>
     enterSpan(warehouse.db, {
       ...none,
       runId: `${startedAt}`,
-      axis: 'created',
+      axis,
       span: { start, end },
       startedAt: new Date(startedAt * 1000),
     });
@@ -164,6 +164,10 @@ test('a gap of updates closes once every review was read by its creation date si
   await closeGapsReadSince(warehouse.db);
   expect(await spans()).toHaveLength(1);
   await read(seen - 60 * hour, seen - 30 * hour, seen + hour);
+  await closeGapsReadSince(warehouse.db);
+  expect(await spans()).toHaveLength(1);
+  await read(seen - 30 * hour, seen - 2 * hour, seen + 2 * hour, 'updated');
+  await read(seen - 2 * hour, seen - hour, seen + 2 * hour);
   await closeGapsReadSince(warehouse.db);
   expect(await spans()).toHaveLength(1);
   await read(seen - 30 * hour, seen - hour, seen + 30 * hour);
@@ -179,6 +183,13 @@ test('a gap of updates closes once every review was read by its creation date si
     await closeGapsReadSince(warehouse.db);
     expect(await spans()).toHaveLength(open);
   }
+  // One that ends after it was found may hold later updates.
+  const span = { start: seen - hour, end: seen + hour };
+  await openGap(warehouse.db, 'updated', { span, kind: 'failed', reason: 'r' });
+  await query(url, 'update sync.open_gaps set first_seen_at = to_timestamp($1::integer)', [seen]);
+  await read(seen - 60 * hour, seen + 2 * hour, seen + 3 * hour);
+  await closeGapsReadSince(warehouse.db);
+  expect(await spans()).toHaveLength(1);
 });
 
 test('a review that no list shows is asked for again after 1, 2, 4 days and so on, up to 30; the one that waits longest first', async () => {

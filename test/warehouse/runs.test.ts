@@ -4,7 +4,7 @@ import type { App } from '../../src/app/app.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
-import { beginRun, findRun, finishRun, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, findRun, finishRun, lastRuns, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
 import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
 import { createDatabase } from '../harness/database.ts';
 
@@ -109,4 +109,20 @@ test('what a flow brought is counted by the last 24 hours, the 24 before, and so
     { flow: 'orders', days: [7, 5, ...Array(12).fill(null), 6] },
     { flow: 'reviews', days: [2, null, 2, ...Array(12).fill(null)] },
   ]);
+});
+
+test('a run that begins once more keeps its start and nothing of its end, and comes before those that have ended', async () => {
+  const { db, close } = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+  onTestFinished(close);
+  const begun = { job: 'backfill-reviews', trigger: 'command', key: 'key' } as const;
+  for (const [id, days] of [['old', 9] as const, ['new', 1] as const]) {
+    await beginRun(db, { ...begun, id, startedAt: daysAgo(days) });
+    const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;
+    await finishRun(db, id, { finishedAt: now, ...how });
+    expect(await findRun(db, id)).toEqual({ ...begun, id, startedAt: daysAgo(days), finishedAt: now, ...how });
+  }
+  await beginRun(db, { ...begun, id: 'old', startedAt: now });
+  const nothing = { finishedAt: null, outcome: null, reason: null, error: null, counts: {} };
+  expect(await lastRuns(db, 1)).toEqual([{ ...begun, id: 'old', startedAt: daysAgo(9), ...nothing }]);
+  expect((await lastRuns(db, 2)).map(({ id }) => id)).toEqual(['old', 'new']);
 });

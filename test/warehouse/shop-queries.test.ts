@@ -20,6 +20,9 @@ test('a query that changed is named until all orders are read by it, also where 
   await recordShopQueries(db, { orders: '2', order_lines: '2' });
   await settleShopQueries(db, before);
   expect(await changed()).toEqual(['order_lines']);
+  // No order was read by the earlier query.
+  await world.warehouse('delete from sync.order_links');
+  expect(await changed()).toEqual([]);
 });
 
 test('queries and a zone that changed are named in one sentence, with the moment of the last change', () => {
