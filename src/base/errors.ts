@@ -53,7 +53,7 @@ export function describeError(error: unknown): string {
     seen.add(at);
     // A refused connection to a host name with several addresses is an AggregateError without a message.
     const text = messageOf(at) || (at instanceof AggregateError ? at.errors.map(messageOf).join('; ') : at.name);
-    if (!messages.some((message) => message.includes(text))) messages.push(inPlainWords(text, at));
+    if (!messages.some((message) => mask(message).includes(mask(text)))) messages.push(inPlainWords(text, at));
   }
   return mask(messages.length > 0 ? messages.join(': ') : String(error));
 }

@@ -113,6 +113,11 @@ test('a plain message stays unchanged, and nothing is shown twice', () => {
   expect(hintOf(new ReviewSyncError('shop', 'no', { hint }))).toBe(hint);
   expect(describeError(reported)).toBe('The shop cannot be reached: nothing listens there (connect ECONNREFUSED)');
   expect(describeWithHint(new Error(describeWithHint(reported), { cause: reported }))).toBe(describeWithHint(reported));
+  const ofCustomer = new Error('no order of kim@example.com');
+  const masked = new ReviewSyncError('shop', `The shop cannot be read: ${describeError(ofCustomer)}`, {
+    cause: ofCustomer,
+  });
+  expect(describeError(masked)).toBe('The shop cannot be read: no order of [e-mail]');
   const several = new AggregateError([new Error('refused'), 'gone']);
   expect([several, new TypeError(''), 'a text'].map(describeError)).toEqual(['refused; gone', 'TypeError', 'a text']);
   expect(describeWithHint(new AggregateError([cause]))).toBe(describeWithHint(cause));

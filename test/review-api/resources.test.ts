@@ -67,7 +67,7 @@ test('each operation keeps to the limits of its call', async () => {
     }
   }
   expect(service.calls()).toHaveLength(called.length);
-  expect([...begun, 'reviews.overview'].sort()).toEqual(called.sort());
+  expect(begun.sort()).toEqual(called.sort());
 });
 
 test('an overview that is an error in the clothes of a 200 is not a service without reviews', async () => {

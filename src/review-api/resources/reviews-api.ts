@@ -229,8 +229,8 @@ export function reviewsApi(send: Send, now: () => number) {
     },
 
     /** The dates of the first and the last review, and the service's clock. */
-    async overview({ giveUpAfterMs }: CallOptions = {}): Promise<ReviewOverview> {
-      return send({ method: 'GET', path: `${path}/overview`, giveUpAfterMs }, readOverview);
+    async overview(options: CallOptions = {}): Promise<ReviewOverview> {
+      return send({ method: 'GET', path: `${path}/overview`, ...options }, readOverview);
     },
   };
   return api;
