@@ -121,9 +121,11 @@ describe('readConfig', () => {
     expect(hosts.map((host) => [host, isLoopback(host)])).toEqual(hosts.map((host) => [host, isAlone]));
   });
 
-  test('an empty schedule turns it off; an empty other variable is as if it were not there', async () => {
-    expect(readConfig({ ...right, SCHEDULE_ORDERS: '', ORDER_OVERLAP_MINUTES: '' })).toMatchObject({
-      schedules: { orders: '' },
+  test('an empty schedule, or one of spaces, turns it off; an empty other variable is as if it were not there', async () => {
+    expect(
+      readConfig({ ...right, SCHEDULE_ORDERS: '', SCHEDULE_REVIEWS: ' ', ORDER_OVERLAP_MINUTES: '' }),
+    ).toMatchObject({
+      schedules: { orders: '', reviews: '' },
       orderOverlapMinutes: 10,
     });
     // Read by itself, for commands that read no other variable.

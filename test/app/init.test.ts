@@ -79,9 +79,9 @@ test('tables are renamed as whole words outside of texts and comments, and words
 test('.env gets only what it lacks, in a form that is read back as it was, and only its owner may read it', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'review-sync-env-')), '.env');
   const line = (name: string, value: string) => ({ name, value, comment: `about ${name}` });
-  const values = { A: 'postgres://u:p%23@h/d?x=1', B: 'a b # c', C: `it's`, D: '' };
+  const values = { A: 'postgres://u:p%23@h/d?x=1', B: 'a b # c', C: `it's`, D: '', E: '/shop#1/orders.sql' };
   const lines = Object.entries(values).map(([name, value]) => line(name, value));
-  expect(await completeEnvFile(file, lines)).toEqual(['A', 'B', 'C', 'D']);
+  expect(await completeEnvFile(file, lines)).toEqual(['A', 'B', 'C', 'D', 'E']);
   expect(parseEnv(await readFile(file, 'utf8'))).toEqual(values);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await completeEnvFile(file, [line('A', 'other')])).toEqual([]);

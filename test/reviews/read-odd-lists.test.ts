@@ -211,19 +211,17 @@ test('one review with a date far from what was asked for does not stop the other
   expect(await idsRead(service)).toMatchObject({ ids: idsOf(reviews), reasons: [] });
 });
 
-type Failure = ConstructorParameters<typeof UnavailableError>[0];
-
 const failure = { method: 'GET', path: '/v1/reviews', status: 500, attempts: 14 };
 /** A proxy that waits too long for an answer, or a process that dies of the request, may end it without any. */
 const noResponse = { ...failure, status: undefined, detail: 'the connection broke' };
 
-/** The service, which fails on every list whose period holds a second of [from, to). */
-function failingFor(service: Service, [from, to]: [string, string], failure: Failure): Service {
+/** The service, which answers with the error to every list whose period holds a second of [from, to). */
+function failingFor(service: Service, [from, to]: [string, string], error: Error): Service {
   const local = (text: string) => Date.parse(`${text.replace(' ', 'T')}Z`);
   return {
     async page(params, page, options) {
       const period = [local(params.start_datetime ?? ''), local(params.end_datetime ?? '')] as const;
-      if (period[0] < Date.parse(to) && period[1] >= Date.parse(from)) throw new UnavailableError(failure);
+      if (period[0] < Date.parse(to) && period[1] >= Date.parse(from)) throw error;
       return service.page(params, page, options);
     },
   };
@@ -235,7 +233,7 @@ test.each([
   ['breaks the connection for a second', noResponse, '2026-10-28T12:00:00Z', '2026-10-28T12:00:01Z', 1],
 ])('a service that %s leaves a gap of little more than that', async (_, how, from, to, seconds) => {
   const reviews = spread(1500, at('2026-10-20T00:00:00Z'), 20 * 86_400);
-  const service = failingFor(listed(reviews, { zone: 'UTC', lastPage: 'real' }), [from, to], how);
+  const service = failingFor(listed(reviews, { zone: 'UTC', lastPage: 'real' }), [from, to], new UnavailableError(how));
   const read = await idsRead(service, 'UTC');
   const missing = reviews.filter(({ id }) => !read.ids.includes(id));
   for (const { createdMs } of missing) {
@@ -251,11 +249,24 @@ test.each([
 });
 
 test('a service that responds, but fails on all of what is left to read, leaves a gap: it would be tried by every run as if it were down', async () => {
-  const service = failingFor(listed([], { zone: 'UTC' }), ['2026-10-20T00:00:00Z', '2026-11-10T00:00:00Z'], failure);
+  const all: [string, string] = ['2026-10-20T00:00:00Z', '2026-11-10T00:00:00Z'];
+  const service = failingFor(listed([], { zone: 'UTC' }), all, new UnavailableError(failure));
   const read = await idsRead(service, 'UTC');
   expect(read.gaps).toMatchObject([{ kind: 'failed', span }]);
   // Each of them is followed by a request that succeeds: the service is not down.
   expect(read.requests).toBe(2 * (1 + 2 * 24));
+});
+
+test('what the service refuses and what it fails on beside it are two gaps, each with its own reason', async () => {
+  const middle = '2026-10-30T12:00:00Z';
+  const [refusal, fault] = [new RefusedError({ ...failure, status: 403 }), new UnavailableError(failure)];
+  const failing = failingFor(listed([], { zone: 'UTC' }), [middle, '2026-11-10T00:00:00Z'], fault);
+  const read = await idsRead(failingFor(failing, ['2026-10-20T00:00:00Z', middle], refusal), 'UTC');
+  const second = at(middle) / 1000;
+  expect(read.gaps).toMatchObject([
+    { kind: 'refused', span: { start: span.start, end: second }, reason: expect.stringContaining(refusal.message) },
+    { kind: 'failed', span: { start: second, end: span.end }, reason: expect.stringContaining(fault.message) },
+  ]);
 });
 
 test.each([failure, noResponse])(

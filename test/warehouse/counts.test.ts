@@ -265,6 +265,11 @@ const changes: readonly [name: string, change: (store: OrderStore) => Promise<un
   ],
   ['a lease', (store) => store.lease({ code: 'jan', contact: 'allowed', orderedAt: null }), []],
   ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), ['', '2026-01']],
+  [
+    'a product code that moves',
+    () => learnProducts(warehouse, [{ product_code: 'P8', product_id: 7 }]),
+    ['', '2026-01', '2026-02'],
+  ],
   ['a time zone', () => prepareBi(warehouse, { timeZone: 'America/New_York' }), ['', '2026-01', '2026-02', '2026-03']],
 ];
 
@@ -281,6 +286,7 @@ test.each(changes)(
     await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7 }]);
     await push(store, 'feb', new Date('2026-02-05T00:00:00Z'), [{ lineCode: '1', subOrderId: 2, product: 8 }]);
     await push(store, 'old', null, [{ lineCode: '1', subOrderId: 3, product: 7 }]);
+    await learnProducts(warehouse, [{ product_code: 'P8', product_id: 8 }]);
     const before = await versions();
     expect(await versions()).toEqual(before);
     await change(store);
