@@ -75,6 +75,30 @@ test('a line is written every two seconds where it says something new, and one a
   ]);
 });
 
+test('on a terminal a bar says how long the rest takes at the rate so far, and nothing of it before and after', () => {
+  const shown: string[] = [];
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => shown.push(String(text)) > 0);
+  const { isTTY } = process.stderr;
+  onTestFinished(() => {
+    write.mockRestore();
+    process.stderr.isTTY = isTTY;
+  });
+  process.stderr.isTTY = true;
+  const drawn = (...update: [done: number, total: number | undefined]) => {
+    shown.length = 0;
+    let ms = 0;
+    const progress = openProgress({ isTerminal: true, say() {} }, 'sync', 'orders', () => ms);
+    ms = 3_600_000;
+    progress.update(...update);
+    progress.stop();
+    return shown.join('').match(/\d+\/\d+ orders.*/)?.[0];
+  };
+  expect(drawn(90, 100)).toMatch(/^90\/100 orders · 2\/min · .* · left 6 min 40 s /);
+  expect(drawn(0, 100)).toMatch(/^0\/100 orders · 0\/min · [^·]+$/);
+  expect(drawn(100, 100)).toMatch(/^100\/100 orders · 2\/min · [^·]+$/);
+  expect(drawn(0, undefined)).toBeUndefined();
+});
+
 test('a run is drawn with what it did and, where it is not done, why; only one that is done is complete', () => {
   const text = (report: Parameters<typeof drawRun>[1]) => {
     const drawn = drawRun('sync', report);
