@@ -86,10 +86,6 @@ test('preview says which requests the next run would really send, and what the c
   expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
     'Line 1 is not sent: it waits until the service is known to have product P404.',
   );
-  await world.shop(`update o set deleted_at = now() where code = 'WAITS'`);
-  expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
-    'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off',
-  );
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
   expect((await cli(world, 'preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
   await world.shop(`insert into o (code, order_device) values ('BAD2', 'fridge');
@@ -102,6 +98,10 @@ test('preview says which requests the next run would really send, and what the c
       { count: 1, example: 'OLD/1', reason: expect.stringContaining('product_options') },
     ],
   });
+  await world.shop(`update o set deleted_at = now() where code = 'WAITS'`);
+  expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
+    'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off',
+  );
   for (const command of ['preview', 'explain']) {
     expect(await cli(world, command, 'order', 'NONE')).toMatchObject({
       status: 1,
