@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
+import { runCli, startHere } from '../harness/cli.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
@@ -282,6 +282,19 @@ test('what stops the rescan does not stop the reconcile of reviews, and the othe
   expect((await cli(world, 'sync', 'reconcile')).stdout).toMatch(
     /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. /s,
   );
+});
+
+test('Ctrl-C while a reconcile reads reviews ends all of it: no rescan of orders is started', async ({ world }) => {
+  await pushOrders(world, 1);
+  const command = startHere(['sync', 'reconcile'], world.environment);
+  world.serviceRule(({ path }) => {
+    if (path.startsWith('/v1/reviews')) command.kill('SIGINT');
+    return 'pass';
+  });
+  const stderr = expect.stringContaining('Interrupted. Finished work is kept.');
+  expect(await command.ended).toMatchObject({ status: 1, stdout: '', stderr });
+  const enqueued = `select name from bullmq.job where queue = 'review-sync-runs'`;
+  expect(await world.warehouse(enqueued)).toEqual([{ name: 'reconcile-reviews' }]);
 });
 
 test('a rescan keeps rows that no walk meets, and closes them when they are corrected', async ({ world }) => {
