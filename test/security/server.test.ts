@@ -75,6 +75,8 @@ test('responses to wrong tokens wait for each other, a quarter of a second each,
   expect(await Promise.all(waiting.slice(0, 3))).toEqual([true, true, true]);
   // A lower bound only: a timer of Node may end a millisecond early, never much.
   expect(performance.now() - startedAt).toBeGreaterThan(700);
+  // Each that was sent leaves its place to another, which waits for those before it.
+  expect(await Promise.race([throttle.wrongToken('/metrics'), waiting[3]])).toBe(true);
 });
 
 test('the log counts wrong tokens at most once a minute, those since its last line', async () => {
