@@ -115,6 +115,25 @@ test('a passing failure of a request that clears a field is no refusal: the next
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test('where the service keeps a phone number that it got empty, an e-mail address that nobody sent is cleared all the same', async ({
+  world,
+}) => {
+  await world.place(order('A', { user_phone: '010-0000-0000' }, line('1', 1)));
+  await world.sync();
+  await world.atService(`update reference_service.orders set user_email = 'other@example.com'`);
+  await world.shop('update o set user_phone = null, updated_at = now()');
+  world.serviceRule(({ form }) => {
+    return { form: new URLSearchParams([...form].filter(([name]) => name !== 'user_phone')) };
+  });
+  await world.sync();
+  expect(await world.atService('select user_email, user_phone from reference_service.orders')).toEqual([
+    { user_email: null, user_phone: '010-0000-0000' },
+  ]);
+  expect(await world.openDeadLetters()).toMatchObject([
+    { key: 'A', reason: expect.stringMatching(/^the service keeps user_phone although/) },
+  ]);
+});
+
 test('a status that the shop empties is not sent empty: the service keeps the last one, and nothing fails', async ({
   world,
 }) => {

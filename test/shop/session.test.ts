@@ -45,6 +45,22 @@ test('every reading has a time limit of 30 s, long before the server counts as s
   }
 });
 
+test('a damaged row of the shop is a fault of its own order, and the others are read', async ({ openWorld }) => {
+  const world = await shopWith(
+    openWorld,
+    'select code, at as created_at, at as updated_at, 1::numeric as total_price, note(code) as user_name from o',
+  );
+  await world.shop(`insert into o values ('A', now()), ('B', now());
+    create function note(code text) returns text stable language plpgsql as
+      $$ begin if code = 'A' then raise exception using errcode = 'data_corrupted'; end if; return 'fine'; end $$`);
+  const { shop } = await world.openApp();
+  const read = await shop.orders(['A', 'B']);
+  expect(read.toSorted((a, b) => ((a.order.code ?? '') < (b.order.code ?? '') ? -1 : 1))).toMatchObject([
+    { order: { code: 'A' }, fault: expect.stringMatching(/^orders\.sql: user_name cannot be read: .*SQLSTATE XX001/) },
+    { order: { code: 'B', user_name: 'fine' } },
+  ]);
+});
+
 test('a search for orders without key that takes too long is an error that says so', async ({ openWorld }) => {
   const world = await shopWith(
     openWorld,
