@@ -139,14 +139,14 @@ test('what the shop changes of a category or a grade reaches the service, also b
   expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: 'https://shop.example.com/new.png' }]);
 });
 
-test('a service that shows only the first hundred of its categories, on every page, gets the shop’s all the same', async ({
+test('a service that shows only the first hundred of its categories, on every page, gets the shop’s all the same; one that shows a web page in their place fails the run', async ({
   openWorld,
 }) => {
-  const others = Array.from({ length: 100 }, (_, n) => ({ id: 1000 + n, code: `F${n}`, name: 'other' }));
+  let body: unknown = Array.from({ length: 100 }, (_, n) => ({ id: 1000 + n, code: `F${n}`, name: 'other' }));
   const world = await catalogWorld(openWorld, {
     answer(answer, { method, path }) {
       if (method !== 'GET' || path !== '/v1/categories') return;
-      answer.body = others;
+      answer.body = body;
       delete answer.headers.link;
     },
   });
@@ -154,6 +154,8 @@ test('a service that shows only the first hundred of its categories, on every pa
   expect(await counts(world)).toMatchObject({ categories_pushed: 2 });
   expect(await parents(world)).toContainEqual({ code: 'C2', parent: 'C1' });
   expect(await counts(world)).not.toHaveProperty('categories_pushed');
+  body = '<html>';
+  expect(await syncCatalog(world)).toMatchObject({ outcome: 'incomplete' });
 });
 
 test('two runs at once create each grade once, and an order carries the grade of its customer', async ({

@@ -108,6 +108,23 @@ test('the service refuses a line when it is sent again: the sub-order of the fir
   expect(await subOrders()).toEqual([small]);
 });
 
+test('the service refuses the order itself after creations without a response: their sub-orders are still known as its own', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7, { product_options: { size: 'M' } }), line('2', 7)));
+  let orders = 0;
+  world.serviceRule((request) => {
+    if (isCreate(request)) return 'lose';
+    return request.path === '/v1/orders' && ++orders === 2 ? { status: 422 } : 'pass';
+  });
+  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
+  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
+  await world.sync();
+  expect(await world.atService('select product_options from reference_service.sub_orders')).toHaveLength(1);
+});
+
 test('a second sub-order that has reviews stays, and one that another integration has created stays', async ({
   world,
 }) => {

@@ -252,7 +252,8 @@ test('a discarded review stays discarded while the service shows the same record
   expect(await cli('dead-letters', 'discard', String(one?.id))).toMatchObject({ status: 0 });
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done' });
   // A hundred days later, while the service still shows it.
-  await world.warehouse(`update sync.dead_letters set resolved_at = now() - interval '100 days'`);
+  await world.warehouse(`update sync.dead_letters set resolved_at = now() - interval '100 days',
+    checked_at = now() - interval '100 days'`);
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { refused: 0 } });
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done' });
   expect(await open()).toEqual([]);

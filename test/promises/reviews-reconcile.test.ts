@@ -4,7 +4,7 @@ import { secondOf } from '../../src/base/time/span.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { hourlyReviews } from '../harness/hourly-reviews.ts';
-import { startChangingProxy } from '../harness/proxy.ts';
+import { startChangingProxy, startRuleProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -312,6 +312,20 @@ test('a zone that is not the service’s is reported, nothing is called complete
   expect(await runCli(['sync', 'reviews'], environment)).toMatchObject({ status: 0 });
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 300 }]);
+});
+
+test('the newest review is deleted just before its second is asked for: the run is done, and blames no zone', async ({
+  world,
+}) => {
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(3));
+  await using proxy = await startRuleProxy(world.serviceUrl);
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  proxy.use(async ({ path, form }) => {
+    if (path === '/v1/reviews' && !form.has('date_order_desc'))
+      await world.atService('delete from reference_service.reviews where id = 3');
+    return 'pass' as const;
+  });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done', counts: { inserted: 2 } });
 });
 
 test('a first sync of a service without reviews does not make the next miss what is dated before it', async ({

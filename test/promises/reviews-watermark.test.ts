@@ -22,4 +22,8 @@ test('the minute before a reading began does not count as covered: a review of t
   const watermark = `select (reviews_cursor ->> 'at')::timestamptz <= (reviews_cursor ->> 'readTo')::timestamptz - interval '1 minute' as "isBehind"
     from sync.settings`;
   expect(await world.warehouse(watermark)).toEqual([{ isBehind: true }]);
+
+  // Nor is one of then suspected gone that a webhook has brought.
+  await world.warehouse('insert into warehouse.reviews (id, created_at, updated_at) values (9, now(), now())');
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { deleted: 0 } });
 });

@@ -3,6 +3,7 @@ import { reviewDeps } from '../../src/app/deps.ts';
 import type { Span } from '../../src/base/time/span.ts';
 import { RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
+import { concludeReconcile } from '../../src/reviews/reconcile.ts';
 import { retryRefused } from '../../src/reviews/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
@@ -38,6 +39,13 @@ test('late reviews are counted once each where several spans of a window are ent
     }),
   );
   expect(await read({ start, end: start + 6 * 86_400 })).toMatchObject({ inserted: 6, late: 6 });
+});
+
+test('a reconcile that is stopped while it asks about missing reviews does not end as done', async ({ world }) => {
+  await syncHourly(world, 3);
+  await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (1, 'reconcile')`);
+  const deps = reviewDeps(await world.openApp(), AbortSignal.abort());
+  await expect(concludeReconcile(deps, { allDays: 30 })).rejects.toThrow('aborted');
 });
 
 test('verify asks about a bounded number of reviews that no list shows, and says that there are more', async ({

@@ -192,12 +192,12 @@ describe('deliveries', () => {
     ]);
   });
 
-  test('count each sub-order once however many reviews it has, and each review once', async () => {
+  test('count each sub-order once however many reviews it has, in the month of the first delivery, and each review once', async () => {
     const url = await createDatabase('migrated');
     await query(
       url,
       `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at) values
-        ('a', '1', 1, '{}', true, 11, '2026-02-01'), ('a', '2', 2, '{}', true, 11, '2026-02-01'), ('a', '3', 3, '{}', true, 12, '2026-02-02'),
+        ('a', '1', 1, '{}', true, 11, '2026-02-01'), ('a', '2', 2, '{}', true, 11, '2026-03-01'), ('a', '3', 3, '{}', true, 12, '2026-02-02'),
         ('b', '1', 4, '{}', true, 11, '2026-02-03'), ('b', '2', null, '{}', true, 12, '2026-02-03'), ('c', '1', 5, '{}', true, 12, null)`,
     );
     await query(url, `insert into sync.order_links (order_code) values ('a'), ('b'), ('c')`);
@@ -217,10 +217,10 @@ describe('deliveries', () => {
     expect(
       await query(
         url,
-        `select delivered_sub_orders::integer as delivered, reviews::integer, reviewed_sub_orders::integer as reviewed
+        `select month::text, delivered_sub_orders::integer as delivered, reviews::integer, reviewed_sub_orders::integer as reviewed
         from bi.reviews_per_delivered_sub_order`,
       ),
-    ).toEqual([{ delivered: 4, reviews: 4, reviewed: 3 }]);
+    ).toEqual([{ month: '2026-02-01', delivered: 4, reviews: 4, reviewed: 3 }]);
     expect(
       await query(
         url,
