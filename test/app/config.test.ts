@@ -73,7 +73,7 @@ describe('readConfig', () => {
     for (const value of [least - 1, most + 1]) expect(refusalOf({ ...right, [name]: String(value) })).toContain(name);
   });
 
-  test('a rate, a secret and a list have their limits, a variable that is missing says what is expected', () => {
+  test('a value that does not fit is refused with the name of its variable, a missing variable with what is expected', () => {
     const shown = (name: string, value: string) => refusalOf({ ...right, [name]: value }).includes(name);
     const rates = ['0.009', '0.01', '10000', '10000.1'].map((rate) => shown('REVIEW_API_REQUESTS_PER_SECOND', rate));
     expect(rates).toEqual([true, false, false, true]);

@@ -131,16 +131,20 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['an unread day after a backfill', () => ({ ...hole(30), ...running('backfill-reviews', done) }), 'gaps, urgent'],
   ['an unread day beside a gap', () => ({ ...hole(30), ...gap('failed', 1) }), 'gaps; open gaps'],
   [
-    'the same after a whole backfill',
+    'an unread day beside a gap, after a whole backfill',
     () => ({ ...hole(30), ...gap('failed', 1), ...read() }),
     'gaps, urgent; open gaps',
   ],
   [
-    'the same after one of some days',
+    'an unread day beside a gap, after a backfill of some days',
     () => ({ ...hole(30), ...gap('failed', 1), ...read({ key: 'x' }) }),
     'gaps; open gaps',
   ],
-  ['the same after one that left some', () => ({ ...hole(30), ...gap('failed', 1), ...read(some) }), 'gaps; open gaps'],
+  [
+    'an unread day beside a gap, after a backfill that ended incomplete',
+    () => ({ ...hole(30), ...gap('failed', 1), ...read(some) }),
+    'gaps; open gaps',
+  ],
   [
     'an unread day during the first sync',
     () => ({ ...hole(30), ...noReviews, ...read(), ...running('sync-reviews') }),
@@ -335,7 +339,7 @@ test('each gauge has the value of the report', async () => {
   });
 });
 
-test('requests and steps count once, requests by their route, and take seconds', async () => {
+test('metrics count each request once, by its route, and each step once, and time both in seconds', async () => {
   const metrics = openMetrics(async () => calm);
   metrics.onStep('read-window', { reviews: 7, orders: 0 }, 2);
   metrics.onStep('read-window', undefined, 3);

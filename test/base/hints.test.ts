@@ -96,7 +96,7 @@ test.each([
     'closed the connection',
     'whether it restarts',
   ],
-])('%s: %s → %s', (errors, what, hint) => {
+])('the error %s is shown in plain words (%s) with the next step (%s)', (errors, what, hint) => {
   for (const one of errors.split('|')) {
     // A code, or a message where there are spaces.
     const error = one.includes(' ') ? new Error(one) : Object.assign(new Error('no'), { code: one });

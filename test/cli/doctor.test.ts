@@ -238,9 +238,9 @@ test.each([
 });
 
 test('an empty query, orders without lines and a catalog that is absent, repeated or odd are each said', async () => {
-  const edit = { changed_orders: 'select code, updated_at as changed_at from o where updated_at >= :since' };
   const folder = await orderShopQueries();
-  for (const [name, text] of Object.entries(edit)) await writeFile(join(folder, `${name}.sql`), text);
+  const changedOrders = 'select code, updated_at as changed_at from o where updated_at >= :since';
+  await writeFile(join(folder, 'changed_orders.sql'), changedOrders);
   await using world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   await createOrderShop(world.shopUrl);
   const ofShop = async () =>
@@ -316,7 +316,7 @@ test.each<[claim: string, dates: [first: string | null, last: string | null], re
     101,
     [zoneIsRight, 'fault: a page holds 101 reviews, expected at most 100 → ask the service’s makers'],
   ],
-])('a service %s is described so', async (_, [first, last], reviews, said) => {
+])('doctor says of a service %s what it could check, and what to do', async (_, [first, last], reviews, said) => {
   const overview = { first_review_created_at: first, last_review_created_at: last };
   const items = Array.from({ length: reviews }, (_, n) => ({ id: n + 1 }));
   const service = await tinyService(({ path }) => json(path.endsWith('/overview') ? overview : items));

@@ -122,7 +122,7 @@ const gone = () => {
   throw new Error('gone');
 };
 
-test('a run that the queue has lost, a command that is stopped and a queue that stays away for two minutes end it with a sentence', async () => {
+test('a command ends with a sentence where the queue has lost its run, where it is stopped, and where the queue stays away for two minutes', async () => {
   const lost = { state: 'lost', planned: undefined, ended: 0 } as const;
   await expect(followed([() => lost])).rejects.toThrow('the run is no longer in the queue');
   const signal = AbortSignal.abort();
@@ -151,20 +151,13 @@ test('a queue that does not respond for a moment is waited for, however long the
   onTestFinished(() => void vi.useRealTimers());
   const running: JobProgress = { state: 'running', planned: 2, ended: 1 };
   const report = { outcome: 'done' as const, counts: {} };
-  const looks = [
-    () => running,
-    () => {
-      throw new Error('gone');
-    },
-    () => ({ ...running, report }),
-  ];
-  const progress = async () => {
+  const later = (look: () => JobProgress) => () => {
     vi.advanceTimersByTime(100_000);
-    return (looks.shift() as () => JobProgress)();
+    return look();
   };
   const waits: string[] = [];
-  const shown = { update() {}, stop() {}, wait: (reason: string) => void waits.push(reason) };
-  const following = { progress: shown, signal: new AbortController().signal };
-  expect(await follow({ queues: { progress } as never }, 'r', following)).toBe(report);
+  const progress = { update() {}, stop() {}, wait: (reason: string) => void waits.push(reason) };
+  const looks = [later(() => running), later(gone), later(() => ({ ...running, report }))];
+  expect(await followed(looks, { progress })).toBe(report);
   expect(waits).toHaveLength(1);
 });

@@ -71,6 +71,8 @@ function numbers(answer: Answer | undefined, column: string): number[] {
   return answer?.rows.map((row) => Number(row[at])) ?? [];
 }
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+/** The day in the zone of the service, Asia/Seoul. */
+const dayOf = (date: Date) => new Date(date.getTime() + 9 * 3_600_000).toISOString().slice(0, 10);
 
 test('the ten questions are answered with the rights of bi_reader, and none with nothing', async () => {
   const all = await answers();
@@ -81,7 +83,6 @@ test('the ten questions are answered with the rights of bi_reader, and none with
 test('reviews by day, month and source are those that the sample shop wrote', async () => {
   const all = await answers();
   const { reviews } = sample.shop;
-  const dayOf = (date: Date) => new Date(date.getTime() + 9 * 3_600_000).toISOString().slice(0, 10);
   const byDay = all.get('01')?.rows.map(([day, count]) => [day, Number(count)]);
   expect(byDay).toEqual(
     byDay?.map(([day]) => [day, reviews.filter((review) => dayOf(review.created_at) === day).length]),
@@ -94,8 +95,8 @@ test('reviews by day, month and source are those that the sample shop wrote', as
   expect(Number(rows[0].photos)).toBe(photos);
 });
 
-test('products that rate lower are compared over the last six calendar months, this one included', async () => {
-  const monthOf = (date: Date) => new Date(date.getTime() + 9 * 3_600_000).toISOString().slice(0, 7);
+test('products that rate lower are compared over six calendar months, of which that of the newest review is the last', async () => {
+  const monthOf = (date: Date) => dayOf(date).slice(0, 7);
   const months = [...new Set(sample.shop.reviews.map(({ created_at }) => monthOf(created_at)))].sort();
   const recent = sample.shop.reviews.filter(
     ({ created_at, score }) => score !== null && months.slice(-6).includes(monthOf(created_at)),

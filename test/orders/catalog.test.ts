@@ -139,7 +139,7 @@ test('what the shop changes of a category or a grade reaches the service, also b
   expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: 'https://shop.example.com/new.png' }]);
 });
 
-test('a service that shows only the first hundred of its categories, on every page, gets the shop’s all the same; one that shows a web page in their place fails the run', async ({
+test('a service that shows only the first hundred of its categories, on every page, gets the shop’s all the same; one that shows a web page in their place leaves the run incomplete', async ({
   openWorld,
 }) => {
   let body: unknown = Array.from({ length: 100 }, (_, n) => ({ id: 1000 + n, code: `F${n}`, name: 'other' }));

@@ -278,7 +278,7 @@ test.for([
     const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
     await world.place(...orders(20));
     await world.sync();
-    // As many as would be a query that fails as a whole, were no other order read.
+    // Five such rows would count as a query that fails as a whole if no other order were read.
     const bad = ['O3', 'O4', 'O6', 'O7', 'O8'];
     await world.shop(`update o set user_code = 'x', updated_at = now() where code = any('{${bad}}');
     update l set invoice = 'x' where order_code = any('{${bad}}');

@@ -62,7 +62,7 @@ test.skipIf(!hasMariadb)('init recognises each system on MariaDB by its tables, 
     preset: 'opencart4',
     zone: 'America/New_York',
   });
-  // Nobody knows it: a person fills it in.
+  // The zone of a shop that sets none is unknown: a person fills it in.
   expect(await initOf('opencart4', 'oc_', 'x7_')).toMatchObject({ preset: 'opencart4', zone: '' });
 });
 

@@ -23,7 +23,7 @@ test('the minute before a reading began does not count as covered: a review of t
     from sync.settings`;
   expect(await world.warehouse(watermark)).toEqual([{ isBehind: true }]);
 
-  // Nor is one of then suspected gone that a webhook has brought.
+  // A review of that minute that a webhook has brought is not suspected gone.
   await world.warehouse('insert into warehouse.reviews (id, created_at, updated_at) values (9, now(), now())');
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { deleted: 0 } });
 });

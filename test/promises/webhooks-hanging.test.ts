@@ -75,7 +75,7 @@ test('a review whose request never gets a response holds back no other, waits lo
   expect(await world.warehouse('select kind, key from sync.dead_letters where resolved_at is null')).toEqual([
     { kind: 'review', key: String(bad) },
   ]);
-  // A quarter of the eight requests at a time that the client may send.
+  // Webhooks use at most a quarter of the eight requests that the client may have in flight.
   let [running, most] = [0, 0];
   proxy.use(async (): Promise<'pass'> => {
     running += 1;

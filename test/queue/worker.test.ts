@@ -147,7 +147,7 @@ onEachQueue(({ isHere, redisUrl }) => {
   });
 
   test.skipIf(!isHere)(
-    'of three steps as many run as may, and go back to the queue when the time to finish is over, with all attempts',
+    'no more steps run at once than may, and those in hand when the time to finish is over go back to the queue, with all attempts',
     async () => {
       const queues = await open();
       const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });

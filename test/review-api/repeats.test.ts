@@ -81,7 +81,7 @@ test('a service that keeps silent is asked again after the time limit', async ()
   expect(service.calls()).toHaveLength(2);
 });
 
-test('a response that trickles in is given up', async () => {
+test('a response that trickles in is given up, and asked for again', async () => {
   const service = await tinyService((_seen, nth) => (nth === 1 ? 'trickling' : json([{ id: 1 }])));
   const api = client(service.url, { timeouts: { connectMs: 500, headersMs: 1000, bodyMs: 1000 } });
   expect((await api.reviews.page(january, 1)).items).toEqual([{ id: 1 }]);

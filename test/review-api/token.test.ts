@@ -80,7 +80,7 @@ test.each([
   ['100', 2],
   [0, 1],
   ['soon', 1],
-])('a token whose life is told (%j) is renewed ahead of its end', async (expires_in, last) => {
+])('a token told to live %j s is renewed ahead of its end: after 91 s it is token %i', async (expires_in, last) => {
   let nowMs = 1_000_000;
   const service = await tinyService(
     () => json(order(1)),

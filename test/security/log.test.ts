@@ -26,7 +26,7 @@ test('a log line masks addresses and phone numbers in texts and in errors', () =
   expect(line).toContain('call [phone]');
 });
 
-test('a log line of a run carries the id of the run as it is, and so do the ids and names of review-sync', () => {
+test('a log line shows the id of its run and the ids and names of review-sync as they are', () => {
   const id = 'sync-orders_2024-01-01_0a1b2c3d4e5f60718293a4b5c6d7e8f9';
   const fields = '{ runId: id, id, job: id, queue: id, worker: id, code: id }';
   const line = logged(`const id = '${id}'; withRun(id, () => log.info(${fields}, 'x'));`);

@@ -53,9 +53,9 @@ test('a page is read, a button pressed and a wrong token slowed, and no address 
     select 'order', n::text, 'many', '{}' from generate_series(1, 70000) n`);
   expect((await press({ origin: url }, 'many')).headers.get('location')).toBe('/?done=discarded&count=70000');
 
-  for (const [path, is] of Object.entries({ '/': 200, '/queues': 200, '/healthz': 200, '/nothing': 404 })) {
+  for (const [path, expected] of Object.entries({ '/': 200, '/queues': 200, '/healthz': 200, '/nothing': 404 })) {
     const { status, headers } = await get(path);
-    expect([path, status, headers.get('x-content-type-options')]).toEqual([path, is, 'nosniff']);
+    expect([path, status, headers.get('x-content-type-options')]).toEqual([path, expected, 'nosniff']);
   }
   expect((await get('/runs/%00')).status).toBe(404);
   const missing = await get('/runs/none');
@@ -203,13 +203,6 @@ test('without a token only direct requests on a loopback address get metrics; el
     const passedOn = await fetch(`${open.url}/metrics`, { headers: { [header]: '203.0.113.7' } });
     expect([header, passedOn.status]).toEqual([header, 403]);
   }
-  // A port that is taken ends the command with a sentence.
-  const { port: taken } = new URL(open.url);
-  const refused = await startHere(['serve'], { ...open.environment, PORT: taken }).ended;
-  expect([refused.status, refused.stderr]).toEqual([
-    1,
-    expect.stringMatching(new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${taken}: .*EADDRINUSE.*\\nSet HOST and PORT`)),
-  ]);
   const listening = async (environment: Record<string, string>) => {
     const cli = startHere(['serve'], { ...open.environment, HOST: '0.0.0.0', ...environment });
     onTestFinished(() => cli.kill('SIGKILL'));
@@ -221,6 +214,16 @@ test('without a token only direct requests on a loopback address get metrics; el
   const guarded = await listening({ STATUS_TOKEN: token });
   expect((await fetch(guarded)).status).toBe(401);
   expect((await fetch(guarded, { headers: bearer })).status).toBe(200);
+});
+
+test('serve on a port that is taken ends with a sentence', async () => {
+  await using serving = await openServe({});
+  const { port: taken } = new URL(serving.url);
+  const refused = await startHere(['serve'], { ...serving.environment, PORT: taken }).ended;
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${taken}: .*EADDRINUSE.*\\nSet HOST and PORT`)),
+  ]);
 });
 
 test('one report serves all who ask within its time, a failure nobody, and a forgotten one is made again', async () => {

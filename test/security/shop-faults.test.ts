@@ -20,6 +20,9 @@ test.each([
   const read = (value: string) =>
     column === 'product_id' ? readOrderLine({ ...line, [column]: value }) : readOrder({ ...order, [column]: value });
   expect([read(most), read(beyond)]).toEqual([{ row: expect.anything() }, { fault: expect.stringContaining(column) }]);
+});
+
+test('an order without a code is a fault', () => {
   expect(['', null].map((code) => readOrder({ ...order, code }))).toEqual([
     { fault: 'code is an empty text, expected a value' },
     { fault: 'code is null, expected a value' },

@@ -24,7 +24,7 @@ test.each([
   expect(isUnencrypted(address)).toBe(isOpen);
 });
 
-test('each private network, each name without a domain and each way to ask for TLS counts, and no other', () => {
+test('an address in a private network, without a domain or with TLS does not go unencrypted to another network, any other does', () => {
   const closed = [
     '10.0.0.1',
     '192.168.1.1',

@@ -170,7 +170,7 @@ test('a receiver that fails gets the event again, after a restart too, and keeps
   expect(other.received).toHaveLength(2);
 });
 
-test('the command takes a database, credentials, a zone, limits, faults and receivers, and refuses what is none', async () => {
+test('the command reference-service obeys each of its options, and refuses a value that an option cannot have', async () => {
   const databaseUrl = await createDatabase('service');
   const started = async (...options: string[]) => {
     const service = startHere(['reference-service', '--database-url', databaseUrl, '--port', '0', ...options], {});
