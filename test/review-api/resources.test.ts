@@ -60,10 +60,11 @@ test('each operation keeps to the limits of its call', async () => {
   for (const resource of ['orders', 'categories', 'reviews', 'userGrades', 'subOrders'] as const) {
     for (const [name, operation] of Object.entries<(...args: unknown[]) => Promise<unknown>>(api[resource] as never)) {
       const all = args[`${resource}.${name}`] ?? args[name];
-      if (all === undefined) continue;
+      // These take no options.
+      if (['list', 'listAll'].includes(name)) continue;
       called.push(`${resource}.${name}`);
       const beforeSend = () => void begun.push(`${resource}.${name}`);
-      await expect(operation(...all, { giveUpAfterMs: -1, beforeSend })).rejects.toThrow('status 503');
+      await expect(operation(...(all ?? []), { giveUpAfterMs: -1, beforeSend })).rejects.toThrow('status 503');
     }
   }
   expect(service.calls()).toHaveLength(called.length);
