@@ -85,7 +85,7 @@ const intoService = `
         delivery_started_at timestamptz, delivered_at timestamptz, invoice text, delivery_service text)
     returning id, order_id, product_id, price
   )
-  select g.body ->> 'code' as order_code, m.id as order_id, g.fingerprint, g."contactHash" as contact_hash, g.fields,
+  select g.body ->> 'code' as order_code, m.id as order_id, g.fingerprint, g.fields,
     g.at as ordered_at, (
       select coalesce(jsonb_agg(jsonb_build_object('lineCode', c."lineCode", 'content', c.content, 'id', (
         select l.id from lines l where l.order_id = m.id and l.product_id = (c.content ->> 'product_id')::bigint
