@@ -14,6 +14,7 @@ import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { prepareBi } from '../src/warehouse/bi/bi-access.ts';
+import { recountAll } from '../src/warehouse/bi/recount.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openDuck } from '../test/harness/duck.ts';
@@ -30,7 +31,7 @@ const url = await server.createDatabase('export');
 const warehouse = await openWarehouse({ url, connections: 1 });
 await migrateWarehouse(warehouse.db);
 await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
-await warehouse.close();
+opened.defer(() => warehouse.close());
 const client = new pg.Client({ connectionString: url });
 await client.connect();
 opened.defer(() => client.end());
@@ -47,6 +48,7 @@ await client.query(`
     'product-' || n % 5000, 'text', n % 2, 0, n % 7, n % 3, 0, 'brand_pc', 'order-' || n, true, false
   from generate_series(1, ${rows}) n;
   analyze`);
+await recountAll(warehouse.db);
 
 const dir = await mkdtemp(join(tmpdir(), 'review-sync-bench-'));
 opened.defer(() => rm(dir, { recursive: true }));
@@ -87,7 +89,8 @@ async function exportOnce(what: string): Promise<void> {
 
 await exportOnce(`${rows} reviews and ${rows} sub-orders, ${months} months, first export`);
 await exportOnce('nothing changed');
-await client.query('update warehouse.reviews set score = 3 where id = 1');
+await client.query(`update warehouse.reviews set score = 3 where id = 1;
+  insert into sync.touches (record, dated_at, product_id) select 'review', created_at, product_id from warehouse.reviews where id = 1`);
 await exportOnce('one review changed');
 
 await using duck = await openDuck();
