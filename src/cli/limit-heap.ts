@@ -7,7 +7,7 @@ import v8 from 'node:v8';
  * V8 as it is: a small heap costs them a fifth more processor time.
  */
 export function limitHeap([command = '']: readonly string[]): void {
-  if (!['sync', 'backfill', 'verify', 'worker', 'serve'].includes(command)) return;
+  if (!['sync', 'backfill', 'verify', 'export', 'worker', 'serve'].includes(command)) return;
   v8.setFlagsFromString('--heap-growing-percent=80');
   v8.setFlagsFromString('--semi-space-growth-factor=1');
 }
