@@ -9,7 +9,7 @@ test('a duration is shown in its two largest units', () => {
   );
 });
 
-test('a range of days begins and ends at midnight of its zone; what is none is refused', () => {
+test('a range of days begins and ends at midnight of its zone; what is not a range is refused', () => {
   const second = (text: string) => Date.parse(text) / 1000;
   // The clocks of New York go forward on that day.
   expect(spanOfDays({ from: '2026-03-08', to: '2026-03-08' }, 'America/New_York')).toEqual({

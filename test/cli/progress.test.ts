@@ -139,7 +139,7 @@ test('a command ends with a sentence where the queue has lost its run, where it 
   const looks = [later(120_000), later(1), () => ({ ...running, report })];
   await expect(followed(looks)).rejects.toThrow('gone');
   expect(looks).toHaveLength(1);
-  // A note that cannot be read is none.
+  // A note that cannot be read does not count.
   const notes: unknown[] = [];
   const progress = { update: (_n: number, _of: unknown, note: unknown) => void notes.push(note), wait() {}, stop() {} };
   expect(await followed([() => ({ ...running, report })], { progress, note: async () => gone() })).toBe(report);

@@ -95,8 +95,8 @@ test('a grade is created once, renamed rather than doubled, and found by its nam
   const world = await catalogWorld(openWorld, {
     answer(answer, { method, path }) {
       const isCreation = method === 'POST' && path === '/v1/user_grades';
-      // The service has created it, and nobody learns of that.
-      if (isCreation && ++creations === 1) Object.assign(answer, { status: 502, body: {} });
+      // The service has created the first and the third, and nobody learns of that.
+      if (isCreation && [1, 3].includes(++creations)) Object.assign(answer, { status: 502, body: {} });
     },
   });
   await world.shop(`insert into g values ('G1', 'Silver'), ('G2', 'Gold')`);
@@ -117,6 +117,8 @@ test('a grade is created once, renamed rather than doubled, and found by its nam
   await world.shop(`insert into g values ('G3', 'Silver')`);
   await syncCatalog(world);
   expect(await world.atService(names)).toEqual([...both, { id: 3, name: 'Silver' }]);
+  const linked = `select user_grade_id::integer as id from sync.user_grade_links where user_grade_code = 'G3'`;
+  expect(await world.warehouse(linked)).toEqual([{ id: 3 }]);
 });
 
 test('what the shop changes of a category or a grade reaches the service, also below a category that cannot be read any more', async ({

@@ -328,6 +328,6 @@ test('the service counts as down after five records in a row that fail, were the
   expect(breaker.isOpen()).toBe(false);
   expect(() => begun(1)[0]?.failed('503')).toThrow('503');
   expect(breaker.isOpen()).toBe(true);
-  // Whoever is still at it stops too.
+  // A process that is still at it stops too.
   expect(() => begun(1, true)[0]?.failed('404')).toThrow('503');
 });

@@ -291,7 +291,7 @@ test('of an order that the shop has deleted and the service does not have nothin
   expect(diff).toMatchObject({ orders: [{ code: 'B', kind: 'same' }] });
   await world.sync();
   expect(writes(world)).toEqual([]);
-  // One that a repair deletes is none that still differs.
+  // One that a repair deletes does not differ any more.
   await world.shop(`update o set deleted_at = now() where code = 'C'`);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   const repair = await runCli(['verify', 'orders', '--repair', '--json'], environment);

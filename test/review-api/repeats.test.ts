@@ -176,7 +176,7 @@ test('when the attempts are used up, the error says whether it was overload or a
   expect(down.calls()).toHaveLength(3);
 });
 
-test('a 429 slows everybody: no request starts before the time, and the wait is told', async () => {
+test('a 429 slows everybody: no request starts before the time, and the wait is reported', async () => {
   let opensAt: number | undefined;
   const service = await tinyService(() => {
     opensAt ??= performance.now() + 200;
@@ -191,23 +191,23 @@ test('a 429 slows everybody: no request starts before the time, and the wait is 
   expect(api.stats()).toMatchObject({ requests: 7, retries: 1 });
 });
 
-test('each wait and each request is told, and a named time is read by the clock of the service', async () => {
-  const [nowMs, told] = [Date.parse('2024-05-01T00:00:00Z'), [] as unknown[]];
+test('each wait and each request is reported, and a named time is read by the clock of the service', async () => {
+  const [nowMs, reported] = [Date.parse('2024-05-01T00:00:00Z'), [] as unknown[]];
   // The service is an hour ahead.
   const headers = { date: 'Wed, 01 May 2024 01:00:00 GMT', 'retry-after': 'Wed, 01 May 2024 01:00:01 GMT' };
   const service = await tinyService((_seen, nth) =>
     nth === 1 ? { status: 503, headers, body: { error: 'busy' } } : json(order(1)),
   );
-  const log = (level: string) => (fields: object, message: string) => told.push([level, message, fields]);
+  const log = (level: string) => (fields: object, message: string) => reported.push([level, message, fields]);
   const api = client(service.url, {
     now: () => nowMs,
     retry: { baseDelayMs: 0, maxRetryAfterMs: 2000 },
     log: { debug: log('debug'), info: log('info'), warn: log('warn') },
-    onWait: (wait) => told.push(wait),
-    onRequestEnd: (facts) => told.push(facts),
+    onWait: (wait) => reported.push(wait),
+    onRequestEnd: (facts) => reported.push(facts),
   });
   await api.authenticate();
-  told.length = 0;
+  reported.length = 0;
   await api.orders.get(1);
   const request = (status: number) => ({ method: 'GET', path: '/v1/orders/1', status, durationMs: expect.any(Number) });
   const [untilMs, until] = [nowMs + 1000, new Date(nowMs + 1000)];
@@ -215,7 +215,7 @@ test('each wait and each request is told, and a named time is read by the clock 
     'the review service asked for fewer requests',
     'waiting to retry GET /v1/orders/1: error: busy',
   ] as const;
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ...[['debug', 'request to the review service', request(503)], request(503)],
     ...[['warn', waits[0], { until }], { untilMs, reason: waits[0] }],
     ...[['info', waits[1], { until }], { untilMs, reason: waits[1] }],

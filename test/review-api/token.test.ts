@@ -56,7 +56,7 @@ test('refused credentials are told at once, in the words of the service', async 
 });
 
 test.each([301, 404, 405])(
-  'a base address that is another’s (%i) is told as such, not as wrong credentials',
+  'a base address that is another’s (%i) is named as such, not as wrong credentials',
   async (status) => {
     const service = await tinyService(
       () => json([]),
@@ -67,7 +67,7 @@ test.each([301, 404, 405])(
   },
 );
 
-test('a token that is empty is none', async () => {
+test('an empty token is not used', async () => {
   const service = await tinyService(
     () => json([]),
     () => json({ access_token: '' }),
@@ -80,7 +80,7 @@ test.each([
   ['100', 2],
   [0, 1],
   ['soon', 1],
-])('a token told to live %j s is renewed ahead of its end: after 91 s it is token %i', async (expires_in, last) => {
+])('a token that lives %j s is renewed ahead of its end: after 91 s it is token %i', async (expires_in, last) => {
   let nowMs = 1_000_000;
   const service = await tinyService(
     () => json(order(1)),

@@ -204,7 +204,7 @@ test('dead letters are stacked by what they are about', () => {
   expect(summary).toBe('0 now, at most 10 in 2 days.');
 });
 
-test('the lag is told in durations, its bars by the time at which they begin, its marks at midnight', () => {
+test('the lag is shown in durations, its bars by the time at which they begin, its marks at midnight', () => {
   const spans = ['sync-orders', 'sync-reviews'].map((job, n) => ({
     job,
     number: 40 + n,

@@ -53,7 +53,7 @@ test('where the warehouse cannot be read, the page says why and what to do', asy
   const headers = asUser(token);
   await world.warehouse('alter table sync.dead_letters rename to elsewhere');
   const form = { method: 'POST', body: new URLSearchParams({ do: 'retry', kind: 'order', reason: 'x' }) };
-  // Whoever sends a request other than of the page is told nothing of the database.
+  // A request other than of the page gets nothing of the database's error.
   const failed = await fetch(`${url}/dead-letters`, { ...form, headers });
   expect([failed.status, await failed.text()]).toEqual([503, '{"error":"not available, try again"}']);
   const answer = await fetch(url, { headers });

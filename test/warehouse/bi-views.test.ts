@@ -66,7 +66,7 @@ describe('reviews', () => {
   });
 });
 
-test('each column of bi.reviews and bi.freshness shows its own field, and what the service leaves out is told by the type', async () => {
+test('each column of bi.reviews and bi.freshness shows its own field, and what the service leaves out follows from the type', async () => {
   const url = await createDatabase('migrated');
   await query(
     url,

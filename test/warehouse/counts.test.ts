@@ -221,7 +221,7 @@ test('a delivery is counted again when only the rating of its review changes, an
   }
 });
 
-test('a time zone whose counts could not be made is counted by whoever counts next', async () => {
+test('a time zone whose counts could not be made is counted by the next count', async () => {
   await land([version(1, { created_at: '2026-01-31T23:00:00Z' })]);
   await recount(warehouse.db);
   await run('alter table sync.product_counts rename to elsewhere');
