@@ -1,6 +1,6 @@
 import type { App } from '../src/app/app.ts';
-import { counted } from '../src/app/status-view.ts';
 import type { Counts } from '../src/base/counts.ts';
+import { counted } from '../src/base/counts.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
 import { windowTotals } from '../src/warehouse/reviews/export-windows.ts';

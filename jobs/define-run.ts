@@ -1,7 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { requireSameService } from '../src/app/require-same-service.ts';
-import { counted } from '../src/app/status-view.ts';
-import { addCounts, type Counts } from '../src/base/counts.ts';
+import { addCounts, type Counts, counted } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';

@@ -1,7 +1,7 @@
+import { counted } from '../base/counts.ts';
 import { isDifferent, type OrderDifference } from '../orders/order/order-difference.ts';
 import type { FieldDifference } from '../orders/order/sub-orders.ts';
 import type { Show } from './explain-view.ts';
-import { counted } from './status-view.ts';
 
 type Shown = Omit<OrderDifference, 'body'>;
 

@@ -1,9 +1,10 @@
+import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/plan-backfill-reviews.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { changedQueriesNote } from '../warehouse/shop-queries.ts';
 import type { StatusReport } from './status-report.ts';
-import { counted, formatCount, waitingText } from './status-view.ts';
+import { waitingText } from './status-view.ts';
 
 /** Something that needs a person's attention, and the next step. */
 export type Issue = {

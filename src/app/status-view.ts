@@ -1,3 +1,4 @@
+import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { isoOf } from '../base/time/span.ts';
 import { joinAlike } from '../warehouse/dead-letters.ts';
@@ -15,11 +16,6 @@ export type StatusTables = Readonly<
 
 /** `yyyy-mm-dd hh:mm:ss` in UTC. */
 export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
-
-export const formatCount = (n: number) => n.toLocaleString('en');
-
-/** A number with its noun: `1 order`, `1,200 orders`. */
-export const counted = (n: number, one: string, many = `${one}s`) => `${formatCount(n)} ${n === 1 ? one : many}`;
 
 /** A cursor of an early version may hold a date that is none, such as `infinity`. */
 const watermarkText = (at: string) => (Number.isNaN(Date.parse(at)) ? at : utc(new Date(at)));
@@ -151,7 +147,7 @@ export function statusNotes(report: StatusReport): string[] {
   }
   if (suspectedGone > 0) {
     notes.push(
-      `${formatCount(suspectedGone)} reviews were not found by a reconcile; the next one asks the service for each.`,
+      `${counted(suspectedGone, 'review was', 'reviews were')} not found by a reconcile; the next one asks the service for each.`,
     );
   }
   const { waiting: unapplied, oldestAt, lastReceivedAt, lastError } = webhooks;
@@ -160,7 +156,7 @@ export function statusNotes(report: StatusReport): string[] {
     const rest =
       unapplied === 0
         ? 'all are applied'
-        : `${formatCount(unapplied)} wait since ${oldestAt ? utc(oldestAt) : ''}${error}`;
+        : `${formatCount(unapplied)} waiting since ${oldestAt ? utc(oldestAt) : ''}${error}`;
     notes.push(`Webhooks: the last one came ${utc(lastReceivedAt)}, ${rest}.`);
   }
   return notes;

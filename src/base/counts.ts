@@ -6,3 +6,8 @@ export function addCounts(all: readonly Counts[]): Counts {
   for (const counts of all) for (const [kind, n] of Object.entries(counts)) sum[kind] = (sum[kind] ?? 0) + n;
   return sum;
 }
+
+export const formatCount = (n: number) => n.toLocaleString('en');
+
+/** A number with its noun: `1 order`, `1,200 orders`. */
+export const counted = (n: number, one: string, many = `${one}s`) => `${formatCount(n)} ${n === 1 ? one : many}`;

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { counted, formatCount } from '../base/counts.ts';
 import { type Absent, countHeld, markDeleted, newestBut } from '../warehouse/reviews/absent-reviews.ts';
 import { askReview } from './refresh-review.ts';
 import type { ReviewDeps } from './review-deps.ts';
@@ -62,14 +63,14 @@ export async function confirmDeleted(
 }
 
 const notAsked = (reviews: number, reason: string) =>
-  `${reviews.toLocaleString('en')} reviews may be gone and could not be asked about: ${reason}. They stay suspected`;
+  `${counted(reviews, 'review')} may be gone and could not be asked about: ${reason}. Each stays suspected`;
 
 const hint =
   'None was marked as deleted. See what the service lacks; if they really are gone, delete their rows from ' +
   'warehouse.reviews';
 
 const tooManyGone = (lost: number, held: number) =>
-  `The service has lost ${lost.toLocaleString('en')} of ${held.toLocaleString('en')} reviews that the warehouse ` +
+  `The service has lost ${formatCount(lost)} of ${counted(held, 'review')} that the warehouse ` +
   `holds: more than half at once. ${hint}`;
 
 /**

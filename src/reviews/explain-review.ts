@@ -1,3 +1,4 @@
+import { counted } from '../base/counts.ts';
 import type { CallOptions } from '../review-api/index.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
 import { millisecondsOf } from '../warehouse/reviews/check-page.ts';
@@ -79,7 +80,7 @@ export function reviewVerdict({
   if (one.kind !== 'missing') {
     const known = one.fields.filter((field) => Object.hasOwn(reviewColumns, field));
     const others = one.fields.length - known.length;
-    return `They differ in ${[...known, ...(others > 0 ? [`${others} other fields`] : [])].join(', ')}.`;
+    return `They differ in ${[...known, ...(others > 0 ? [counted(others, 'other field')] : [])].join(', ')}.`;
   }
   if (deadLetters.some(({ resolvedAt }) => resolvedAt === null))
     return (

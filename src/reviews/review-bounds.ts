@@ -1,3 +1,4 @@
+import { counted } from '../base/counts.ts';
 import { ReviewSyncError } from '../base/errors.ts';
 import {
   dayAfter,
@@ -89,7 +90,7 @@ function requireSameClock(service: Date, ours: Date): void {
   const side = days > 0 ? 'ahead of' : 'behind';
   throw new ReviewSyncError(
     'config',
-    `The service's clock (its Date header) is ${Math.round(Math.abs(days))} days ${side} the clock of this machine`,
+    `The service's clock (its Date header) is ${counted(Math.round(Math.abs(days)), 'day')} ${side} the clock of this machine`,
     { hint: 'Correct this machine if its date is wrong, and run it again; otherwise ask the service’s makers.' },
   );
 }

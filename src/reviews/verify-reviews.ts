@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { formatCount } from '../base/counts.ts';
 import type { DayRange } from '../base/time/day-range.ts';
 import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
 import { warehouseNow } from '../warehouse/clock.ts';
@@ -156,7 +157,7 @@ export async function verifyReviews(
   }
   report.problems.push(...problems);
   if (missed > absent.length) {
-    const [all, asked] = [missed, absent.length].map((n) => n.toLocaleString('en'));
+    const [all, asked] = [missed, absent.length].map(formatCount);
     report.problems.push(`${all} reviews are in no list, and only ${asked} were asked about: verify a shorter range`);
   }
   const held = span ? await countHeld(warehouse.db, span) : 0;

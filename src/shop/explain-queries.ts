@@ -1,3 +1,4 @@
+import { counted } from '../base/counts.ts';
 import type { ShopDatabase } from './open-database.ts';
 import type { OrderQueries } from './orders.ts';
 import { columnsOf } from './queries.ts';
@@ -38,10 +39,10 @@ export async function explainQueries(
   const minutesAgo = (minutes: number) => {
     return { at: new Date(Date.parse(now) - minutes * 60_000).toISOString(), code: '' };
   };
-  await explain(`find ${codes.length} orders by code`, (session) =>
+  await explain(`find ${counted(codes.length, 'order')} by code`, (session) =>
     session.rowsByKey(orders, 'code', codes, columnsOf(orders)),
   );
-  await explain(`find the lines of ${codes.length} orders`, (session) =>
+  await explain(`find the lines of ${counted(codes.length, 'order')}`, (session) =>
     session.rowsByKey(lines, 'order_code', codes, columnsOf(lines)),
   );
   await explain('find what changed in the last ten minutes', (session) =>

@@ -1,3 +1,4 @@
+import { counted } from '../base/counts.ts';
 import { isStorable } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
@@ -49,7 +50,7 @@ export function readEvents(body: readonly unknown[]): ReadEvents {
       continue;
     }
     if (!Array.isArray(brand.reviews) && !Array.isArray(brand.products)) {
-      fault(`expected an array reviews or products, found ${Object.keys(brand).length} other fields`);
+      fault(`expected an array reviews or products, found ${counted(Object.keys(brand).length, 'other field')}`);
     }
     for (const [list, read] of [['reviews', readReviewEvent] as const, ['products', readProduct] as const]) {
       const items = brand[list];

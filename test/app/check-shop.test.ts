@@ -170,7 +170,7 @@ test('doctor expects each status that a preset or the template sends, and names 
   }
   expect(checkStatuses(withStatus('angekommen'))).toMatchObject([
     {
-      what: expect.stringContaining('nor a preset uses, in 1 lines: "angekommen" 1 times'),
+      what: expect.stringContaining('nor a preset uses, in 1 line: "angekommen" 1 times'),
       hint: expect.stringMatching(/shows paid,.* send unpaid,/),
     },
   ]);

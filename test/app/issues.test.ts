@@ -270,7 +270,7 @@ test('the notes of the status are a sentence each, and none where there is nothi
     `${waiting}. No failure for 14 days (ALERT_WAITING_DAYS).`,
     'Of 3,000 pushes of orders since 1970-01-01 the nightly rescans made 1,200: the incremental runs had not found these.',
     '1,200 reviews were not found by a reconcile; the next one asks the service for each.',
-    expect.stringMatching(/^Webhooks: the last one came 1970-01-01 00:00:01, 2 wait since 20[-\d]{8} [:\d]{8}\.$/),
+    expect.stringMatching(/^Webhooks: the last one came 1970-01-01 00:00:01, 2 waiting since 20[-\d]{8} [:\d]{8}\.$/),
   ]);
   expect(statusNotes({ ...calm, webhooks: { ...troubled().webhooks, waiting: 0 } })[0]).toContain(', all are applied.');
 });

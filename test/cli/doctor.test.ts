@@ -270,7 +270,7 @@ test('an empty query, orders without lines and a catalog that is absent, repeate
   await world.shop(`insert into o (code, updated_at) values ('B', '2999-01-01')`);
   expect((await ills(world)).said).toContainEqual(
     expect.stringMatching(
-      /^shop warning: changed_orders\.sql: changed_at of 1 orders is in the future, such as 2999.*\(order B\) → /,
+      /^shop warning: changed_orders\.sql: changed_at of 1 order is in the future, such as 2999.*\(order B\) → /,
     ),
   );
 });

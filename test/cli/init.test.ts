@@ -30,7 +30,7 @@ test('init recognises the shop, writes its queries and .env, checks them, and a 
   const first = await init(ofShop(world));
   expect(first).toMatchObject({ status: 0, stderr: '' });
   expect(first.stdout).toContain('The shop is Solidus 2.11 to 4.8 on Postgres (preset solidus).');
-  expect(first.stdout).toContain('orders.sql fits the contract: 1 rows');
+  expect(first.stdout).toContain('orders.sql fits the contract: 1 row ');
   expect(first.stdout).toContain('fill in WAREHOUSE_DATABASE_URL, REVIEW_API_BASE_URL');
   expect((await readdir(join(cwd, 'shop-sql'))).sort()).toEqual([
     'README.md',

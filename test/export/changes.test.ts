@@ -244,7 +244,7 @@ test('an export that is killed between a file and the manifest is finished by th
   const end = await runCli(['export', 'parquet', '--to', dir], world.environment);
   expect(end).toMatchObject({ status: 0 });
   expect(end.stdout).toMatch(
-    /^wrote reviews\/month=2026-03\/data\.parquet \(1 rows, \d\.\d kB\)\nwrote freshness\S+ \(1 rows, \d\.\d kB\)\n\ntable +files +rows +size\nreviews +3 +4 +\d\.\d kB\n.* as of 20\d\d-\S+Z: 2 files written, 0 removed, 7 unchanged\.\n$/s,
+    /^wrote reviews\/month=2026-03\/data\.parquet \(1 row, \d\.\d kB\)\nwrote freshness\S+ \(1 row, \d\.\d kB\)\n\ntable +files +rows +size\nreviews +3 +4 +\d\.\d kB\n.* as of 20\d\d-\S+Z: 2 files written, 0 removed, 7 unchanged\.\n$/s,
   );
 });
 

@@ -220,7 +220,7 @@ test('removed lines and vanished orders share the allowance of a day, and the re
     outcome: 'incomplete',
     status: 1,
     counts: { sub_orders_removed: 8 },
-    error: expect.stringMatching(/2 orders are gone from the shop and stay .*sync reconcile --allow-removals/),
+    error: expect.stringMatching(/2 orders gone from the shop stay .*sync reconcile --allow-removals/),
   });
   expect(await world.atService(atService)).toEqual([{ orders: 15, lines: 14 }]);
   expect(await reconcile(world)).toMatchObject({ outcome: 'incomplete', status: 1 });

@@ -422,7 +422,7 @@ test.for([
     );
     for (const [days, said] of [
       [60, '60 days ahead of the clock of this machine'],
-      [-1.2, '1 days behind the clock of this machine'],
+      [-1.2, '1 day behind the clock of this machine'],
     ] as const) {
       setClock(days);
       expect(await cli(...command)).toMatchObject({ status: 1, stdout: expect.stringContaining(said) });

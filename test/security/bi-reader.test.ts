@@ -186,7 +186,7 @@ test('doctor warns of a BI user who may connect to the database of the queue, an
   await close(world.warehouseUrl);
   expect(await warnings()).toEqual([]);
   await query(world.warehouseUrl, `grant connect on database ${databaseOf(world.warehouseUrl)} to ${name}`);
-  const what = expect.stringMatching(new RegExp(`^1 users with bi_reader \\(${name}\\) may connect to its database`));
+  const what = expect.stringMatching(new RegExp(`^1 user with bi_reader \\(${name}\\) may connect to its database`));
   expect(await warnings()).toEqual([['queue', what, expect.stringMatching(/^set QUEUE_URL to a Redis/)]]);
   // A group is nobody who connects, and a superuser may do all of that anyway.
   for (const attributes of ['nologin', 'login superuser', 'nosuperuser']) {

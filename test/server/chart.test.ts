@@ -236,13 +236,13 @@ test('the calendar shades a day by its reviews, outlines one that was not read, 
   const { text } = calendar(view as View);
   expect([...text.matchAll(/<td class="day ([^"]+)" title="([^"]+)">(\d+)/g)].map((match) => match.slice(1))).toEqual([
     ['s0', '0 reviews', '2'],
-    ['s1 hole', '1 reviews, not read completely', '3'],
+    ['s1 hole', '1 review, not read completely', '3'],
     ['s2', '50 reviews', '4'],
     ['s3', '51 reviews', '5'],
     ['s4', '100 reviews', '6'],
   ]);
   expect(text).toContain('<td class="outside">1</td>');
-  expect(wordsOf(text)).toContain('1 days of 2026 were not read completely. Days are those of Asia/Seoul.');
+  expect(wordsOf(text)).toContain('1 day of 2026 was not read completely. Days are those of Asia/Seoul.');
   expect(wordsOf(text)).toContain('up to 100. Dashed: not read completely. 2026 2025 November 2026 M T W T F S S');
   expect(text).toMatch(/"\/\?year=2026#coverage" aria-current="page">.*"\/\?year=2025#coverage" >/);
   const read = calendar({ ...view, days: days.slice(2), years: [2026] } as View).text;

@@ -109,7 +109,7 @@ test('the page shows flows, holes, runs and dead letters, escapes every text, an
   for (const words of [
     'not read completely',
     '<title>review-sync: 4 issues</title>',
-    'What to do: <code>npx review-sync backfill reviews --gaps</code>',
+    'What to do: npx review-sync backfill reviews --gaps',
     'backfill-reviews',
     'no score',
     '&#60;script&#62;',

@@ -56,7 +56,7 @@ test('where the lines carry another key than the orders, a run pushes none, and 
 test('lines without order_code are counted by doctor', async ({ openWorld }) => {
   const world = await keyShop(openWorld);
   await world.shop(`insert into o values ('A'); insert into l values ('A'), (null)`);
-  expect(await doctor(world)).toEqual(['warning: order_lines.sql: 1 rows have no order_code: no order will show them']);
+  expect(await doctor(world)).toEqual(['warning: order_lines.sql: 1 row without order_code: no order will show them']);
 });
 
 test('doctor names what a run would make a dead letter, by reason, with an example', async ({ openWorld }) => {

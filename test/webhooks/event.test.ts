@@ -42,7 +42,7 @@ test('what is wrong stays alone, and can be tried again by itself', () => {
     'expected an object per brand, found null',
     'expected an object per brand, found 7',
     'expected an integer brand_id, found a text of 1 characters',
-    'expected an array reviews or products, found 1 other fields',
+    'expected an array reviews or products, found 1 other field',
     'expected an array reviews or products, found 2 other fields',
     'expected an integer id of a review, from 1, found a text of 3 characters',
     'expected an object in reviews, found null',

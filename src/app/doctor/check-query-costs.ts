@@ -1,7 +1,7 @@
+import { counted } from '../../base/counts.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
-import { formatCount } from '../status-view.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 /** A statement that takes longer than this reads more than it needs, whatever its plan says. */
@@ -38,7 +38,7 @@ export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
 function costFinding({ file, purpose, seconds, scans }: QueryCost): Finding[] {
   if (scans.length === 0 && seconds !== undefined && seconds < slowSeconds) return [];
   const took = seconds === undefined ? 'more than 30 s, then it is cancelled' : `${seconds.toFixed(3)} s today`;
-  const tables = scans.map(({ table, rows }) => (rows === undefined ? table : `${table} (${formatCount(rows)} rows)`));
+  const tables = scans.map(({ table, rows }) => (rows === undefined ? table : `${table} (${counted(rows, 'row')})`));
   const what =
     scans.length > 0 ? `reads the whole of ${tables.join(' and ')} to ${purpose}` : `takes long to ${purpose}`;
   const hint =

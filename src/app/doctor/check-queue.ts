@@ -1,3 +1,4 @@
+import { counted } from '../../base/counts.ts';
 import type { Queues } from '../../queue/index.ts';
 import { readQueueFacts } from '../../queue/queue-facts.ts';
 import { plannedRuns, type Schedule } from '../../queue/schedules.ts';
@@ -25,7 +26,7 @@ export async function checkQueue(queues: Queues, isInWarehouse: boolean): Promis
       : warning(what, 'set maxmemory-policy noeviction'),
     workers === 0
       ? warning('no worker is connected', 'start npx review-sync worker')
-      : ok(`${workers} workers are connected`),
+      : ok(`${counted(workers, 'worker is', 'workers are')} connected`),
   ];
 }
 
@@ -36,7 +37,7 @@ function checkReaders(
 ): Finding[] {
   if (readers.length === 0) return [];
   const what =
-    `${readers.length} users with bi_reader (${someOf(readers)}) may connect to its database, ` +
+    `${counted(readers.length, 'user')} with bi_reader (${someOf(readers)}) may connect to its database, ` +
     'where they can hold the advisory locks of BullMQ: no job would run meanwhile';
   const hint = isInWarehouse
     ? 'set QUEUE_URL to a Redis or to a database to which they may not connect, or give bi_reader to people you trust only'

@@ -1,3 +1,4 @@
+import { counted } from '../../base/counts.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import type { RawRow } from '../../shop/rows.ts';
@@ -48,7 +49,7 @@ export function checkStatuses(lines: readonly RawRow[]): Finding[] {
   if (others.length === 0) return [];
   const counts = [...Map.groupBy(others, (status) => status)].sort(([, a], [, b]) => b.length - a.length).slice(0, 8);
   const list = counts.map(([status, same]) => `${codeText(status)} ${same.length} times`).join(', ');
-  const what = `order_lines.sql: status has values that neither the API’s description nor a preset uses, in ${others.length} lines: ${list}`;
+  const what = `order_lines.sql: status has values that neither the API’s description nor a preset uses, in ${counted(others.length, 'line')}: ${list}`;
   const hint =
     `map them in the query: the API’s description shows ${shownStatuses.join(', ')}, ` +
     `presets also send ${presetStatuses.join(', ')}; any value is sent as it is`;
@@ -157,7 +158,7 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
   if (days.length > 0 || name === 'updated_at') return days;
   const ahead = await since(1);
   if (ahead[0] === undefined) return [];
-  const what = `${column} of ${ahead.length} orders is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
+  const what = `${column} of ${counted(ahead.length, 'order')} is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
   return [warning(what, `correct the rows, or say the zone: ${zoneHint(name, shop.dialect)}`)];
 }
 

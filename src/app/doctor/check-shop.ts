@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { counted } from '../../base/counts.ts';
 import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
@@ -41,7 +42,7 @@ export async function checkShop(shop: Shop, sqlDir: string): Promise<Finding[]> 
 function checkServer(facts: ShopFacts): Finding[] {
   const { product, version, user, isSuperuser, writable, examples, openSchemas, withoutSnapshot } = facts;
   const is = `${product} ${version}, user ${user}`;
-  const who = isSuperuser ? 'who is a superuser' : `who may write to ${writable} tables`;
+  const who = isSuperuser ? 'who is a superuser' : `who may write to ${counted(writable, 'table')}`;
   const findings = [
     writable === 0
       ? ok(`${is}, who may only read`)
@@ -93,7 +94,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   const seconds = (performance.now() - begun) / 1000;
   const lines = orders.flatMap((one) => one.lines);
   const keyless = await unlessSlow(
-    async () => countOf((await shop.keylessOrders()).rows.length, 'orders.sql', 'have no code or no date'),
+    async () => countOf((await shop.keylessOrders()).rows.length, 'orders.sql', 'without a code or a date'),
     'rows have no code or no date',
     'run the query by hand with: where code is null',
   );
@@ -124,7 +125,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
       ? []
       : [fault(linesFault, 'let order_lines.sql select as order_code what orders.sql selects as code')]),
     ...keyless,
-    ...countOf(linesWithoutOrderCode, 'order_lines.sql', 'have no order_code: no order will show them'),
+    ...countOf(linesWithoutOrderCode, 'order_lines.sql', 'without order_code: no order will show them'),
     ...(await repeatedCodes(shop, readable)),
     ...checkDates(orders, now, shop.dialect),
     ...(await checkChanges(shop, now)),
@@ -148,8 +149,8 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   const took = `${seconds.toFixed(seconds < 1 ? 2 : 0)} s`;
   return [
     ...ofValues,
-    ok(`orders.sql fits the contract: ${orders.length} rows in ${took}, all right`),
-    ok(`order_lines.sql fits the contract: ${lines.length} rows, all right`),
+    ok(`orders.sql fits the contract: ${counted(orders.length, 'row')} in ${took}, all right`),
+    ok(`order_lines.sql fits the contract: ${counted(lines.length, 'row')}, all right`),
   ];
 }
 
@@ -191,7 +192,7 @@ function misfits(file: string, total: number, found: readonly Misfit[], level = 
 
 function countOf(count: number, file: string, what: string): Finding[] {
   if (count === 0) return [];
-  return [warning(`${file}: ${count} rows ${what}`, 'correct the rows, or leave them out of the query')];
+  return [warning(`${file}: ${counted(count, 'row')} ${what}`, 'correct the rows, or leave them out of the query')];
 }
 
 function twins(file: string, keys: readonly string[]): Finding[] {
@@ -220,5 +221,7 @@ const checkCatalog = (
         rows.map(({ row }) => keyOf(row)),
       ),
     ];
-    return findings.length > 0 ? findings : [ok(`${file} fits the contract: ${rows.length} rows, all right`)];
+    return findings.length > 0
+      ? findings
+      : [ok(`${file} fits the contract: ${counted(rows.length, 'row')}, all right`)];
   });

@@ -1,3 +1,4 @@
+import { counted } from '../../base/counts.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { biTimeZone, readWarehouseFacts, tryToWrite, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
 import { databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
@@ -35,7 +36,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     ],
     [
       pending.length === 0 && withheld.length > 0,
-      `the user may not read and write ${withheld.length} tables: ${someOf(withheld)}`,
+      `the user may not read and write ${counted(withheld.length, 'table')}: ${someOf(withheld)}`,
       'grant select, insert, update, delete on them, or run as the user who migrated',
     ],
   ];

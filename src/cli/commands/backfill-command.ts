@@ -9,7 +9,7 @@ import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-re
 import type { App } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config-reader.ts';
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
-import { counted } from '../../app/status-view.ts';
+import { counted } from '../../base/counts.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';

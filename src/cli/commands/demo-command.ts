@@ -8,7 +8,7 @@ import { syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
 import type { App } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config-reader.ts';
-import { formatCount } from '../../app/status-view.ts';
+import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';

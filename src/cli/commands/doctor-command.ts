@@ -1,6 +1,6 @@
 import { jobs } from '../../../jobs/index.ts';
 import { type Diagnosis, diagnose } from '../../app/doctor/index.ts';
-import { counted } from '../../app/status-view.ts';
+import { counted } from '../../base/counts.ts';
 import { schedulesOf } from '../../queue/schedules.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { findingLines } from '../ui/findings.ts';

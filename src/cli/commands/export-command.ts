@@ -1,4 +1,4 @@
-import { formatCount } from '../../app/status-view.ts';
+import { counted, formatCount } from '../../base/counts.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -38,7 +38,7 @@ async function runExport(context: Context, to: string): Promise<Report> {
 
 function draw({ dir, takenAt, written, removed, unchanged, tables }: ExportReport): string {
   const changes = [
-    ...written.map(({ path, rows, bytes }) => `wrote ${path} (${formatCount(rows)} rows, ${size(bytes)})`),
+    ...written.map(({ path, rows, bytes }) => `wrote ${path} (${counted(rows, 'row')}, ${size(bytes)})`),
     ...removed.map((path) => `removed ${path}`),
   ];
   if (changes.length > namedAtMost)

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { readShopConfig } from '../../app/config.ts';
 import { number, wholeNumber } from '../../app/config-reader.ts';
-import { counted } from '../../app/status-view.ts';
+import { counted } from '../../base/counts.ts';
 import { describeError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { ordersByCreation } from '../../orders/which/orders-by-day.ts';

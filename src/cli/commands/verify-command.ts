@@ -1,7 +1,7 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
 import { openly } from '../../app/explain-view.ts';
-import { counted, formatCount } from '../../app/status-view.ts';
+import { counted, formatCount } from '../../base/counts.ts';
 import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';

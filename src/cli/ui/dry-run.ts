@@ -1,6 +1,6 @@
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
 import { openly } from '../../app/explain-view.ts';
-import { counted, formatCount } from '../../app/status-view.ts';
+import { counted, formatCount } from '../../base/counts.ts';
 import type { BackfillDiff, BackfilledOrder, OrdersForecast } from '../../orders/compare/forecast-orders.ts';
 import { fieldsNotShown } from '../../orders/order/order-difference.ts';
 
@@ -49,7 +49,7 @@ export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit
   return [
     ...orders.map(orderText),
     ...notShownLines(notShown),
-    `${counted(read, 'order')} read, ${unchanged.toLocaleString('en')} of them cost no request; ` +
+    `${counted(read, 'order')} read, ${formatCount(unchanged)} of them cost no request; ` +
       `${counted(orders.length, 'order')} looked at: ${summary.join(', ')}.`,
     ...(isCut ? [`Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`] : []),
     'Nothing was sent or written.',

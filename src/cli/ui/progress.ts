@@ -1,5 +1,5 @@
 import { Presets, SingleBar } from 'cli-progress';
-import { formatCount } from '../../app/status-view.ts';
+import { formatCount } from '../../base/counts.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { Terminal } from '../command.ts';
 

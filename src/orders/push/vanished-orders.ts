@@ -1,4 +1,4 @@
-import { addCounts, type Counts } from '../../base/counts.ts';
+import { addCounts, type Counts, counted, formatCount } from '../../base/counts.ts';
 import { describeError, IncompleteError } from '../../base/errors.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
@@ -25,7 +25,7 @@ export async function settleVanished(deps: OrderDeps, since: string, allowRemova
   const counts: Counts[] = [{ orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 }];
   if (deps.deletes === 'off' || due.length === 0) return addCounts(counts);
   if (!allowRemovals && !(await isAnyPresent(db, since))) {
-    const all = `the shop shows none of the pushed orders any more; ${due.length.toLocaleString('en')} of them`;
+    const all = `the shop shows none of the pushed orders any more; ${formatCount(due.length)} of them`;
     throw new IncompleteError(`${all} were not deleted at the service. ${allow}`);
   }
 
@@ -41,7 +41,7 @@ export async function settleVanished(deps: OrderDeps, since: string, allowRemova
     else failures.push(`${code} (${outcome.reason})`);
   }
   const heldBack =
-    `${held.toLocaleString('en')} orders are gone from the shop and stay at the service, ` +
+    `${counted(held, 'order')} gone from the shop ${held === 1 ? 'stays' : 'stay'} at the service, ` +
     `because the removals of 24 hours are used up. ${allow}`;
   const more = failures.length > 1 ? ` and ${failures.length - 1} more` : '';
   const notDeleted =

@@ -1,3 +1,4 @@
+import { formatCount } from '../../base/counts.ts';
 import { localPeriod, type Second, type Span, shortestEnd } from '../../base/time/span.ts';
 import { type ListPage, limitsOf, type PageQuery, UnreadableError } from './list-page.ts';
 import { lastCertainPage, readList } from './read-list.ts';
@@ -95,11 +96,11 @@ async function readCrowd(reading: Reading, query: PageQuery): Promise<void> {
   const total = ids.length === 1 && lastPage > limitsOf(deps).pages ? lastPage : undefined;
   const read = reading.proven().ids.size;
   if (isWhole && (total === undefined ? !isByProduct : read >= total)) return;
-  const held = total === undefined ? 'more reviews' : `${total.toLocaleString('en')} reviews, more`;
+  const held = total === undefined ? 'more reviews' : `${formatCount(total)} reviews, more`;
   throw new UnreadableError(
     'too-many',
     `The service holds ${held} ${query.axis} at ${spanText(query.span)} than any query can reach ` +
-      `(${read.toLocaleString('en')} were read)`,
+      `(${formatCount(read)} were read)`,
   );
 }
 

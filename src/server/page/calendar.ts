@@ -1,4 +1,4 @@
-import { formatCount } from '../../app/status-view.ts';
+import { counted, formatCount } from '../../base/counts.ts';
 import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import type { View } from '../views.ts';
 import { type Html, html } from './html.ts';
@@ -17,7 +17,7 @@ export function calendar({ years, year, days, timeZone }: View): Html {
   const most = Math.max(...days.map((day) => day.reviews));
   const byMonth = Map.groupBy(days, (day) => day.day.slice(0, 7));
   return html`
-    <p>${holes === 0 ? `Every day of ${year} was read completely.` : `${formatCount(holes)} days of ${year} were not read completely.`}
+    <p>${holes === 0 ? `Every day of ${year} was read completely.` : `${counted(holes, 'day')} of ${year} ${holes === 1 ? 'was' : 'were'} not read completely.`}
       Days are those of ${timeZone}. Darker: more reviews, up to ${formatCount(most)}. Dashed: not read completely.</p>
     ${
       years.length > 1 &&
@@ -48,6 +48,6 @@ function monthTable(month: string, days: readonly DayCoverage[], most: number): 
 
 function dayCell(date: number, { reviews, isRead }: DayCoverage, most: number): Html {
   const shade = reviews === 0 ? 0 : Math.max(1, Math.ceil((reviews / most) * shades));
-  const text = `${formatCount(reviews)} reviews${isRead ? '' : ', not read completely'}`;
+  const text = `${counted(reviews, 'review')}${isRead ? '' : ', not read completely'}`;
   return html`<td class="day s${shade}${isRead ? '' : ' hole'}" title="${text}">${date}<span class="sr">: ${text}</span></td>`;
 }

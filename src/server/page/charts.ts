@@ -1,4 +1,4 @@
-import { counted, formatCount } from '../../app/status-view.ts';
+import { counted, formatCount } from '../../base/counts.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import type { DeadLetterDay, LagSpan, OrderDay, ReviewDay } from '../../warehouse/runs/history.ts';

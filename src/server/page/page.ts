@@ -1,5 +1,6 @@
 import type { StatusReport } from '../../app/status-report.ts';
-import { formatCount, type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
+import { type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
+import { formatCount } from '../../base/counts.ts';
 import { joinAlike } from '../../warehouse/dead-letters.ts';
 import type { View } from '../views.ts';
 import { calendar } from './calendar.ts';
@@ -37,8 +38,7 @@ ${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;
 function issues({ issues: found }: View): Html {
   if (found.length === 0) return html`<p class="well">All is well.</p>`;
   return html`<ul class="issues">${found.map(
-    ({ what, hint }) =>
-      html`<li><strong>${what}</strong><br>What to do: ${hint.startsWith('npx') ? html`<code>${hint}</code>` : hint}</li>`,
+    ({ what, hint }) => html`<li><strong>${what}</strong><br>What to do: ${hint}</li>`,
   )}</ul>`;
 }
 

@@ -1,4 +1,5 @@
-import { countsText, formatCount, utc } from '../../app/status-view.ts';
+import { countsText, utc } from '../../app/status-view.ts';
+import { counted, formatCount } from '../../base/counts.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { RunInProgress, RunView } from '../views.ts';
 import { type Html, html } from './html.ts';
@@ -49,7 +50,7 @@ function windows({ run, windows: { sums, first } }: RunView, seconds: number): H
     durationText(one.seconds),
   ]);
   const idle = Math.max(0, seconds - (sums.readingSeconds ?? 0));
-  return html`<p>${formatCount(sums.windows)} windows were read completely: ${formatCount(sums.reviews)} reviews on ${formatCount(sums.pages)} pages, in ${formatCount(sums.requests)} requests.
+  return html`<p>${counted(sums.windows, 'window was', 'windows were')} read completely: ${counted(sums.reviews, 'review')} on ${counted(sums.pages, 'page')}, in ${counted(sums.requests, 'request')}.
       For ${durationText(idle)} of ${durationText(seconds)} none was being read: the run was planned, waited in the queue, or read what could not be proven.
       ${sums.windows > rows.length && `The first ${rows.length} are shown.`}</p>
     ${statusTable({ title: 'Windows', head: ['Date', 'From', 'To', 'Pages', 'Reviews', 'Requests', 'Took'], rows })}`;
@@ -79,7 +80,7 @@ export function progressText({ run, steps, unknown, read }: RunInProgress, now: 
   if (read.reviews > 0 && seconds > 0) {
     const rate = read.reviews / seconds;
     const perSecond = rate < 10 ? rate.toFixed(1) : formatCount(Math.round(rate));
-    parts.push(`${formatCount(read.reviews)} reviews, ${perSecond} per second`);
+    parts.push(`${counted(read.reviews, 'review')}, ${perSecond} per second`);
   }
   if (planned !== undefined) {
     if (plansInBatches) parts.push('time left not known: it plans in batches');

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { counted } from '../../base/counts.ts';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
 import type { Db } from '../index.ts';
 import type { Axis } from '../schema.ts';
@@ -93,6 +94,6 @@ export async function gapsProblem(db: Db): Promise<string | undefined> {
   const open = await openGaps(db);
   const [first] = open;
   if (!first) return undefined;
-  const what = open.length === 1 ? '1 span of reviews is not read' : `${open.length} spans of reviews are not read`;
+  const what = counted(open.length, 'span of reviews is not read', 'spans of reviews are not read');
   return `${what}; see npx review-sync status. The first: ${first.reason}`;
 }
