@@ -59,6 +59,24 @@ test.for<[string, { status: number; body: string }, string]>([
   },
 );
 
+test('a deletion answered with 202 is not counted as done where the order cannot be read afterwards', async ({
+  world,
+}) => {
+  await changeAfterPush(world);
+  let isAsked = false;
+  world.serviceRule(({ method, path }) => {
+    const isDeletion = method === 'DELETE' && /^\/v1\/orders\/\d+$/.test(path);
+    isAsked ||= isDeletion;
+    if (isDeletion) return { status: 202, body: '' };
+    return isAsked && method === 'GET' ? { status: 500 } : 'pass';
+  });
+  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'deleted', reason: expect.stringContaining('got 202') }]);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(await world.atService(service)).toEqual(inLine);
+});
+
 test('a change or deletion that the service answers with 202 and carries out is done, since reading the order shows it', async ({
   world,
 }) => {

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
@@ -61,18 +61,9 @@ test('a damaged row of the shop is a fault of its own order, and the others are 
   ]);
 });
 
-test('a search for orders without key that takes too long is an error that says so', async ({ openWorld }) => {
-  const world = await shopWith(
-    openWorld,
-    `select code, at as created_at, at as updated_at, 1::numeric as total_price from o where pg_sleep(60) is not null`,
-  );
-  await world.shop(`insert into o values ('A', null)`);
-  const { shop } = await world.openApp();
+/** As the time limit of 30 s does: cancels the statement of the shop that sleeps, once there is one. */
+async function cancelSleep(world: World): Promise<void> {
   const database = new URL(world.shopUrl).pathname.slice(1);
-  const searching = shop.keylessOrders().then(
-    () => undefined,
-    (error: unknown) => error,
-  );
   for (let isCancelled = false; !isCancelled; ) {
     const rows = await world.atService<{ cancelled: boolean }>(
       `select pg_cancel_backend(pid) as cancelled from pg_stat_activity
@@ -80,7 +71,35 @@ test('a search for orders without key that takes too long is an error that says 
     );
     isCancelled = rows.some((row) => row.cancelled);
   }
+}
+
+test('a search for orders without key that takes too long is an error that says so', async ({ openWorld }) => {
+  const world = await shopWith(
+    openWorld,
+    `select code, at as created_at, at as updated_at, 1::numeric as total_price from o where pg_sleep(60) is not null`,
+  );
+  await world.shop(`insert into o values ('A', null)`);
+  const { shop } = await world.openApp();
+  const searching = shop.keylessOrders().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  await cancelSleep(world);
   expect(await searching).toMatchObject({ code: 'shop-timeout', message: expect.stringContaining('longer than 30 s') });
+});
+
+test('of the statements that doctor measures one that takes too long is reported without its time', async ({
+  openWorld,
+}) => {
+  const orders = 'select code, at as created_at, at as updated_at, 1::numeric as total_price from o';
+  const world = await shopWith(openWorld, orders);
+  await world.shop(`insert into o values ('A', now())`);
+  const file = join(world.environment.SHOP_SQL_DIR ?? '', 'order_lines.sql');
+  await writeFile(file, `${await readFile(file, 'utf8')} where pg_sleep(60) is not null`);
+  const { shop } = await world.openApp();
+  const [costs] = await Promise.all([shop.queryCosts(), cancelSleep(world)]);
+  expect(costs).toContainEqual({ file: 'order_lines', purpose: 'find the lines of 1 orders', scans: [] });
+  expect(costs.filter(({ seconds }) => seconds !== undefined)).toHaveLength(4);
 });
 
 test('no line of any new order is found: the sentence names both keys; a shop without lines is not accused', async ({
