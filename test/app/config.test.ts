@@ -106,6 +106,7 @@ describe('readConfig', () => {
     ['ORDER_OVERLAP_MINUTES', '-1'],
     ['ORDER_DELETES', 'yes'],
     ['SCHEDULE_ORDERS', 'every 5 minutes'],
+    ['SCHEDULE_ORDERS', '*/5 * * *'],
     ['SCHEDULE_TIME_ZONE', 'KST+9'],
     ['LOG_LEVEL', 'loud'],
   ])('%s=%s is refused by name, and no secret is shown', (name, value) => {

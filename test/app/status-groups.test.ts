@@ -16,12 +16,14 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
     union all
     select 'review', 'x' || n, 'the service failed (status ' || n || ') on "' || n || '"', '{}'::jsonb from unnest(array[500, 422]) n`);
   await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
-    select 'r' || n, 'backfill-reviews', 'command', now(), now(), 'done' from generate_series(1, 12) n`);
+    select 'r' || n, 'backfill-reviews', 'command', date '2026-01-01' + n, now(), 'done' from generate_series(1, 12) n`);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at, resolved_at)
     select 'category', n::text, 'no parent', '{}'::jsonb, date '2026-01-01' + n, date '2026-03-01' + n, case when n = 0 then now() end
     from generate_series(0, 25) n`);
   const { stdout } = await runCli(['status'], world.environment);
-  expect(stdout.match(/^backfill-reviews /gm)).toHaveLength(10);
+  expect(stdout.match(/(?<=^backfill-reviews +)2026\S+/gm)).toEqual(
+    Array.from({ length: 10 }, (_, n) => `2026-01-${String(13 - n).padStart(2, '0')}`),
+  );
   expect(stdout).toContain('Late reviews, 30 days: none');
   expect(stdout.match(/^created .*$/gm)).toEqual([
     expect.stringMatching(/^created +1 .*more reviews than the service can show/),

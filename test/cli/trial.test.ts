@@ -17,7 +17,8 @@ test('a trial of an own shop sends every order line and brings reviews, with the
   const { SHOP_DATABASE_URL = '', SHOP_SQL_DIR = '' } = world.environment;
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
   await writeFile(join(cwd, '.env'), `SHOP_DATABASE_URL=${SHOP_DATABASE_URL}\nSHOP_SQL_DIR=${SHOP_SQL_DIR}\n`);
-  const service = startCli(['reference-service', '--port', '0', '--products-from-shop'], { HOME: cwd }, cwd);
+  const options = ['--port', '0', '--products-from-shop', '--time-zone', 'Europe/Berlin'];
+  const service = startCli(['reference-service', ...options], { HOME: cwd }, cwd);
   onTestFinished(() => service.kill('SIGTERM'));
   await service.says('listens on');
   expect(service.saidSoFar()).toContain('It knows 2 products of the shop.');

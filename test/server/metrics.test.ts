@@ -14,7 +14,7 @@ function samples(text: string, name: string): Record<string, number> {
   );
 }
 
-test('a worker’s /metrics tell its requests by route and status, their latency, and what it brought', async () => {
+test('a worker’s /metrics tell its requests by route and status, their latency, what it brought, and steps that failed', async () => {
   await using world = await openWorld();
   const others = {
     SCHEDULE_ORDERS: '* * * * * *',
@@ -22,11 +22,16 @@ test('a worker’s /metrics tell its requests by route and status, their latency
     SCHEDULE_RECONCILE: '',
     SCHEDULE_REVIEWS: '* * * * * *',
   };
+  // Until a step has failed, no window can be recorded.
+  await world.warehouse('alter table sync.export_windows add constraint bad check (false)');
   const worker = startHere(['worker'], { ...world.environment, ...others, METRICS_PORT: '0', LOG_LEVEL: 'info' });
   onTestFinished(() => worker.kill('SIGKILL'));
   await worker.says('"listening"');
   const url = /"url":"([^"]+)"/.exec(worker.saidSoFar())?.[1] ?? '';
   const read = async () => (await fetch(`${url}/metrics`)).text();
+  const failed = '{step="read-window",outcome="failed"}';
+  await until(async () => samples(await read(), 'review_sync_step_duration_seconds_count')[failed]);
+  await world.warehouse('alter table sync.export_windows drop constraint bad');
   const text = await until(async () => {
     const now = await read();
     const brought = samples(now, 'review_sync_records_total');
