@@ -175,14 +175,16 @@ test.each([
 
 test('a shop without feed and without updated_at ends with a sentence that names both ways out', async () => {
   const folder = await sampleShopQueries();
-  await rm(join(folder, 'changed_orders.sql'));
   const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
   onTestFinished(() => world[Symbol.asyncDispose]());
+  const { shop } = await world.openApp();
+  expect(await shop.hasFeed()).toBe(true);
+  await rm(join(folder, 'changed_orders.sql'));
+  const sentence = /column updated_at \(timestamptz\) is missing; select it, or write changed_orders\.sql/;
   const end = await runCli(['sync', 'orders'], world.environment);
-  expect([end.status, end.stderr]).toEqual([
-    2,
-    expect.stringMatching(/column updated_at \(timestamptz\) is missing; select it, or write changed_orders\.sql/),
-  ]);
+  expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(sentence)]);
+  // So does a process that has read the queries before.
+  await expect(shop.hasFeed()).rejects.toThrow(sentence);
 });
 
 test('a feed whose dates move while they are read ends: changes ahead of the shop’s clock are read once', async () => {

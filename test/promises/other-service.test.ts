@@ -97,11 +97,16 @@ test.for([
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
 });
 
-test('a service that lost the newest reviews is the same one', async ({ world }) => {
+test('a service that lost the newest reviews is the same one; it is not asked for reviews that are known as deleted', async ({
+  world,
+}) => {
   await world.atService(`insert into reference_service.reviews (created_at, updated_at)
     select at, at from generate_series('2026-01-01'::timestamptz, '2026-01-20', '1 day') at`);
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  await world.atService(`delete from reference_service.reviews where created_at > '2026-01-03'`);
+  await world.atService(
+    `delete from reference_service.reviews where created_at not between '2026-01-04' and '2026-01-07'`,
+  );
+  await world.warehouse(`update warehouse.reviews set deleted_at = now() where created_at < '2026-01-04'`);
   await world.warehouse(`update sync.settings set service_client = 'before'`);
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
 });

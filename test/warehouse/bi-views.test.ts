@@ -184,11 +184,13 @@ describe('deliveries', () => {
     expect(await world.warehouse(lines)).toEqual([
       { product: 11, status: 'paid', delivered_on: null, dated: true, price: '10' },
     ]);
-    await world.shop(`update l set status = 'delivery_finished', price = 12.5, delivered_at = '2026-02-01T16:00:00Z'`);
+    await world.shop(
+      `update l set status = 'delivery_finished', price = 12.5, product_id = 12, delivered_at = '2026-02-01T16:00:00Z'`,
+    );
     await world.shop('update o set updated_at = now()');
     await runCli(['sync', 'orders'], environment);
     expect(await world.warehouse(lines)).toEqual([
-      { product: 11, status: 'delivery_finished', delivered_on: '2026-02-02', dated: true, price: '12.5' },
+      { product: 12, status: 'delivery_finished', delivered_on: '2026-02-02', dated: true, price: '12.5' },
     ]);
   });
 
