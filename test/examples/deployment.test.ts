@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -35,8 +36,10 @@ test('the Kubernetes example runs this version, with variables that it knows and
     }
   }
   expect(all).toContain('kind: NetworkPolicy');
-  const probed = [...all.matchAll(/httpGet: \{ path: (\S+),/g)].map(([, path]) => path);
-  expect(new Set(probed)).toEqual(new Set(['/healthz', '/readyz']));
+  const probes = [...all.matchAll(/(\w+)Probe: \{ httpGet: \{ path: (\S+),/g)].map(([, ...probe]) => probe.join(' '));
+  // A pod whose warehouse does not respond gets no requests, and is not restarted.
+  const once = ['liveness /healthz', 'readiness /readyz'];
+  expect(probes).toEqual([...once, ...once]);
 });
 
 test('the network policy selects every pod of the Kubernetes example, that of migrate too', async () => {
@@ -132,6 +135,18 @@ test('whatever a service of docker-compose.yml names, the file defines: services
       expect(Object.keys(compose.volumes), name).toContain(String(volume).split(':')[0]);
     }
   }
+});
+
+test('the container that Grafana waits for ends at once where one of the two passwords is missing', async () => {
+  const { services } = parse(await readFile(packagePath('docker-compose.yml'), 'utf8'), { merge: true });
+  expect(services.bi.depends_on).toEqual({ 'bi-user': { condition: 'service_completed_successfully' } });
+  const script = services['bi-user'].entrypoint[2].replaceAll('$$', '$');
+  const statusWith = (passwords: Record<string, string>) =>
+    spawnSync('/bin/sh', ['-c', script], { env: { PATH: '', ...passwords } }).status;
+  const [bi, grafana] = [{ BI_PASSWORD: 'b' }, { GRAFANA_PASSWORD: 'g' }];
+  expect([bi, grafana].map(statusWith)).toEqual([2, 2]);
+  // 127: goes on to psql, which is not on this path.
+  expect(statusWith({ ...bi, ...grafana })).toBe(127);
 });
 
 test('the dashboard of the BI profile asks only what bi_reader may read, and Postgres understands it', async () => {

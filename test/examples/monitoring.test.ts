@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { statusReport } from '../../src/app/status-report.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import { openWorld } from '../harness/world.ts';
 
 const folder = join(import.meta.dirname, '../../examples/monitoring');
@@ -38,6 +39,19 @@ test('the alert on failing requests counts those that the service failed on or n
   const rules = await readFile(join(folder, 'alert-rules.yml'), 'utf8');
   const [, failing] = /_requests_total\{status=~"(.*?)"\}/.exec(rules) ?? [];
   expect(counted.filter((status) => new RegExp(`^(?:${failing})$`).test(status))).toEqual(['500', '503', 'none']);
+});
+
+test('the KEDA example counts steps that wait by their priority', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  await app.queues.bull.steps.add('read-window', {}, { priority: 1 });
+  const rendered = await openMetrics(() => statusReport(app)).render();
+  const keda = await readFile(packagePath('examples', 'kubernetes', 'worker-by-queue.yaml'), 'utf8');
+  const [, states] = /queue_jobs\{queue="steps",state=~"(.*?)"\}/.exec(keda) ?? [];
+  const counted = [...rendered.matchAll(/queue_jobs\{queue="steps",state="(.*?)"\} (\d+)/g)]
+    .filter(([, state = '']) => new RegExp(`^(?:${states})$`).test(state))
+    .map(([, , jobs]) => Number(jobs));
+  expect(Math.max(...counted)).toBe(1);
 });
 
 test('the dashboard is JSON with a panel a place, each with its queries', async () => {

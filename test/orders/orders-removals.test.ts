@@ -45,6 +45,9 @@ test('of sixty removed lines fifty go, the run says that ten are held back, and 
   expect(await world.atService(subOrders)).toEqual([{ n: 70 }]);
   expect(await world.openDeadLetters()).toHaveLength(10);
   expect((await world.openDeadLetters())[0]?.reason).toContain('--allow-removals');
+  // Held back twice, they are to be tried again in minutes, and the shop has no change that was not read.
+  await world.shop(`update o set updated_at = now() - interval '1 day'`);
+  expect(await world.sync()).toMatchObject({ orders_held: 10 });
   const allowed = await runCli(['sync', 'orders', '--allow-removals'], world.environment);
   expect(allowed).toMatchObject({ status: 0 });
   expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);

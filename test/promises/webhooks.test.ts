@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startCli, startHere } from '../harness/cli.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
@@ -379,6 +379,9 @@ test('while the warehouse does not answer a webhook is 503, so that it is sent a
   const database = new URL(world.warehouseUrl).pathname.slice(1);
   const [row] = hints(await addReviews(world, 1));
   const body = [{ brand_id: 1, reviews: [row] }];
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  expect((await fetch(`${serve.url}/readyz`)).status).toBe(200);
   await world.atService(`alter database ${database} with allow_connections false`);
   await world.atService('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database]);
   const refused = await fetch(`${serve.url}/webhooks/${secret}`, {
@@ -387,8 +390,10 @@ test('while the warehouse does not answer a webhook is 503, so that it is sent a
     body: JSON.stringify(body),
   });
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+  vi.advanceTimersByTime(1000);
   expect((await fetch(`${serve.url}/readyz`)).status).toBe(503);
   expect((await fetch(`${serve.url}/healthz`)).status).toBe(200);
+  vi.useRealTimers();
   await world.atService(`alter database ${database} with allow_connections true`);
   expect(await serve.post(body)).toMatchObject({ status: 200 });
   await applied(world);

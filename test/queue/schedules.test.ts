@@ -139,6 +139,16 @@ test('a run of the schedule does not start beside the one before it, unless that
   ]);
 });
 
+test('a run that another worker has ended stays as it is when the worker that lost it fails', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const run = { id: 'lost', key: undefined, trigger: 'schedule', startedAt: new Date() } as const;
+  await syncOrders.begin(app, run, async () => true);
+  await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'done'`);
+  await syncOrders.fail(app, run, 'the query is wrong');
+  expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([{ outcome: 'done', error: null }]);
+});
+
 test('each schedule starts its jobs, and steps of a backfill wait for those of regular runs, of a reconcile for both', () => {
   const patterns = { catalog: 'C', orders: 'O', reviews: '', reconcile: 'R' };
   const scheduled = schedulesOf(jobs, patterns, 'Asia/Seoul');

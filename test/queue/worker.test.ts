@@ -359,6 +359,21 @@ test('a run whose workers were lost five times is taken over once more', async (
   expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
 });
 
+test('a job of a dead worker is taken over within the given seconds: its lock ends, then a worker looks for such locks', async () => {
+  const queues = await openQueues(await createDatabase('migrated'));
+  onTestFinished(() => queues.close());
+  const seconds: number[] = [];
+  const Worker = new Proxy(queues.classes.Worker, {
+    construct(worker, [name, handler, options]) {
+      seconds.push((options.lockDuration + options.stalledInterval) / 1000);
+      return Reflect.construct(worker, [name, handler, options]);
+    },
+  });
+  const noting = { ...queues, classes: { ...queues.classes, Worker } };
+  await startTestWorker(noting, { jobs: [job], context: calls(), take: ['runs', 'steps'] });
+  expect(seconds).toEqual([25, 25]);
+});
+
 test('a worker that lost the run while it planned the next batch writes no plan over the other worker’s', async () => {
   const url = await createDatabase('migrated');
   const queues = await openQueues(url);
