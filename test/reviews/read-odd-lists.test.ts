@@ -201,6 +201,15 @@ test('a list whose first page is all hidden is read by page numbers', async () =
   expect(read).toMatchObject({ ids: idsOf(reviews.slice(100)), reasons: [] });
 });
 
+test('two readings that both show a review twice prove nothing: the one that both missed is read by the next', async () => {
+  const reviews = spread(150, at('2026-10-28T12:00:00Z'), 86_400);
+  // A reading is page 1, page 2 and the empty one behind them.
+  const service = answering(listed(reviews), ({ items: [first, ...others] }, { page, number }) =>
+    page === 2 && number <= 6 ? { items: [{ ...(first as object), id: reviews[99]?.id }, ...others] } : {},
+  );
+  expect(await idsRead(service)).toMatchObject({ ids: idsOf(reviews), reasons: [] });
+});
+
 test('one review with a date far from what was asked for does not stop the others, nor make its span unproven', async () => {
   const reviews = spread(500, at('2026-10-28T12:00:00Z'), 86_400);
   const odd = (item: unknown) =>

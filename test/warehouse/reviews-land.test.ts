@@ -128,10 +128,10 @@ test('ids beyond 2^53 are dead letters, each under a key of its own, and land no
 });
 
 test('a text or a name with NUL or half a surrogate pair lands readable, and no other record of its page notices', async () => {
-  const odd = review(1, { message: 'a\u0000b', user_name: '\ud83d', mood: { 'x\u0000': 1 }, 'ke\u0000y': 1 });
+  const odd = review(1, { message: 'a\u0000b\udc00', user_name: '\ud83d', mood: { 'x\u0000': 1 }, 'ke\u0000y': 1 });
   expect(await land([odd, review(2)])).toMatchObject({ inserted: 2, refused: 0 });
   expect(await openLetters()).toEqual([]);
-  const shown = { message: 'a\ufffdb', user_name: '\ufffd', extra: { mood: { 'x\ufffd': 1 }, 'ke\ufffdy': 1 } };
+  const shown = { message: 'a\ufffdb\ufffd', user_name: '\ufffd', extra: { mood: { 'x\ufffd': 1 }, 'ke\ufffdy': 1 } };
   expect((await stored('message, user_name, extra'))[0]).toEqual(shown);
   expect(await land([odd, review(2)])).toMatchObject({ inserted: 0, updated: 0, unchanged: 2 });
   const inCapitals = JSON.stringify([odd]).replace('ud83d', 'uD83D');
