@@ -44,19 +44,21 @@ test.each([
   },
 );
 
+const unreadDays = ['2026-03-11', '2026-03-12', '2026-03-13', '2026-03-14'];
 test.each([
-  ['before it was followed', '2026-03-14', ['2026-03-11', '2026-03-12', '2026-03-13', '2026-03-14']],
-  ['since it is followed', '2026-03-16', []],
+  ['before it was followed', '2026-03-14', '2026-03-10T23:00:00Z', unreadDays],
+  ['since it is followed, but a newer one', '2026-03-16', '2026-03-13', unreadDays],
+  ['since it is followed', '2026-03-16', '2026-03-10T23:00:00Z', []],
 ])(
   'days between the last reading and followed updates count as read where an overview named no newer review: %s',
-  async (_, capturedAt, holes) => {
+  async (_, capturedAt, lastReviewAt, holes) => {
     const url = await createDatabase('migrated');
     const warehouse = await openWarehouse({ url, connections: 1 });
     await query(
       url,
       `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
-       values ($1, '2026-03-01', '2026-03-10T23:00:00Z'), ('2026-03-20', '2026-03-01', '2026-03-18')`,
-      [capturedAt],
+       values ($1, '2026-03-01', $2), ('2026-03-20', '2026-03-01', '2026-03-18')`,
+      [capturedAt, lastReviewAt],
     );
     await query(
       url,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
@@ -6,6 +7,7 @@ import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
+import { until } from '../harness/patience.ts';
 import { openWorld } from '../harness/world.ts';
 
 const member = {
@@ -107,9 +109,17 @@ describe('a user with the role bi_reader', () => {
 });
 
 describe('migrate', () => {
-  test('in two databases and twice in each at once leaves bi open in both', async () => {
-    const urls = await Promise.all([createDatabase(), createDatabase()]);
-    const open = await Promise.all(
+  test('in two databases and twice in each at once, where the role is just being made, leaves bi open in both', async () => {
+    // A server of its own: on the one of all tests the role is there.
+    await using opened = new AsyncDisposableStack();
+    const server = await startEmbeddedDatabase();
+    opened.defer(() => server.close());
+    const urls = [await server.createDatabase('one'), await server.createDatabase('two')];
+    const admin = new pg.Client({ connectionString: urls[0] });
+    await admin.connect();
+    opened.defer(() => admin.end());
+    await admin.query('begin; create role bi_reader nologin');
+    const opening = Promise.all(
       [...urls, ...urls].map(async (url) => {
         const warehouse = await openWarehouse({ url, connections: 1 });
         try {
@@ -120,7 +130,10 @@ describe('migrate', () => {
         }
       }),
     );
-    expect(open).toEqual([true, true, true, true]);
+    const waiting = `select from pg_stat_activity where wait_event = 'transactionid' and query like '%create role bi_reader%'`;
+    await until(async () => (await query(server.url('one'), waiting)).length > 0);
+    await admin.query('commit');
+    expect(await opening).toEqual([true, true, true, true]);
   });
 
   test('cuts days in the zone of the configuration, and says so', async () => {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
@@ -187,6 +188,31 @@ test('after a backfill, which touches more than can be found one by one, everyth
   expect(await differencesByRow(run)).toEqual([]);
 });
 
+test('a count reads the reviews of the products and days that were touched, not all of their month', async () => {
+  await run(`
+    insert into warehouse.reviews (id, created_at, updated_at, product_id)
+    select n, timestamptz '2026-01-02' + n * interval '10 minutes', now(), n % 1000 from generate_series(1, 4000) n`);
+  // One session counts: another one would add to the statistics later what it has read.
+  const [before = 0, after = 0] = await warehouse.db.connection().execute(async (db) => {
+    const rowsRead = async () => {
+      await sql`select pg_stat_force_next_flush()`.execute(db);
+      const { rows } = await sql<{ n: number }>`
+        select (sum(idx_tup_read) + min(seq_tup_read))::integer as n
+        from pg_stat_user_indexes join pg_stat_user_tables using (relid)
+        where relid = 'warehouse.reviews'::regclass`.execute(db);
+      return rows[0]?.n;
+    };
+    await recountAll(db);
+    await run('vacuum analyze warehouse.reviews');
+    await land([version(5000)]);
+    const first = await rowsRead();
+    await recount(db);
+    return [first, await rowsRead()];
+  });
+  expect(after - before).toBeGreaterThan(0);
+  expect(after - before).toBeLessThan(1000);
+});
+
 test('a review that moves to another order is counted for that one, and for the former one no more', async () => {
   const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
   const line = { lineCode: '1', subOrderId: 1, product: 1 };
@@ -254,7 +280,14 @@ const changes: readonly [name: string, change: (store: OrderStore) => Promise<un
     (store) => push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]),
     ['2026-01'],
   ],
-  ['a date', (store) => push(store, 'jan', new Date('2026-03-05'), []), ['2026-01', '2026-03']],
+  [
+    'a date, of an order that got a review',
+    async (store) => {
+      await land([version(1, { order_code: 'jan' })]);
+      await push(store, 'jan', new Date('2026-03-05'), []);
+    },
+    ['2026-01', '2026-03'],
+  ],
   [
     'an order that is forgotten',
     async (store) => {

@@ -98,8 +98,21 @@ describe('a session that holds a lock', () => {
     };
   }
 
-  test('is named when migrate gives up, and nothing waits behind migrate meanwhile', async () => {
+  /** Sessions that wait for a lock. */
+  const waitingNames = () =>
+    queryAgain(
+      url,
+      `select application_name as name from pg_stat_activity
+       where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+
+  test('alone is named when migrate gives up, and nothing waits behind migrate meanwhile', async () => {
     await using stage = await blocked();
+    // It waits for the same lock, as migrate does: it holds nobody up.
+    const waiting = new pg.Client({ connectionString: url, application_name: 'waiting' });
+    await waiting.connect();
+    const waited = waiting.query('select from sync.settings');
+    await until(async () => (await waitingNames()).length > 0);
     const error = await stage.migrate(2).catch((thrown: unknown) => thrown);
     const { rows } = await stage.tool.query('select pg_backend_pid() as pid');
     expect(describeError(error)).toMatch(
@@ -107,27 +120,19 @@ describe('a session that holds a lock', () => {
         `0006_bi.sql did not get a lock in 2 tries.*pid ${rows[0].pid} .application dashboards, user \\w+, idle in transaction, transaction since 20`,
       ),
     );
-    expect((error as ReviewSyncError).hint).toContain(`pg_terminate_backend(${rows[0].pid})`);
-    expect(
-      await queryAgain(
-        url,
-        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      ),
-    ).toEqual([]);
+    expect((error as ReviewSyncError).hint).toContain(
+      `transaction (select pg_terminate_backend(${rows[0].pid});), then`,
+    );
+    expect(await waitingNames()).toEqual([{ name: 'waiting' }]);
+    await stage.tool.query('commit');
+    await waited;
+    await waiting.end();
   });
 
   test('delays migrate, which is tried again', async () => {
     await using stage = await blocked();
     const migrating = stage.migrate(1000);
-    await until(
-      async () =>
-        (
-          await queryAgain(
-            url,
-            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          )
-        ).length > 0,
-    );
+    await until(async () => (await waitingNames()).length > 0);
     await stage.tool.query('commit');
     expect(await migrating).toEqual(['0006_bi']);
   });
