@@ -62,7 +62,7 @@ test('a review whose request never gets a response holds back no other, waits lo
     }, 40);
   const first = await until(async () => (await waiting(world)).find(({ error }) => error !== null), 40);
   expect(first).toMatchObject({ isFar: false, error: expect.stringContaining(`/v1/reviews/${bad}`) });
-  expect((await runCli(['status'], environment)).stdout).toMatch(/Webhooks: .*, 1 wait since .*\/v1\/reviews/);
+  expect((await runCli(['status'], environment)).stdout).toMatch(/Webhooks: .*, 1 waiting since .*\/v1\/reviews/);
   // Hours later.
   await due(7);
   expect(await until(async () => (await waiting(world)).find(({ isFar }) => isFar), 40)).toMatchObject({ attempts: 8 });

@@ -356,7 +356,7 @@ test('while the service is down webhooks wait, status says so, and they are appl
   world.service.setFaults({ failRate: 1 });
   await serve.post([{ brand_id: 1, reviews: rows }]);
   const status = await runCli(['status'], world.environment);
-  expect(status.stdout).toMatch(/Webhooks: the last one came .*, 2 wait since/);
+  expect(status.stdout).toMatch(/Webhooks: the last one came .*, 2 waiting since/);
   world.service.setFaults({ failRate: 0 });
   await applied(world);
   expect(await held(world)).toEqual([{ n: 2 }]);
