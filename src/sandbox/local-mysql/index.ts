@@ -62,7 +62,9 @@ export async function startLocalMysql(kind: MysqlKind, program: string, timeZone
     kind === 'mariadb'
       ? ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--auth-root-authentication-method=normal']
       : [program, '--no-defaults', '--initialize-insecure'];
-  await promisify(execFile)(install ?? '', [...options, data, ...asRoot]);
+  // A server that starts removes the temporary tables of all servers that share its folder for them.
+  const temporary = `--tmpdir=${directory}`;
+  await promisify(execFile)(install ?? '', [...options, data, temporary, ...asRoot]);
   // Run before the server listens: no other user of this machine gets in.
   const password = kind === 'mariadb' ? randomBytes(16).toString('hex') : '';
   const initFile = join(directory, 'init.sql');
@@ -71,8 +73,7 @@ export async function startLocalMysql(kind: MysqlKind, program: string, timeZone
   const settings = [
     ...['--no-defaults', data, ...asRoot, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'],
     ...[`--socket=${join(directory, 'socket')}`, `--pid-file=${join(directory, 'pid')}`],
-    // A server that starts removes the temporary tables of all servers that share its folder for them.
-    ...[`--tmpdir=${directory}`, `--init-file=${initFile}`],
+    ...[temporary, `--init-file=${initFile}`],
     ...['--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=64M', '--max-connections=300'],
   ];
   // Detached: Ctrl-C reaches only us, so that the server is still there while we close what uses it.
