@@ -101,12 +101,12 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
     insert into sales_order (entity_id, state, store_id, base_grand_total, billing_address_id, customer_group_id, increment_id,
         customer_email, created_at, updated_at)
       values (${id}, 'new', 1, ${price}, ${id}, 0, '${code}', 'guest@example.com', :now, :now);
-    insert into sales_order_item (item_id, order_id, product_id, sku, qty_ordered, base_row_total) values (${id}0, ${id}, 20, 'mug', 1, ${price})`;
+    insert into sales_order_item (item_id, order_id, product_id, sku, qty_ordered, base_row_total) values (${id}0, ${id}, 20, 'mug', 2, ${price})`;
   await shop.step({ feed: ['000000002'] }, guestOrder(2, '000000002', 15));
   await shop.step(
     { feed: ['000000002', '000000002-1'] },
     `${guestOrder(3, '000000002-1', 14)};
-     update sales_order_item set qty_canceled = 1 where order_id = 2;
+     update sales_order_item set qty_canceled = 2 where order_id = 2;
      update sales_order set state = 'canceled', base_total_canceled = 15, updated_at = :now where entity_id = 2`,
   );
   const guest = { name: 'Grace King', email: 'guest@example.com' };
@@ -114,6 +114,15 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
     '000000002': { ...guest, total: 0, lines: [{ product: 'mug', price: 15, status: 'cancelled' }] },
     '000000002-1': { ...guest, total: 14, lines: [{ product: 'mug', price: 14, status: 'unpaid' }] },
   });
+  // One of the two mugs is shipped, the other one is cancelled.
+  await shop.step(
+    { feed: ['000000002-1'] },
+    `insert into sales_shipment values (3, 3, :now, :now);
+     insert into sales_shipment_item (parent_id, qty, order_item_id) values (3, 1, 30);
+     update sales_order_item set qty_invoiced = 1, qty_shipped = 1, qty_canceled = 1 where order_id = 3;
+     update sales_order set state = 'complete', base_total_canceled = 7, updated_at = :now where entity_id = 3`,
+  );
+  expect(await statuses('000000002-1')).toEqual(['delivery_started']);
   await shop.expectAgreement();
 
   await shop.given('delete from sales_order where entity_id = 3; delete from sales_order_item where order_id = 3');

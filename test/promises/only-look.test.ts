@@ -70,6 +70,7 @@ test('a command that only looks changes no row anywhere and sends nothing but GE
     ['sync', 'orders', '--dry-run'],
     ['backfill', 'orders', '--dry-run', '--diff'],
     ['backfill', 'reviews', '--dry-run'],
+    ...['orders', 'reviews'].map((what) => ['backfill', what, '--dry-run', '--detach']),
     ['forget', 'user', 'kim'],
     ['forget', 'order', 'CHANGED'],
     ['init', '--list'],

@@ -72,8 +72,13 @@ test.each<[string, object]>([
   ['a limit of 101', { ...january, limit: 101 }],
   ['a limit of 0', { ...january, limit: 0 }],
   ['a score of 6', { ...january, score: 6 }],
-  ['an empty tag', { ...january, tag_name: '' }],
-  ['a product id of 0', { ...january, product_id: 0 }],
+  ...['product_code', 'user_code', 'category_code', 'tag_name', 'third_party_name', 'sub_brand_code'].map(
+    (name): [string, object] => [`an empty ${name}`, { ...january, [name]: '' }],
+  ),
+  ...['product_id', 'category_id', 'sub_brand_id'].map((name): [string, object] => [
+    `a ${name} of 0`,
+    { ...january, [name]: 0 },
+  ]),
 ])('%s is refused with a TypeError before anything is sent', async (_what, params) => {
   const service = await tinyService(() => json([]));
   const { reviews } = client(service.url, { now: () => Date.parse('2024-03-01T00:00:00Z') });

@@ -84,12 +84,12 @@ describe.each(mysqlKinds)('%s', (kind) => {
     );
   });
 
-  test('a user who may read a view and not its tables learns that the plans are hidden, as a warning', async () => {
+  test('a user who may read a view and not its tables learns that the plans are hidden, and that it needs no right to delete, as warnings', async () => {
     const shop = await mysqlShop(kind, { ...queries, orders: queries.orders.replace('from orders o', 'from shown o') });
     await shop.query(`create view shown as select * from orders;
       insert into orders values (1, utc_timestamp(), utc_timestamp(), 10); insert into items (order_id, price) values (1, 10);
       create user ${shop.name}@'%'; grant select (id, modified) on ${shop.name}.orders to ${shop.name}@'%';
-      grant select on ${shop.name}.items to ${shop.name}@'%'; grant select on ${shop.name}.shown to ${shop.name}@'%'`);
+      grant select, delete on ${shop.name}.items to ${shop.name}@'%'; grant select on ${shop.name}.shown to ${shop.name}@'%'`);
     onTestFinished(async () => void (await shop.query(`drop user ${shop.name}@'%'`)));
     const url = new URL(shop.url);
     url.username = shop.name;
@@ -99,6 +99,9 @@ describe.each(mysqlKinds)('%s', (kind) => {
       expect.stringMatching(
         /^warning: it is unknown whether orders\.sql reads a large table as a whole: .*EXPLAIN.* → run explain on the query by hand/,
       ),
+    );
+    expect(found).toContainEqual(
+      expect.stringMatching(/^warning: .*who may write to 1 table \(\w+\.items .* → create a user with select only/),
     );
     expect(found.filter((one) => one.startsWith('fault'))).toEqual([]);
   });

@@ -2,18 +2,20 @@ import type { DriverConnection, ShopFacts } from '../driver.ts';
 
 const ours = "('mysql', 'sys', 'information_schema', 'performance_schema')";
 
+const writes = "p.privilege_type in ('INSERT', 'UPDATE', 'DELETE')";
+
 /**
  * Tables that the user may write to. The tables of information_schema show a user its own rights; an administrator sees
  * all.
  */
 const writable = `from information_schema.tables t
   where t.table_type = 'BASE TABLE' and t.table_schema not in ${ours} and (
-    exists (select 1 from information_schema.user_privileges p where p.grantee = @grantee and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE'))
+    exists (select 1 from information_schema.user_privileges p where p.grantee = @grantee and ${writes})
     or exists (select 1 from information_schema.schema_privileges p
-      where p.grantee = @grantee and t.table_schema like p.table_schema and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE'))
+      where p.grantee = @grantee and t.table_schema like p.table_schema and ${writes})
     or exists (select 1 from information_schema.table_privileges p
       where p.grantee = @grantee and p.table_schema = t.table_schema and p.table_name = t.table_name
-        and p.privilege_type in ('INSERT', 'UPDATE', 'DELETE')))`;
+        and ${writes}))`;
 
 export async function readMysqlFacts({ run }: DriverConnection): Promise<ShopFacts> {
   const grantee = `concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`;
