@@ -103,9 +103,11 @@ test('what the service showed late is brought in, counted, and told by status', 
   expect(JSON.parse(sync.stdout)).toMatchObject({ counts: { inserted: 1, late: 1 } });
   expect(JSON.parse((await byCommand(world)).stdout)).toMatchObject({ counts: { inserted: 1, late: 1 } });
   await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts) values
-    ('old', 'backfill-reviews', 'command', now() - interval '60 days', now(), 'done', '{"late": 9}')`);
+    ('old', 'backfill-reviews', 'command', now() - interval '31 days', now(), 'done', '{"late": 9}'),
+    ('month', 'backfill-reviews', 'command', now() - interval '29 days', now(), 'done', '{"late": 2}')`);
   const status = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
   expect(status.late).toMatchObject([
+    { job: 'backfill-reviews', reviews: 2 },
     { job: 'reconcile-reviews', reviews: 1 },
     { job: 'sync-reviews', reviews: 1 },
   ]);

@@ -44,8 +44,11 @@ test('a folder is of this user alone when it is private, no link, and no folder 
   await chmod(cache, 0o700);
   await symlink(cache, join(home, 'link'));
   expect(isOfThisUserAlone(join(home, 'link'))).toBe(false);
-  await chmod(home, 0o777);
-  expect(isOfThisUserAlone(cache)).toBe(false);
+  // Writable for the group, and for all others.
+  for (const open of [0o720, 0o702]) {
+    await chmod(home, open);
+    expect(isOfThisUserAlone(cache)).toBe(false);
+  }
 });
 
 test.skipIf(process.getuid?.() !== 0)('a folder that another user owns is refused', async () => {
