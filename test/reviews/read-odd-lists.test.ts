@@ -194,6 +194,22 @@ test.each(['capped', 'absent'] as const)(
   },
 );
 
+test.each(['real', 'capped', 'absent'] as const)(
+  'reviews of one second whose product none of its thirty pages names leave a gap (Link %s)',
+  async (lastPage) => {
+    const start = at('2026-10-28T12:00:00Z') / 1000;
+    const product = (index: number) => ({ score: 5, productId: index < 3000 ? index % 2 : 2 });
+    const reviews = spread(3050, start * 1000, 1).map((review, index) => ({ ...review, ...product(index) }));
+    const read = await idsRead(listed(reviews, { lastPage }));
+    expect(read.ids).toHaveLength(3000);
+    // A request for the second before shows them, too.
+    expect(read.gaps.map(({ kind, span }) => [kind, span.start - start])).toEqual([
+      ['too-many', -1],
+      ['too-many', 0],
+    ]);
+  },
+);
+
 test('a list whose first page is all hidden is read by page numbers', async () => {
   const reviews = spread(250, at('2026-10-28T12:00:00Z'), 86_400);
   const hidden = new Set(reviews.slice(0, 100).map((review) => review.id));

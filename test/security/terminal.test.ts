@@ -3,8 +3,8 @@ import { visible, visibleJson } from '../../src/base/visible.ts';
 import { runCli } from '../harness/cli.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 
-/** Sets the title of the window, moves the cursor, reverses text, and a C1 control. */
-const hostile = 'Kim\u001b]0;owned\u0007\u001b[2J\u202e\u2066\u009bmA\r';
+/** Sets the title of the window, moves the cursor, turns the direction of text, ends a line, and a C1 control. */
+const hostile = 'Kim\u001b]0;owned\u0007\u001b[2J\u061c\u200e\u200f\u2028\u202e\u2066\u2069\u009bmA\r';
 const harmful = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
 test('control and bidi characters of a customer reach no terminal: explain, preview and dead-letters show them as \\u{…}', async () => {
