@@ -96,11 +96,11 @@ async function readCrowd(reading: Reading, query: PageQuery): Promise<void> {
   const total = ids.length === 1 && lastPage > limitsOf(deps).pages ? lastPage : undefined;
   const read = reading.proven().ids.size;
   if (isWhole && (total === undefined ? !isByProduct : read >= total)) return;
-  const held = total === undefined ? 'more reviews' : `${formatCount(total)} reviews, more`;
+  const which = `reviews ${query.axis} at ${spanText(query.span)}`;
+  const held = total === undefined ? `more ${which}` : `${formatCount(total)} ${which}, more`;
   throw new UnreadableError(
     'too-many',
-    `The service holds ${held} ${query.axis} at ${spanText(query.span)} than any query can reach ` +
-      `(${formatCount(read)} were read)`,
+    `The service holds ${held} than any query can reach (${formatCount(read)} were read)`,
   );
 }
 
