@@ -98,7 +98,7 @@ test('of the statements that doctor measures one that takes too long is reported
   await writeFile(file, `${await readFile(file, 'utf8')} where pg_sleep(60) is not null`);
   const { shop } = await world.openApp();
   const [costs] = await Promise.all([shop.queryCosts(), cancelSleep(world)]);
-  expect(costs).toContainEqual({ file: 'order_lines', purpose: 'find the lines of 1 orders', scans: [] });
+  expect(costs).toContainEqual({ file: 'order_lines', purpose: 'find the lines of 1 order', scans: [] });
   expect(costs.filter(({ seconds }) => seconds !== undefined)).toHaveLength(4);
 });
 
