@@ -339,6 +339,11 @@ test('during a run, counts are made at most once a minute; freshness says as of 
   expect(await counted()).toEqual(first);
   expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 1 }]);
   await run(`update sync.settings set counted_at = counted_at - interval '1 minute'`);
+  await warehouse.db.transaction().execute(async (another) => {
+    await sql`lock table sync.product_counts in share row exclusive mode`.execute(another);
+    await recount(warehouse.db, { atMostEveryMs: 60_000 });
+  });
+  expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 1 }]);
   await recount(warehouse.db, { atMostEveryMs: 60_000 });
   expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 2 }]);
 });

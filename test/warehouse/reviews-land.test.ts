@@ -329,6 +329,14 @@ test('an inserted review is late where its date lies in a span that was proven b
   expect(await landPage(warehouse, again, { findLate: true })).toMatchObject({ inserted: 1, updated: 1, late: 1 });
 });
 
+test('Postgres keeps the plan of the statement that lands a page', async () => {
+  const one = await openWarehouse({ url, connections: 1 });
+  for (let id = 1; id <= 10; id += 1) await landPage(one, pageOf(JSON.stringify([review(id)])));
+  const plans = 'select custom_plans::integer as made, generic_plans::integer as kept from pg_prepared_statements';
+  expect((await one.pool.query(plans)).rows).toEqual([{ made: 5, kept: 5 }]);
+  await one.close();
+});
+
 test('what lands is no open dead letter and not suspected any more; nothing else is touched', async () => {
   await query(
     url,

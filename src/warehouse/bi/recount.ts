@@ -1,19 +1,23 @@
 import { sql } from 'kysely';
-import { type Db, statement } from '../index.ts';
+import { type Db, isLockedOut, statement } from '../index.ts';
 
 /**
  * Counts behind the views of bi, as of now: those of the reviews and orders that statements have touched since the last
  * count are made again from the rows (sql/warehouse/statements/recount.sql). The cost follows what changed. Waits while
  * another process counts.
  *
- * @param options.atMostEveryMs does nothing where the last count is younger.
+ * @param options.atMostEveryMs does nothing where the last count is younger, or another process counts.
  */
 export async function recount(db: Db, { atMostEveryMs = 0 } = {}): Promise<void> {
+  if (atMostEveryMs === 0) return count(db, 'touched');
   const { rows } = await sql`
     select from sync.settings where counted_at > clock_timestamp() - ${atMostEveryMs} * interval '1 millisecond'`.execute(
     db,
   );
-  if (atMostEveryMs === 0 || rows.length === 0) await count(db, 'touched');
+  if (rows.length > 0) return;
+  await count(db, 'touched', sql`nowait`).catch((error: unknown) => {
+    if (!isLockedOut(error)) throw error;
+  });
 }
 
 /** Makes all counts behind the views of bi again from the rows. Writers and readers go on meanwhile. */
@@ -26,12 +30,12 @@ export const recountAll = (db: Db) => count(db, 'all');
 const manyTouches = 50_000;
 
 /** One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it. */
-async function count(db: Db, which: 'touched' | 'all'): Promise<void> {
+async function count(db: Db, which: 'touched' | 'all', orWait = sql``): Promise<void> {
   const begunAt = await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
-      await sql`lock table sync.product_counts in share row exclusive mode`.execute(trx);
+      await sql`lock table sync.product_counts in share row exclusive mode ${orWait}`.execute(trx);
       const { rows } = await sql<{ now: string; isFirst: boolean; touches: number; reviews: number }>`
         select now()::text as now, counted_at is null as "isFirst", (select count(*) from sync.touches) as touches,
           (select reltuples::bigint from pg_class where oid = 'warehouse.reviews'::regclass) as reviews
