@@ -207,6 +207,21 @@ test('after the service restored a backup, with older dates and ids used again, 
   expect(await world.warehouse(rows)).toEqual([{ message: 'another', tag_name: null, comments: null }]);
 });
 
+test('verify --repair brings in a review that no list shows also when its date went back', async ({ world }) => {
+  await syncHourly(world, 12);
+  await world.atService(
+    `update reference_service.reviews set message = 'restored', updated_at = updated_at - interval '1 day' where id = 5`,
+  );
+  await using proxy = await startChangingProxy(world.serviceUrl, {
+    answer(answer, { path }) {
+      if (path === '/v1/reviews') answer.body = (answer.body as { id: number }[]).filter(({ id }) => id !== 5);
+    },
+  });
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  expect(await runCli(['verify', 'reviews', '--repair'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.warehouse(`select from warehouse.reviews where message = 'restored'`)).toHaveLength(1);
+});
+
 test('verify counts each review whose id no warehouse can hold, on the day of its date', async ({ world }) => {
   await syncHourly(world, 12);
   const odd = new Map<unknown, unknown>([
