@@ -142,8 +142,8 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     lines: [{ status: 'returned' }, { status: 'returned' }],
   });
 
-  // A guest pays net prices in another currency; the phone number is corrected, which no date shows; the money goes
-  // back, by the shop or by the bank; the order is cancelled.
+  // A guest pays net prices in another currency; the phone number is corrected, which no date shows; a first payment is
+  // cancelled and a second one paid; the money goes back, by the shop or by the bank; the order is cancelled.
   await shop.step(
     { feed: ['10002'] },
     placeOrder(
@@ -155,8 +155,15 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     ),
   );
   await shop.step({ feed: [] }, `update order_address set phone_number = '+49 40' where id = ${id(50)}`);
+  await shop.step(
+    { feed: ['10002'] },
+    `${moveTo('cancelled', 'order_transaction', 50)};
+     insert into order_transaction values (${id(60)}, ${live}, ${id(50)}, ${live}, ${stateId('open')}, :now, null);
+     ${moveTo('paid', 'order_transaction', 60)}`,
+  );
+  expect((await shop.orders())['10002']?.lines).toMatchObject([{ status: 'paid' }]);
   for (const state of ['refunded', 'chargeback']) {
-    await shop.step({ feed: ['10002'] }, moveTo(state, 'order_transaction', 50));
+    await shop.step({ feed: ['10002'] }, moveTo(state, 'order_transaction', 60));
     expect((await shop.orders())['10002']?.lines, state).toMatchObject([{ status: 'returned' }]);
   }
   await shop.step({ feed: ['10002'] }, moveTo('cancelled', 'order', 50));
