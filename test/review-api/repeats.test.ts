@@ -243,6 +243,21 @@ test('a request that waits for the ceiling when the service asks for fewer does 
   expect({ requests: service.calls().length, early }).toEqual({ requests: 3, early: 0 });
 });
 
+test('the check that a call makes before a request comes after the wait for the ceiling, and sends nothing where it fails', async () => {
+  const service = await tinyService(() => json({ id: 8 }));
+  let acquired = 0;
+  const acquire = async () => {
+    acquired += 1;
+  };
+  const api = client(service.url, { acquire });
+  await api.authenticate();
+  const beforeSend = () => {
+    throw new Error(`checked after ${acquired} waits`);
+  };
+  await expect(api.subOrders.create(5, line, { beforeSend })).rejects.toThrow('checked after 2 waits');
+  expect(service.calls()).toEqual([]);
+});
+
 test('a shorter wait that the service names while a longer one lasts does not end the longer one', async () => {
   const [bothSent, isHeld] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let [opensAt, early] = [0, 0];

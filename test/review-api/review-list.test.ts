@@ -34,12 +34,14 @@ test.each([
   [61, 'absent'],
   [60, 'capped'],
   [60, 'absent'],
+  // A service may leave hidden reviews out: then page 30 is short although others follow.
+  [59, 'capped'],
 ] as const)(
   'a list of %i that may continue after page 30 (last page: %s) ends in an error with a hint',
   async (count, lastPage) => {
     const service = await serviceOf(count, lastPage);
     const { ids, error } = await readAll(service.url, { limit: 2 });
-    expect(ids).toHaveLength(60);
+    expect(ids).toHaveLength(Math.min(count, 60));
     expect(error).toBeInstanceOf(PageLimitError);
     expect(error).toMatchObject({ retryable: false, hint: expect.stringContaining('narrow the period') });
     expect(Math.max(...service.calls().map(({ params }) => Number(params.get('page'))))).toBe(30);
