@@ -39,8 +39,8 @@ describe('the age of an order', () => {
     ['2026-06-02T00:00:00Z', 30, true],
     ['2026-06-02T00:00:01Z', 30, false],
     ['2099-01-01T00:00:00Z', 30, false],
-    ['2026-06-01T00:00:00Z', 0, true],
-    ['2026-05-31T23:59:59.999Z', 0, false],
+    ['2026-06-01T00:00:00Z', 0, false],
+    ['2026-06-01T09:00:00Z', 0, false],
   ])('of %s is young on the first of June, with %i days: %s', (createdAt, days, isYoung) => {
     expect(isYoungAt(now, new Date(createdAt), days)).toBe(isYoung);
   });

@@ -15,11 +15,11 @@ const dayMs = 86_400_000;
  * Whether an order is young enough for contact. One that is dated more than a day ahead is not: its real age is unknown,
  * and clocks and zones of two machines differ by less.
  *
- * @param maxAgeDays ORDER_CONTACT_MAX_AGE_DAYS.
+ * @param maxAgeDays ORDER_CONTACT_MAX_AGE_DAYS; 0: no order is young, wherever the clocks stand.
  */
 export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boolean {
   const ageMs = now.getTime() - createdAt.getTime();
-  return ageMs >= -dayMs && ageMs <= maxAgeDays * dayMs;
+  return maxAgeDays > 0 && ageMs >= -dayMs && ageMs <= maxAgeDays * dayMs;
 }
 
 /**
