@@ -8,9 +8,6 @@ import { syncCatalog } from './sync-catalog.ts';
 import { syncOrders } from './sync-orders.ts';
 import { syncReviews } from './sync-reviews.ts';
 
-/** The job that pushes each flow from the shop to the service. */
-export const flowJobs = { catalog: syncCatalog, orders: syncOrders };
-
 /** All jobs. */
 export const jobs: readonly AnyRunJob<App>[] = [
   syncCatalog,

@@ -19,8 +19,12 @@ export type OrderStep = v.InferOutput<typeof shape>;
 export const pushOrders: StepJob<App, OrderStep> = {
   name: 'push-orders',
   parse: (payload) => parsePayload(shape, payload),
-  run: (app, { codes, ...policy }, { signal }) => app.sliceSlots(() => push(orderDeps(app, signal), codes, policy)),
+  run: (app, step, { signal }) => pushNow(app, step, signal),
 };
+
+/** Pushes the orders of a step in this process, without a run. */
+export const pushNow = (app: App, { codes, ...policy }: OrderStep, signal: AbortSignal) =>
+  app.sliceSlots(() => push(orderDeps(app, signal), codes, policy));
 
 /** Orders in one step: small enough that workers share a batch; the queue keeps a row a step until the run ends. */
 const ordersPerStep = 500;

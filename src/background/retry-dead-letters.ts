@@ -10,23 +10,20 @@ import { readEvents } from '../webhooks/event.ts';
  * Retries open dead letters. Reviews are read from the service at once. What a webhook names is stored again: serve or a
  * worker reads it.
  *
- * @returns the flows that read the others from the shop again, for the caller to run in this order.
+ * @returns what is to be read from the shop again, for the caller to do in this order: the catalog, and these orders,
+ *   which are due.
  */
 export async function retryDeadLetters(
   app: App,
   deadLetters: readonly DeadLetter[],
-): Promise<('catalog' | 'orders')[]> {
+): Promise<{ isCatalog: boolean; codes: string[] }> {
   const { db } = app.warehouse;
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
   for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
-  const orders = isOf('order', 'order_line');
-  const codes = orders.flatMap(({ orderCode }) => orderCode ?? []);
-  if (orders.length > 0) await makeDue(db, codes);
-  return [
-    ...(isOf('category', 'user_grade').length > 0 ? (['catalog'] as const) : []),
-    ...(orders.length > 0 ? (['orders'] as const) : []),
-  ];
+  const codes = [...new Set(isOf('order', 'order_line').flatMap(({ orderCode }) => orderCode ?? []))];
+  if (codes.length > 0) await makeDue(db, codes);
+  return { isCatalog: isOf('category', 'user_grade').length > 0, codes };
 }
 
 async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {

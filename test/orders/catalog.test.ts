@@ -493,16 +493,18 @@ test('a run looks in 3,000 orders of the service for products that lines wait fo
   expect(await counts(world)).toMatchObject({ products_learned: 2 });
 });
 
-test('of dead letters that are retried each kind starts the flow that reads its record again', async ({
+test('of dead letters that are retried each kind says what is read again: the catalog, or the order', async ({
   openWorld,
 }) => {
   const app = await (await openWorld({ shop: 'empty' })).openApp();
-  const flows = (...kinds: DeadLetter['kind'][]) =>
+  const again = (...kinds: DeadLetter['kind'][]) =>
     retryDeadLetters(
       app,
-      kinds.map((kind) => ({ kind, key: 'x', orderCode: null }) as DeadLetter),
+      kinds.map((kind) => ({ kind, key: 'x', orderCode: 'A' }) as DeadLetter),
     );
-  for (const kind of ['category', 'user_grade'] as const) expect(await flows(kind)).toEqual(['catalog']);
-  for (const kind of ['order', 'order_line'] as const) expect(await flows(kind)).toEqual(['orders']);
-  expect(await flows('order', 'category')).toEqual(['catalog', 'orders']);
+  for (const kind of ['category', 'user_grade'] as const)
+    expect(await again(kind, 'order')).toEqual({ isCatalog: true, codes: ['A'] });
+  for (const kind of ['order', 'order_line'] as const)
+    expect(await again(kind)).toEqual({ isCatalog: false, codes: ['A'] });
+  expect(await again('review')).toEqual({ isCatalog: false, codes: [] });
 });

@@ -355,6 +355,22 @@ test('sync orders --dry-run says to how many customers the next run sends contac
   expect(await dry()).toMatchObject({ toSend: 5, reachable: 4, withContact: 2 });
 });
 
+test('dead-letters retry after a backfill of some days pushes what it names, and no other order of the shop', async ({
+  world,
+}) => {
+  const days = (n: number) => new Date(Date.now() - n * 86_400_000);
+  const dayBefore = (n: number) => days(n).toISOString().slice(0, 10);
+  await world.place(
+    order('BAD', { user_email: 'bad@example.com', created_at: days(20), total_price: -1e15 }, line('1', 1)),
+    order('YOUNG', { user_email: 'young@example.com', created_at: days(2) }, line('1', 1)),
+  );
+  const backfill = ['backfill', 'orders', '--from', dayBefore(21), '--to', dayBefore(19)];
+  expect(await runCli(backfill, world.environment)).toMatchObject({ status: 1 });
+  await world.shop(`update o set total_price = 1 where code = 'BAD'`);
+  expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
+  expect((await world.atService(contacts)).map(({ code }) => code)).toEqual(['BAD']);
+});
+
 test('on a terminal the first sync of orders says who can be mailed before it sends, and can be stopped', async ({
   world,
 }) => {

@@ -1,4 +1,5 @@
-import { flowJobs } from '../../../jobs/index.ts';
+import { pushNow, stepsUnder } from '../../../jobs/push-orders.ts';
+import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import type { App } from '../../app/app.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -84,9 +85,11 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
-  for (const flow of await retryDeadLetters(app, deadLetters)) {
-    await runToEnd(app, { job: flowJobs[flow], payload: {} }, following);
-  }
+  const { isCatalog, codes } = await retryDeadLetters(app, deadLetters);
+  if (isCatalog) await runToEnd(app, { job: syncCatalog, payload: {} }, following);
+  // These orders alone: a first `sync orders` would push the whole shop.
+  const { steps } = stepsUnder({ contact: 'young', allowRemovals: false }, { codes, state: undefined });
+  await Promise.all(steps.map((step) => pushNow(app, step, context.signal)));
   const after = await deadLettersById(
     db,
     deadLetters.map(({ id }) => id),
