@@ -18,7 +18,9 @@ const orderRow = {
   created_at: '2026-11-01T10:00:00.500000Z',
   total_price: '12.50',
   user_code: 'kim',
+  user_name: null,
   user_email: 'kim@example.com',
+  user_phone: null,
 };
 const lineRow = {
   order_code: 'A',

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
@@ -145,4 +147,43 @@ test('a status that the shop empties is not sent empty: the service keeps the la
     { status: 'paid', price: '77' },
   ]);
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('what another integration wrote stays where the queries select no such column, until they do', async ({
+  world,
+}) => {
+  const folder = world.environment.SHOP_SQL_DIR ?? '';
+  const select = (orders: string, lines: string) =>
+    Promise.all([
+      writeFile(join(folder, 'orders.sql'), `select code, created_at, updated_at, total_price${orders} from o`),
+      writeFile(
+        join(folder, 'order_lines.sql'),
+        `select order_code, line_code, product_id, price, status${lines} from l`,
+      ),
+    ]);
+  const shown = () =>
+    world.atService(`
+      select o.user_name, o.user_email, o.user_phone, s.invoice, s.delivered_at, s.product_options
+      from reference_service.orders o join reference_service.sub_orders s on s.order_id = o.id`);
+  await select('', '');
+  await world.place(order('A', line('1', 1)));
+  await world.atService(`
+    insert into reference_service.products (id) values (1) on conflict do nothing;
+    insert into reference_service.orders (code, created_at, updated_at, total_price, user_name, user_email, user_phone)
+    values ('A', now(), now(), 100, 'Kim', 'kim@example.com', '010-1');
+    insert into reference_service.sub_orders (order_id, product_id, price, status, invoice, delivered_at, product_options,
+      created_at, updated_at)
+    select id, 1, 10, 'paid', 'I-1', '2026-01-02', '{"size": "S"}', now(), now() from reference_service.orders`);
+  const before = await shown();
+  for (const price of [10, 12]) {
+    await world.shop(`update l set price = ${price}; update o set updated_at = now()`);
+    await world.sync();
+  }
+  expect(await shown()).toEqual(before);
+  await select(', null as user_name, user_email, user_phone', ', invoice, null::jsonb as product_options');
+  await world.shop('update o set total_price = 7, updated_at = now()');
+  await world.sync();
+  expect(await shown()).toMatchObject([
+    { user_name: null, user_email: null, user_phone: null, invoice: null, product_options: {} },
+  ]);
 });

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
+import { openOrderWorld } from '../harness/order-world.ts';
+import { line, order } from '../harness/shop-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const customer = 'minji-login';
@@ -44,6 +46,16 @@ test('forget of a code that no record names exits 1 and says so first', async ()
     expect(end.status).toBe(1);
     expect(end.stdout).toMatch(/^No record names this code; is it mistyped\?\n/);
   }
+});
+
+test('forget user finds the order that the service refused, and no later push of it carries contact', async () => {
+  await using world = await openOrderWorld();
+  await world.place(order('A', { user_code: 'kim', user_email: 'kim@example.com' }, line('1', 1)));
+  world.serviceRule(({ path }) => (path === '/v1/orders' ? { status: 422, body: '{}' } : 'pass'));
+  await world.sync();
+  expect(await runCli(['forget', 'user', 'kim', '--apply'], world.environment)).toMatchObject({ status: 0 });
+  expect(JSON.stringify(await world.warehouse('select payload from sync.dead_letters'))).not.toContain('kim');
+  expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'withheld' }]);
 });
 
 test('verify does not recommend to bring back a customer whose reviews forget has masked', async () => {

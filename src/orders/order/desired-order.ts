@@ -24,6 +24,8 @@ export type PushPolicy = { contact: ContactPolicy; allowRemovals: boolean };
 export type DesiredOrder = {
   code: string;
   order: Order;
+  /** Its rows as the shop's queries give them. A column that is not selected is in none of them. */
+  raw: RawOrder;
   /** The whole body, contact included; without contact where the shop has deleted the order. */
   body: OrderBody;
   /** Lines that can be pushed now. */
@@ -67,6 +69,7 @@ export function desiredOrder(raw: RawOrder, facts: WishFacts): DesiredOrder | Ne
   return {
     code: order.code,
     order,
+    raw,
     body,
     ...parts,
     unlinkedGrade,

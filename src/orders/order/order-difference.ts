@@ -57,17 +57,27 @@ export function orderDifference(
   const { waiting, faulty, lines } = desired;
   const notPushed = new Set([...[...waiting, ...faulty].map(({ lineCode }) => lineCode), ...untouched]);
   const pushed = lines.filter(({ lineCode }) => !notPushed.has(lineCode));
-  const subOrders = subOrderDifference(shown?.sub_orders ?? [], pushed, linksOf(remembered, shown), notPushed);
+  const isSelected = (column: string) => column in (desired.raw.lines[0] ?? {});
+  const links = linksOf(remembered, shown);
+  const found = subOrderDifference(shown?.sub_orders ?? [], pushed, links, notPushed, isSelected);
+  // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
+  const subOrders = desired.order.deletedAt === undefined ? found : { ...found, remove: [] };
   const isDeleted = desired.order.deletedAt !== undefined && deletes === 'send' && shown !== undefined;
   const sentBefore = remembered.link?.sentFields ?? [];
-  const clearedLast = (shown ? shownWithoutShop(desired, shown) : []).filter((field) => !sentBefore.includes(field));
+  const clearedLast = (shown ? shownWithoutShop(desired, shown, sentBefore) : []).filter(
+    (field) => !sentBefore.includes(field),
+  );
   return {
     orderId: shown?.id,
     // A number of reviews that the service does not show may be any.
     isDeletion: isDeleted && shown.sub_orders.every(({ reviews_count }) => reviews_count === 0),
     body: requestBody(desired, [...sentBefore, ...clearedLast], withContact),
     clearedLast,
-    fields: shown ? fieldDifferences(desired, shown, withContact) : [],
+    fields: shown
+      ? fieldDifferences(desired, shown, withContact).filter(
+          ({ field, shop }) => shop !== null || isOfShop(desired, field, sentBefore),
+        )
+      : [],
     linesNotSent: [
       ...waiting.map(({ lineCode, productCode }) => {
         return { lineCode, reason: `it waits until the service is known to have product ${productCode}` };
@@ -185,15 +195,29 @@ const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) 
 const textOf = (value: unknown): string | null =>
   value === undefined || value === null || value === '' ? null : String(value);
 
+/**
+ * Whether the shop says anything about the field: its query selects the column, or did when the field was sent. What
+ * else the service has, another integration wrote: it stays.
+ */
+const isOfShop = ({ raw }: DesiredOrder, field: string, sentBefore: readonly string[]) =>
+  (field === 'user_grade_id' ? 'user_grade_code' : field) in raw.order || sentBefore.includes(field);
+
 /** Fields that the service shows with a value although the shop has none. */
-export function shownWithoutShop({ body }: DesiredOrder, shown: OrderDetail): OptionalField[] {
+export function shownWithoutShop(
+  desired: DesiredOrder,
+  shown: OrderDetail,
+  sentBefore: readonly string[],
+): OptionalField[] {
+  const { body } = desired;
   const fields = [
     ['user_code', shown.user_code],
     ['user_name', nameOf(body, shown)],
     ['user_phone', shown.phone],
     ['user_email', shown.user_email],
   ] as const;
-  return fields.flatMap(([field, value]) => (value && body[field] === undefined ? [field] : []));
+  return fields.flatMap(([field, value]) =>
+    value && body[field] === undefined && isOfShop(desired, field, sentBefore) ? [field] : [],
+  );
 }
 
 /** The difference without values of the customer's name, e-mail address and phone number: only whether there is one. */

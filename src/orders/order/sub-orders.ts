@@ -66,12 +66,15 @@ export type SubOrderDifference = {
  * @param lines the shop's lines that can be pushed.
  * @param links what is remembered of the order's lines.
  * @param untouched codes of lines that the shop has but that are not pushed now: their sub-orders are not changed.
+ * @param isSelected whether the query of the lines selects a column. What another integration wrote into a field of which
+ *   the shop says nothing, and never did, stays.
  */
 export function subOrderDifference(
   shown: readonly SubOrder[],
   lines: readonly Line[],
   links: readonly LineLink[],
   untouched: ReadonlySet<string> = new Set(),
+  isSelected: (column: string) => boolean = () => true,
 ): SubOrderDifference {
   const difference: SubOrderDifference = { matched: [], create: [], remove: [], keep: [], links: [] };
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
@@ -81,16 +84,18 @@ export function subOrderDifference(
   for (const line of lines) {
     const { lineCode, content } = line;
     const link = linkOf.get(lineCode);
+    const isOfShop = (field: string) => isSelected(field) || (link !== undefined && hasValue(link.content, field));
     const found = ofLines.get(lineCode);
     if (found) {
       const { subOrder, isOurs, idsBefore: watched } = found;
       const subOrderId = subOrder.id;
-      const fields = fieldDifferences(content, subOrder);
+      const fields = fieldDifferences(content, subOrder).filter(({ field, shop }) => shop !== null || isOfShop(field));
       difference.matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
       if (link?.subOrderId === subOrderId) continue;
       linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore: watched, linkedAt: link?.linkedAt });
     } else if (link?.subOrderId != null) {
-      const patch = { ...content, product_options: optionsPatch(content) };
+      const { product_options: _, ...others } = content;
+      const patch = isOfShop('product_options') ? { ...others, product_options: optionsPatch(content) } : others;
       difference.matched.push({ ...line, subOrderId: link.subOrderId, fields: [], patch, isHidden: true });
     } else {
       difference.create.push({ ...line, isSentAgain: link !== undefined });
@@ -279,6 +284,11 @@ export function fieldDifference(
   if (theirs === undefined) return shop === null ? undefined : { field, shop, service, isShown: false };
   return isSame(service, shop) ? undefined : { field, shop, service, isShown: true };
 }
+
+const hasValue = (content: SubOrderContent, field: string): boolean =>
+  field === 'product_options'
+    ? optionsText(content.product_options) !== null
+    : Boolean(content[field as keyof SubOrderContent]);
 
 function patchOf(content: SubOrderContent, fields: readonly FieldDifference[]): SubOrderPatch {
   const wanted: SubOrderPatch = { ...content, product_options: optionsPatch(content) };

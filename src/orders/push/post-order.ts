@@ -48,11 +48,11 @@ export async function postOrder(
     const rest = await post([]);
     return rest.kind === 'accepted' ? { ...rest, notCleared: clearing.map(([field]) => field) } : first;
   }
-  const kept = shownWithoutShop(desired, first.detail);
+  const kept = shownWithoutShop(desired, first.detail, sentFields);
   if (kept.length === 0) return first;
   const again = kept.every((field) => isCleared(first.sent, field)) ? first : await post([...sentFields, ...kept]);
   const last = again.kind === 'accepted' ? again : first;
   // A value that we did not send, and that reaches nobody, may be the service's own way to mark a guest.
   const isWorthNaming = (field: string) => sentFields.includes(field) || contactFields.some((one) => one === field);
-  return { ...last, notCleared: shownWithoutShop(desired, last.detail).filter(isWorthNaming) };
+  return { ...last, notCleared: shownWithoutShop(desired, last.detail, sentFields).filter(isWorthNaming) };
 }

@@ -39,7 +39,7 @@ export function pushRecord(
 }
 
 /** One dead letter for the order as a whole, and one for each line: several requests about it may fail. */
-function deadLettersOf({ code, order, lines, faulty }: DesiredOrder, failures: readonly PushFailure[]) {
+function deadLettersOf({ code, raw: { order }, lines, faulty }: DesiredOrder, failures: readonly PushFailure[]) {
   const deadLetters = faulty.map(({ lineCode: _, ...one }): NewDeadLetter => ({ ...one, partOf: order }));
   for (const [lineCode, some] of Map.groupBy(failures, (one) => one.lineCode)) {
     const reason = [...new Set(some.map((one) => one.reason))].join('; ');
