@@ -32,9 +32,8 @@ select
     limit 1
   ) as delivery_started_at,
 
-  -- Magento does not know when a parcel arrives, and the service asks for a review some days after that: see README.md
-  -- for a query that counts three days for the way.
-  null as delivered_at,
+  -- delivered_at: Magento does not know when a parcel arrives, and the service asks for a review some days after that. See
+  -- README.md for a column that counts three days for the way.
 
   -- The number of the first parcel with this line that has one.
   (

@@ -24,7 +24,6 @@ select
   f.shipped_at as delivery_started_at,
   case when oi.delivered_quantity >= oi.quantity then f.delivered_at end as delivered_at,
   f.tracking as invoice,
-  null::text as delivery_service,
   coalesce(
     (
       select jsonb_object_agg(v.key, v.value)

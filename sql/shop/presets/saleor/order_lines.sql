@@ -16,9 +16,8 @@ select
   end as status,
   f.shipped_at as delivery_started_at,
   -- Saleor does not know when a parcel arrived, and the service asks for a review some days after that. To count three
-  -- days for the way, select this instead; the daily `sync reconcile` finds it when the time has come:
-  --   case when f.last_shipped_at < now() - interval '3 days' then f.last_shipped_at + interval '3 days' end
-  null::timestamptz as delivered_at,
+  -- days for the way, select this; the daily `sync reconcile` finds it when the time has come:
+  --   case when f.last_shipped_at < now() - interval '3 days' then f.last_shipped_at + interval '3 days' end as delivered_at,
   f.tracking as invoice,
   nullif(o.shipping_method_name, '') as delivery_service,
   case when l.variant_name <> '' then jsonb_build_object('Variant', l.variant_name) end as product_options

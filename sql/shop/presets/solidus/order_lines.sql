@@ -18,9 +18,8 @@ select
   end as status,
   u.shipped_at as delivery_started_at,
   -- Solidus does not know when a parcel arrived, and the service asks for a review some days after that. To count three
-  -- days for the way, select this instead; the daily `sync reconcile` finds it when the time has come:
-  --   case when u.last_shipped_at < now() at time zone 'UTC' - interval '3 days' then u.last_shipped_at + interval '3 days' end
-  null::timestamp as delivered_at,
+  -- days for the way, select this; the daily `sync reconcile` finds it when the time has come:
+  --   case when u.last_shipped_at < now() at time zone 'UTC' - interval '3 days' then u.last_shipped_at + interval '3 days' end as delivered_at,
   u.tracking as invoice,
   u.carrier as delivery_service,
   (

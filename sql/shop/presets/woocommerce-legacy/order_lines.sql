@@ -51,8 +51,21 @@ select
       where m.post_id = o.ID and m.meta_key = '_date_completed' and m.meta_value > 0
     )
   end as delivery_started_at,
+  -- A line that was refunded, perhaps before anything left, is none: the service asks for reviews of what was delivered.
   case
-    when o.post_status = 'wc-completed' then (
+    when o.post_status = 'wc-completed' and (
+      select coalesce(sum(cast(piece.meta_value as decimal(26, 8))), 0)
+      from wp_posts r
+      join wp_woocommerce_order_items taken on taken.order_id = r.ID
+      join wp_woocommerce_order_itemmeta of_line on of_line.order_item_id = taken.order_item_id
+        and of_line.meta_key = '_refunded_item_id' and of_line.meta_value = i.order_item_id
+      join wp_woocommerce_order_itemmeta piece on piece.order_item_id = taken.order_item_id and piece.meta_key = '_qty'
+      where r.post_parent = i.order_id and r.post_type = 'shop_order_refund'
+    ) > -(
+      select max(cast(m.meta_value as decimal(26, 8)))
+      from wp_woocommerce_order_itemmeta m
+      where m.order_item_id = i.order_item_id and m.meta_key = '_qty'
+    ) then (
       select cast('1970-01-01 00:00:00' as datetime) + interval max(cast(m.meta_value as unsigned)) second
       from wp_postmeta m
       where m.post_id = o.ID and m.meta_key = '_date_completed' and m.meta_value > 0

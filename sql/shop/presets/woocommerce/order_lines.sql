@@ -44,7 +44,22 @@ select
 
   -- WooCommerce knows no parcels. A completed order counts as delivered: see README.md.
   case when o.status = 'wc-completed' then d.date_completed_gmt end as delivery_started_at,
-  case when o.status = 'wc-completed' then d.date_completed_gmt end as delivered_at,
+  -- A line that was refunded, perhaps before anything left, is none: the service asks for reviews of what was delivered.
+  case
+    when o.status = 'wc-completed' and (
+      select coalesce(sum(cast(piece.meta_value as decimal(26, 8))), 0)
+      from wp_wc_orders r
+      join wp_woocommerce_order_items taken on taken.order_id = r.id
+      join wp_woocommerce_order_itemmeta of_line on of_line.order_item_id = taken.order_item_id
+        and of_line.meta_key = '_refunded_item_id' and of_line.meta_value = i.order_item_id
+      join wp_woocommerce_order_itemmeta piece on piece.order_item_id = taken.order_item_id and piece.meta_key = '_qty'
+      where r.parent_order_id = i.order_id and r.type = 'shop_order_refund'
+    ) > -(
+      select max(cast(m.meta_value as decimal(26, 8)))
+      from wp_woocommerce_order_itemmeta m
+      where m.order_item_id = i.order_item_id and m.meta_key = '_qty'
+    ) then d.date_completed_gmt
+  end as delivered_at,
 
   -- The attributes of the variation by the names that customers see. Other texts of a line, such as an engraving, stay
   -- here.
