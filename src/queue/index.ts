@@ -60,6 +60,8 @@ export type Queues = AsyncDisposable & {
    */
   enqueue(job: AnyRunJob<never>, payload: unknown, key?: string): Promise<{ id: string; joined: boolean }>;
   progress(runId: string): Promise<JobProgress>;
+  /** Takes a run and its steps out of the queue. Does nothing while a worker has one of them in hand. */
+  withdraw(runId: string): Promise<void>;
   /** Whether the run's job is in the queue and has not ended. */
   isAlive(runId: string): Promise<boolean>;
   counts(): Promise<Record<QueueName, Record<string, number>>>;
@@ -144,6 +146,11 @@ export async function openQueues(url: string): Promise<Queues> {
       if (planned === undefined) return { state: 'running', planned, ended: 0 };
       const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
       return { state: 'running', planned, ended: processed + ignored };
+    },
+    async withdraw(runId) {
+      const job = await findRun(runId);
+      // BullMQ removes the steps with it, or throws where one is locked.
+      await job?.remove().catch(() => {});
     },
     async counts() {
       const states = ['active', 'waiting', 'prioritized', 'waiting-children', 'delayed', 'failed'] as const;

@@ -390,3 +390,32 @@ test('on a terminal the first sync of orders says who can be mailed before it se
   expect(end).toMatchObject({ status: 0 });
   expect(end.stderr).not.toContain('begins in');
 });
+
+test('a backfill --with-email that is stopped mails nobody else, whatever is run next, and goes on when it is run again', async ({
+  world,
+}) => {
+  await world.shop(`
+    insert into o (code, user_email, created_at)
+    select 'O' || n, 'c' || n || '@example.com', now() - interval '300 days' from generate_series(1, 600) n`);
+  const [isStopped, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let posts = 0;
+  world.serviceRule(async ({ path }): Promise<Fate> => {
+    posts += path === '/v1/orders' ? 1 : 0;
+    if (posts <= 20) return 'pass';
+    isStopped.resolve();
+    await end.promise;
+    return { status: 500 };
+  });
+  const backfill = startHere(['backfill', 'orders', '--with-email'], world.environment);
+  await isStopped.promise;
+  backfill.kill('SIGINT');
+  expect((await backfill.ended).status).toBe(1);
+  end.resolve();
+  world.serviceRule(() => 'pass');
+  const mailed = async () =>
+    (await world.atService('select from reference_service.orders where user_email is not null')).length;
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await mailed()).toBe(20);
+  expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
+  expect(await mailed()).toBe(600);
+});

@@ -293,8 +293,10 @@ test('Ctrl-C while a reconcile reads reviews ends all of it: no rescan of orders
   });
   const stderr = expect.stringContaining('Interrupted. Finished work is kept.');
   expect(await command.ended).toMatchObject({ status: 1, stdout: '', stderr });
-  const enqueued = `select name from bullmq.job where queue = 'review-sync-runs'`;
-  expect(await world.warehouse(enqueued)).toEqual([{ name: 'reconcile-reviews' }]);
+  const begun = `select job from sync.runs where outcome is null`;
+  expect(await world.warehouse(begun)).toEqual([{ job: 'reconcile-reviews' }]);
+  // Nobody continues it.
+  expect(await world.warehouse(`select name from bullmq.job where queue = 'review-sync-runs'`)).toEqual([]);
 });
 
 test('a rescan keeps rows that no walk meets, and closes them when they are corrected', async ({ world }) => {

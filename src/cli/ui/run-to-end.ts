@@ -68,7 +68,7 @@ export async function follow(
     }
     if (signal.aborted) {
       throw new IncompleteError('Interrupted. Finished work is kept.', {
-        hint: 'Run the same command again to continue; running workers continue by themselves.',
+        hint: 'Run the same command again to continue; workers that are at it continue by themselves.',
       });
     }
     await sleep(lookEveryMs, signal).catch(() => {});
@@ -82,7 +82,11 @@ export async function enqueueOnly(app: App, { job, payload, key }: RunRequest): 
   return { text, json: { run: id, joined } };
 }
 
-/** Enqueues a run and works on it in this process to its end, alone or together with running workers. */
+/**
+ * Enqueues a run and works on it in this process to its end, alone or together with running workers. An interruption
+ * ends the steps of this process at once. Where no worker is at the run either, it leaves the queue: the next command,
+ * whatever it is, would continue it, with the contact that it may send.
+ */
 export async function runToEnd(app: App, { job, payload, key }: RunRequest, following: Following): Promise<RunReport> {
   const { progress } = following;
   const { id, joined } = await app.queues.enqueue(job, payload, key);
@@ -92,7 +96,9 @@ export async function runToEnd(app: App, { job, payload, key }: RunRequest, foll
     return await follow(app, id, following);
   } finally {
     progress.stop();
-    await worker.close();
+    const isInterrupted = following.signal.aborted;
+    await worker.close(isInterrupted ? 0 : undefined);
+    if (isInterrupted && !joined) await app.queues.withdraw(id).catch(() => {});
   }
 }
 
