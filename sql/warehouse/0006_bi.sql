@@ -466,13 +466,15 @@ comment on column bi.time_to_review.average_score is 'Average of these ratings; 
 -- 3. It lies between the two, and an overview that was taken after that start names no newer review.
 create view bi.coverage_by_day as
 with zone as materialized (
-  select time_zone as name, (reviews_cursor ->> 'at')::timestamptz as cursor from sync.settings
+  select time_zone as name, (reviews_cursor ->> 'at')::timestamptz as cursor,
+    (reviews_cursor ->> 'readTo')::timestamptz as read_to
+  from sync.settings
 ),
 joined as (
   select unnest(range_agg(tstzrange(start_at, end_at, '[]'))) as span from sync.export_windows where axis = 'updated'
 ),
 followed as (
-  select coalesce(lower(joined.span), cursor) as since
+  select coalesce(lower(joined.span), cursor) as since, read_to
   from zone left join joined on joined.span @> cursor
   where cursor is not null
 ),
@@ -481,7 +483,8 @@ spans as (
   from (
     select tstzrange(start_at, end_at + interval '1 second') as span from sync.export_windows where axis = 'created'
     union all
-    select tstzrange(since, null) from followed
+    -- A run reads a day ahead of its clock.
+    select tstzrange(since, greatest(since, read_to + interval '1 day')) from followed
     union all
     select tstzrange(max(end_at), since)
     from followed join sync.export_windows on axis = 'created' and end_at <= since

@@ -22,12 +22,13 @@ const fewDeleted = 20;
  *
  * @param options.mark marks what is gone as deleted, unless the service does not know by id what it lists, or has lost
  *   more than half of what the warehouse holds: then the service itself is at fault.
+ * @param options.suspected how many are suspected in all, where not all are asked about.
  * @param options.show receives each review that the service knows, as its response shows it.
  */
 export async function confirmDeleted(
   deps: ReviewDeps,
   absent: readonly Absent[],
-  options: { mark: boolean; show(review: Absent, rawBody: Buffer): Promise<void> },
+  options: { mark: boolean; suspected: number; show(review: Absent, rawBody: Buffer): Promise<void> },
 ): Promise<Confirmed> {
   const confirmed: Confirmed = { gone: [], unlisted: 0, problems: [] };
   if (absent.length === 0) return confirmed;
@@ -55,7 +56,8 @@ export async function confirmDeleted(
   const ends = await Promise.allSettled(absent.map((review) => limit(() => ask(review))));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   const held = await countHeld(deps.warehouse.db);
-  const lost = confirmed.gone.length;
+  // Of those that are not asked about, as many are gone.
+  const lost = Math.round(confirmed.gone.length * Math.max(1, options.suspected / absent.length));
   if (lost > fewDeleted && lost * 2 > held) confirmed.problems.push(tooManyGone(lost, held));
   else if (options.mark) await markDeleted(deps.warehouse.db, confirmed.gone, deps.now());
   if (unknown > 0) confirmed.problems.push(notAsked(unknown, reason));
@@ -67,7 +69,7 @@ const notAsked = (reviews: number, reason: string) =>
 
 const hint =
   'None was marked as deleted. See what the service lacks; if they really are gone, delete their rows from ' +
-  'warehouse.reviews';
+  'warehouse.reviews and run: npx review-sync migrate --rebuild';
 
 const tooManyGone = (lost: number, held: number) =>
   `The service has lost ${formatCount(lost)} of ${counted(held, 'review')} that the warehouse ` +

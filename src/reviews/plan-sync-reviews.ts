@@ -18,8 +18,9 @@ export type SyncPlan = {
   windows: Window[];
   /** When the run began, by the clock of this machine. */
   readTo: Second;
-  /** How far the next run may rely on this one. */
+  /** How far the next run may rely on this one, and from where on it reads again. */
   nextWatermark: Second;
+  nextStart: Second;
 };
 
 /**
@@ -36,21 +37,23 @@ export async function planSyncReviews(
 ): Promise<SyncPlan> {
   const readTo = secondOf(deps.now());
   const watermark = parseInstant((await readCursor(deps.warehouse.db, 'reviews'))?.at ?? '');
+  const overlap = options.overlapMinutes * 60;
   const nextWatermark = await newestUpdate(deps, readTo);
+  const next = { readTo, nextWatermark, nextStart: nextWatermark - overlap };
   if (watermark === undefined) {
     // What is written from now on is found on the updated axis by the next run.
     const windows = planWindows(await allReviews(deps)).map((span): Window => ({ axis: 'created', span }));
-    return { windows, readTo, nextWatermark };
+    return { windows, ...next };
   }
   await captureOverview(deps);
   const gaps = await openGaps(deps.warehouse.db);
   const again = gaps.filter((gap) => options.allGaps || isDueAgain(gap.attempts, gap.lastTriedAt, deps.now()));
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(span).map((one) => ({ axis, span: one })));
-  const start = Math.min(watermark, readTo) - options.overlapMinutes * 60;
+  const start = Math.min(watermark, readTo) - overlap;
   // A gap is read when it is due, not by every run whose overlap it lies in.
   const known = gaps.filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
   const windows = planWindows({ start, end: readTo + day }, known).map((span): Window => ({ axis: 'updated', span }));
-  return { windows: [...windows, ...gapWindows], readTo, nextWatermark };
+  return { windows: [...windows, ...gapWindows], ...next };
 }
 
 /**
@@ -70,13 +73,13 @@ async function newestUpdate(deps: ReviewDeps, now: Second): Promise<Second> {
  * @param failure why windows failed, for the gaps that no window has explained itself.
  */
 export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan, failure: string): Promise<void> {
-  const { windows, readTo, nextWatermark } = plan;
+  const { windows, readTo, nextWatermark, nextStart } = plan;
   const known = await openGaps(db);
   for (const axis of ['created', 'updated'] as const) {
     const explained = known.filter((gap) => gap.axis === axis).map((gap) => gap.span);
     const covered = [...(await coveredSpans(db, axis, { runId })), ...explained];
-    // The last minute counts as not yet proven, and the next run reads it anyway.
-    const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, readTo - lag) : []));
+    // By the clock of another machine, which read it, the newest part may not be proven yet. The next run reads it anyway.
+    const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, nextStart) : []));
     for (const span of wanted.flatMap((one) => without(one, covered)))
       await openGap(db, axis, { span, kind: 'failed', reason: failure });
   }

@@ -2,7 +2,7 @@ import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore, secondOf } from '../base/time/span.ts';
 import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
-import { askAgainLater, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
+import { askAgainLater, countAbsent, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { landOne } from '../warehouse/reviews/land-reviews.ts';
 import { closeGapsReadSince, gapsProblem, openGaps } from '../warehouse/reviews/open-gaps.ts';
@@ -35,27 +35,29 @@ export async function planReconcile(
   return [...windows, ...again].map((span) => ({ axis: 'created', span }));
 }
 
-/** Reviews that one run asks about by id. The others wait for the next run. */
-const askedAtMost = 20_000;
-
 /**
  * Marks what is gone, and shortens the history. Called even where windows failed: what the others missed is asked
  * about.
  *
+ * @param options.askedAtMost reviews that one run asks about by id. The others wait for the next run.
  * @throws IncompleteError where reviews could not be asked about, gaps are open, or the service is not to be believed;
  *   what was found out until then is written.
  */
-export async function concludeReconcile(deps: ReviewDeps, options: { allDays: number }): Promise<Counts> {
+export async function concludeReconcile(
+  deps: ReviewDeps,
+  { allDays, askedAtMost = 20_000 }: { allDays: number; askedAtMost?: number },
+): Promise<Counts> {
   const { warehouse, plausible } = deps;
   const { db } = warehouse;
   await retryRefused(deps, { areDueOnly: false });
   // Everything was read since: a record that is not shown any more was corrected or deleted.
-  await closeUnseenReviews(db, new Date(deps.now().getTime() - (options.allDays + 1) * dayMs));
+  await closeUnseenReviews(db, new Date(deps.now().getTime() - (allDays + 1) * dayMs));
   await closeGapsReadSince(db);
-  await pruneHistory(db, deps.now(), options.allDays);
+  await pruneHistory(db, deps.now(), allDays);
   const suspects = new Map((await dueSuspects(db, deps.now(), askedAtMost)).map((one) => [one.id, one]));
   const { gone, unlisted, problems } = await confirmDeleted(deps, [...suspects.values()], {
     mark: true,
+    suspected: await countAbsent(db),
     async show({ id }, rawBody) {
       // No list shows the review, so what changed about it is seen by its id only.
       await landOne(warehouse, rawBody, plausible);

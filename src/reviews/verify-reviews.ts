@@ -142,6 +142,7 @@ export async function verifyReviews(
 
   const { gone, unlisted, problems } = await confirmDeleted(deps, absent, {
     mark: repair,
+    suspected: missed,
     async show({ createdAt }, rawBody) {
       const differences = await compareOne(warehouse, rawBody, since);
       if (repair && differences.length > 0) {

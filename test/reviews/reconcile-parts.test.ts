@@ -7,6 +7,7 @@ import { concludeReconcile } from '../../src/reviews/reconcile.ts';
 import { retryRefused } from '../../src/reviews/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { hourlyReviews } from '../harness/hourly-reviews.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
@@ -46,6 +47,25 @@ test('a reconcile that is stopped while it asks about missing reviews does not e
   await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (1, 'reconcile')`);
   const deps = reviewDeps(await world.openApp(), AbortSignal.abort());
   await expect(concludeReconcile(deps, { allDays: 30 })).rejects.toThrow('aborted');
+});
+
+test('a service that has lost more than half is not believed, however few of them one reconcile asks about', async ({
+  world,
+}) => {
+  await syncHourly(world, 60);
+  await world.atService('delete from reference_service.reviews where id <= 50');
+  await world.warehouse(
+    `insert into sync.absent_reviews (review_id, run_id) select generate_series(1, 50), 'reconcile'`,
+  );
+  const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
+  await expect(concludeReconcile(deps, { allDays: 30, askedAtMost: 22 })).rejects.toThrow(
+    'The service has lost 50 of 60 reviews',
+  );
+  expect(await world.warehouse('select from warehouse.reviews where deleted_at is not null')).toEqual([]);
+  // A person obeys the message: nothing is suspected any more.
+  await world.warehouse('delete from warehouse.reviews where id <= 50');
+  expect(await concludeReconcile(deps, { allDays: 30 })).toMatchObject({ deleted: 0 });
+  expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 
 test('verify asks about a bounded number of reviews that no list shows, and says that there are more', async ({

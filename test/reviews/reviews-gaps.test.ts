@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
 import { secondOf } from '../../src/base/time/span.ts';
+import { exportWindow } from '../../src/reviews/export-window.ts';
 import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan-sync-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';
@@ -102,12 +103,24 @@ test('where a step failed, its updates are a gap although one of creations lies 
   const readTo = secondOf(new Date());
   const span = { start: readTo - 7200, end: readTo - 3600 };
   await openGap(db, 'created', { span, kind: 'failed', reason: 'the service failed' });
-  const plan = { windows: [{ axis: 'updated' as const, span }], readTo, nextWatermark: readTo };
+  const plan = { windows: [{ axis: 'updated' as const, span }], readTo, nextWatermark: readTo, nextStart: readTo };
   await concludeSyncReviews(db, 'a run', plan, 'its step failed');
   expect(await openGaps(db)).toMatchObject([
     { axis: 'created', span },
     { axis: 'updated', span, reason: 'its step failed' },
   ]);
+});
+
+test('a run that one machine plans and another one reads, whose clock is behind, leaves no gap', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await seedReviews(world.serviceDatabaseUrl, [review('old', ago(60 * 24)), review('new', ago(5))]);
+  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
+  const ahead = { ...deps, now: () => new Date(Date.now() + 5000) };
+  const plan = await planSyncReviews(ahead, { overlapMinutes: 60, allGaps: false });
+  for (const window of plan.windows) await exportWindow(deps, { runId: 'a run', window });
+  await concludeSyncReviews(deps.warehouse.db, 'a run', plan, 'it was not read to its end');
+  expect(await openGaps(deps.warehouse.db)).toEqual([]);
 });
 
 test('a burst of refusals leaves no run incomplete once the gap was read', async () => {

@@ -14,6 +14,7 @@ import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { emptyPush } from '../harness/order-world.ts';
+import { until } from '../harness/patience.ts';
 import { testSeed } from '../harness/sampled.ts';
 import { differencesByRow } from '../harness/views-by-row.ts';
 import { openWorld } from '../harness/world.ts';
@@ -257,15 +258,57 @@ test('a time zone whose counts could not be made is counted by the next count', 
   expect(await differencesByRow(run)).toEqual([]);
 });
 
+/** The months by whose rows `export parquet` knows that they changed, with their versions. */
+const versions = () => withBiSnapshot(warehouse, async ({ months }) => new Map(months));
+
+/** Calls `work` while a lock of the table holds `waiting` up. */
+async function whileHeldUp(table: string, waiting: () => Promise<unknown>, work: () => Promise<unknown>) {
+  let held: Promise<unknown> = Promise.resolve();
+  await warehouse.db.transaction().execute(async (trx) => {
+    await sql`lock table ${sql.raw(table)} in share update exclusive mode`.execute(trx);
+    held = waiting();
+    const isHeld = `select from pg_locks where not granted and relation = '${table}'::regclass`;
+    await until(async () => (await run(isHeld)).length > 0);
+    await work();
+  });
+  await held;
+}
+
+test('a count that began before the time zone changed does not pass for one of the new zone', async () => {
+  await land([version(1)]);
+  await whileHeldUp(
+    'sync.touches',
+    () => recount(warehouse.db),
+    () => run(`update sync.settings set time_zone = 'UTC', counted_at = null`),
+  );
+  expect(await run('select counted_at from sync.settings')).toEqual([{ counted_at: null }]);
+});
+
+test('months of which something lands while an export counts have a version of their own', async () => {
+  await land([version(1)]);
+  const before = await versions();
+  let during = before;
+  await whileHeldUp(
+    'sync.settings',
+    async () => {
+      during = await versions();
+    },
+    () => land([version(2), version(3, { created_at: '2026-05-10T00:00:00Z' })]),
+  );
+  const after = await versions();
+  expect(during.get('2026-01')).not.toBe(before.get('2026-01'));
+  expect([before, during, after].map((one) => one.has('2026-05'))).toEqual([false, true, true]);
+  // Counted, they are read once more, and then no more.
+  expect(during.get('2026-05')).not.toBe(after.get('2026-05'));
+  expect(await versions()).toEqual(after);
+});
+
 test('forget leaves the order of no masked review behind, also where somebody has just counted', async () => {
   await land([version(1, { user_code: 'kim', order_code: 'jan' })]);
   await recount(warehouse.db);
   await maskTraces(warehouse.db, { userCode: 'kim', orders: [] });
   expect(await run('table sync.touches')).toEqual([]);
 });
-
-/** The months by whose rows `export parquet` knows that they changed, with their versions. */
-const versions = () => withBiSnapshot(warehouse, async ({ months }) => new Map(months));
 
 const jan = new Date('2026-01-05T00:00:00Z');
 const changes: readonly [name: string, change: (store: OrderStore) => Promise<unknown>, months: string[]][] = [

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { advanceCursor, type Cursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
+import { newestEnded } from '../../src/warehouse/runs/runs.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('of two runs that end in either order, the cursor keeps the further place and the later look', async () => {
@@ -13,4 +14,23 @@ test('of two runs that end in either order, the cursor keeps the further place a
   expect(await readCursor(db, 'orders')).toEqual(both);
   await advanceCursor(db, 'orders', early);
   expect(await readCursor(db, 'orders')).toEqual(both);
+});
+
+test('a cursor that a clock has put hours ahead does not outlive the correction of the clock', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { db } = (await world.openApp()).warehouse;
+  const iso = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const right = { at: iso(-1), readTo: iso(-1) };
+  for (const cursor of [{ at: iso(8), readTo: iso(9) }, right]) await advanceCursor(db, 'reviews', cursor);
+  expect(await readCursor(db, 'reviews')).toEqual(right);
+});
+
+test('a run that began while a clock was ahead is not the newest one of its job', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { db } = (await world.openApp()).warehouse;
+  await world.warehouse(`
+    insert into sync.runs (id, job, trigger, started_at, finished_at, outcome) values
+      ('ahead', 'sync-reviews', 'schedule', now() + interval '300 days', now(), 'failed'),
+      ('right', 'sync-reviews', 'schedule', now() - interval '1 hour', now(), 'done')`);
+  expect(await newestEnded(db)).toMatchObject([{ id: 'right' }]);
 });

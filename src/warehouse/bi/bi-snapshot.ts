@@ -42,7 +42,8 @@ const rowsOfAFetch = 2000;
 /**
  * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). It reads with the
  * rights of bi_reader where the user of the warehouse may take that role, otherwise with its own. Only one process at a
- * time does so. What was touched is counted first, so that the versions of months are those of the rows.
+ * time does so. What was touched is counted first, so that the versions of months are those of the rows. What is touched
+ * meanwhile gets a version of its own.
  *
  * @throws IncompleteError when another process is at it.
  */
@@ -80,9 +81,22 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
   const iso = (moment: string) => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
   const { rows: settings } = await client.query<{ salt: string }>('select order_salt as salt from sync.settings');
   const { rows: months } = await client.query<{ name: string; version: string }>(
-    `select case when isfinite(month) then regexp_replace(month::text, '-01( BC)?$', '\\1') else '' end as name,
-      md5(string_agg(counted_at::text, ' ' order by counted_at)) as version
-    from sync.product_counts where month < 'infinity' group by month`,
+    `with uncounted as (
+      select distinct coalesce(date_trunc('month', moment at time zone time_zone)::date, '-infinity') as month, now() as at
+      from (
+        select dated_at as moment from sync.touches
+        union all
+        select delivered_at from sync.touches where delivered_at is not null
+        union all
+        select ordered_at from sync.touches join sync.order_links using (order_code)
+        union all
+        select s.delivered_at from sync.touches join sync.sub_order_links s using (order_code) where s.delivered_at is not null
+      ) as touched
+      cross join sync.settings
+    )
+    select case when isfinite(month) then regexp_replace(month::text, '-01( BC)?$', '\\1') else '' end as name,
+      md5(concat_ws(' ', string_agg(counted_at::text, ' ' order by counted_at), max(at))) as version
+    from sync.product_counts full join uncounted using (month) where month < 'infinity' group by month`,
   );
   const { rows: views } = await client.query<{ name: string; columns: BiColumn[]; definition: string }>(
     `select name, columns, md5(query || columns::text) as definition

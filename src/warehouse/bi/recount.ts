@@ -31,24 +31,26 @@ const manyTouches = 50_000;
 
 /** One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it. */
 async function count(db: Db, which: 'touched' | 'all', orWait = sql``): Promise<void> {
-  const begunAt = await db
+  const begun = await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
       await sql`lock table sync.product_counts in share row exclusive mode ${orWait}`.execute(trx);
-      const { rows } = await sql<{ now: string; isFirst: boolean; touches: number; reviews: number }>`
-        select now()::text as now, counted_at is null as "isFirst", (select count(*) from sync.touches) as touches,
+      const { rows } = await sql<{ now: string; zone: string; isFirst: boolean; touches: number; reviews: number }>`
+        select now()::text as now, time_zone as zone, counted_at is null as "isFirst", (select count(*) from sync.touches) as touches,
           (select reltuples::bigint from pg_class where oid = 'warehouse.reviews'::regclass) as reviews
         from sync.settings`.execute(trx);
-      const { now = '', isFirst = true, touches = 0, reviews = 0 } = rows[0] ?? {};
+      const { now = '', zone = '', isFirst = true, touches = 0, reviews = 0 } = rows[0] ?? {};
       const isAll = which === 'all' || isFirst || (touches > manyTouches && touches > reviews / 10);
       if (isAll || touches > 0) {
         const text = await statement('recount');
         const lines = isAll ? text.replaceAll(/^.*?(;?) -- touched$/gm, '$1') : text.replaceAll(/^.* -- all$/gm, '');
         await sql.raw(lines).execute(trx);
       }
-      return now;
+      return { now, zone };
     });
   // Not in that transaction: it would fail where another process has changed this row meanwhile.
-  await sql`update sync.settings set counted_at = greatest(counted_at, ${begunAt}::timestamptz)`.execute(db);
+  await sql`
+    update sync.settings set counted_at = greatest(counted_at, ${begun.now}::timestamptz)
+    where time_zone = ${begun.zone}`.execute(db);
 }

@@ -54,7 +54,9 @@ export async function askAgainLater(db: Db, { id, runId, asked }: Suspect, now: 
 /** How many reviews may be gone: those that the service is still to be asked about for the first time. */
 export async function countAbsent(db: Db): Promise<number> {
   const { rows } = await sql<{ n: number }>`
-    select count(*) as n from sync.absent_reviews where asked = 0`.execute(db);
+    select count(*) as n
+    from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null
+    where asked = 0`.execute(db);
   return rows[0]?.n ?? 0;
 }
 

@@ -17,11 +17,15 @@ export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined
   return rows[0]?.cursor ?? undefined;
 }
 
-/** Moves `at` and `readTo` forward. Each keeps the later moment, for two runs may end in either order. */
+/**
+ * Moves `at` and `readTo` forward. Each keeps the later moment, for two runs may end in either order; but not one that is
+ * still to come: a machine's clock was ahead.
+ */
 export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise<void> {
   const kept = (key: keyof Cursor) => sql`${columnOf(flow)} ->> ${sql.lit(key)}`;
   const later = (key: keyof Cursor) => sql`
-    case when (${kept(key)})::timestamptz > ${cursor[key]}::timestamptz then ${kept(key)} else ${cursor[key]} end`;
+    case when (${kept(key)})::timestamptz between ${cursor[key]}::timestamptz and clock_timestamp() then ${kept(key)}
+      else ${cursor[key]} end`;
   await sql`
     update sync.settings set ${columnOf(flow)} = jsonb_build_object('at', ${later('at')}, 'readTo', ${later('readTo')})
   `.execute(db);

@@ -114,7 +114,7 @@ export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
   return rows;
 }
 
-/** The newest run of each job that has ended, however long ago. */
+/** The newest run of each job that has ended, however long ago; none that began while a clock was hours ahead. */
 export async function newestEnded(db: Db): Promise<Run[]> {
   // `distinct on` would read every run.
   const { rows } = await sql<Run>`
@@ -126,7 +126,9 @@ export async function newestEnded(db: Db): Promise<Run[]> {
     select newest.*
     from jobs
     cross join lateral (
-      ${selectRuns} where job = name and finished_at is not null order by started_at desc limit 1
+      ${selectRuns}
+      where job = name and finished_at is not null and started_at < now() + interval '1 hour'
+      order by started_at desc limit 1
     ) as newest
     order by job`.execute(db);
   return rows;
