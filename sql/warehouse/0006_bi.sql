@@ -462,7 +462,7 @@ comment on column bi.time_to_review.average_score is 'Average of these ratings; 
 --
 -- 1. A coverage row of the created axis has it.
 -- 2. It lies after the start of the coverage of the updated axis that reaches to the cursor without a break: a review
---    that was created since then was updated since then too.
+--    that was created since then was updated since then too. Up to a day after the last run, which reads so far ahead.
 -- 3. It lies between the two, and an overview that was taken after that start names no newer review.
 create view bi.coverage_by_day as
 with zone as materialized (
@@ -483,7 +483,6 @@ spans as (
   from (
     select tstzrange(start_at, end_at + interval '1 second') as span from sync.export_windows where axis = 'created'
     union all
-    -- A run reads a day ahead of its clock.
     select tstzrange(since, greatest(since, read_to + interval '1 day')) from followed
     union all
     select tstzrange(max(end_at), since)

@@ -43,7 +43,7 @@ const manyOrders: Readonly<Record<string, string>> = {
   prestashop: `
     insert into ps_orders (id_order, id_lang, id_customer, id_address_invoice, current_state, total_paid_tax_incl, date_add, date_upd)
       select seq, 1, seq, seq, 5, 1, ${at}, ${at} ${series};
-    insert into ps_customer select seq, 3, 'Ada', 'L', 'a@example.com', 0 ${series};
+    insert into ps_customer select seq, 3, 'Ada', 'L', 'a@example.com', 0, 0 ${series};
     insert into ps_address select seq, '1', '' ${series};
     insert into ps_order_detail (id_order_detail, id_order, product_id, product_attribute_id, product_name, product_quantity)
       select seq, seq, 1, 1, 'Mug', 1 ${series};

@@ -72,7 +72,9 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
   expect((await shop.orders())['1']?.lines).toEqual(each(finished, medium, large, mug));
 
   // The mug comes back: first announced, then complete.
-  await shop.step({ feed: ['1'] }, `insert into oc_return values (1, 1, 21, 1, 1, :now, :now)`);
+  // A comment repeats the state of the order.
+  await shop.step({ feed: ['1'] }, `insert into oc_return values (1, 1, 21, 1, 1, :now, :now); ${state(1, 5)}`);
+  expect((await shop.orders())['1']?.lines).toEqual(each(finished, medium, large, mug));
   await shop.step({ feed: ['1'] }, `update oc_return set return_status_id = 3, date_modified = :now`);
   expect((await shop.orders())['1']?.lines.map(({ status }) => status)).toEqual([
     finished.status,

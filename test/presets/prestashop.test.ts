@@ -9,7 +9,7 @@ test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service 
     insert into ps_configuration (name, value) values ('PS_LANG_DEFAULT', '1');
     insert into ps_order_state values (2, 0, 1, 0), (3, 0, 1, 0), (4, 1, 1, 0), (5, 1, 1, 0), (6, 0, 0, 0), (7, 0, 0, 0), (10, 0, 0, 0);
     insert into ps_carrier values (2, 'Colissimo'), (3, 'Another');
-    insert into ps_customer values (7, 3, 'Ada', 'Lovelace', 'ada@example.com', 0), (8, 2, 'Grace', 'King', 'guest@example.com', 1);
+    insert into ps_customer values (7, 3, 'Ada', 'Lovelace', 'ada@example.com', 0, 0), (8, 2, 'Grace', 'King', 'guest@example.com', 1, 0);
     insert into ps_address values (1, '+33 1', ''), (2, '', '+33 6');
     insert into ps_attribute values (5, 1); insert into ps_product_attribute_combination values (5, 4);
     insert into ps_attribute_lang values (5, 1, 'Rouge'), (5, 2, 'Red');
@@ -100,6 +100,11 @@ test.skipIf(!hasMariadb)('a life of orders in PrestaShop arrives at the service 
     created: '+9h',
     lines: [{ product: '20', price: 20, status: 'cancelled' }],
   });
+  await shop.step(
+    { feed: ['1'] },
+    'update ps_customer set deleted = 1 where id_customer = 7; update ps_orders set date_upd = :now where id_order = 1',
+  );
+  expect((await shop.orders())['1']).not.toHaveProperty('email');
   await shop.expectAgreement();
 
   await shop.given('delete from ps_orders where id_order = 2');

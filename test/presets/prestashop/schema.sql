@@ -81,7 +81,8 @@ create table ps_customer (
   firstname varchar(255) not null,
   lastname varchar(255) not null,
   email varchar(255) not null,
-  is_guest tinyint not null default 0
+  is_guest tinyint not null default 0,
+  deleted tinyint not null default 0
 );
 create table ps_address (
   id_address int unsigned not null auto_increment primary key,

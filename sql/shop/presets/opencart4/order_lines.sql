@@ -32,7 +32,7 @@ select
     else (select max(n.name) from oc_order_status n where n.order_status_id = o.order_status_id)
   end as status,
 
-  -- When the order got the state Shipped first, and when it got the state Complete, as long as it has it.
+  -- When the order first got the state Shipped, and Complete, as long as it has it. A comment on an order repeats its state.
   h.shipped_at as delivery_started_at,
   case when o.order_status_id = 5 then h.completed_at end as delivered_at,
 
@@ -55,7 +55,7 @@ left join (
   select
     h.order_id,
     min(case when h.order_status_id = 3 then h.date_added end) as shipped_at,
-    max(case when h.order_status_id = 5 then h.date_added end) as completed_at
+    min(case when h.order_status_id = 5 then h.date_added end) as completed_at
   from oc_order_history h
   group by h.order_id
 ) h on h.order_id = l.order_id

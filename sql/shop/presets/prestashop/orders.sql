@@ -19,8 +19,9 @@ select
   -- A guest has a customer row of its own for each order, so it does not stand for a person.
   case when c.is_guest = 0 then c.id_customer end as user_code,
   nullif(trim(concat_ws(' ', c.firstname, c.lastname)), '') as user_name,
-  coalesce(nullif(a.phone_mobile, ''), a.phone) as user_phone,
-  c.email as user_email,
+  -- No message to a customer who was deleted.
+  case when c.deleted = 0 then coalesce(nullif(a.phone_mobile, ''), a.phone) end as user_phone,
+  case when c.deleted = 0 then c.email end as user_email,
   case when c.is_guest = 0 then c.id_default_group end as user_grade_code
 from ps_orders o
 left join ps_customer c on c.id_customer = o.id_customer
