@@ -98,6 +98,11 @@ describe('desiredOrder', () => {
     expect(desiredOf({}, rows, known).lines.map(({ content }) => content.product_id)).toEqual([7, 8]);
   });
 
+  test('a blank value is none, so that no guest becomes the customer with the blank code', () => {
+    expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_code');
+    expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_email');
+  });
+
   test('an order that cannot be read is a dead letter under its code, or under a hash where it has none', () => {
     expect(desiredOrder({ order: { ...row, total_price: null }, lines: [] }, facts)).toMatchObject({ key: 'A' });
     expect(desiredOrder({ order: { ...row, code: ' ' }, lines: [] }, facts)).toMatchObject({
