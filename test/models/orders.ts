@@ -213,7 +213,9 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     const { lines, isDeleted } = versionAt(version);
     const contentOf = (content: Content) => sizeOf(design.matchesByContent ? content : 'S');
     const linesWanted = Object.entries(lines).map(([lineCode, one]) => ({ lineCode, content: contentOf(one) }));
-    const desired = { order: { deletedAt: isDeleted }, body: {}, lines: linesWanted, waiting: [], faulty: [] };
+    const order = { deletedAt: isDeleted ? new Date() : undefined };
+    const raw = { order: {}, lines: [] };
+    const desired = { order, raw, body: {}, lines: linesWanted, waiting: [], faulty: [] };
     const subOrdersShown = seen.map(({ id, content, hasReviews }) => {
       const { price, ...rest } = contentOf(content);
       return {

@@ -107,7 +107,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a contact that the service keeps is taken for cleared',
     file: 'src/orders/push/post-order.ts',
-    find: 'return { ...last, notCleared: shownWithoutShop(desired, last.detail).filter(isWorthNaming) };',
+    find: 'return { ...last, notCleared: shownWithoutShop(desired, last.detail, sentFields).filter(isWorthNaming) };',
     replace: 'return last;',
     tests: [`${promise('orders-contact')} > a service that keeps what the shop cleared`],
   },
