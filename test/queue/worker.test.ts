@@ -193,10 +193,13 @@ onEachQueue(({ isHere, redisUrl }) => {
       const failedReason = 'The shop cannot be read: no order of [e-mail] → ask its owner';
       expect(await queues.bull.steps.getJob(id)).toMatchObject({ failedReason });
       const facts = { job: 'test-step', id, error: expect.stringContaining(failedReason) };
-      expect(lines).toMatchObject([
-        { ...facts, level: 40, msg: 'job failed; it will be retried' },
-        { ...facts, level: 50, msg: 'job failed' },
-      ]);
+      // The second attempt may end before the queue has told of the first.
+      expect(lines).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ ...facts, level: 40, msg: 'job failed; it will be retried' }),
+          expect.objectContaining({ ...facts, level: 50, msg: 'job failed' }),
+        ]),
+      );
       expect(JSON.stringify([lines, retried])).not.toContain('kim');
       expect(retried).toEqual([expect.stringContaining(`a step of the run failed; trying again: ${failedReason}`)]);
       expect(ended).toEqual(Array(2).fill(['test-step', undefined, 2]));
