@@ -17,8 +17,8 @@
 -- 5. A review that is written is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
 -- Index: reviews_pkey. Gives one row: the ids that were inserted, and how many reviews were updated.
 --
--- Planning takes half as long as landing. Postgres keeps the plan of a named statement as long as it does not look
--- dearer than one made anew, so that this statement asks nothing for each row (`countLate`).
+-- Planning takes half as long as landing. Postgres keeps the plan of a named statement only while it looks no dearer than
+-- one made anew. So this statement asks nothing about each row: `countLate` does.
 with items as materialized (
   select value, (value ->> 'id')::bigint as id from jsonb_array_elements($1::text::jsonb)
 ),

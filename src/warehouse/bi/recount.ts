@@ -29,13 +29,17 @@ export const recountAll = (db: Db) => count(db, 'all');
  */
 const manyTouches = 50_000;
 
-/** One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it. */
-async function count(db: Db, which: 'touched' | 'all', orWait = sql``): Promise<void> {
+/**
+ * One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it.
+ *
+ * @param lockOption `nowait`: throws while another one counts.
+ */
+async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Promise<void> {
   const begun = await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
-      await sql`lock table sync.product_counts in share row exclusive mode ${orWait}`.execute(trx);
+      await sql`lock table sync.product_counts in share row exclusive mode ${lockOption}`.execute(trx);
       const { rows } = await sql<{ now: string; zone: string; isFirst: boolean; touches: number; reviews: number }>`
         select now()::text as now, time_zone as zone, counted_at is null as "isFirst", (select count(*) from sync.touches) as touches,
           (select reltuples::bigint from pg_class where oid = 'warehouse.reviews'::regclass) as reviews
