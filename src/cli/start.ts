@@ -16,9 +16,15 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-/** A reader that has seen enough, such as `head`, closes its end of the pipe: the rest of the output has no reader. */
-const ignoreClosedPipe = () => {};
-for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
+/**
+ * A reader that has seen enough, such as `head`, closes its end of the pipe: the rest of the output has no reader. A
+ * report that could not be written for another reason, such as a full disk, is a failure.
+ */
+let unwritten: Error | undefined;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') unwritten = error;
+});
+process.stderr.on('error', () => {});
 
 // npx and npm run start a shell that starts us. A SIGTERM to npm ends both, and neither passes it on.
 if (process.env.npm_command !== undefined) {
@@ -38,7 +44,8 @@ const status = await runProgram({
 // A pipe takes 64 KiB at a time, and exit drops what it has not taken yet.
 await Promise.all([process.stdout, process.stderr].map(untilWritten));
 // What is left open after a failure must not keep the process from ending.
-process.exit(status);
+if (unwritten) process.stderr.write(`The output could not be written: ${unwritten.message}\n`);
+process.exit(unwritten ? 1 : status);
 
 function untilWritten(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => void stream.write('', () => resolve()));

@@ -15,7 +15,9 @@ export type PlannedRun = {
 };
 
 /**
- * Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once.
+ * Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once. A run that
+ * fell due while no worker was there stays: to set its schedule anew would put it off to the next time, which a machine
+ * that is off every night never sees.
  *
  * @throws ReviewSyncError when the queue does not respond within five seconds.
  */
@@ -24,10 +26,14 @@ export const applySchedules = (queues: Queues, schedules: readonly Schedule[]): 
 
 async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Promise<void> {
   const queue = queues.bull.scheduled;
-  for (const { key } of await queue.getJobSchedulers()) {
+  const known = await queue.getJobSchedulers();
+  for (const { key } of known) {
     if (!schedules.some((schedule) => schedule.job === key)) await queue.removeJobScheduler(key);
   }
   for (const { job, pattern, timeZone } of schedules) {
+    const same = known.find((one) => one.key === job && one.pattern === pattern && one.tz === timeZone);
+    const isDue = same?.next !== undefined && same.next <= Date.now();
+    if (isDue && (await queue.getJob(`repeat:${job}:${same.next}`))) continue;
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },

@@ -117,8 +117,10 @@ test('preview says when the service could not be asked, and does not call that a
   await pushThree(world);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/1' ? { status: 403 } : 'pass'));
   const end = await cli(world, 'preview', 'order', 'A');
+  expect(end).toMatchObject({ status: 1 });
   expect(end.stdout).toContain('The service could not be asked about the order');
   expect(end.stdout).not.toContain('difference');
+  expect(await cli(world, 'explain', 'order', 'A')).toMatchObject({ status: 1 });
 });
 
 test('the diff of a backfill shows each order field by field, is capped, and sends nothing', async ({ world }) => {

@@ -56,6 +56,19 @@ test('a worker sets its own schedules and removes all others: a schedule that wa
   expect(await queues.bull.scheduled.getDelayed()).toMatchObject([{ name: 'sync-orders', opts: { attempts: 5 } }]);
 });
 
+test('a run that fell due while no worker was there is not put off by the next worker', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { queues } = await world.openApp();
+  const everySecond = [{ job: 'reconcile-reviews', pattern: '* * * * * *', timeZone: 'Asia/Seoul' }];
+  await applySchedules(queues, everySecond);
+  const isDue = async () => (await plannedRuns(queues))[0]?.next ?? new Date(Date.now() + 1);
+  await until(async () => (await isDue()).getTime() <= Date.now());
+  const due = await isDue();
+  await applySchedules(queues, everySecond);
+  expect(await isDue()).toEqual(due);
+  expect(await queues.bull.scheduled.getDelayed()).toHaveLength(1);
+});
+
 test('doctor calls a run overdue once it is a minute late, and names schedules that the queue has otherwise', async () => {
   const now = new Date('2026-03-01T12:00:00Z');
   const schedule = { job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' };

@@ -88,9 +88,15 @@ test('an aborted wait ends with its reason, and the next caller is served', asyn
   await acquire();
 });
 
-test('when the store does not answer, the ceiling is kept alone and the trouble is told', async () => {
+test.each([
+  ['does not answer', () => Promise.reject(new Error('no database'))],
+  [
+    'has a window that a clock nine hours ahead began',
+    async () => ({ rows: [{ points: 1, expire: Date.now() + 9 * 3_600_000 }] }),
+  ],
+])('when the store %s, the ceiling is kept alone and the trouble is told', async (_, query) => {
   const troubles: unknown[] = [];
-  const postgres = { query: () => Promise.reject(new Error('no database')) };
+  const postgres = { query };
   const store = { postgres, schema: 'sync', table: 'rate_limit' };
   const acquire = openRateLimit({ requestsPerSecond: 100, store, onStoreError: (error) => troubles.push(error) });
   await acquire();

@@ -25,7 +25,8 @@ export const command: Command = {
           withApp(context, undefined, async (app) => {
             const order = await explainOrder(orderDeps(app, context.signal), code);
             const text = otherSpelling(code, order.code) + draw(orderParts(order, openly));
-            return { text, json: order, incomplete: isUnknownOrder(order) };
+            const incomplete = order.lookupFault !== undefined || isUnknownOrder(order);
+            return { text, json: order, incomplete };
           }),
         ),
       );

@@ -18,11 +18,11 @@ export const command: Command = {
         run((context) =>
           withApp(context, undefined, async (app) => {
             const previewed = await previewOrder(orderDeps(app, context.signal), code);
-            const isUnknown = previewed.shop === undefined && previewed.atService === 'absent';
+            const { shop, atService } = previewed;
             return {
               text: `${otherSpelling(code, previewed.code)}${draw(previewed)}`,
               json: previewed,
-              incomplete: isUnknown,
+              incomplete: atService === 'failed' || (shop === undefined && atService === 'absent'),
             };
           }),
         ),

@@ -13,11 +13,13 @@ export type RateLimitOptions = {
   /** Of all processes that share the store. May be a fraction: 0.5 is one request in two seconds. */
   requestsPerSecond: number;
   store: RateLimitStore;
-  /** Called when the store does not respond. Until it does, this process counts its own requests. */
+  /** Called when the store does not respond, or is of no use. Until it is, this process counts its own requests. */
   onStoreError?: ((error: unknown) => void) | undefined;
 };
 
 const storeTimeoutMs = 5_000;
+/** Requests wait so long for a window that began by a clock ahead of ours. */
+const clocksApartMs = 60_000;
 
 /**
  * Opens a ceiling of requests per second. The returned function resolves when one more request may start; pass it to
@@ -100,7 +102,10 @@ async function takeTicket(
 ): Promise<Ticket> {
   const timeoutError = () => new Error(`the store of the rate limit did not respond within ${storeTimeoutMs} ms`);
   try {
-    return await withTimeout(countRequest(shared), storeTimeoutMs, timeoutError);
+    const ticket = await withTimeout(countRequest(shared), storeTimeoutMs, timeoutError);
+    // Postgres keeps the end of the window by the clock of the machine that began it, which may have been hours ahead.
+    if (ticket.msBeforeNext <= shared.duration * 1000 + clocksApartMs) return ticket;
+    throw new Error(`a window of the rate limit ends in ${ticket.msBeforeNext} ms: the clock of a machine is wrong`);
   } catch (error) {
     onStoreError?.(error);
     return countRequest(local);
