@@ -148,15 +148,18 @@ test('its buttons retry or discard dead letters', async () => {
   const after = await read();
   expect(after).toContain('2 now, at most');
   expect(after).not.toContain('the service refused it');
-  // A first sync of all orders is not started by a button.
+  // A first sync of all orders is not started by a button, also where reviews were synced.
+  const at = '2026-01-01T00:00:00Z';
+  const synced = (flow: string) =>
+    serving.world.warehouse(`update sync.settings set ${flow}_cursor = '{"at": "${at}", "readTo": "${at}"}'`);
+  await synced('reviews');
   for (const waiting of [0, 1]) {
     expect(await (await press('retry', 'order', 'not accepted')).text()).toContain(
       'A worker will retry 1 as soon as it is free.',
     );
     const { queue } = JSON.parse((await runCli(['status', '--json'], serving.world.environment)).stdout);
     expect(queue.jobs.runs).toMatchObject({ waiting });
-    const at = '2026-01-01T00:00:00Z';
-    await serving.world.warehouse(`update sync.settings set orders_cursor = '{"at": "${at}", "readTo": "${at}"}'`);
+    await synced('orders');
   }
 });
 
