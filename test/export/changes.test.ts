@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, rmdir, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { runCli, startCli } from '../harness/cli.ts';
+import { runCli, startCli, startHere } from '../harness/cli.ts';
 import { countByHand } from '../harness/count-by-hand.ts';
 import { until } from '../harness/world.ts';
 import {
@@ -246,6 +246,20 @@ test('an export that is killed between a file and the manifest is finished by th
   expect(end.stdout).toMatch(
     /^wrote reviews\/month=2026-03\/data\.parquet \(1 row, \d\.\d kB\)\nwrote freshness\S+ \(1 row, \d\.\d kB\)\n\ntable +files +rows +size\nreviews +3 +4 +\d\.\d kB\n.* as of 20\d\d-\S+Z: 2 files written, 0 removed, 7 unchanged\.\n$/s,
   );
+});
+
+test('an export that is stopped fails, its manifest says what is missing, and the next one writes it', async () => {
+  const month = monthFile('reviews', '2026-05');
+  await addReviews(lake, [{ id: 11, created_at: '2026-05-10T00:00:00Z' }]);
+  const stopped = startHere(['export', 'parquet', '--to', lake.dir], lake.world.environment);
+  stopped.kill('SIGTERM');
+  expect(await stopped.ended).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/interrupted\n.*Run this again/),
+  });
+  expect((await lake.manifest()).writing).toContain(month);
+  expect(writtenMonths(await lake.export())).toContain(month);
+  await expectSameAsWarehouse(lake);
 });
 
 /** Transactions of exports that are open. */
