@@ -273,6 +273,18 @@ test('an empty query, orders without lines and a catalog that is absent, repeate
       /^shop warning: changed_orders\.sql: changed_at of 1 order is in the future, such as 2999.*\(order B\) → /,
     ),
   );
+  await world.shop(`insert into o (code) select 'C' || n from generate_series(1, 12) n;
+    insert into l (order_code, line_code, product_id) select 'C' || n, '1', 1 from generate_series(1, 12) n`);
+  await writeFile(join(folder, 'changed_orders.sql'), changedOrders.replace('code,', `'#' || code as code,`));
+  const { said } = await ills(world);
+  expect(said).toContainEqual(
+    expect.stringMatching(/^shop warning: order_lines\.sql: 2 of 14 orders have no line, such as order [AB] → /),
+  );
+  expect(said).toContainEqual(
+    expect.stringMatching(
+      /^shop fault: changed_orders\.sql: orders\.sql knows none of the newest 14 codes, such as #B → /,
+    ),
+  );
 });
 
 const zoneIsRight = 'ok: its timestamps have the offset of Asia/Seoul';

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -103,6 +103,15 @@ test('of two shops in one database the one without a prefix is taken, and --pref
   expect(zoned.stdout).toContain(
     'fill in WAREHOUSE_DATABASE_URL, REVIEW_API_CLIENT_ID, REVIEW_API_CLIENT_SECRET in .env',
   );
+});
+
+test('a README.md that is in the folder already stays', async () => {
+  const { world, cwd, init, read } = await initWorld(await schemaOf('solidus'));
+  await mkdir(join(cwd, 'shop-sql'));
+  await writeFile(join(cwd, 'shop-sql', 'README.md'), 'ours');
+  expect((await init(ofShop(world))).stdout).toContain('(preset solidus)');
+  expect(await read('shop-sql/README.md')).toBe('ours');
+  expect(await read('shop-sql/orders.sql')).toBe(await presetFile('solidus', 'orders.sql'));
 });
 
 test('an unknown shop gets the commented template, and a preset by force says which tables it does not see', async () => {

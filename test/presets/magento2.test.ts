@@ -99,8 +99,8 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
   const guestOrder = (id: number, code: string, price: number) => `
     insert into sales_order_address values (${id}, ${id}, 'King', 'Grace', null, 'billing');
     insert into sales_order (entity_id, state, store_id, base_grand_total, billing_address_id, customer_group_id, increment_id,
-        customer_email, created_at, updated_at)
-      values (${id}, 'new', 1, ${price}, ${id}, 0, '${code}', 'guest@example.com', :now, :now);
+        customer_email, customer_is_guest, created_at, updated_at)
+      values (${id}, 'new', 1, ${price}, ${id}, 0, '${code}', 'guest@example.com', 1, :now, :now);
     insert into sales_order_item (item_id, order_id, product_id, sku, qty_ordered, base_row_total) values (${id}0, ${id}, 20, 'mug', 2, ${price})`;
   await shop.step({ feed: ['000000002'] }, guestOrder(2, '000000002', 15));
   await shop.step(
@@ -123,6 +123,10 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
      update sales_order set state = 'complete', base_total_canceled = 7, updated_at = :now where entity_id = 3`,
   );
   expect(await statuses('000000002-1')).toEqual(['delivery_started']);
+  // The customer's account is deleted.
+  const deleted = 'update sales_order set customer_id = null, updated_at = :now where entity_id = 1';
+  await shop.step({ feed: ['000000001'] }, deleted);
+  expect((await shop.orders())['000000001']).not.toHaveProperty('email');
   await shop.expectAgreement();
 
   await shop.given('delete from sales_order where entity_id = 3; delete from sales_order_item where order_id = 3');

@@ -141,6 +141,14 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     total: 50.45,
     lines: [{ status: 'returned' }, { status: 'returned' }],
   });
+  for (const one of (await shop.orders())['10001']?.lines ?? []) expect(one).not.toHaveProperty('delivered');
+  // The customer's account is deleted.
+  await shop.step(
+    { feed: ['10001'] },
+    `update order_customer set customer_id = null where order_id = ${id(40)};
+     update \`order\` set updated_at = :now where id = ${id(40)}`,
+  );
+  expect((await shop.orders())['10001']).not.toHaveProperty('email');
 
   // A guest pays net prices in another currency; the phone number is corrected, which no date shows; a first payment is
   // cancelled and a second one paid; the money goes back, by the shop or by the bank; the order is cancelled.
@@ -172,7 +180,7 @@ test.skipIf(!hasMariadb)('a life of orders in Shopware 6 arrives at the service 
     phone: '+49 40',
     email: 'c2@example.com',
     total: 10,
-    created: '+8h',
+    created: '+9h',
     lines: [{ ...mug, price: 10, status: 'cancelled' }],
   });
   await shop.expectAgreement();

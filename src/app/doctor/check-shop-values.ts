@@ -3,7 +3,7 @@ import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import type { RawRow } from '../../shop/rows.ts';
 import type { SqlDialect } from '../../shop/sql-text.ts';
-import { type Finding, ok, warning } from './finding.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
 
 /** Orders with a total and a line price, below which a share says nothing. */
 const leastOrders = 3;
@@ -141,7 +141,10 @@ const zoneHint = (name: string, dialect: SqlDialect) =>
     : "SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is convert_tz(<column>, '<its offset>', " +
       `'<offset of SHOP_TIME_ZONE>') as ${name}`;
 
-/** Dates of change that runs cannot work with: dates in the future, and dates without a time of day. */
+/**
+ * Changes that runs cannot work with: of orders that orders.sql does not know by these codes, dated in the future, or
+ * without a time of day.
+ */
 export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> {
   const column = (await shop.hasFeed()) ? 'changed_orders.sql: changed_at' : 'orders.sql: updated_at';
   const [, name = ''] = column.split(': ');
@@ -149,6 +152,11 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
     (await shop.changedSince({ at: new Date(Date.parse(now) + minutes * 60_000).toISOString(), code: '' }, 1000)).keys;
   const ofTwoDays = await since(-2 * 1440);
   const newest = ofTwoDays.length < leastDates ? await since(-30 * 1440) : ofTwoDays;
+  const codes = newest.slice(-100).map(({ code }) => code);
+  if (codes.length >= leastDates && (await shop.orders(codes)).length === 0) {
+    const what = `changed_orders.sql: orders.sql knows none of the newest ${codes.length} codes, such as ${codes.at(-1)}`;
+    return [fault(what, 'let changed_orders.sql select as code what orders.sql selects as code')];
+  }
   const days = checkDays(
     column,
     newest.map(({ at }) => at),

@@ -104,6 +104,8 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   const linesFault = await shop.linesFault();
   const now = await shop.now();
   const readable = orders.filter((one) => one.fault === undefined);
+  const bare = readable.filter((one) => one.lines.length === 0);
+  const isOften = bare.length * 20 >= readable.length && bare.length < readable.length;
   const lineName = (line: RawRow) => `line_code ${line.line_code} of order ${line.order_code}`;
   const unreadable = orders.flatMap(({ order, fault: reason }) =>
     reason ? [{ key: `order ${order.code}`, reason }] : [],
@@ -124,6 +126,14 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     ...(linesFault === undefined
       ? []
       : [fault(linesFault, 'let order_lines.sql select as order_code what orders.sql selects as code')]),
+    ...(bare[0] && isOften
+      ? [
+          warning(
+            `order_lines.sql: ${bare.length} of ${readable.length} orders have no line, such as order ${bare[0].order.code}`,
+            'see whether an inner join leaves lines out that have no parcel, option or product yet',
+          ),
+        ]
+      : []),
     ...keyless,
     ...countOf(linesWithoutOrderCode, 'order_lines.sql', 'without order_code: no order will show them'),
     ...(await repeatedCodes(shop, readable)),

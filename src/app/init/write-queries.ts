@@ -18,7 +18,7 @@ export type WrittenQueries = {
 
 /**
  * Writes the queries of a preset, with the names of this shop's tables, or the commented template into a folder. A
- * folder that holds a query already is left alone, unless `force`: a file may be absent on purpose.
+ * folder that holds a query already is left alone, unless `force`: a file may be absent on purpose. So is a README.md.
  */
 export async function writeQueries(
   folder: string,
@@ -35,7 +35,13 @@ export async function writeQueries(
     const text = await readFile(join(from, file), 'utf8');
     await writeFile(join(folder, file), found ? asNamedHere(text, found) : text);
   }
-  if (found) await writeFile(join(folder, 'README.md'), await readFile(join(from, 'README.md'), 'utf8'));
+  if (found) {
+    const readme = await readFile(join(from, 'README.md'), 'utf8');
+    const written = writeFile(join(folder, 'README.md'), readme, { flag: options.force ? 'w' : 'wx' });
+    await written.catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
   return { written: shipped, kept: there.filter((file) => !shipped.includes(file)) };
 }
 

@@ -36,9 +36,11 @@ select
     where h.referenced_id = d.id and h.referenced_version_id = d.version_id and h.entity_name = 'order_delivery'
   ) as delivery_started_at,
 
-  -- Shopware does not know when a parcel arrives. An order in the state Done counts as delivered: README.md.
+  -- Shopware does not know when a parcel arrives. An order in the state Done counts as delivered (README.md), unless its
+  -- parcel came back or never left.
   case
-    when order_state.technical_name = 'completed' then (
+    when order_state.technical_name = 'completed'
+      and coalesce(delivery_state.technical_name, '') not in ('cancelled', 'returned') then (
       select max(h.created_at)
       from state_machine_history h
       join state_machine_state hs on hs.id = h.to_state_id and hs.technical_name = 'completed'

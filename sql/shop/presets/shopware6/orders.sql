@@ -13,8 +13,9 @@ select
   -- Null: a guest. A guest has a customer row of its own for each order, so it does not stand for a person.
   case when c.guest = 0 then oc.customer_number end as user_code,
   nullif(trim(concat_ws(' ', oc.first_name, oc.last_name)), '') as user_name,
-  a.phone_number as user_phone,
-  oc.email as user_email,
+  -- No message to a customer who was deleted: then the order has no customer any more.
+  case when oc.customer_id is not null then a.phone_number end as user_phone,
+  case when oc.customer_id is not null then oc.email end as user_email,
   case when c.guest = 0 then lower(hex(c.customer_group_id)) end as user_grade_code
 from `order` o
 left join order_customer oc on oc.order_id = o.id and oc.order_version_id = o.version_id
