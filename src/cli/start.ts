@@ -43,8 +43,8 @@ const status = await runProgram({
 });
 // A pipe takes 64 KiB at a time, and exit drops what it has not taken yet.
 await Promise.all([process.stdout, process.stderr].map(untilWritten));
-// What is left open after a failure must not keep the process from ending.
 if (unwritten) process.stderr.write(`The output could not be written: ${unwritten.message}\n`);
+// What is left open after a failure must not keep the process from ending.
 process.exit(unwritten ? 1 : status);
 
 function untilWritten(stream: NodeJS.WriteStream): Promise<void> {

@@ -60,8 +60,8 @@ export type Queues = AsyncDisposable & {
    */
   enqueue(job: AnyRunJob<never>, payload: unknown, key?: string): Promise<{ id: string; joined: boolean }>;
   progress(runId: string): Promise<JobProgress>;
-  /** Takes a run and its steps out of the queue. Does nothing while a worker has one of them in hand. */
-  withdraw(runId: string): Promise<void>;
+  /** Takes a run and its steps out of the queue, unless a worker has one of them in hand. @returns whether it did. */
+  withdraw(runId: string): Promise<boolean>;
   /** Whether the run's job is in the queue and has not ended. */
   isAlive(runId: string): Promise<boolean>;
   counts(): Promise<Record<QueueName, Record<string, number>>>;
@@ -148,9 +148,12 @@ export async function openQueues(url: string): Promise<Queues> {
       return { state: 'running', planned, ended: processed + ignored };
     },
     async withdraw(runId) {
-      const job = await findRun(runId);
       // BullMQ removes the steps with it, or throws where one is locked.
-      await job?.remove().catch(() => {});
+      const remove = async () => (await findRun(runId))?.remove();
+      return respondsInTime(remove()).then(
+        () => true,
+        () => false,
+      );
     },
     async counts() {
       const states = ['active', 'waiting', 'prioritized', 'waiting-children', 'delayed', 'failed'] as const;

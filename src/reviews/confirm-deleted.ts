@@ -56,9 +56,10 @@ export async function confirmDeleted(
   const ends = await Promise.allSettled(absent.map((review) => limit(() => ask(review))));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   const held = await countHeld(deps.warehouse.db);
-  // Of those that are not asked about, as many are gone.
+  // Where not all are asked about, the same share of the others is taken for gone.
   const lost = Math.round(confirmed.gone.length * Math.max(1, options.suspected / absent.length));
-  if (lost > fewDeleted && lost * 2 > held) confirmed.problems.push(tooManyGone(lost, held));
+  if (lost > fewDeleted && lost * 2 > held)
+    confirmed.problems.push(tooManyGone(lost, held, lost > confirmed.gone.length));
   else if (options.mark) await markDeleted(deps.warehouse.db, confirmed.gone, deps.now());
   if (unknown > 0) confirmed.problems.push(notAsked(unknown, reason));
   return confirmed;
@@ -71,8 +72,8 @@ const hint =
   'None was marked as deleted. See what the service lacks; if they really are gone, delete their rows from ' +
   'warehouse.reviews and run: npx review-sync migrate --rebuild';
 
-const tooManyGone = (lost: number, held: number) =>
-  `The service has lost ${formatCount(lost)} of ${counted(held, 'review')} that the warehouse ` +
+const tooManyGone = (lost: number, held: number, isEstimate: boolean) =>
+  `The service has lost ${isEstimate ? 'some ' : ''}${formatCount(lost)} of ${counted(held, 'review')} that the warehouse ` +
   `holds: more than half at once. ${hint}`;
 
 /**

@@ -18,8 +18,9 @@ export type SyncPlan = {
   windows: Window[];
   /** When the run began, by the clock of this machine. */
   readTo: Second;
-  /** How far the next run may rely on this one, and from where on it reads again. */
+  /** How far the next run may rely on this one. */
   nextWatermark: Second;
+  /** From where on the next run reads again. */
   nextStart: Second;
 };
 
@@ -78,7 +79,7 @@ export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan,
   for (const axis of ['created', 'updated'] as const) {
     const explained = known.filter((gap) => gap.axis === axis).map((gap) => gap.span);
     const covered = [...(await coveredSpans(db, axis, { runId })), ...explained];
-    // By the clock of another machine, which read it, the newest part may not be proven yet. The next run reads it anyway.
+    // Where the machine that read the newest part has a clock behind ours, that part is not proven. The next run reads it.
     const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, nextStart) : []));
     for (const span of wanted.flatMap((one) => without(one, covered)))
       await openGap(db, axis, { span, kind: 'failed', reason: failure });

@@ -18,14 +18,15 @@ import type { TokenThrottle } from './token-throttle.ts';
 import { openViews } from './views.ts';
 
 export type PageActions = {
-  /** Retries dead letters. `queued`: a worker does it. */
-  retry(deadLetters: readonly DeadLetter[]): Promise<'retried' | 'queued'>;
+  /** Retries dead letters. `queued`: a worker does it. `due`: the first `sync orders` does it, which a person starts. */
+  retry(deadLetters: readonly DeadLetter[]): Promise<'retried' | 'queued' | 'due'>;
 };
 
-const notices: Readonly<Record<'discarded' | 'retried' | 'queued', (count: number) => string>> = {
+const notices: Readonly<Record<'discarded' | 'retried' | 'queued' | 'due', (count: number) => string>> = {
   discarded: (count) => `${count} were discarded.`,
   retried: (count) => `${count} were retried.`,
   queued: (count) => `A worker will retry ${count} as soon as it is free.`,
+  due: (count) => `${count} will be retried by the first sync of orders.`,
 };
 
 /** The notice that the address names. The text is ours: an address cannot bring its own. */

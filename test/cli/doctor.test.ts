@@ -282,7 +282,7 @@ test('an empty query, orders without lines and a catalog that is absent, repeate
   );
   expect(said).toContainEqual(
     expect.stringMatching(
-      /^shop fault: changed_orders\.sql: orders\.sql knows none of the newest 14 codes, such as #B → /,
+      /^shop warning: changed_orders\.sql: orders\.sql shows none of 14 changed orders, such as #B → /,
     ),
   );
 });

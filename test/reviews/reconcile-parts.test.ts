@@ -59,7 +59,7 @@ test('a service that has lost more than half is not believed, however few of the
   );
   const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
   await expect(concludeReconcile(deps, { allDays: 30, askedAtMost: 22 })).rejects.toThrow(
-    'The service has lost 50 of 60 reviews',
+    'The service has lost some 50 of 60 reviews',
   );
   expect(await world.warehouse('select from warehouse.reviews where deleted_at is not null')).toEqual([]);
   // A person obeys the message: nothing is suspected any more.

@@ -104,7 +104,8 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   const linesFault = await shop.linesFault();
   const now = await shop.now();
   const readable = orders.filter((one) => one.fault === undefined);
-  const bare = readable.filter((one) => one.lines.length === 0);
+  // The lines of a deleted order often go with it.
+  const bare = readable.filter(({ order, lines }) => lines.length === 0 && !order.deleted_at);
   const isOften = bare.length * 20 >= readable.length && bare.length < readable.length;
   const lineName = (line: RawRow) => `line_code ${line.line_code} of order ${line.order_code}`;
   const unreadable = orders.flatMap(({ order, fault: reason }) =>

@@ -89,7 +89,8 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   if (isCatalog) await runToEnd(app, { job: syncCatalog, payload: {} }, following);
   // These orders alone: a first `sync orders` would push the whole shop.
   const { steps } = stepsUnder({ contact: 'young', allowRemovals: false }, { codes, state: undefined });
-  await Promise.all(steps.map((step) => pushNow(app, step, context.signal)));
+  const ends = await Promise.allSettled(steps.map((step) => pushNow(app, step, context.signal)));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
   const after = await deadLettersById(
     db,
     deadLetters.map(({ id }) => id),

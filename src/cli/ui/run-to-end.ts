@@ -6,6 +6,7 @@ import { sleep } from '../../base/timeout.ts';
 import type { QueueName } from '../../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { queueProblem, type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
+import { finishRun } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
@@ -68,7 +69,7 @@ export async function follow(
     }
     if (signal.aborted) {
       throw new IncompleteError('Interrupted. Finished work is kept.', {
-        hint: 'Run the same command again to continue; workers that are at it continue by themselves.',
+        hint: 'Run the same command again to continue. A worker that has part of it in hand goes on by itself.',
       });
     }
     await sleep(lookEveryMs, signal).catch(() => {});
@@ -98,7 +99,10 @@ export async function runToEnd(app: App, { job, payload, key }: RunRequest, foll
     progress.stop();
     const isInterrupted = following.signal.aborted;
     await worker.close(isInterrupted ? 0 : undefined);
-    if (isInterrupted && !joined) await app.queues.withdraw(id).catch(() => {});
+    if (isInterrupted && !joined && (await app.queues.withdraw(id))) {
+      const end = { finishedAt: app.now(), outcome: 'abandoned' } as const;
+      await finishRun(app.warehouse.db, id, end, { onlyOpen: true });
+    }
   }
 }
 

@@ -28,7 +28,8 @@ export async function startServing(measured: MeasuredApp, opened: AsyncDisposabl
       // The first sync sends the contact of every young order: a person starts it, and pushes these with it.
       const hasSynced = (await readCursor(app.warehouse.db, 'orders')) !== undefined;
       if (codes.length > 0 && hasSynced) await app.queues.enqueue(syncOrders, {});
-      return isCatalog || codes.length > 0 ? 'queued' : 'retried';
+      if (isCatalog || (codes.length > 0 && hasSynced)) return 'queued';
+      return codes.length > 0 ? 'due' : 'retried';
     },
   });
   opened.defer(() => server.close());

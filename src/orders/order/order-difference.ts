@@ -196,7 +196,7 @@ const textOf = (value: unknown): string | null =>
   value === undefined || value === null || value === '' ? null : String(value);
 
 /**
- * Whether the shop says anything about the field: its query selects the column, or did when the field was sent. What
+ * Whether the shop says anything about the field: its query selects the column, or review-sync has sent the field. What
  * else the service has, another integration wrote: it stays.
  */
 const isOfShop = ({ raw }: DesiredOrder, field: string, sentBefore: readonly string[]) =>
