@@ -16,7 +16,7 @@ export type PlannedRun = {
 
 /**
  * Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once. A run that
- * fell due while no worker was there stays: to set its schedule anew would put it off to the next time, which a machine
+ * fell due while no worker was there stays: setting its schedule again would put it off to the next time, which a machine
  * that is off every night never sees.
  *
  * @throws ReviewSyncError when the queue does not respond within five seconds.
@@ -32,8 +32,9 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
   }
   for (const { job, pattern, timeZone } of schedules) {
     const same = known.find((one) => one.key === job && one.pattern === pattern && one.tz === timeZone);
-    const isDue = same?.next !== undefined && same.next <= Date.now();
-    if (isDue && (await queue.getJob(`repeat:${job}:${same.next}`))) continue;
+    const due =
+      same?.next !== undefined && same.next <= Date.now() && (await queue.getJob(`repeat:${job}:${same.next}`));
+    if (due && ['delayed', 'waiting'].includes(await due.getState())) continue;
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },

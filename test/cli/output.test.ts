@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
@@ -71,4 +72,11 @@ test('wrong usage is reported in the same words by each part of the command line
     expect(end).toMatchObject({ status: 2, stdout: '' });
     expect(end.stderr).toMatch(/^review-sync: /);
   }
+});
+
+test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take ends the command with 1', () => {
+  const main = packagePath('src', 'cli', 'main.ts');
+  const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
+  const { status, stderr } = spawnSync(process.execPath, [main, '--version'], { stdio: [...stdio], encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('could not be written: ENOSPC') });
 });

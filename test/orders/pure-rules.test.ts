@@ -98,7 +98,7 @@ describe('desiredOrder', () => {
     expect(desiredOf({}, rows, known).lines.map(({ content }) => content.product_id)).toEqual([7, 8]);
   });
 
-  test('a blank value is none, so that no guest becomes the customer with the blank code', () => {
+  test('a blank value counts as no value, so that no guest becomes the customer with the blank code', () => {
     expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_code');
     expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_email');
   });

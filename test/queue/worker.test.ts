@@ -193,7 +193,7 @@ onEachQueue(({ isHere, redisUrl }) => {
       const failedReason = 'The shop cannot be read: no order of [e-mail] → ask its owner';
       expect(await queues.bull.steps.getJob(id)).toMatchObject({ failedReason });
       const facts = { job: 'test-step', id, error: expect.stringContaining(failedReason) };
-      // The second attempt may end before the queue has told of the first.
+      // The second attempt may end before the queue reports the first.
       expect(lines).toEqual(
         expect.arrayContaining([
           expect.objectContaining({ ...facts, level: 40, msg: 'job failed; it will be retried' }),

@@ -94,7 +94,7 @@ test.each([
     'has a window that a clock nine hours ahead began',
     async () => ({ rows: [{ points: 1, expire: Date.now() + 9 * 3_600_000 }] }),
   ],
-])('when the store %s, the ceiling is kept alone and the trouble is told', async (_, query) => {
+])('when the store %s, this process keeps the ceiling alone, and reports it', async (_, query) => {
   const troubles: unknown[] = [];
   const postgres = { query };
   const store = { postgres, schema: 'sync', table: 'rate_limit' };

@@ -18,7 +18,7 @@
 -- Index: reviews_pkey. Gives one row: the ids that were inserted, and how many reviews were updated.
 --
 -- Planning takes half as long as landing. Postgres keeps the plan of a named statement only while it looks no dearer than
--- one made anew. So it has no subquery per row: `countLate` (land-reviews.ts) counts late reviews afterwards.
+-- a new one. So it has no subquery per row: `countLate` (land-reviews.ts) counts late reviews afterwards.
 with items as materialized (
   select value, (value ->> 'id')::bigint as id from jsonb_array_elements($1::text::jsonb)
 ),
