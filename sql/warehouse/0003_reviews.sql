@@ -121,7 +121,7 @@ from warehouse.reviews r
 cross join lateral jsonb_array_elements(
   case jsonb_typeof(r.images) when 'array' then r.images else '[]' end
 ) with ordinality as item (value, ordinality);
-comment on view warehouse.review_images is 'The images of the reviews, one row an image.';
+comment on view warehouse.review_images is 'The images of the reviews, one row an image. Those of deleted and hidden reviews too: deleted_at and display are in the table reviews.';
 comment on column warehouse.review_images.review_id is 'The review, warehouse.reviews.id.';
 comment on column warehouse.review_images.position is 'Place in the review''s list, from 1.';
 comment on column warehouse.review_images.url is 'Address of the image.';
@@ -148,7 +148,7 @@ from warehouse.reviews r
 cross join lateral jsonb_array_elements(
   case jsonb_typeof(r.videos) when 'array' then r.videos else '[]' end
 ) with ordinality as item (value, ordinality);
-comment on view warehouse.review_videos is 'The videos of the reviews, one row a video.';
+comment on view warehouse.review_videos is 'The videos of the reviews, one row a video. Those of deleted and hidden reviews too: deleted_at and display are in the table reviews.';
 comment on column warehouse.review_videos.review_id is 'The review, warehouse.reviews.id.';
 comment on column warehouse.review_videos.position is 'Place in the review''s list, from 1.';
 comment on column warehouse.review_videos.hd_url is 'High definition; expires seven days after the review''s synced_at.';
@@ -170,7 +170,7 @@ from warehouse.reviews r
 cross join lateral jsonb_array_elements(
   case jsonb_typeof(r.options) when 'array' then r.options else '[]' end
 ) with ordinality as item (value, ordinality);
-comment on view warehouse.review_options is 'The additional information of the reviews, one row an item.';
+comment on view warehouse.review_options is 'The additional information of the reviews, one row an item. Those of deleted and hidden reviews too: deleted_at and display are in the table reviews.';
 comment on column warehouse.review_options.review_id is 'The review, warehouse.reviews.id.';
 comment on column warehouse.review_options.position is 'Place in the review''s list, from 1.';
 comment on column warehouse.review_options.id is 'The service''s id of the item.';

@@ -309,7 +309,7 @@ select
 from sync.sub_order_links l
 left join sync.order_links o on o.order_code = l.order_code
 left join (
-  select product_id, max(product_code) as product_code from sync.product_links group by product_id
+  select distinct on (product_id) product_id, product_code from sync.product_links order by product_id, linked_at desc, product_code
 ) p on p.product_id = l.product_id
 where l.sub_order_id is not null;
 comment on view bi.sub_orders is 'The purchased products that were pushed to the service, one row each. Orders that were deleted at the service are not among them.';
@@ -428,7 +428,7 @@ from (
   group by product_id
 ) d
 left join (
-  select product_id, max(product_code) as product_code from sync.product_links group by product_id
+  select distinct on (product_id) product_id, product_code from sync.product_links order by product_id, linked_at desc, product_code
 ) p on p.product_id = d.product_id;
 comment on view bi.reviews_per_delivered_sub_order_by_product is 'Reviews of delivered products, by product, over all time.';
 comment on column bi.reviews_per_delivered_sub_order_by_product.product_id is 'The service''s id of the product.';
@@ -462,7 +462,8 @@ comment on column bi.time_to_review.average_score is 'Average of these ratings; 
 --
 -- 1. A coverage row of the created axis has it.
 -- 2. It lies after the start of the coverage of the updated axis that reaches to the cursor without a break: a review
---    that was created since then was updated since then too. Up to a day after the last run, which reads so far ahead.
+--    that was created since then was updated since then too. Up to a day after the last run, which reads so far ahead;
+--    open gaps are left out.
 -- 3. It lies between the two, and an overview that was taken after that start names no newer review.
 create view bi.coverage_by_day as
 with zone as materialized (
@@ -483,7 +484,10 @@ spans as (
   from (
     select tstzrange(start_at, end_at + interval '1 second') as span from sync.export_windows where axis = 'created'
     union all
-    select tstzrange(since, greatest(since, read_to + interval '1 day')) from followed
+    select unnest(tstzmultirange(tstzrange(since, greatest(since, read_to + interval '1 day'))) - updates_unread)
+    from followed cross join (
+      select coalesce(range_agg(tstzrange(start_at, end_at)), '{}') as updates_unread from sync.open_gaps where axis = 'updated'
+    ) as gaps
     union all
     select tstzrange(max(end_at), since)
     from followed join sync.export_windows on axis = 'created' and end_at <= since

@@ -102,7 +102,7 @@ test('products that rate lower are compared over six calendar months, of which t
     ({ created_at, score }) => score !== null && months.slice(-6).includes(monthOf(created_at)),
   );
   const answer = (await answers()).get('04');
-  const counts = answer?.rows.map(([code]) => recent.filter(({ product_code }) => product_code === code).length);
+  const counts = answer?.rows.map(([, code]) => recent.filter(({ product_code }) => product_code === code).length);
   expect(numbers(answer, 'recent_ratings')).toEqual(counts);
 });
 

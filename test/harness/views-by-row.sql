@@ -201,7 +201,7 @@ from (
   group by product_id
 ) d
 left join (
-  select product_id, max(product_code) as product_code from sync.product_links group by product_id
+  select distinct on (product_id) product_id, product_code from sync.product_links order by product_id, linked_at desc, product_code
 ) p on p.product_id = d.product_id;
 
 create view by_row.reviews_by_product_month as

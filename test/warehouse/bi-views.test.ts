@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { readQuestions } from '../../docs/warehouse-page/questions.ts';
 import { runCli } from '../harness/cli.ts';
 import { countByHand } from '../harness/count-by-hand.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -167,6 +168,32 @@ test('each field of an image, a video and an option is a column, in the order of
   }
   const held = `select distinct (expires_at - synced_at)::text as held from warehouse.review_videos, warehouse.reviews`;
   expect(await query(url, held)).toEqual([{ held: '7 days' }]);
+});
+
+test('a product with a new code is one product, and what has no product is none', async () => {
+  const url = await createDatabase('migrated');
+  await query(
+    url,
+    `insert into warehouse.reviews (id, created_at, updated_at, product_id, product_code, score)
+    select n, case when n <= 10 then timestamptz '2025-01-15' else '2026-01-15' end, now(), case when n % 2 = 0 then 5 end,
+      case when n % 2 = 1 then null when n <= 10 then 'SS25' else 'FW26' end, case when n <= 10 then 5 else 2 end
+    from generate_series(1, 20) n`,
+  );
+  await query(url, `insert into sync.product_links values ('SS25', 5, now() - interval '1 year'), ('FW26', 5, now())`);
+  await query(
+    url,
+    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
+    values ('a', '1', 1, '{}', true, 5, '2026-02-01')`,
+  );
+  await countByHand(url);
+  const answers = new Map<string, unknown>();
+  for (const { file, sql } of await readQuestions()) answers.set(file.slice(0, 2), await query(url, sql));
+  const product = { product_id: '5', product_code: expect.any(String) };
+  expect(answers.get('03')).toMatchObject([{ ...product, rated_reviews: '10' }]);
+  expect(answers.get('04')).toMatchObject([{ ...product, before: '5.00', last_six_months: '2.00', recent_ratings: '5' }]);
+  for (const view of ['sub_orders', 'reviews_per_delivered_sub_order_by_product']) {
+    expect(await query(url, `select product_code from bi.${view}`)).toEqual([{ product_code: 'FW26' }]);
+  }
 });
 
 describe('deliveries', () => {

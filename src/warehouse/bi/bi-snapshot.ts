@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import { IncompleteError } from '../../base/errors.ts';
+import { IncompleteError, UsageError } from '../../base/errors.ts';
 import { isLockedOut, type Warehouse } from '../index.ts';
 import { recount } from './recount.ts';
 
@@ -46,8 +46,17 @@ const rowsOfAFetch = 2000;
  * meanwhile gets a version of its own.
  *
  * @throws IncompleteError when another process is at it.
+ * @throws UsageError in a copy of the warehouse: replication brings its rows, but no touches.
  */
 export async function withBiSnapshot<T>(warehouse: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
+  const { rows: subscriptions } = await warehouse.pool.query(
+    `select from pg_subscription_rel where srrelid = 'warehouse.reviews'::regclass limit 1`,
+  );
+  if (subscriptions.length > 0) {
+    throw new UsageError('WAREHOUSE_DATABASE_URL names a copy of the warehouse, which does not know what changed', {
+      hint: 'Export from the warehouse itself.',
+    });
+  }
   // Without touches, `bi.freshness` stays as it is, and an export of the same rows writes nothing.
   const { rows } = await warehouse.pool.query('select from sync.touches limit 1');
   if (rows.length > 0) await recount(warehouse.db);
