@@ -81,7 +81,11 @@ test.each([
       // Since then the service's lists fail.
       const gap = ['2026-03-16T12:00:00Z', readTo];
       if (later.length > 0) continue;
-      await query(url, `insert into sync.open_gaps (axis, start_at, end_at, kind, reason) values ('updated', $1, $2, 'failed', '')`, gap);
+      await query(
+        url,
+        `insert into sync.open_gaps (axis, start_at, end_at, kind, reason) values ('updated', $1, $2, 'failed', '')`,
+        gap,
+      );
       expect(await unread()).toEqual([...holes, '2026-03-16', '2026-03-17', ...later]);
       await query(url, 'truncate sync.open_gaps');
     }

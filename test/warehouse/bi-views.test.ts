@@ -190,7 +190,9 @@ test('a product with a new code is one product, and what has no product is none'
   for (const { file, sql } of await readQuestions()) answers.set(file.slice(0, 2), await query(url, sql));
   const product = { product_id: '5', product_code: expect.any(String) };
   expect(answers.get('03')).toMatchObject([{ ...product, rated_reviews: '10' }]);
-  expect(answers.get('04')).toMatchObject([{ ...product, before: '5.00', last_six_months: '2.00', recent_ratings: '5' }]);
+  expect(answers.get('04')).toMatchObject([
+    { ...product, before: '5.00', last_six_months: '2.00', recent_ratings: '5' },
+  ]);
   for (const view of ['sub_orders', 'reviews_per_delivered_sub_order_by_product']) {
     expect(await query(url, `select product_code from bi.${view}`)).toEqual([{ product_code: 'FW26' }]);
   }
