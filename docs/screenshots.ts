@@ -73,7 +73,6 @@ for (;;) {
   if (ended * 3 >= planned) break;
   await delay(200);
 }
-reports.forget();
 const url = await startServing({ app, metrics, reports }, opened);
 const browser = await startBrowser();
 opened.defer(() => browser.close());

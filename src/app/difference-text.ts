@@ -1,25 +1,34 @@
 import { counted } from '../base/counts.ts';
 import { isDifferent, type OrderDifference } from '../orders/order/order-difference.ts';
 import type { FieldDifference } from '../orders/order/sub-orders.ts';
-import type { Show } from './explain-view.ts';
 
 type Shown = Omit<OrderDifference, 'body'>;
 
+/** A value for a terminal. Long ones are cut: `--json` has them whole. */
+export function valueText(value: unknown): string {
+  const isPlain = typeof value === 'string' || value instanceof Date;
+  const text = isEmpty(value) ? 'nothing' : isPlain ? String(dated(value)) : JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}
+
+export const isEmpty = (value: unknown) => value === null || value === undefined || value === '';
+const dated = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
+
 /** Whether shop and service differ in one order, and in what, a line each; then what could not be compared. */
-export const comparisonLines = (difference: Shown, show: Show): string[] => [
+export const comparisonLines = (difference: Shown): string[] => [
   isDifferent(difference) ? 'Shop and service differ' : 'No difference in what could be compared',
-  ...differenceLines(difference, show).map((line) => `  ${line}`),
-  ...notCompared(difference, show),
+  ...differenceLines(difference).map((line) => `  ${line}`),
+  ...notCompared(difference),
 ];
 
 /** The differences of one order, a line each. */
-export function differenceLines({ isDeletion, fields, subOrders }: Shown, show: Show): string[] {
+export function differenceLines({ isDeletion, fields, subOrders }: Shown): string[] {
   if (isDeletion) return ['the shop has deleted the order; a push deletes it at the service'];
   const { matched, create, remove, keep } = subOrders;
   const fieldText = ({ field, shop, service }: FieldDifference) =>
-    `${field}: the shop has ${show.value(field, shop)}, the service ${show.value(field, service)}`;
+    `${field}: the shop has ${valueText(shop)}, the service ${valueText(service)}`;
   const isShown = (field: FieldDifference) => field.isShown;
-  const line = ({ lineCode }: { lineCode: string }) => `line ${show.text(lineCode)}`;
+  const line = ({ lineCode }: { lineCode: string }) => `line ${lineCode}`;
   return [
     ...fields.filter(isShown).map(fieldText),
     ...matched.flatMap((one) =>
@@ -36,21 +45,17 @@ export function differenceLines({ isDeletion, fields, subOrders }: Shown, show: 
   ];
 }
 
-function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrders }: Shown, show: Show): string[] {
+function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrders }: Shown): string[] {
   if (isDeletion) return [];
   const notShown = (all: readonly FieldDifference[]) =>
     all
       .filter(({ isShown }) => !isShown)
-      .map(
-        ({ field, shop }) => `${field} (the shop has ${show.value(field, shop)}): the service does not show this field`,
-      );
+      .map(({ field, shop }) => `${field} (the shop has ${valueText(shop)}): the service does not show this field`);
   const texts = [
     ...notShown(fields),
-    ...fieldsNotSent.map(({ field, reason }) => `${field}: ${show.text(reason)}`),
-    ...linesNotSent.map(({ lineCode, reason }) => `line ${show.text(`${lineCode} (${reason})`)}`),
-    ...subOrders.matched.flatMap((line) =>
-      notShown(line.fields).map((text) => `line ${show.text(line.lineCode)}: ${text}`),
-    ),
+    ...fieldsNotSent.map(({ field, reason }) => `${field}: ${reason}`),
+    ...linesNotSent.map(({ lineCode, reason }) => `line ${lineCode} (${reason})`),
+    ...subOrders.matched.flatMap((line) => notShown(line.fields).map((text) => `line ${line.lineCode}: ${text}`)),
   ];
   return texts.length === 0 ? [] : [`  could not be compared: ${texts.join('; ')}`];
 }

@@ -1,45 +1,12 @@
-import { isPrivateField, mask, shownValue } from '../base/mask.ts';
 import type { OrderExplanation } from '../orders/compare/show-order.ts';
 import { contactFields } from '../orders/order/contact-rule.ts';
 import { type ReviewExplanation, reviewVerdict } from '../reviews/explain-review.ts';
 import type { RawOrder } from '../shop/orders.ts';
-import { comparisonLines } from './difference-text.ts';
+import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
 import { type StatusTable, utc } from './status-view.ts';
 
-/** A part of what is known of a record: sentences, then tables. `explain` draws it for a terminal, the page as HTML. */
+/** A part of what is known of a record: sentences, then tables. As `explain` draws it. */
 export type Part = { title: string; lines: string[]; tables: StatusTable[] };
-
-/** How values and texts of a record are shown. */
-export type Show = { value(field: string, value: unknown): string; text(text: string): string };
-
-/** For the operator who asked. Long values are cut: `--json` has them whole. */
-export const openly: Show = {
-  value(_, value) {
-    const isPlain = typeof value === 'string' || value instanceof Date;
-    const text = isEmpty(value) ? 'nothing' : isPlain ? String(dated(value)) : JSON.stringify(value);
-    return text.length > 80 ? `${text.slice(0, 79)}…` : text;
-  },
-  text: (text) => text,
-};
-
-/**
- * For the page, which more people see: keys, dates and short numbers as they are, of other values only that there is
- * one, and never a text of the customer or about one.
- */
-export const discreetly: Show = {
-  value(field, value) {
-    if (isEmpty(value)) return 'nothing';
-    if (isPrivateField(field) || field.startsWith('user_')) return 'a value';
-    // Keys may have many digits; one that looks like a phone number is masked.
-    const isKey = field === 'line_code' || (typeof value === 'number' && /(^|_)(id|count)$/.test(field));
-    if (isKey) return mask(String(value));
-    return shownValue(dated(value));
-  },
-  text: mask,
-};
-
-const isEmpty = (value: unknown) => value === null || value === undefined || value === '';
-const dated = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
 
 /** A table; none where it has no row. */
 const tableOf = (title: string, head: string[], rows: string[][]): StatusTable[] =>
@@ -48,52 +15,51 @@ const tableOf = (title: string, head: string[], rows: string[][]): StatusTable[]
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Fields with a value, one below the other. */
-function recordTable(title: string, record: Fields, show: Show): StatusTable[] {
+function recordTable(title: string, record: Fields): StatusTable[] {
   const fields = Object.entries(record).filter(([, value]) => !isEmpty(value));
-  const rows = fields.map(([name, value]) => [show.text(name), show.value(name, value)]);
+  const rows = fields.map(([name, value]) => [name, valueText(value)]);
   return tableOf(title, ['field', 'value'], rows);
 }
 
 /** Records one below the other, with the columns in which one of them has a value. */
-function recordsTable(title: string, records: readonly Fields[], show: Show): StatusTable[] {
+function recordsTable(title: string, records: readonly Fields[]): StatusTable[] {
   const names = [...new Set(records.flatMap((one) => Object.keys(one)))];
   const head = names.filter((name) => records.some((one) => !isEmpty(one[name])));
-  const rows = records.map((one) => head.map((name) => (isEmpty(one[name]) ? '' : show.value(name, one[name]))));
-  return tableOf(title, head.map(show.text), rows);
+  const rows = records.map((one) => head.map((name) => (isEmpty(one[name]) ? '' : valueText(one[name]))));
+  return tableOf(title, head, rows);
 }
 
 /** The shop's rows of one order. */
-export function shopTables({ order, lines }: RawOrder, show: Show): StatusTable[] {
+export function shopTables({ order, lines }: RawOrder): StatusTable[] {
   const ofOrder = lines.map(({ order_code: _, ...line }) => line);
-  return [...recordTable('The order', order, show), ...recordsTable('Lines', ofOrder, show)];
+  return [...recordTable('The order', order), ...recordsTable('Lines', ofOrder)];
 }
 
 /** Says so where the shop's own code of an order is not the one that was asked for. */
 export const otherSpelling = (asked: string, code: string): string =>
   code === asked ? '' : `The shop’s code of ${asked} is ${code}.\n\n`;
 
-/** @param shopFault why nobody knows what the shop has. */
-export function orderParts(order: OrderExplanation, show: Show, shopFault?: string): Part[] {
+export function orderParts(order: OrderExplanation): Part[] {
   const { code, shop, link, lines, service, lookupFault, difference } = order;
-  const notAsked = lookupFault && `The service could not be asked about the order: ${show.text(lookupFault)}`;
+  const notAsked = lookupFault && `The service could not be asked about the order: ${lookupFault}`;
   const { sub_orders: subOrders = [], ...fields } = service ?? {};
   const ofService = subOrders.map(({ id, product_id, price, status, reviews_count, updated_at }) => {
     return { id, product_id, cents: price?.cents, status, reviews_count, updated_at };
   });
   const isWith = contactFields.some((field) => link?.sentFields.includes(field));
   const pushed = lines.map((line) => [
-    show.text(line.lineCode),
+    line.lineCode,
     line.subOrderId === null ? 'being added' : String(line.subOrderId),
-    show.value('content', line.content),
+    valueText(line.content),
   ]);
   return [
     {
       title: 'The shop',
       lines: [
-        ...(shop || shopFault ? [] : [`The shop has no order ${code}.`]),
-        ...[shopFault, shop?.fault].flatMap((fault) => (fault ? [`It cannot be read: ${show.text(fault)}`] : [])),
+        ...(shop ? [] : [`The shop has no order ${code}.`]),
+        ...(shop?.fault ? [`It cannot be read: ${shop.fault}`] : []),
       ],
-      tables: shop ? shopTables(shop, show) : [],
+      tables: shop ? shopTables(shop) : [],
     },
     {
       title: 'Pushed',
@@ -109,32 +75,32 @@ export function orderParts(order: OrderExplanation, show: Show, shopFault?: stri
     {
       title: 'The service',
       lines: service ? [] : [notAsked ?? 'The service has no such order.'],
-      tables: [...recordTable('The order', fields, show), ...recordsTable('Sub-orders', ofService, show)],
+      tables: [...recordTable('The order', fields), ...recordsTable('Sub-orders', ofService)],
     },
-    deadLetterPart(order.deadLetters, show),
+    deadLetterPart(order.deadLetters),
     {
       title: 'Difference',
       lines: difference
-        ? comparisonLines(difference, show)
+        ? comparisonLines(difference)
         : ['Nothing was compared: the shop or the service does not have the order, or it cannot be read.'],
       tables: [],
     },
   ];
 }
 
-export function reviewParts(review: ReviewExplanation, show: Show): Part[] {
+export function reviewParts(review: ReviewExplanation): Part[] {
   const { service, serviceFault, warehouse, windows, missed } = review;
-  const notAsked = serviceFault && `The service could not be asked about the review: ${show.text(serviceFault)}`;
+  const notAsked = serviceFault && `The service could not be asked about the review: ${serviceFault}`;
   return [
     {
       title: 'The service',
       lines: service ? [] : [notAsked ?? 'The service has no such review (404).'],
-      tables: recordTable('The review', service ?? {}, show),
+      tables: recordTable('The review', service ?? {}),
     },
     {
       title: 'The warehouse',
       lines: warehouse ? [] : ['The warehouse has no such review.'],
-      tables: recordTable('The review', warehouse ?? {}, show),
+      tables: recordTable('The review', warehouse ?? {}),
     },
     {
       title: 'Windows that held its dates',
@@ -148,18 +114,18 @@ export function reviewParts(review: ReviewExplanation, show: Show): Part[] {
         windows.map((one) => [one.axis, utc(one.startAt), utc(one.endAt), utc(one.startedAt), one.runId]),
       ),
     },
-    deadLetterPart(review.deadLetters, show),
+    deadLetterPart(review.deadLetters),
     { title: 'Difference', lines: [reviewVerdict(review)], tables: [] },
   ];
 }
 
-function deadLetterPart(deadLetters: OrderExplanation['deadLetters'], show: Show): Part {
+function deadLetterPart(deadLetters: OrderExplanation['deadLetters']): Part {
   const rows = deadLetters.map(({ id, kind, resolvedAt, lastFailedAt, reason }) => [
     String(id),
     kind,
     resolvedAt ? `closed ${utc(resolvedAt)}` : 'open',
     utc(lastFailedAt),
-    show.text(reason),
+    reason,
   ]);
   return {
     title: 'Dead letters',

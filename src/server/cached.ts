@@ -23,9 +23,5 @@ export function cached<T>(make: () => Promise<T>, ttlMs: number, now: () => numb
       }
       return entry.value;
     },
-    /** The next call makes a new value. */
-    forget(): void {
-      entry = undefined;
-    },
   };
 }

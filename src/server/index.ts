@@ -5,9 +5,9 @@ import type { Warehouse } from '../warehouse/index.ts';
 import { cached } from './cached.ts';
 import type { MeasuredApp } from './measured-app.ts';
 import { metricsRoute } from './metrics-route.ts';
-import { type PageActions, statusRoutes } from './status-routes.ts';
-import { openTokenThrottle } from './token-throttle.ts';
+import { statusRoutes } from './status-routes.ts';
 import { webhookRoute } from './webhook-route.ts';
+import { openWrongTokenLog } from './wrong-token-log.ts';
 
 /** Requests answered at a time. A request in work takes memory, and anybody may send one. */
 const mostAtATime = 200;
@@ -18,12 +18,15 @@ const mostOfConnection = 100;
 export type RunningServer = { url: string; close(): Promise<void> };
 
 /**
- * Starts the HTTP server: webhooks, status page, metrics, health.
+ * Starts the HTTP server: metrics and health, and with `isPublic` webhooks and the status page.
  *
- * @param actions what the buttons of the page start; undefined: metrics and health only.
  * @throws ReviewSyncError where it cannot listen.
  */
-export async function startServer(measured: MeasuredApp, port: number, actions?: PageActions): Promise<RunningServer> {
+export async function startServer(
+  measured: MeasuredApp,
+  port: number,
+  { isPublic }: { isPublic: boolean },
+): Promise<RunningServer> {
   const { config, warehouse, log } = measured.app;
   const server = Fastify({
     forceCloseConnections: 'idle',
@@ -45,11 +48,11 @@ export async function startServer(measured: MeasuredApp, port: number, actions?:
   });
   handleErrors(server, log);
   healthRoutes(server, warehouse);
-  const throttle = openTokenThrottle(log);
-  metricsRoute(server, measured, throttle);
-  if (actions) {
-    webhookRoute(server, measured.app, throttle);
-    statusRoutes(server, measured, actions, throttle);
+  const logWrongToken = openWrongTokenLog(log);
+  metricsRoute(server, measured, logWrongToken);
+  if (isPublic) {
+    webhookRoute(server, measured.app, logWrongToken);
+    statusRoutes(server, measured, logWrongToken);
   }
   try {
     const url = await server.listen({ host: config.host, port });

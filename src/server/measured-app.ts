@@ -10,7 +10,7 @@ import { cached } from './cached.ts';
 export type MeasuredApp = {
   app: App;
   metrics: Metrics;
-  reports: { warehouse: Warehouse; get(): Promise<StatusReport>; forget(): void };
+  reports: { warehouse: Warehouse; get(): Promise<StatusReport> };
 };
 
 /** How long a report is cached, in milliseconds. Prometheus scrapes every 15 s or more. */

@@ -1,12 +1,11 @@
 import { type Issue, issuesOf } from '../app/issues.ts';
 import type { StatusReport } from '../app/status-report.ts';
 import { describeError } from '../base/errors.ts';
-import { isStorable } from '../base/is-storable.ts';
 import { dayOf, secondOf } from '../base/time/span.ts';
 import { withTimeout } from '../base/timeout.ts';
 import type { Db } from '../warehouse/index.ts';
 import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.ts';
-import { type WindowTotals, windowTotals } from '../warehouse/reviews/export-windows.ts';
+import { windowTotals } from '../warehouse/reviews/export-windows.ts';
 import {
   deadLettersByDay,
   lagSpans,
@@ -14,8 +13,7 @@ import {
   reviewsByDay,
   withStatementTimeout,
 } from '../warehouse/runs/history.ts';
-import { firstWindows, type RunWindow } from '../warehouse/runs/run-facts.ts';
-import { findRun, type Run } from '../warehouse/runs/runs.ts';
+import type { Run } from '../warehouse/runs/runs.ts';
 import { cached } from './cached.ts';
 import type { MeasuredApp } from './measured-app.ts';
 import { type History, lagSpanCount, lagSpanSeconds } from './page/charts.ts';
@@ -45,14 +43,6 @@ export type View = {
   progress: readonly RunInProgress[];
 };
 
-/** Everything that the page of a run shows. `progress`: undefined where the run has ended. */
-export type RunView = {
-  run: Run;
-  at: Date;
-  progress: RunInProgress | undefined;
-  windows: { sums: WindowTotals; first: RunWindow[] };
-};
-
 /** How long what the charts show is kept, in milliseconds: they show days and hours. */
 const historyMs = 30_000;
 /** A statement of the page takes milliseconds. One that takes this long is cut off, and the page says so. */
@@ -60,12 +50,10 @@ const statementMs = 5000;
 /** Runs in progress that are looked at. More than a handful is a queue full of commands. */
 const mostInProgress = 5;
 const queueTimeoutMs = 2000;
-/** Windows that the page of a run shows. */
-const mostWindows = 100;
 /** Days that the charts show. */
 const dayCount = 30;
 
-/** Reads what the pages show. All who look at the status page within some seconds see the same charts. */
+/** Reads what the status page shows, of a year's coverage. All who look at the status page within some seconds see the same charts. */
 export function openViews({ app, reports }: MeasuredApp) {
   const { db } = reports.warehouse;
   const { timeZone } = app.config.api;
@@ -90,39 +78,21 @@ export function openViews({ app, reports }: MeasuredApp) {
     );
   };
 
-  return {
-    async status(wanted: number): Promise<View> {
-      const report = await reports.get();
-      const years = [...new Set(report.coverage.map(({ month }) => Number(month.slice(0, 4))))].reverse();
-      const year = years.includes(wanted) ? wanted : (years[0] ?? 0);
-      const days = { timeZone, first: `${year}-01-01`, last: `${year}-12-31` };
-      return {
-        report,
-        issues: issuesOf(report),
-        timeZone,
-        years,
-        year,
-        days: years.length > 0 ? await coverageByDay(db, days) : [],
-        history: await history.get(),
-        progress: await progressOf(report.runs),
-      };
-    },
-
-    /** Undefined where there is no such run. */
-    async run(id: string): Promise<RunView | undefined> {
-      if (!isStorable(id)) return undefined;
-      const at = new Date();
-      const view = await withStatementTimeout(db, statementMs, async (trx) => {
-        const run = await findRun(trx, id);
-        if (!run) return undefined;
-        return { run, windows: { sums: await windowTotals(trx, id), first: await firstWindows(trx, id, mostWindows) } };
-      });
-      // After the transaction: with it, two pages would wait for a third connection of a pool of two.
-      return view && { ...view, at, progress: (await progressOf([view.run]))[0] };
-    },
-
-    /** The next reading is a new one: a button has changed something. */
-    forget: history.forget,
+  return async (wanted: number): Promise<View> => {
+    const report = await reports.get();
+    const years = [...new Set(report.coverage.map(({ month }) => Number(month.slice(0, 4))))].reverse();
+    const year = years.includes(wanted) ? wanted : (years[0] ?? 0);
+    const days = { timeZone, first: `${year}-01-01`, last: `${year}-12-31` };
+    return {
+      report,
+      issues: issuesOf(report),
+      timeZone,
+      years,
+      year,
+      days: years.length > 0 ? await coverageByDay(db, days) : [],
+      history: await history.get(),
+      progress: await progressOf(report.runs),
+    };
   };
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { App } from '../app/app.ts';
 import { acceptWebhook } from '../webhooks/accept-webhook.ts';
 import { isEqualSecret } from './credentials.ts';
-import type { TokenThrottle } from './token-throttle.ts';
+import type { LogWrongToken } from './wrong-token-log.ts';
 
 /** Largest body in bytes. An event of the spec takes some 70 bytes. */
 const mostBytes = 256 * 1024;
@@ -12,14 +12,14 @@ const mostBytes = 256 * 1024;
  * are stored durably, with 400, 415 or 422 where the body is refused, and with 503 and `Retry-After` where the service
  * should send it again.
  */
-export function webhookRoute(parent: FastifyInstance, app: App, throttle: TokenThrottle): void {
+export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: LogWrongToken): void {
   const { warehouse, config, log, now } = app;
   const { secret, brandIds } = config.webhooks;
   if (secret === undefined) return;
   parent.register(async (server) => {
     server.addHook('onResponse', async (_request, { statusCode: status }) => {
       // With the right secret: the service may have changed its format.
-      if (status >= 400 && status !== 404 && status !== 429) log.warn({ status }, 'a webhook was refused');
+      if (status >= 400 && status !== 404) log.warn({ status }, 'a webhook was refused');
     });
     server.removeAllContentTypeParsers();
     server.addContentTypeParser(/^application\/([\w.-]+\+)?json\b/, { parseAs: 'string' }, (_request, body, done) =>
@@ -31,7 +31,8 @@ export function webhookRoute(parent: FastifyInstance, app: App, throttle: TokenT
         bodyLimit: mostBytes,
         async onRequest(request, reply) {
           if (isEqualSecret(request.params.secret, secret)) return undefined;
-          return (await throttle.wrongToken('a webhook')) ? reply.callNotFound() : reply.status(429).send();
+          logWrongToken('a webhook');
+          return reply.callNotFound();
         },
         errorHandler(error, _request, reply) {
           if (error.statusCode !== 413) throw error;

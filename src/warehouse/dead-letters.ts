@@ -94,12 +94,6 @@ const withoutValues = (reason: string) =>
     .replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"')
     .replaceAll(/\d{4,}[\d.:TZ+-]*/g, '…');
 
-/** Those whose reasons differ from this one only in the values that they name, such as dates and ids. */
-export function alike<T extends { reason: string }>(deadLetters: readonly T[], reason: string): T[] {
-  const wanted = withoutValues(reason);
-  return deadLetters.filter((one) => withoutValues(one.reason) === wanted);
-}
-
 /** Joins groups whose reasons are alike. A joined group shows one of the reasons. The most frequent comes first. */
 export function joinAlike(groups: readonly DeadLetterGroup[]): DeadLetterGroup[] {
   const all = new Map<string, DeadLetterGroup>();

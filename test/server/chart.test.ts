@@ -11,7 +11,7 @@ import {
   reviewsChart,
   worstLag,
 } from '../../src/server/page/charts.ts';
-import { progressText, runPage, runsInProgress } from '../../src/server/page/run-page.ts';
+import { progressText, runsInProgress } from '../../src/server/page/run-progress.ts';
 import { lastDays, type View } from '../../src/server/views.ts';
 import type { Run } from '../../src/warehouse/runs/runs.ts';
 
@@ -274,37 +274,6 @@ const run: Run = {
   error: null,
 };
 
-test('the page of a run that has ended says all that is known of it, and took the time until its end', () => {
-  const sums = { windows: 3, pages: 4, reviews: 1250, requests: 5, readingSeconds: 1800 };
-  const window = {
-    axis: 'created' as const,
-    startAt: at(-48),
-    endAt: at(-24),
-    pages: 2,
-    reviews: 150,
-    requests: 3,
-    seconds: 9,
-  };
-  const view = { run: { ...run, finishedAt: at(1) }, progress: undefined, at: at(100) };
-  const ended = { outcome: 'incomplete', error: 'a gap', key: 'some days', counts: { inserted: 7 } } as const;
-  const page = runPage({ ...view, run: { ...view.run, ...ended }, windows: { sums, first: [window] } });
-  expect(wordsOf(page)).toContain(
-    ' All runs backfill-reviews a gap Outcome incomplete Started by a command Started 2026-11-15 00:00:00 Ended 2026-11-15 01:00:00 ' +
-      'Took 1 h About some days Id r Counts 7 inserted Windows and requests 3 windows were read completely: ' +
-      '1,250 reviews on 4 pages, in 5 requests. For 30 min of 1 h none was being read: the run was planned, waited in the queue, ' +
-      'or read what could not be proven. The first 1 are shown. Windows Date From To Pages Reviews Requests Took ' +
-      'created 2026-11-13 00:00:00 2026-11-14 00:00:00 2 150 3 9 s As of 2026-11-19 04:00:00.',
-  );
-  expect(page).not.toContain('setInterval');
-  const none = { sums: { ...sums, windows: 0 }, first: [] };
-  const wordsOfRun = (counts: Run['counts'], more: Partial<Run> = {}) =>
-    wordsOf(runPage({ ...view, run: { ...run, counts, ...more }, windows: none }));
-  expect(wordsOfRun({}, { trigger: 'schedule' })).toMatch(
-    /Outcome running Started by its schedule .* Ended not yet Took 4 d 4 h About everything .*None are recorded.*It has read no window/,
-  );
-  expect(wordsOfRun({ spans: 1 })).toContain('Its windows are not kept any more');
-});
-
 describe('a run in progress', () => {
   const progress = (planned: number | undefined, ended: number, reviews: number) => ({
     run,
@@ -332,20 +301,14 @@ describe('a run in progress', () => {
     );
   });
 
-  test('is listed with a bar, and leads to its page', () => {
+  test('is listed with a bar', () => {
     expect(runsInProgress([], at(1)).text).toBe('<p>No run is in progress.</p>');
-    const { text } = runsInProgress([{ ...progress(30, 10, 20), run: { ...run, id: 'a/b' } }], at(1));
-    expect(text).toContain('<a href="/runs/a%2Fb">');
+    const { text } = runsInProgress([progress(30, 10, 20)], at(1));
     expect(text).toContain('<progress max="30" value="10" aria-label="Steps of backfill-reviews">');
     expect(wordsOf(text)).toContain(
       'backfill-reviews For 1 h; 10 of 30 steps; 20 reviews, 0.0 per second; about 2 h left.',
     );
     expect(runsInProgress([progress(undefined, 0, 0)], at(1)).text).not.toContain('<progress');
-    // The page of a run that goes on has the same sentence, and updates itself.
-    const sums = { windows: 0, pages: 0, reviews: 0, requests: 0, readingSeconds: null };
-    const page = runPage({ run, at: at(1), progress: progress(30, 10, 20), windows: { sums, first: [] } });
-    expect(wordsOf(page)).toContain('In progress For 1 h; 10 of 30 steps');
-    expect(page).toContain('setInterval');
   });
 });
 

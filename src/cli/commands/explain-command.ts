@@ -2,7 +2,6 @@ import { orderDeps } from '../../app/deps.ts';
 import {
   isUnknownOrder,
   isUnknownReview,
-  openly,
   orderParts,
   otherSpelling,
   type Part,
@@ -24,7 +23,7 @@ export const command: Command = {
         run((context) =>
           withApp(context, undefined, async (app) => {
             const order = await explainOrder(orderDeps(app, context.signal), code);
-            const text = otherSpelling(code, order.code) + draw(orderParts(order, openly));
+            const text = otherSpelling(code, order.code) + draw(orderParts(order));
             const incomplete = order.lookupFault !== undefined || isUnknownOrder(order);
             return { text, json: order, incomplete };
           }),
@@ -39,7 +38,7 @@ export const command: Command = {
           return await withApp(context, undefined, async ({ api, warehouse }) => {
             const review = await explainReview({ reviews: api.reviews, warehouse }, id);
             const incomplete = review.serviceFault !== undefined || isUnknownReview(review);
-            return { text: draw(reviewParts(review, openly)), json: review, incomplete };
+            return { text: draw(reviewParts(review)), json: review, incomplete };
           });
         }),
       );

@@ -1,7 +1,7 @@
 import { orderDeps } from '../../app/deps.ts';
 import { comparisonLines } from '../../app/difference-text.ts';
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
-import { openly, otherSpelling, shopTables } from '../../app/explain-view.ts';
+import { otherSpelling, shopTables } from '../../app/explain-view.ts';
 import { type OrderPreview, previewOrder } from '../../orders/compare/show-order.ts';
 import type { OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';
@@ -40,7 +40,7 @@ function drawShop({ code, shop, fault }: OrderPreview): string[] {
   if (!shop) return [`The shop has no order ${code}.`];
   const share = shareOfLines(shop);
   const sum = share === undefined ? '' : `\nThe lines add up to ${percent(share)} of total_price.`;
-  const tables = shopTables(shop, openly).map(({ head, rows }) => table(head, rows));
+  const tables = shopTables(shop).map(({ head, rows }) => table(head, rows));
   const rows = ['The shop', ...tables].join('\n') + sum;
   return fault === undefined ? [rows] : [rows, `It cannot be sent, and would be a dead letter: ${fault}`];
 }
@@ -76,5 +76,5 @@ function drawComparison({ atService, lookupFault, difference, shop }: OrderPrevi
   if (lookupFault !== undefined) return `The service could not be asked about the order: ${lookupFault}`;
   if (atService === 'absent') return 'The service has no such order.';
   if (!difference) return shop ? 'Nothing could be compared.' : 'The service has the order.';
-  return comparisonLines(difference, openly).join('\n');
+  return comparisonLines(difference).join('\n');
 }

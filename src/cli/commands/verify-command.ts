@@ -1,6 +1,5 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
-import { openly } from '../../app/explain-view.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
@@ -181,7 +180,7 @@ const seeWhy = 'See why with: npx review-sync explain order <code>';
 const differenceText = ({ code, kind, difference }: DifferingOrder): string[] =>
   kind === 'missing'
     ? [`order ${code}: the service does not have it`]
-    : [`order ${code}`, ...(difference ? differenceLines(difference, openly) : []).map((line) => `  ${line}`)];
+    : [`order ${code}`, ...(difference ? differenceLines(difference) : []).map((line) => `  ${line}`)];
 
 function orderConclusion({ differing, notCompared, repair }: OrderVerification): string {
   if (differing === 0 && notCompared === 0) return 'Shop and service agree in all that could be compared.';

@@ -48,7 +48,7 @@ async function work(context: Context): Promise<undefined> {
   const applier = startWebhookApplier(app);
   opened.defer(async () => void (await Promise.all([running.close(), applier.close()])));
   if (config.metricsPort !== undefined) {
-    const server = await startServer(measured, config.metricsPort);
+    const server = await startServer(measured, config.metricsPort, { isPublic: false });
     opened.defer(() => server.close());
     log.info({ url: server.url }, 'listening');
   }

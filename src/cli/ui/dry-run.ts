@@ -1,5 +1,4 @@
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
-import { openly } from '../../app/explain-view.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import type { BackfillDiff, BackfilledOrder, OrdersForecast } from '../../orders/compare/forecast-orders.ts';
 import { fieldsNotShown } from '../../orders/order/order-difference.ts';
@@ -58,7 +57,7 @@ export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit
 
 function orderText({ code, kind, reason, difference }: BackfilledOrder): string {
   const details = difference
-    ? differenceLines(difference, openly)
+    ? differenceLines(difference)
         .map((line) => `\n  ${line}`)
         .join('')
     : '';

@@ -14,13 +14,9 @@ setInterval(async () => {
 }, 15000);
 `;
 
-export type Search = { of: 'order' | 'review'; key: string };
-
 export type Layout = {
   title: string;
   main: Html;
-  /** Undefined: no search box. */
-  search?: Search;
   /** Updates itself, where scripts are allowed. */
   isLive?: boolean;
   /** Reloads itself without a script after so many seconds. */
@@ -28,25 +24,15 @@ export type Layout = {
 };
 
 /** A whole page. It works without scripts. */
-export function layout({ title, main, search, isLive, reloadSeconds }: Layout): string {
+export function layout({ title, main, isLive, reloadSeconds }: Layout): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 ${reloadSeconds !== undefined && html`<meta http-equiv="refresh" content="${reloadSeconds}">`}<title>review-sync: ${title}</title>
 <link rel="icon" href="data:,"><style>${new Html(style)}</style></head>
-<body><a class="skip" href="#main">To the content</a><header><h1><a href="/">review-sync</a></h1>${search && searchBox(search)}</header>
+<body><a class="skip" href="#main">To the content</a><header><h1><a href="/">review-sync</a></h1></header>
 <main id="main">
 ${main}
 </main>${isLive && html`<script>${new Html(script)}</script>`}</body></html>`.text;
-}
-
-/** A form that works without a script. It stands outside of `main`, which updates itself. */
-function searchBox({ of, key }: Search): Html {
-  const option = (value: Search['of'], text: string) =>
-    html`<option value="${value}" ${value === of && html`selected`}>${text}</option>`;
-  return html`<form role="search" class="search" action="/explain" method="get">
-    <label><span class="sr">Explain an order or a review</span><select name="of">${option('order', 'Order code')}${option('review', 'Review id')}</select></label>
-    <label><span class="sr">Order code or review id</span><input name="key" value="${key}" required maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false" placeholder="code or id"></label>
-    <button>Explain</button></form>`;
 }
 
 export const section = (id: string, title: string, body: Html): Html =>
@@ -62,7 +48,3 @@ export function statusTable({ title, head, rows }: Omit<StatusTable, 'rows'> & {
     <thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
     <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 }
-
-/** Names and values, side by side where there is room. */
-export const facts = (all: readonly (readonly [string, Html | string])[]): Html =>
-  html`<dl class="facts">${all.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -1,17 +1,15 @@
 import type { StatusReport } from '../../app/status-report.ts';
 import { type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
-import { formatCount } from '../../base/counts.ts';
-import { joinAlike } from '../../warehouse/dead-letters.ts';
 import type { View } from '../views.ts';
 import { calendar } from './calendar.ts';
 import { chart } from './chart.ts';
 import { dailyCharts, deadLetterChart, lagCharts, unknownCharts } from './charts.ts';
 import { type Html, html } from './html.ts';
 import { layout, section, statusTable } from './layout.ts';
-import { runPath, runsInProgress } from './run-page.ts';
+import { runsInProgress } from './run-progress.ts';
 
 /** The status page. */
-export function statusPage(view: View, notice: string | undefined): string {
+export function statusPage(view: View): string {
   const { report, history } = view;
   const title = view.issues.length === 0 ? 'all is well' : `${view.issues.length} issues`;
   const tables = statusTables(report);
@@ -19,20 +17,19 @@ export function statusPage(view: View, notice: string | undefined): string {
   const notRead = error === undefined ? undefined : html`<p>Not known, the queue cannot be read: ${error}.</p>`;
   const ofHistory = (draw: (known: Exclude<typeof history, { unknown: string }>) => Html) =>
     'unknown' in history ? unknownCharts(history.unknown) : draw(history);
-  const main = html`${notice !== undefined && html`<p class="notice" role="status">${notice}</p>`}
-${issues(view)}
+  const main = html`${issues(view)}
 <p class="soft">As of ${utc(report.at)}. All times are in UTC, days are those of ${view.timeZone}. <a href="/">Refresh</a></p>
 ${section('flows', 'Flows', statusTable(tables.flows))}
 ${section('progress', 'In progress', runsInProgress(view.progress, report.at))}
 ${section('daily', 'Reviews and orders per day', ofHistory(dailyCharts))}
 ${section('lag', 'Lag over the last week', ofHistory(lagCharts))}
-${section('dead-letters', 'Dead letters', html`${deadLettersTable(tables.deadLetters, report)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}
+${section('dead-letters', 'Dead letters', html`${statusTable(tables.deadLetters)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}
 ${section('coverage', 'Coverage', html`${calendar(view)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
 ${section('runs', 'Last runs', runsTable(tables.runs, report))}
 ${section('late', 'Late reviews', html`${statusTable(tables.late)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
 ${section('queue', tables.queue.title, html`${notRead ?? statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
 ${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;
-  return layout({ title, main, search: { of: 'order', key: '' }, isLive: true });
+  return layout({ title, main, isLive: true });
 }
 
 function issues({ issues: found }: View): Html {
@@ -42,39 +39,18 @@ function issues({ issues: found }: View): Html {
   )}</ul>`;
 }
 
-/** The job leads to the page of its run. The outcome is coloured; the result may break into lines. */
+/** The outcome is coloured; the result may break into lines. */
 function runsTable({ title, head, rows }: StatusTable, report: StatusReport): Html {
   const styled = rows.map((row, index) => {
     const [outcome = '', result = ''] = row.slice(-2);
-    const run = report.runs[index];
-    const name = run?.outcome ?? 'running';
+    const name = report.runs[index]?.outcome ?? 'running';
     return [
-      run ? html`<a href="${runPath(run.id)}">${run.job}</a>` : '',
-      ...row.slice(1, -2),
+      ...row.slice(0, -2),
       html`<span class="outcome ${name}">${outcome}</span>`,
       html`<span class="text">${result}</span>`,
     ];
   });
   return statusTable({ title, head, rows: styled });
-}
-
-/** Groups of dead letters, with buttons. No record is shown: it may hold a customer’s data. */
-function deadLettersTable({ title, head, rows }: StatusTable, report: StatusReport): Html {
-  const groups = joinAlike(report.deadLetters);
-  const withButtons = rows.map((row, index) => {
-    const { kind = '', reason = '', count: n = 0 } = groups[index] ?? {};
-    const which = html`<span class="sr"> the ${formatCount(n)} of kind ${kind}</span>`;
-    return [
-      html`<span class="text">${reason}</span>`,
-      ...row.slice(0, -1),
-      html`<form method="post" action="/dead-letters">
-        <input type="hidden" name="kind" value="${kind}"><input type="hidden" name="reason" value="${reason}">
-        <button name="do" value="retry">Retry${which}</button>
-        <button name="do" value="discard" class="grave">Discard${which}</button></form>`,
-    ];
-  });
-  // The reason first: on a phone the table scrolls.
-  return statusTable({ title, head: [...head.slice(-1), ...head.slice(0, -1), 'Do'], rows: withButtons });
 }
 
 /** Shown where the status cannot be read: the reason and the next step. Reloads itself every 15 seconds. */

@@ -13,9 +13,7 @@ a{color:var(--link)}p{max-width:45rem}.soft{color:var(--soft)}
 .scroll{overflow-x:auto;position:relative}table{border-collapse:collapse}
 .scroll th,.scroll td{text-align:left;white-space:nowrap;padding:.3rem .75rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 .scroll .text{display:inline-block;min-width:15rem;white-space:normal;overflow-wrap:anywhere}.well{color:var(--good);font-weight:600}.issues{padding-left:1.2rem}.issues strong,.failed,.incomplete{color:var(--bad)}
-.done{color:var(--good)}.issues li{margin:.4rem 0;overflow-wrap:anywhere}.notice{border:2px solid var(--link);padding:.5rem 1rem}
-button{font:inherit;min-height:2rem;padding:.1rem .7rem;border:1px solid var(--soft);border-radius:.3rem;background:var(--s0);color:var(--fg);cursor:pointer}
-button.grave{color:var(--bad)}form{display:flex;gap:.4rem;flex-wrap:wrap}
+.done{color:var(--good)}.issues li{margin:.4rem 0;overflow-wrap:anywhere}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 details ul{margin:0;padding-left:1.2rem}
 .years{display:flex;flex-wrap:wrap;gap:.2rem .9rem;list-style:none;padding:0}.years a{display:inline-block;padding:.15rem}.years [aria-current]{font-weight:700;color:var(--fg)}
@@ -25,9 +23,7 @@ details ul{margin:0;padding-left:1.2rem}
 .month abbr{text-decoration:none}.outside{color:var(--soft)}
 .s0{background:var(--s0)}.s1{background:var(--s1)}.s2{background:var(--s2);color:var(--fg)}.s3{background:var(--s3);color:var(--on)}.s4{background:var(--s4);color:var(--on)}
 .hole{outline:2px dashed var(--bad);outline-offset:-2px;font-weight:700}
-header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.5rem 1rem}h1 a{color:inherit;text-decoration:none}
-.search{flex:0 1 30rem;flex-wrap:nowrap;min-width:0}.search label:nth-child(2){flex:1;min-width:0}
-input,select{font:inherit;min-height:2rem;width:100%;padding:.1rem .4rem;border:1px solid var(--soft);border-radius:.3rem;background:var(--bg);color:var(--fg)}
+h1 a{color:inherit;text-decoration:none}
 .charts{display:grid;gap:0 2.5rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
 figure{margin:0 0 1rem;min-width:0}.charts figure{display:grid;grid-row:span 4;grid-template-rows:subgrid;row-gap:0;margin-bottom:1.5rem}.chart>*{min-width:0}h3{font-size:1rem;margin:.6rem 0 .1rem}figcaption p{margin:0 0 .4rem;color:var(--soft);font-size:.9rem}
 .legend{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;margin:.3rem 0;padding:0;font-size:.9rem}.key{vertical-align:-1px;margin-right:.3rem}

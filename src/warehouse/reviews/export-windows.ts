@@ -73,17 +73,10 @@ export async function lateness(db: Db, since: Date): Promise<Lateness[]> {
   return rows;
 }
 
-/** What the spans of a run have brought. `readingSeconds`: in which at least one was being read; null without any. */
-export type WindowTotals = Record<'windows' | 'pages' | 'reviews' | 'requests', number> & {
-  readingSeconds: number | null;
-};
-
-export async function windowTotals(db: Db, runId: string): Promise<WindowTotals> {
-  const { rows } = await sql<WindowTotals>`
-    select count(*) as windows, coalesce(sum(pages), 0)::bigint as pages, coalesce(sum(reviews), 0)::bigint as reviews,
-      coalesce(sum(requests), 0)::bigint as requests,
-      (select extract(epoch from sum(upper(span) - lower(span)))::float8
-        from unnest(range_agg(tstzrange(started_at, finished_at, '[]'))) as span) as "readingSeconds"
+/** What the spans of a run have brought. */
+export async function windowTotals(db: Db, runId: string): Promise<Record<'windows' | 'reviews' | 'requests', number>> {
+  const { rows } = await sql<Record<'windows' | 'reviews' | 'requests', number>>`
+    select count(*) as windows, coalesce(sum(reviews), 0)::bigint as reviews, coalesce(sum(requests), 0)::bigint as requests
     from sync.export_windows where run_id = ${runId}`.execute(db);
-  return rows[0] ?? { windows: 0, pages: 0, reviews: 0, requests: 0, readingSeconds: null };
+  return rows[0] ?? { windows: 0, reviews: 0, requests: 0 };
 }

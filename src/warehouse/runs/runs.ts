@@ -133,8 +133,3 @@ export async function newestEnded(db: Db): Promise<Run[]> {
     order by job`.execute(db);
   return rows;
 }
-
-export async function findRun(db: Db, id: string): Promise<Run | undefined> {
-  const { rows } = await sql<Run>`${selectRuns} where id = ${id}`.execute(db);
-  return rows[0];
-}

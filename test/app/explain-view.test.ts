@@ -1,0 +1,196 @@
+import { expect, test } from 'vitest';
+import { comparisonLines, valueText } from '../../src/app/difference-text.ts';
+import { isUnknownOrder, isUnknownReview, orderParts, type Part, reviewParts } from '../../src/app/explain-view.ts';
+
+test('each kind of difference has its sentence, and a deletion only one', () => {
+  const field = (name: string, isShown = true) => ({ field: name, shop: '1', service: null, isShown });
+  const line = { lineCode: 'L', subOrderId: 7 };
+  const difference = {
+    ...{ orderId: 1, isDeletion: false, fields: [field('total_price'), field('mileage', false)] },
+    ...{
+      fieldsNotSent: [{ field: 'user_grade_id', reason: 'waits' }],
+      linesNotSent: [{ lineCode: 'N', reason: 'twice' }],
+    },
+    subOrders: {
+      matched: [
+        { ...line, isHidden: true, fields: [] },
+        { ...line, isHidden: false, fields: [field('status'), field('invoice', false)] },
+      ],
+      ...{ create: [line], remove: [line], links: [] },
+      keep: [
+        { ...line, why: 'odd' },
+        { ...line, lineCode: null, why: 'foreign' },
+      ],
+    },
+  };
+  const said = (more: object = {}) => comparisonLines({ ...difference, ...more } as never);
+  expect(said()).toEqual([
+    'Shop and service differ',
+    '  total_price: the shop has 1, the service nothing',
+    '  line L: the service does not show its sub-order 7',
+    '  line L (sub-order 7): status: the shop has 1, the service nothing',
+    '  line L: the service has no sub-order for it',
+    '  sub-order 7: its line L is gone from the shop',
+    '  sub-order 7: its line L is gone from the shop; the sub-order stays: odd',
+    '  sub-order 7: no line matches it; the sub-order stays: foreign',
+    '  could not be compared: mileage (the shop has 1): the service does not show this field; user_grade_id: waits; ' +
+      'line N (twice); line L: invoice (the shop has 1): the service does not show this field',
+  ]);
+  expect(said({ isDeletion: true })).toEqual([
+    'Shop and service differ',
+    '  the shop has deleted the order; a push deletes it at the service',
+  ]);
+});
+
+/** Parts of an explanation as `explain` draws them, a row each. */
+const drawn = (parts: Part[]) =>
+  parts.flatMap(({ title, lines, tables }) => [
+    `# ${title}`,
+    ...lines,
+    ...tables.flatMap((one) => [one.title, ...[one.head, ...one.rows].map((row) => row.join('|'))]),
+  ]);
+const at = (second: number) => new Date(second * 1000);
+const letters = [
+  { id: 1, kind: 'order', resolvedAt: null, lastFailedAt: at(1), reason: 'odd' },
+  { id: 2, kind: 'line', resolvedAt: at(3), lastFailedAt: at(2), reason: 'old' },
+];
+
+test('what is known of an order is said whole, part by part, and so is what is not', () => {
+  const unknown = { code: 'A', lines: [], deadLetters: [] };
+  const link = { pushedAt: at(1), dueAt: at(2), failedPushes: 3, sentFields: ['user_phone'] };
+  const subOrder = {
+    id: 7,
+    product_id: 8,
+    price: { cents: 900 },
+    status: 'paid',
+    reviews_count: 2,
+    updated_at: 'now',
+    invoice: 'X',
+  };
+  const known = {
+    ...{ code: 'A', link, deadLetters: letters },
+    shop: {
+      order: { code: 'A', mileage: '', total_price: '9' },
+      lines: [
+        { order_code: 'A', line_code: '1', status: null },
+        { order_code: 'A', line_code: '2', status: 'paid' },
+      ],
+      fault: 'no date',
+    },
+    lines: [
+      { lineCode: '1', subOrderId: 7, content: { price: '9' } },
+      { lineCode: '2', subOrderId: null, content: null },
+    ],
+    service: { id: 1, code: 'A', sub_orders: [subOrder] },
+  };
+  const said = (order: object) => drawn(orderParts(order as never));
+  expect(said(known)).toEqual([
+    '# The shop',
+    'It cannot be read: no date',
+    'The order',
+    'field|value',
+    'code|A',
+    'total_price|9',
+    'Lines',
+    'line_code|status',
+    '1|',
+    '2|paid',
+    '# Pushed',
+    'Pushed: last recorded at 1970-01-01 00:00:01, with e-mail and phone.',
+    'Due again: 1970-01-01 00:00:02. Failed in a row: 3.',
+    'Lines',
+    'line|sub-order|as last sent',
+    '1|7|{"price":"9"}',
+    '2|being added|nothing',
+    '# The service',
+    'The order',
+    'field|value',
+    'id|1',
+    'code|A',
+    'Sub-orders',
+    'id|product_id|cents|status|reviews_count|updated_at',
+    '7|8|900|paid|2|now',
+    '# Dead letters',
+    'Dead letters',
+    'id|kind|state|last failed|reason',
+    '1|order|open|1970-01-01 00:00:01|odd',
+    '2|line|closed 1970-01-01 00:00:03|1970-01-01 00:00:02|old',
+    '# Difference',
+    'Nothing was compared: the shop or the service does not have the order, or it cannot be read.',
+  ]);
+  expect(said(unknown).filter((line) => !line.startsWith('#'))).toEqual([
+    'The shop has no order A.',
+    'No push of it is remembered.',
+    'The service has no such order.',
+    'No dead letters.',
+    expect.stringMatching(/^Nothing was compared/),
+  ]);
+  const never = { pushedAt: null, dueAt: null, failedPushes: 0, sentFields: ['user_name'] };
+  expect(said({ ...unknown, link: never, lookupFault: 'down' }).slice(1, 6)).toEqual([
+    'The shop has no order A.',
+    '# Pushed',
+    'Pushed: never recorded, without e-mail and phone.',
+    'Due again: no. Failed in a row: 0.',
+    '# The service',
+  ]);
+  expect(isUnknownOrder(unknown as never)).toBe(true);
+  for (const one of ['shop', 'link', 'service', 'deadLetters'] as const)
+    expect([one, isUnknownOrder({ ...unknown, [one]: known[one] } as never)]).toEqual([one, false]);
+  expect(isUnknownOrder({ ...unknown, lookupFault: 'down' } as never)).toBe(false);
+});
+
+test('what is known of a review is said whole, part by part, and so is what is not', () => {
+  const unknown = { id: 1, windows: [], deadLetters: [], differences: [] };
+  const windows = [{ axis: 'created', runId: 'r1', startAt: at(1), endAt: at(2), startedAt: at(3), reviews: 4 }];
+  const known = {
+    ...unknown,
+    service: { id: 1 },
+    warehouse: { score: 5 },
+    windows,
+    missed: { at: at(4), runId: 'r2' },
+    deadLetters: letters.slice(1),
+  };
+  const said = (review: object) => drawn(reviewParts(review as never));
+  expect(said(known)).toEqual([
+    '# The service',
+    'The review',
+    'field|value',
+    'id|1',
+    '# The warehouse',
+    'The review',
+    'field|value',
+    'score|5',
+    '# Windows that held its dates',
+    'Suspected gone: missed at 1970-01-01 00:00:04 by r2.',
+    'Windows',
+    'axis|from|to|read at|run',
+    'created|1970-01-01 00:00:01|1970-01-01 00:00:02|1970-01-01 00:00:03|r1',
+    '# Dead letters',
+    'Dead letters',
+    'id|kind|state|last failed|reason',
+    '2|line|closed 1970-01-01 00:00:03|1970-01-01 00:00:02|old',
+    '# Difference',
+    'Service and warehouse agree.',
+  ]);
+  expect(said(unknown).filter((line) => !line.startsWith('#'))).toEqual([
+    'The service has no such review (404).',
+    'The warehouse has no such review.',
+    'No recorded window holds its dates.',
+    'No dead letters.',
+    'Neither the service nor the warehouse shows it.',
+  ]);
+  expect(isUnknownReview(unknown as never)).toBe(true);
+  for (const one of ['service', 'warehouse', 'deadLetters'] as const)
+    expect([one, isUnknownReview({ ...unknown, [one]: known[one] } as never)]).toEqual([one, false]);
+  expect(isUnknownReview({ ...unknown, serviceFault: 'down' } as never)).toBe(false);
+});
+
+test.each<[value: unknown, shown: string]>([
+  ['x'.repeat(80), 'x'.repeat(80)],
+  ['x'.repeat(81), `${'x'.repeat(79)}…`],
+  [at(0), '1970-01-01T00:00:00.000Z'],
+  [{ a: 1 }, '{"a":1}'],
+  ['', 'nothing'],
+])('the operator who asks sees %j as %s', (value, shown) => {
+  expect(valueText(value)).toBe(shown);
+});
