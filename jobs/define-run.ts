@@ -96,6 +96,8 @@ async function begin(
       return false;
     }
   }
+  // The warehouse may have been restored since: what this process remembers of it ends with the run before.
+  app.warehouse.knownProducts.clear();
   // It starts now, not when its job was taken: the run before it may have ended in between.
   const begun = await beginRun(db, { ...run, job, startedAt: app.now() });
   if (begun) app.log.info({ job, run: run.id }, 'run started');

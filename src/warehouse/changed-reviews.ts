@@ -10,24 +10,21 @@ export async function isInboxFull(db: Db): Promise<boolean> {
   return rows.length > 0;
 }
 
-/**
- * Stores which reviews to read again. Of a product that changed this is its newest review, which shows its code; a
- * product of which nothing is known costs nothing.
- */
+/** Stores which reviews to read again. Of a product that changed this is its newest one, which shows the product's code. */
 export async function noteChanged(db: Db, reviewIds: readonly number[], productIds: readonly number[]): Promise<void> {
   if (reviewIds.length + productIds.length === 0) return;
+  // Index: reviews_by_product.
   await sql`
     insert into sync.changed_reviews as kept (review_id)
     select id from unnest(${reviewIds}::bigint[]) as id
     union
     select newest.id
-    from sync.product_links l
+    from unnest(${productIds}::bigint[]) as changed (product_id)
     cross join lateral (
       select id from warehouse.reviews r
-      where r.product_code = l.product_code and r.product_id = l.product_id and r.deleted_at is null
+      where coalesce(r.product_id, 0) = changed.product_id and r.deleted_at is null
       order by created_at desc limit 1
     ) newest
-    where l.product_id = any(${productIds}::bigint[])
     order by 1
     on conflict (review_id) do update set events = kept.events + 1`.execute(db);
 }

@@ -73,12 +73,15 @@ test('a run that ends while the next one looks at it keeps its end, and the next
   await beginRun(warehouse.db, { ...run('first', tick()), job: syncReviews.name });
 
   const app = { warehouse, now: tick, log: openLog('silent') } as unknown as App;
+  warehouse.knownProducts.set('a code', 1);
   const begun = await syncReviews.begin(app, run('second', tick()), async () => {
     // Its row was read as open; now it ends, and its job with it.
     await finishRun(warehouse.db, 'first', { finishedAt: tick(), outcome: 'done', counts: { inserted: 7 } });
     return false;
   });
   expect(begun).toBe(true);
+  // A warehouse that was restored meanwhile lacks what this process has stored in it.
+  expect(warehouse.knownProducts.size).toBe(0);
   const runs = await lastRuns(warehouse.db, 2);
   const [first, second] = ['first', 'second'].map((id) => runs.find((one) => one.id === id));
   expect(first).toMatchObject({ outcome: 'done', counts: { inserted: 7 } });

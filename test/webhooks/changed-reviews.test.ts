@@ -79,14 +79,28 @@ test('50,000 reviews may wait, the one that is due longest comes first, and its 
   expect(rows).toEqual([{ id: 49_999 }]);
 });
 
-test('of a product that changed the newest review that the service still has is read', async () => {
-  await warehouse.pool.query(`
-    insert into sync.product_links (product_code, product_id) values ('one', 7);
-    insert into warehouse.reviews (id, product_id, product_code, created_at, updated_at, deleted_at) values
-      (1, 7, 'one', '2026-01-01', now(), null), (2, 7, 'one', '2026-01-02', now(), null), (3, 7, 'one', '2026-01-03', now(), now()),
-      (4, 8, 'one', '2026-01-04', now(), null)`);
-  await noteChanged(warehouse.db, [], [7]);
+test('of a product that changed the newest review that the service still has is read, and no other review is looked at', async () => {
+  const { db, pool } = warehouse;
+  await pool.query(`
+    insert into warehouse.reviews (id, product_id, created_at, updated_at, deleted_at) values
+      (1, 7, '2026-01-01', now(), null), (2, 7, '2026-01-02', now(), null), (3, 7, '2026-01-03', now(), now()),
+      (4, 8, '2026-01-04', now(), null), (5, null, '2026-01-05', now(), null);
+    insert into warehouse.reviews (id, product_id, created_at, updated_at)
+      select n, n, '2026-01-04', now() from generate_series(1000, 30000) n;
+    analyze warehouse.reviews`);
+  const scanned = async () => {
+    await pool.query('select pg_stat_force_next_flush()');
+    const { rows } = await pool.query(
+      `select pg_stat_get_tuples_returned('warehouse.reviews'::regclass)::integer as rows`,
+    );
+    return rows[0].rows as number;
+  };
+  const before = await scanned();
+  const unknown = Array.from({ length: 500 }, (_, n) => 100 + n);
+  await noteChanged(db, [], [7, ...unknown]);
+  expect(await scanned()).toBe(before);
   expect(await take()).toMatchObject({ id: 2 });
+  expect(await takeChangedReview(db, 300)).toBeUndefined();
 });
 
 test('brands are those of the last seven days', async () => {
