@@ -82,8 +82,7 @@ create table sync.dead_letters (
   last_failed_at  timestamptz not null default now(),
   resolved_at     timestamptz,
   order_code      text,
-  checked_at      timestamptz not null default now(),
-  discarded_hash  text
+  is_discarded    boolean not null default false
 );
 create unique index dead_letters_one_open_a_record on sync.dead_letters (kind, key) where resolved_at is null;
 create index dead_letters_of_open_orders on sync.dead_letters (order_code)
@@ -91,7 +90,7 @@ create index dead_letters_of_open_orders on sync.dead_letters (order_code)
 create index dead_letters_by_first_failure on sync.dead_letters (first_failed_at);
 create index dead_letters_by_last_failure on sync.dead_letters (last_failed_at);
 create index dead_letters_by_resolution on sync.dead_letters (resolved_at) where resolved_at is not null;
-create index dead_letters_discarded on sync.dead_letters (key) where discarded_hash is not null;
+create index dead_letters_discarded on sync.dead_letters (kind, key) where is_discarded;
 comment on table sync.dead_letters is 'Records that could not be synced, kept whole, with the reason. Open while resolved_at is null.';
 comment on column sync.dead_letters.id is 'For dead-letters show, retry and discard.';
 comment on column sync.dead_letters.kind is 'order, order_line, category, user_grade, review or webhook.';
@@ -101,16 +100,15 @@ comment on column sync.dead_letters.payload is 'The record as it was found, whil
 comment on column sync.dead_letters.attempts is 'How often it was tried.';
 comment on column sync.dead_letters.first_failed_at is 'When it failed first.';
 comment on column sync.dead_letters.last_failed_at is 'When it failed last.';
-comment on column sync.dead_letters.resolved_at is 'When the record was synced or discarded. The row is deleted 90 days later; that of a discarded review 90 days after the service showed the record last.';
+comment on column sync.dead_letters.resolved_at is 'When the record was synced or discarded. The row is deleted 90 days later, and 90 days after the record failed last.';
 comment on column sync.dead_letters.order_code is 'The order that the record is or belongs to; null: another kind of record, or an order without a code.';
-comment on column sync.dead_letters.checked_at is 'When a run last read the record again. Each run reads those again that waited longest.';
-comment on column sync.dead_letters.discarded_hash is 'SHA-256 of the record of a discarded review: while the service shows the same record, no dead letter is opened for it again. Null: not discarded, or another kind of record.';
+comment on column sync.dead_letters.is_discarded is 'Whether a person closed it: while the record fails for the same reason, no dead letter is opened for it again.';
 comment on index sync.dead_letters_one_open_a_record is 'One open letter a record.';
 comment on index sync.dead_letters_of_open_orders is 'Open dead letters of an order and its lines.';
 comment on index sync.dead_letters_by_first_failure is 'Dead letters that a run found first.';
 comment on index sync.dead_letters_by_last_failure is 'Dead letters that a run left or tried again.';
 comment on index sync.dead_letters_by_resolution is 'Deletes resolved dead letters after 90 days.';
-comment on index sync.dead_letters_discarded is 'Finds the discarded dead letter of a review that cannot be written.';
+comment on index sync.dead_letters_discarded is 'Finds the discarded dead letters of a record that failed again.';
 
 -- Personal data ends: a dead letter that is resolved or discarded does not need its record any more.
 create function sync.blank_resolved_payload() returns trigger

@@ -1,7 +1,6 @@
 import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { isoOf } from '../base/time/span.ts';
-import { joinAlike } from '../warehouse/dead-letters.ts';
 import type { MonthCoverage } from '../warehouse/reviews/coverage.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
@@ -49,7 +48,7 @@ export function statusTables(report: StatusReport): StatusTables {
     deadLetters: {
       title: 'Dead letters',
       head: ['Kind', 'Records', 'Since', 'Reason'],
-      rows: joinAlike(report.deadLetters).map((group) => [
+      rows: report.deadLetters.map((group) => [
         group.kind,
         formatCount(group.count),
         utc(group.firstFailedAt),

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import type { Db } from './index.ts';
-import { expiringFields, partialFields } from './reviews/review-columns.ts';
 import type { DeadLetterKind } from './schema.ts';
 
 export type NewDeadLetter = {
@@ -25,22 +24,35 @@ export const maskedReason = ({ kind, reason, payload, partOf }: NewDeadLetter) =
   kind === 'webhook' ? reason : mask(reason, privateTextsOf([payload, partOf]));
 
 /**
- * Stores records that could not be synced. An open dead letter of one gets the new reason and one attempt more. Of two
- * under one key the last is stored.
+ * Stores records that could not be synced. An open dead letter of one gets the new reason and one attempt more; one that
+ * a person has discarded stays closed while the reason is the same. Of two under one key the last is stored.
+ *
+ * @returns how many of them are open.
  */
-export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter[]): Promise<void> {
-  if (deadLetters.length === 0) return;
-  const rows = new Map(
+export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter[]): Promise<number> {
+  if (deadLetters.length === 0) return 0;
+  const given = new Map(
     deadLetters.map((one) => [`${one.kind} ${one.key}`, { ...one, partOf: undefined, reason: maskedReason(one) }]),
   );
-  await sql`
+  // The same in record_orders.sql.
+  const { numAffectedRows = 0n } = await sql`
+    with given as materialized (
+      select * from jsonb_to_recordset(${asStorableJson([...given.values()])}::jsonb)
+        as r (kind text, key text, order_code text, reason text, payload jsonb)
+    ),
+    discarded as (
+      update sync.dead_letters d set attempts = d.attempts + 1, last_failed_at = now()
+      from given g
+      where d.kind = g.kind and d.key = g.key and d.reason = g.reason and d.is_discarded
+      returning d.kind, d.key
+    )
     insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
-    select kind, key, order_code, reason, coalesce(payload, 'null')
-    from jsonb_to_recordset(${asStorableJson([...rows.values()])}::jsonb)
-      as given (kind text, key text, order_code text, reason text, payload jsonb)
+    select kind, key, order_code, reason, coalesce(payload, 'null') from given
+    where (kind, key) not in (select kind, key from discarded)
     on conflict (kind, key) where resolved_at is null do update
     set reason = excluded.reason, payload = excluded.payload, order_code = excluded.order_code,
-      attempts = kept.attempts + 1, last_failed_at = now(), checked_at = now()`.execute(db);
+      attempts = kept.attempts + 1, last_failed_at = now()`.execute(db);
+  return Number(numAffectedRows);
 }
 
 /** Closes the open dead letters of a kind for which the condition holds. */
@@ -74,41 +86,21 @@ export type DeadLetterGroup = {
   lastFailedAt: Date;
 };
 
-/** Open dead letters by kind and reason, the most frequent first. */
+/**
+ * The reason without values: quoted texts, and numbers of four digits and more (dates too). A status has three. Only the
+ * beginning of a reason is compared.
+ */
+const reasonWithoutValues = sql`regexp_replace(
+  regexp_replace(left(reason, 2000), '"(?:[^"\\\\]|\\\\.)*"', '"…"', 'g'), '\\d{4,}[\\d.:TZ+-]*', '…', 'g')`;
+
+/** Open dead letters by kind and by reason without its values; each group shows one of the reasons. The most frequent come first. */
 export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   const { rows } = await sql<DeadLetterGroup>`
-    select kind, reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,
+    select kind, min(reason) as reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,
       min(first_failed_at) as "firstFailedAt", max(last_failed_at) as "lastFailedAt"
     from sync.dead_letters where resolved_at is null
-    group by kind, reason order by count desc`.execute(db);
+    group by kind, ${reasonWithoutValues} order by count desc, min(id)`.execute(db);
   return rows;
-}
-
-/** Characters of a reason that are compared. The pattern takes time with the square of quotes that do not close. */
-const mostOfReason = 2000;
-
-/** The reason without values: quoted texts, and numbers of four digits and more (dates too). A status has three. */
-const withoutValues = (reason: string) =>
-  reason
-    .slice(0, mostOfReason)
-    .replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"')
-    .replaceAll(/\d{4,}[\d.:TZ+-]*/g, '…');
-
-/** Joins groups whose reasons are alike. A joined group shows one of the reasons. The most frequent comes first. */
-export function joinAlike(groups: readonly DeadLetterGroup[]): DeadLetterGroup[] {
-  const all = new Map<string, DeadLetterGroup>();
-  for (const group of groups) {
-    const key = `${group.kind} ${withoutValues(group.reason)}`;
-    const known = all.get(key);
-    if (!known) all.set(key, { ...group });
-    else {
-      known.count += group.count;
-      known.ids = [...known.ids, ...group.ids].slice(0, 20);
-      if (group.firstFailedAt < known.firstFailedAt) known.firstFailedAt = group.firstFailedAt;
-      if (group.lastFailedAt > known.lastFailedAt) known.lastFailedAt = group.lastFailedAt;
-    }
-  }
-  return [...all.values()].sort((a, b) => b.count - a.count);
 }
 
 /**
@@ -131,7 +123,7 @@ export async function countOpenDeadLetters(
 /** Another attempt at the record of a dead letter has failed. */
 export async function failAgain(db: Db, id: number, reason: string): Promise<void> {
   await sql`
-    update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now(), checked_at = now()
+    update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now()
     where id = ${id} and resolved_at is null`.execute(db);
 }
 
@@ -197,35 +189,13 @@ export const deadLettersOf = (db: Db, kind: DeadLetterKind, key: string) =>
   select(db, sql`kind = ${kind} and key = ${key} order by id`);
 
 /**
- * What two responses with the same review may show otherwise: links that are signed again, and fields that only lists
- * show, or only a review alone.
- */
-const changingFields = [...expiringFields, ...partialFields, 'comments'];
-
-/** SHA-256 of a payload without `changingFields`, as text; the expression is one of Postgres. */
-const payloadHash = (payload: RawBuilder<unknown>) => sql`(
-  select encode(sha256(convert_to(
-    (case jsonb_typeof(p) when 'object' then p - ${sql.lit(`{${changingFields.join(',')}}`)}::text[] else p end)::text, 'UTF8'
-  )), 'hex') from (select ${payload} as p) as payloads
-)`;
-
-/** Whether a person has discarded this very record of a review. Remembers that the service still shows it. */
-export async function isDiscarded(db: Db, { key, payload }: Pick<NewDeadLetter, 'key' | 'payload'>): Promise<boolean> {
-  const hash = payloadHash(sql`${asStorableJson(payload)}::jsonb`);
-  const { numAffectedRows = 0n } = await sql`
-    update sync.dead_letters set checked_at = now()
-    where kind = 'review' and key = ${key} and discarded_hash = ${hash}`.execute(db);
-  return numAffectedRows > 0n;
-}
-
-/**
- * Closes open dead letters without syncing them. A review stays closed while its record is the same. @returns how many
- * were open.
+ * Closes open dead letters without syncing them. Each stays closed while its record fails for the same reason.
+ *
+ * @returns how many were open.
  */
 export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
-    update sync.dead_letters
-    set resolved_at = now(), discarded_hash = case when kind = 'review' then ${payloadHash(sql`payload`)} end
+    update sync.dead_letters set resolved_at = now(), is_discarded = true
     where id = any(${ids}) and resolved_at is null`.execute(db);
   return Number(numAffectedRows);
 }

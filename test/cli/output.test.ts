@@ -13,7 +13,7 @@ const letters = 2000;
 /** `dead-letters --json` in a process of its own, with more to say than a pipe of 64 KiB holds. */
 async function listDeadLetters(world: Awaited<ReturnType<typeof openWorld>>) {
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
-    select 'review', n::text, 'field ' || n, '{}' from generate_series(1, ${letters}) n`);
+    select 'review', n::text, 'field ' || translate(n::text, '0123456789', 'abcdefghij'), '{}' from generate_series(1, ${letters}) n`);
   const child = spawn(process.execPath, [packagePath('src', 'cli', 'main.ts'), 'dead-letters', 'list', '--json'], {
     env: world.environment,
     stdio: ['ignore', 'pipe', 'pipe'],

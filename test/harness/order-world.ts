@@ -51,7 +51,6 @@ export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<O
         [interval],
       );
       await world.warehouse('update sync.sub_order_links set linked_at = linked_at - $1::interval', [interval]);
-      await world.warehouse('update sync.dead_letters set checked_at = checked_at - $1::interval', [interval]);
     },
     openDeadLetters: () =>
       world.warehouse(

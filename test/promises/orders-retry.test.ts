@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
@@ -61,6 +62,29 @@ describe('once the service is corrected, an order goes by itself within a day, a
         join reference_service.sub_orders s on s.order_id = o.id`),
     ).toEqual([{ user_email: null, options: {} }]);
   });
+});
+
+test('a discarded order is tried again, and stays discarded until it fails for another reason', async ({ world }) => {
+  await world.place(...orders(2));
+  const failing = async (fate: (request: ProxiedRequest) => Fate) => {
+    await world.timePasses('1 day');
+    world.serviceRule(fate);
+    const { outcome } = await world.run('sync-orders');
+    return { outcome, open: await world.openDeadLetters(), isTried: writes(world).length > 0 };
+  };
+  const refused = (status: number) => (one: ProxiedRequest) => (isPostOf('O2', one) ? { status } : 'pass');
+  expect(await failing(refused(422))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
+  const [letter] = await world.warehouse('select id from sync.dead_letters');
+  expect(await runCli(['dead-letters', 'discard', String(letter?.id)], world.environment)).toMatchObject({ status: 0 });
+  expect(await failing(refused(422))).toEqual({ outcome: 'done', open: [], isTried: true });
+  // Recorded by the push, and by the reading of the shop.
+  await world.shop(`update l set product_id = 0 where order_code = 'O2'`);
+  const unreadable = await failing(() => 'pass');
+  expect(unreadable).toMatchObject({ outcome: 'incomplete', open: [{ key: expect.stringMatching(/^O2/) }] });
+  await world.warehouse('update sync.dead_letters set is_discarded = true, resolved_at = now()');
+  expect(await failing(() => 'pass')).toMatchObject({ outcome: 'done', open: [] });
+  await world.shop(`update l set product_id = 2 where order_code = 'O2'`);
+  expect(await failing(refused(413))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
 });
 
 test('an order that the service always fails on is tried again by the next run, then with growing distance', async ({

@@ -240,7 +240,7 @@ test('a review that cannot be written is asked for by the schedule with growing 
   expect(await attempts()).toBe(first + 2);
 });
 
-test('a discarded review stays discarded while the service shows the same record, and comes back when the record changes', async ({
+test('a discarded review stays discarded while it fails for the same reason, and comes back when it fails for another', async ({
   hourly,
 }) => {
   const { world, cli } = await hourly(300);
@@ -253,13 +253,15 @@ test('a discarded review stays discarded while the service shows the same record
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done' });
   // A hundred days later, while the service still shows it.
   await world.warehouse(`update sync.dead_letters set resolved_at = now() - interval '100 days',
-    checked_at = now() - interval '100 days'`);
+    last_failed_at = now() - interval '100 days'`);
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { refused: 0 } });
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done' });
   expect(await open()).toEqual([]);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
 
   await world.atService(`update reference_service.reviews set message = 'review 150 b' where id = 150`);
+  expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done' });
+  await world.warehouse('alter table warehouse.reviews rename constraint bad to worse');
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
   expect(await open()).toHaveLength(1);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { describeError } from '../../src/base/errors.ts';
 import { isPrivateField, mask, shownValue } from '../../src/base/mask.ts';
 import { withoutStatement } from '../../src/shop/mysql/mysql-words.ts';
-import { joinAlike, maskedReason } from '../../src/warehouse/dead-letters.ts';
+import { maskedReason } from '../../src/warehouse/dead-letters.ts';
 
 test.each([
   ['minji@shop.example is taken', '[e-mail] is taken'],
@@ -134,17 +134,6 @@ test('no text takes more time than in proportion to its length', () => {
   // One of them took 172 s where the length of an address had no limit.
   for (const part of ['a%40', 'a@', '%40', '@a.', '@a.%40', 'a.'])
     for (let times = 0; times < 20; times += 1) mask(part.repeat(2500));
-  // The status joins groups whose reasons differ only in values: 36 s for five dead letters.
-  const reason = '\\"'.repeat(32_000);
-  const group = {
-    kind: 'order' as const,
-    reason,
-    count: 1,
-    ids: [1],
-    firstFailedAt: new Date(0),
-    lastFailedAt: new Date(0),
-  };
-  expect(joinAlike(Array.from({ length: 20 }, () => group))).toHaveLength(1);
   const names = Array.from({ length: 50_000 }, (_, index) => ({ name: `n${index}` }));
   expect(maskedReason({ kind: 'review', key: 'k', reason: 'a reason', payload: [names] })).toBe('[masked]');
 });

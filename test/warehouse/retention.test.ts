@@ -21,10 +21,10 @@ test('what is kept for some days goes a second after them, and not before', asyn
        union all select 'the only one', 'backfill-reviews', 'command', '2025-01-01', '2025-01-01', 'failed', 'an error'
        union all select 'under way', 'backfill-reviews', 'command', '2026-06-30', null, null, null
      )
-     insert into sync.dead_letters (kind, key, reason, payload, resolved_at, checked_at, discarded_hash)
-     select 'order', age, 'a reason', jsonb '{}', at, at, null from dated
-     union all select 'review', age || ', discarded', 'a reason', '{}', '2025-01-01', at, 'hash' from dated
-     union all select 'order', 'open', 'a reason', '{}', null, '2025-01-01', null`,
+     insert into sync.dead_letters (kind, key, reason, payload, resolved_at, last_failed_at, is_discarded)
+     select 'order', age, 'a reason', jsonb '{}', at, at, false from dated
+     union all select 'review', age || ', discarded', 'a reason', '{}', '2025-01-01', at, true from dated
+     union all select 'order', 'open', 'a reason', '{}', null, '2025-01-01', false`,
   );
   const runs = () => query(url, 'select id, error from sync.runs order by id');
   // A run stays for as long as its spans.

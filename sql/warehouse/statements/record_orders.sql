@@ -1,6 +1,6 @@
 -- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id, dead
 -- letters; and gives the lease back. Only for orders whose lease is still ours.
--- $1: one object an order, with the columns of `g`. Indexes: the primary keys, dead_letters_of_open_orders.
+-- $1: one object an order, with the columns of `g`. Indexes: the primary keys, dead_letters_of_open_orders, dead_letters_discarded.
 -- @write_line_links: write_line_links.sql.
 with leased as (
   update sync.order_links l
@@ -25,13 +25,23 @@ closed as (
   where d.order_code = o.order_code and d.resolved_at is null
     and not o.dead_letters @> jsonb_build_array(jsonb_build_object('kind', d.kind, 'key', d.key))
 ),
-opened as (
-  insert into sync.dead_letters as d (kind, key, order_code, reason, payload)
-  select r.kind, r.key, o.order_code, r.reason, r.payload
+failed as (
+  select r.*, o.order_code
   from leased o
   cross join lateral jsonb_to_recordset(o.dead_letters) as r (kind text, key text, reason text, payload jsonb)
+),
+discarded as (
+  update sync.dead_letters d set attempts = d.attempts + 1, last_failed_at = now()
+  from failed f
+  where d.kind = f.kind and d.key = f.key and d.reason = f.reason and d.is_discarded
+  returning d.kind, d.key
+),
+opened as (
+  insert into sync.dead_letters as d (kind, key, order_code, reason, payload)
+  select kind, key, order_code, reason, payload from failed
+  where (kind, key) not in (select kind, key from discarded)
   on conflict (kind, key) where resolved_at is null do update
   set reason = excluded.reason, payload = excluded.payload, order_code = excluded.order_code,
-    attempts = d.attempts + 1, last_failed_at = now(), checked_at = now()
+    attempts = d.attempts + 1, last_failed_at = now()
 )
 select order_code as "orderCode" from leased

@@ -8,7 +8,6 @@ import {
   deadLettersById,
   discardDeadLetters,
   groupDeadLetters,
-  joinAlike,
   openDeadLetters,
   payloadOf,
 } from '../../warehouse/dead-letters.ts';
@@ -36,7 +35,7 @@ export const command: Command = {
       .action((ids: string[]) => within((context, app) => retry(context, app, ids.map(parseId))));
     commander
       .command('discard <ids...>')
-      .description('close these without syncing them')
+      .description('close these without syncing them; each stays closed while its record fails for the same reason')
       .action((ids: string[]) => within((_, app) => discard(app, ids.map(parseId))));
   },
 };
@@ -44,7 +43,7 @@ export const command: Command = {
 async function list(app: App): Promise<Report> {
   const groups = await groupDeadLetters(app.warehouse.db);
   if (groups.length === 0) return { text: 'No dead letters.', json: [] };
-  const rows = joinAlike(groups).map((group) => [
+  const rows = groups.map((group) => [
     group.kind,
     String(group.count),
     group.ids.slice(0, 3).join(' ') + (group.count > 3 ? ' …' : ''),

@@ -3,7 +3,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
 import { isStorable } from '../../base/is-storable.ts';
 import type { Span } from '../../base/time/span.ts';
-import { isDiscarded, keyOf, type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
+import { keyOf, putDeadLetters } from '../dead-letters.ts';
 import { type Db, isErrorOfTheData, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
@@ -179,15 +179,10 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: isUtf8(bytes) ? json : { review: json, base64: bytes.toString('base64') },
   } as const;
-  const put = await inSavepoint(trx, () => putUnlessDiscarded(trx, deadLetter));
+  const put = await inSavepoint(trx, () => putDeadLetters(trx, [deadLetter]));
   // What jsonb cannot hold in any form is kept as the text it came as.
-  return put instanceof Error ? putUnlessDiscarded(trx, { ...deadLetter, payload: text }) : put;
-}
-
-async function putUnlessDiscarded(trx: Db, deadLetter: NewDeadLetter): Promise<boolean> {
-  if (await isDiscarded(trx, deadLetter)) return false;
-  await putDeadLetters(trx, [deadLetter]);
-  return true;
+  const open = put instanceof Error ? await putDeadLetters(trx, [{ ...deadLetter, payload: text }]) : put;
+  return open > 0;
 }
 
 /** The same for each reading of a record, whatever changes in it, where it names who wrote it and when. */

@@ -36,8 +36,9 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
       update sync.runs set error = null
       where error is not null and finished_at < ${before(keptDays)}`.execute(trx);
     await sql`
-      delete from sync.dead_letters where resolved_at < ${before(keptDays)}
-        and (discarded_hash is null or checked_at < ${before(keptDays)})`.execute(trx);
+      delete from sync.dead_letters where resolved_at < ${before(keptDays)} and last_failed_at < ${before(keptDays)}`.execute(
+      trx,
+    );
     // The first one proves best what `coverageByMonth` asks of captures: that no review came after those that were
     // read.
     await sql`
