@@ -29,7 +29,10 @@ export async function migrateWarehouse(db: Db, patience = lockPatience): Promise
       return await db.transaction().execute(async (trx) => {
         await lockBookkeeping(trx);
         const { pending, newer } = await compareMigrations(trx);
-        if (newer.length > 0) throw migrationError(`${newer.join(', ')} belongs to a newer version of this program`);
+        if (newer.length > 0) {
+          const where = `${newer.join(', ')} belongs to a newer version of this program`;
+          throw migrationError(where, { hint: 'Run one version of review-sync on all machines.' });
+        }
         await sql`select set_config('lock_timeout', ${String(patience.timeoutMs)}, true)`.execute(trx);
         for (const name of pending) {
           file = name;
@@ -42,7 +45,10 @@ export async function migrateWarehouse(db: Db, patience = lockPatience): Promise
       if (error instanceof ReviewSyncError) throw error;
       if (isCreatedMeanwhile(error) && attempt < 5) continue;
       if (!file || !isLockedOut(error))
-        throw migrationError(file ? `sql/warehouse/${file}.sql failed` : 'the migrations could not be run', error);
+        throw migrationError(
+          file ? `sql/warehouse/${file}.sql failed` : 'the migrations could not be run',
+          failureOf(error),
+        );
       if (attempt === patience.tries) throw await blockedError(db, file, patience);
       await delay(patience.pauseMs);
     }
@@ -92,12 +98,20 @@ async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockPati
   );
 }
 
-function migrationError(where: string, cause?: unknown): ReviewSyncError {
-  return new ReviewSyncError('migration', `The warehouse could not be migrated: ${where}`, {
-    cause,
-    hint: 'Nothing was changed. The user of WAREHOUSE_DATABASE_URL must be allowed to create schemas.',
-  });
+/** What failed, and what to do: 42501 is a right that the user lacks. */
+function failureOf(cause: unknown): { cause: unknown; hint: string } {
+  const isRight = cause instanceof pg.DatabaseError && cause.code === '42501';
+  const hint = isRight
+    ? 'The user of WAREHOUSE_DATABASE_URL must be allowed to create schemas.'
+    : 'npx review-sync doctor says what is broken.';
+  return { cause, hint };
 }
+
+const migrationError = (where: string, { cause, hint }: { cause?: unknown; hint: string }) =>
+  new ReviewSyncError('migration', `The warehouse could not be migrated: ${where}`, {
+    cause,
+    hint: `Nothing was changed. ${hint}`,
+  });
 
 /**
  * What a warehouse lacks (`pending`), and what a newer version of this program applied (`newer`): names of migrations.

@@ -189,7 +189,11 @@ test('compose has no password of its own, and Grafana shares a network with the 
     name,
     secrets.filter((secret) => services[name].environment[secret] !== ''),
   ]);
-  expect(Object.fromEntries(given)).toEqual({ migrate: [], worker: [], serve: ['STATUS_TOKEN', 'WEBHOOK_SECRET'] });
+  expect(Object.fromEntries(given)).toEqual({
+    migrate: [],
+    worker: ['STATUS_TOKEN'],
+    serve: ['STATUS_TOKEN', 'WEBHOOK_SECRET'],
+  });
   const owner = await readFile(packagePath('examples', 'compose', 'warehouse.sql'), 'utf8');
   expect(owner).toMatch(/^create role review_sync login createrole password/m);
 });

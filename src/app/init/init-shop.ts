@@ -190,7 +190,9 @@ function linesFor(
     lines.push({ name: 'SHOP_TIME_ZONE', value: timeZone ?? '', comment });
   }
   if (serviceZone !== undefined) {
-    const comment = 'IANA zone in which the service reads and shows dates, as its newest review shows it.';
+    const comment = serviceZone.startsWith('Etc/')
+      ? 'The offset that the service shows now. If its clocks change, write its IANA zone, such as Europe/Berlin.'
+      : 'IANA zone in which the service reads and shows dates, as its newest review shows it.';
     lines.push({ name: 'REVIEW_API_TIME_ZONE', value: serviceZone, comment });
   }
   const open = {

@@ -60,9 +60,6 @@ const isAnother =
   '(kept.created_at <> excluded.created_at and (kept.deleted_at is not null ' +
   'or (kept.product_id, kept.user_code) is distinct from (excluded.product_id, excluded.user_code)))';
 
-/** Fields with links that the service may sign again in each response (docs/interface.md, "Limits"). */
-export const expiringFields: readonly string[] = ['videos', 'video_urls'];
-
 /**
  * What of a column's value is compared: of videos only their number, until the stored links are about to expire. They
  * are valid for seven days.
