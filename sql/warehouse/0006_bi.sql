@@ -317,7 +317,7 @@ comment on column bi.sub_orders.order_key is 'Stands for the order, the same in 
 comment on column bi.sub_orders.product_id is 'The service''s id of the product.';
 comment on column bi.sub_orders.product_code is 'The shop''s code of the product; null: not known yet.';
 comment on column bi.sub_orders.status is 'Status of the order line as the shop''s query gives it, such as delivery_finished or returned.';
-comment on column bi.sub_orders.ordered_at is 'When the order was made; null: an early version of review-sync pushed the order last.';
+comment on column bi.sub_orders.ordered_at is 'When the order was made; null: no push of it was recorded yet.';
 comment on column bi.sub_orders.delivered_at is 'When it was delivered; null: not delivered, or the shop''s query has no such date.';
 comment on column bi.sub_orders.delivered_on is 'That day, in the zone of bi.freshness.';
 comment on column bi.sub_orders.price is 'What it cost, in whole units of the shop''s currency, as pushed last.';
@@ -351,7 +351,7 @@ cross join lateral (
 where o.sub_orders > 0;
 comment on view bi.response_by_order is 'Each order that was pushed to the service, with its reviews. Orders that were deleted at the service, and orders without a pushed line, are left out.';
 comment on column bi.response_by_order.order_key is 'Stands for the order, the same in all views of bi.';
-comment on column bi.response_by_order.ordered_at is 'When the order was made; null: an early version of review-sync pushed the order last.';
+comment on column bi.response_by_order.ordered_at is 'When the order was made; null: no push of it was recorded yet.';
 comment on column bi.response_by_order.delivered_at is 'When its first sub-order was delivered; null: none was.';
 comment on column bi.response_by_order.delivered_on is 'That day, in the zone of bi.freshness.';
 comment on column bi.response_by_order.sub_orders is 'Purchased products in it.';

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { explainFaults } from './last-resort.ts';
 import { limitHeap } from './limit-heap.ts';
@@ -35,7 +35,7 @@ if (process.env.npm_command !== undefined) {
 
 const status = await runProgram({
   args: process.argv.slice(2),
-  environment: { ...(existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}), ...process.env },
+  environment: { ...envFile(), ...process.env },
   signal: stop.signal,
   writeOut: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),
@@ -46,6 +46,20 @@ await Promise.all([process.stdout, process.stderr].map(untilWritten));
 if (unwritten) process.stderr.write(`The output could not be written: ${unwritten.message}\n`);
 // What is left open after a failure must not keep the process from ending.
 process.exit(unwritten ? 1 : status);
+
+/** The variables of .env in the working directory. Ends the process where it is there and cannot be read. */
+function envFile() {
+  if (!existsSync('.env')) return {};
+  try {
+    return parseEnv(readFileSync('.env', 'utf8'));
+  } catch (error) {
+    writeSync(
+      2,
+      `review-sync: .env cannot be read: ${(error as Error).message}\nIts owner must be the user that runs this command.\n`,
+    );
+    return process.exit(2);
+  }
+}
 
 function untilWritten(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => void stream.write('', () => resolve()));

@@ -1,6 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
+import { runProcess } from '../harness/cli.ts';
 
 /** Runs a program that has a fault, after what the command line does at its start. */
 function faulty(program: string) {
@@ -33,5 +37,15 @@ test('a program that waits for what cannot come ends with a sentence', () => {
   expect(faulty(`await new Promise(() => {})`)).toMatchObject({
     status: 1,
     stderr: expect.stringContaining(sentence('ended before its work was done')),
+  });
+});
+
+test('a .env that cannot be read is no fault of the program', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  await mkdir(join(cwd, '.env'));
+  expect(await runProcess(['status'], {}, cwd)).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/^review-sync: \.env cannot be read: EISDIR.*\nIts owner must be/),
   });
 });
