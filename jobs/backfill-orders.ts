@@ -1,9 +1,9 @@
 import * as v from 'valibot';
+import type { App } from '../src/app/app.ts';
 import { spanOfDays } from '../src/base/time/day-range.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
-import { recordShopQueries, settleShopQueries } from '../src/warehouse/shop-queries.ts';
 import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { days, flag, parsePayload } from './payload.ts';
@@ -19,9 +19,6 @@ const shape = v.object({
 
 export type BackfillOrders = v.InferOutput<typeof shape>;
 
-/** `lastQueryChange`: the last change of the queries by which the first batch was read. */
-type State = WalkState & { lastQueryChange: string | null };
-
 /**
  * On demand: every order created in a range of days. An order that has not changed since it was pushed costs no
  * request.
@@ -31,24 +28,17 @@ export const backfillOrders = defineRun({
   ...runOfOrders,
   priority: 10,
   parse: (payload) => parsePayload(shape, payload),
-  async plan({ shop, warehouse: { db }, config }, payload) {
-    const lastQueryChange = await recordShopQueries(db, await shop.queryHashes());
-    const range = spanOfDays(payload, config.api.timeZone);
-    const { codes, state } = await walkOrders({ shop, db }, range, config.orderBatchSize);
-    return stepsUnder(backfillPolicy(payload), { codes, state: { ...state, lastQueryChange } });
+  plan: (app, payload) => walk(app, payload),
+  async next(app, payload, state: WalkState) {
+    return state.next === undefined ? undefined : walk(app, payload, state);
   },
-  async next({ shop, warehouse: { db }, config }, payload, state: State) {
-    if (state.next === undefined) return undefined;
-    const range = spanOfDays(payload, config.api.timeZone);
-    const { codes, state: walk } = await walkOrders({ shop, db }, range, config.orderBatchSize, state);
-    const { lastQueryChange } = state;
-    return stepsUnder(backfillPolicy(payload), { codes, state: { ...walk, lastQueryChange } });
-  },
-  async complete({ warehouse: { db } }, { lastQueryChange }, _run, _failures, { from, to }) {
-    if (from === undefined && to === undefined) await settleShopQueries(db, lastQueryChange);
-    return waitingCounts(db);
-  },
+  complete: ({ warehouse: { db } }) => waitingCounts(db),
 });
+
+async function walk({ shop, warehouse: { db }, config }: App, payload: BackfillOrders, from?: WalkState) {
+  const range = spanOfDays(payload, config.api.timeZone);
+  return stepsUnder(backfillPolicy(payload), await walkOrders({ shop, db }, range, config.orderBatchSize, from));
+}
 
 export const backfillPolicy = ({ withEmail, allowRemovals }: BackfillOrders): PushPolicy => ({
   contact: withEmail ? 'always' : 'never',

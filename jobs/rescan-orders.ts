@@ -7,7 +7,6 @@ import { settleVanished } from '../src/orders/push/vanished-orders.ts';
 import { noteKeylessOrders } from '../src/orders/which/keyless-orders.ts';
 import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
-import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
 import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { flag, parsePayload } from './payload.ts';
@@ -37,7 +36,6 @@ export const rescanOrders = defineRun({
   async plan(app, payload) {
     const { shop, warehouse, config } = app;
     if ((await readCursor(warehouse.db, 'orders')) === undefined) return { steps: [], state: {} };
-    await recordShopQueries(warehouse.db, await shop.queryHashes());
     if (config.orderRescanDays === 0) return { steps: [], state: {} };
     const today = Math.floor(Date.parse(await shop.now()) / 1000 / daySeconds) * daySeconds;
     return walk(app, payload, { start: today - config.orderRescanDays * daySeconds });

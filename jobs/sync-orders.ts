@@ -10,7 +10,6 @@ import {
   planChangedOrders,
 } from '../src/orders/which/changed-orders.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
-import { recordShopQueries } from '../src/warehouse/shop-queries.ts';
 import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
 import { flag, parsePayload } from './payload.ts';
@@ -28,7 +27,6 @@ export const syncOrders = defineRun({
   priority: 1,
   parse: (payload) => parsePayload(shape, payload),
   async plan(app, payload) {
-    await recordShopQueries(app.warehouse.db, await app.shop.queryHashes());
     return stepsUnder(policyOf(payload), await planChangedOrders(depsOf(app), optionsOf(app, payload)));
   },
   async next(app, payload, state: ChangedState) {

@@ -12,7 +12,6 @@ create table sync.settings (
   counted_at        timestamptz,
   service_address   text,
   service_client    text,
-  shop_queries      jsonb not null default '{}',
   orders_cursor     jsonb,
   reviews_cursor    jsonb,
   removals_taken_at timestamptz[] not null default '{}',
@@ -28,7 +27,6 @@ comment on column sync.settings.order_salt is 'Goes into order_key of bi, so tha
 comment on column sync.settings.counted_at is 'When the counts behind bi were last made (0005_counts.sql). Null: everything is to be counted.';
 comment on column sync.settings.service_address is 'REVIEW_API_BASE_URL as of the last command: the service to which all links, cursors and reviews belong. Null: no command has used a service yet.';
 comment on column sync.settings.service_client is 'The first digits of the SHA-256 of REVIEW_API_CLIENT_ID: one address may serve many shops.';
-comment on column sync.settings.shop_queries is 'By which queries orders are read: by file (orders, order_lines; SHOP_TIME_ZONE) the SHA-256 of the text as hash, and as changed_at when a run first used it in place of another one, until all orders were read again.';
 comment on column sync.settings.removals_taken_at is 'Removals of orders and sub-orders at the service, one moment each, of the last 24 hours or older: a day''s allowance is counted by them (promise 6).';
 comment on column sync.settings.orders_cursor is 'How far sync orders has come: at, the newest change that was read, and readTo, when that was looked for. Null: never.';
 comment on column sync.settings.reviews_cursor is 'How far sync reviews has come: at, the newest update seen as the last run began, and readTo, when that run began. Null: never.';

@@ -2,7 +2,6 @@ import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { backfillReviewsKey } from '../reviews/plan-backfill-reviews.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
-import { changedQueriesNote } from '../warehouse/shop-queries.ts';
 import type { StatusReport } from './status-report.ts';
 import { waitingText } from './status-view.ts';
 
@@ -29,7 +28,6 @@ export function issuesOf(report: StatusReport): Issue[] {
     ...openDeadLetters(report),
     ...waitingForProducts(report),
     ...waitingForGrades(report),
-    ...changedQueries(report),
     ...ordersGone(report),
     ...webhooks(report),
   ];
@@ -41,11 +39,6 @@ const urgent = (key: string, what: string, hint: string): Issue[] => [{ key, wha
 /** The first five codes. */
 const codesText = (codes: readonly string[], all = codes.length) =>
   codes.slice(0, 5).join(', ') + (all > Math.min(5, codes.length) ? ' …' : '');
-
-function changedQueries({ changedQueries: changed }: StatusReport): Issue[] {
-  const found = changedQueriesNote(changed);
-  return found === undefined ? [] : note('changed queries', found.what, found.hint);
-}
 
 function queueDown({ queue }: StatusReport): Issue[] {
   if (queue.error === undefined) return [];

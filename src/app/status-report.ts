@@ -13,7 +13,6 @@ import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
 import { lastRuns, newestEnded } from '../warehouse/runs/runs.ts';
-import { changedShopQueries } from '../warehouse/shop-queries.ts';
 import type { App } from './app.ts';
 
 type FlowStatus = { flow: Flow; watermark: string | null; lagSeconds: number | null };
@@ -74,8 +73,6 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     webhooks: await inboxState(db),
     /** Records of each flow by day. */
     daily: await dailyCounts(db, at),
-    /** Shop queries that changed since orders were pushed. */
-    changedQueries: await changedShopQueries(db),
     ...(await readQueue(queues, config.queueUrl)),
   };
 }

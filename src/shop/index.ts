@@ -18,7 +18,7 @@ import {
   readOrderSample,
   readOrders,
 } from './orders.ts';
-import { hashOf, hashOfQuery, type LoadedQueries, loadShopQuery } from './queries.ts';
+import { type LoadedQueries, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
@@ -134,24 +134,6 @@ export function openShop(options: ShopOptions) {
      * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
      */
     keylessOrders: () => ofOrders(readKeylessOrders),
-    /**
-     * SHA-256 of what the two queries of orders say, without comments and spacing, by file without `.sql`.
-     * `SHOP_TIME_ZONE`: of the zone, where a date of an order or a line is without zone. changed_orders.sql only says
-     * when to look.
-     */
-    async queryHashes() {
-      const hashes: Partial<Record<QueryName | 'SHOP_TIME_ZONE', string>> = {};
-      for (const name of ['orders', 'order_lines'] as const) {
-        const hash = await hashOfQuery(at.folder, name, dialect);
-        if (hash !== undefined) hashes[name] = hash;
-      }
-      const { orders, lines } = await orderQueries();
-      const columns = [...orders.columns.values(), ...lines.columns.values()];
-      const hasLocalDate = columns.some(({ read }) => read === 'local date');
-      // Without such a date another zone changes no order.
-      if (hasLocalDate && at.timeZone !== undefined) hashes.SHOP_TIME_ZONE = hashOf(at.timeZone);
-      return hashes;
-    },
     /** A sentence where no line belongs to any of the newest orders, although there are lines; else undefined. */
     linesFault: () => ofOrders(findLinesFault),
     /** Undefined where the file is absent: then that part is not synced. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeError, ReviewSyncError, UsageError } from '../base/errors.ts';
@@ -7,7 +6,7 @@ import { columnFaults, contract, type QueryName } from './contract.ts';
 import type { ShopDatabase } from './open-database.ts';
 import type { ShopQuery } from './session.ts';
 import { isShopTimeout, timeoutError } from './shop-timeout.ts';
-import { meaningOf, replaceParameter, type SqlDialect } from './sql-text.ts';
+import { replaceParameter } from './sql-text.ts';
 
 /** What of the shop's files and settings says how a query is read. `timeZone`: SHOP_TIME_ZONE. */
 export type QueryFolder = { folder: string; timeZone: string | undefined };
@@ -85,21 +84,6 @@ const contentOf = (file: string): Promise<string | undefined> =>
     if (error.code === 'ENOENT') return undefined;
     throw new UsageError(`The shop query ${file} cannot be read`, { cause: error });
   });
-
-/**
- * SHA-256 of what a query file says, without comments and spacing: it changes when the query means something else. Asks
- * no database.
- *
- * @returns undefined where the file is absent.
- */
-export async function hashOfQuery(folder: string, name: QueryName, dialect: SqlDialect): Promise<string | undefined> {
-  const content = await contentOf(join(folder, `${name}.sql`));
-  if (content === undefined) return undefined;
-  return hashOf(meaningOf(selectOf(content), dialect));
-}
-
-/** SHA-256 in hexadecimal digits. */
-export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
  * The SELECT of a file as people save them: without the byte order mark of Windows editors, with plain line ends, and

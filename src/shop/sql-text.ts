@@ -49,15 +49,6 @@ export function replaceParameter(
   return { text: text.join(''), count };
 }
 
-/** The query without comments and with single spaces: two files with the same result mean the same. */
-export function meaningOf(sql: string, dialect: SqlDialect): string {
-  const plain = partsOf(sql, dialect).map(({ kind, text }) => (kind === 'comment' ? ' ' : text));
-  const spaced = partsOf(plain.join(''), dialect).map(({ kind, text }) =>
-    kind === 'code' ? text.replace(/\s+/g, ' ') : text,
-  );
-  return spaced.join('').trim();
-}
-
 /** Names that are words of SQL too: a table of this name is written in quotes, and the bare word is no table. */
 const wordsOfSql = new Set(['order', 'user', 'group']);
 

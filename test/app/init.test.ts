@@ -7,7 +7,7 @@ import { completeEnvFile } from '../../src/app/init/env-file.ts';
 import { type Preset, presetFolder, readPresets } from '../../src/app/init/presets.ts';
 import { nearest, recognise } from '../../src/app/init/recognise.ts';
 import { askZone, zoneProblem } from '../../src/app/service-zone.ts';
-import { meaningOf, renameTables } from '../../src/shop/sql-text.ts';
+import { renameTables } from '../../src/shop/sql-text.ts';
 import { json, tinyService } from '../review-api/tiny-service.ts';
 
 const preset = (name: string, tables: Preset['tables'], more: Partial<Preset> = {}): Preset => ({
@@ -141,7 +141,8 @@ test('each preset has its files, names every table that its queries read, and no
 /** The tables of a preset that a query reads, and what else stands behind `from` and `join`. */
 function tablesOf(sql: string, { tables, database }: Preset): { known: string[]; unknown: string[] } {
   const renames = new Map(Object.keys(tables).map((one) => [one, `zz_${one}`]));
-  const text = renameTables(meaningOf(sql, database), { names: renames.keys(), renames, schema: undefined }, database);
+  const plain = sql.replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ').replaceAll(/\s+/g, ' ');
+  const text = renameTables(plain, { names: renames.keys(), renames, schema: undefined }, database);
   const found = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
   const named = new Set(found(/\b(\w+) as (?:materialized )?\(/gi));
   const others = found(/\b(?:from|join) [`"]?(?!zz_|lateral\b)([a-z]\w+)(?![\w(])/gi);

@@ -41,17 +41,6 @@ async function walked(read: (after: OrderPosition) => ReturnType<Shop['changedSi
 }
 
 describe.each(shopServers)('$name', (server) => {
-  test('SHOP_TIME_ZONE says how orders are read where a date is without zone, be it one of the lines alone', async () => {
-    const database = await tables(server);
-    await database.run(`create table d (order_code ${server.types.exact}, line_code varchar(20), product_id bigint,
-      price ${server.types.amount}, delivered_at ${server.types.local})`);
-    const files = async (more: Record<string, string>) =>
-      Object.keys(await (await openTables(database, { ...queries, ...more }, 'Asia/Seoul')).queryHashes());
-    expect(await files({})).toEqual(['orders', 'order_lines']);
-    const order_lines = 'select order_code, line_code, product_id, price, delivered_at from d';
-    expect(await files({ order_lines })).toEqual(['orders', 'order_lines', 'SHOP_TIME_ZONE']);
-  });
-
   test('orders are read by code with their lines in the order of their codes, every value as the text that the database writes', async () => {
     const database = await tables(server, { date: server.types.local });
     await database.run(

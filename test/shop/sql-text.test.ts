@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { meaningOf, replaceParameter } from '../../src/shop/sql-text.ts';
+import { replaceParameter } from '../../src/shop/sql-text.ts';
 
 const replaced = (sql: string, dialect: 'postgres' | 'mysql' = 'postgres') =>
   replaceParameter(sql, 'since', '$1', dialect);
@@ -29,9 +29,4 @@ test('MySQL has backticks, # comments and backslashes in every text', () => {
 
 test('Postgres has plain backslashes in texts', () => {
   expect(replaced(String.raw`where a = '\' and b = :since`).count).toBe(1);
-});
-
-test('a query means the same with other comments and spacing, and something else with another text', () => {
-  expect(meaningOf('select a -- why\n  from b', 'postgres')).toBe(meaningOf('/* x */ select a from b\n', 'postgres'));
-  expect(meaningOf(`select 'a  b'`, 'postgres')).not.toBe(meaningOf(`select 'a b'`, 'postgres'));
 });

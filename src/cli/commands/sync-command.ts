@@ -14,7 +14,6 @@ import type { PushPolicy } from '../../orders/order/desired-order.ts';
 import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
 import type { RunReport } from '../../queue/job.ts';
 import { readCursor } from '../../warehouse/runs/cursors.ts';
-import { changedQueriesNote, changedShopQueries } from '../../warehouse/shop-queries.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawForecast } from '../ui/dry-run.ts';
 import { openProgress } from '../ui/progress.ts';
@@ -59,12 +58,7 @@ async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderO
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
     if (isFirst && context.terminal.isTerminal) await announceContact(context, app);
     const request = { job: syncOrders, payload: { allowRemovals: allowRemovals === true } };
-    const report = await runToEnd(app, request, { progress, signal: context.signal });
-    const changedQueries = await changedShopQueries(app.warehouse.db);
-    const note = changedQueriesNote(changedQueries);
-    const drawn = drawRun('sync orders', report);
-    const text = note === undefined ? drawn.text : `${drawn.text}\n${note.what}. ${note.hint}`;
-    return { ...drawn, text, json: { ...report, changedQueries } };
+    return drawRun('sync orders', await runToEnd(app, request, { progress, signal: context.signal }));
   });
 }
 
