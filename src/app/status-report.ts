@@ -5,7 +5,7 @@ import { type PlannedRun, plannedRuns } from '../queue/schedules.ts';
 import { inboxState } from '../warehouse/changed-reviews.ts';
 import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
-import { absenceSummary, missedChanges } from '../warehouse/orders/known-orders.ts';
+import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
 import { coverageByMonth } from '../warehouse/reviews/coverage.ts';
 import { lateness } from '../warehouse/reviews/export-windows.ts';
@@ -52,8 +52,6 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     deadLetters: await groupDeadLetters(db),
     /** So many are worth an alert. */
     alertDeadLetters: config.alerts.deadLetters,
-    /** Changed orders of the last thirty days that only a rescan found. */
-    missedOrders: await missedChanges(db, monthAgo),
     /** Pushed orders that the shop no longer shows. */
     absentOrders: await absenceSummary(db),
     /** ORDER_DELETES: whether those are deleted at the service. */

@@ -136,14 +136,9 @@ export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusRe
 
 /** Facts that need no table, a sentence each. */
 export function statusNotes(report: StatusReport): string[] {
-  const { suspectedGone, webhooks, missedOrders, alertWaitingDays } = report;
+  const { suspectedGone, webhooks, alertWaitingDays } = report;
   const waiting = waitingText(report);
   const notes = waiting ? [`${waiting}. No failure for ${counted(alertWaitingDays, 'day')} (ALERT_WAITING_DAYS).`] : [];
-  const { since, missed, changes } = missedOrders;
-  if (since) {
-    const all = `${formatCount(changes)} pushes of orders since ${since.toISOString().slice(0, 10)}`;
-    notes.push(`Of ${all} the nightly rescans made ${formatCount(missed)}: the incremental runs had not found these.`);
-  }
   if (suspectedGone > 0) {
     notes.push(
       `${counted(suspectedGone, 'review was', 'reviews were')} not found by a reconcile; the next one asks the service for each.`,

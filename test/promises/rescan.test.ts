@@ -46,10 +46,9 @@ test('a rescan of orders that did not change sends no request', async ({ world }
     counts: { orders: 6, orders_unchanged: 6 },
   });
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
-  expect((await status(world)).missedOrders).toMatchObject({ missed: 0, changes: 0 });
 });
 
-test('what the feed missed is pushed and counted: changes without a date, and orders that were committed late', async ({
+test('what the feed missed is pushed: changes without a date, and orders that were committed late', async ({
   world,
 }) => {
   await pushOrders(world, 5);
@@ -64,8 +63,6 @@ test('what the feed missed is pushed and counted: changes without a date, and or
   expect(
     await world.atService(`select count(*)::integer as n from reference_service.sub_orders where status = 'delivered'`),
   ).toEqual([{ n: 2 }]);
-  expect((await status(world)).missedOrders).toMatchObject({ missed: 3, changes: 3 });
-  expect((await cli(world, 'status')).stdout).toMatch(/nightly rescans made 3/);
   // Found once, it is not missed again.
   expect((await rescan(world)).counts.orders_pushed ?? 0).toBe(0);
 });

@@ -1,11 +1,5 @@
 import { expect } from 'vitest';
-import {
-  absenceSummary,
-  absentOrders,
-  isAnyPresent,
-  knownOrders,
-  missedChanges,
-} from '../../src/warehouse/orders/known-orders.ts';
+import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 
 test('an order that no rescan reads does not vouch for a shop that shows none of the others', async ({ world }) => {
@@ -38,14 +32,4 @@ test('orders from a week before the oldest that a rescan reads stay absent, olde
   const { orders, examples, firstMissedAt } = await absenceSummary(db);
   expect({ orders, examples }).toEqual({ orders: 7, examples: ['8', '7', '6', '5', '4'] });
   expect(Date.now() - (firstMissedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(40 * 3_600_000);
-});
-
-test('what the rescans found is that of the period alone', async ({ world }) => {
-  await world.warehouse(`
-    insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts) values
-      ('1', 'rescan-orders', 'schedule', '2026-01-01', now(), 'done', '{"orders_pushed": 100}'),
-      ('2', 'rescan-orders', 'schedule', '2026-03-01', now(), 'done', '{"orders_pushed": 1}'),
-      ('3', 'sync-orders', 'schedule', '2026-03-02', now(), 'done', '{"orders_pushed": 10}')`);
-  const { db } = (await world.openApp()).warehouse;
-  expect(await missedChanges(db, new Date('2026-02-01'))).toMatchObject({ missed: 1, changes: 11 });
 });

@@ -73,26 +73,3 @@ export async function absenceSummary(db: Db): Promise<AbsenceSummary> {
     from sync.order_links where absent_since is not null`.execute(db);
   return rows[0] ?? { orders: 0, examples: [], firstMissedAt: null };
 }
-
-export type MissedChanges = {
-  /** The first rescan of the period. Null: there was none. */
-  since: Date | null;
-  /** Orders that rescans pushed. */
-  missed: number;
-  /** Those, and the orders that incremental runs pushed. */
-  changes: number;
-};
-
-/** How many orders the nightly rescans pushed since the moment, beside those of the incremental runs. */
-export async function missedChanges(db: Db, since: Date): Promise<MissedChanges> {
-  const { rows } = await sql<MissedChanges>`
-    with pushed as (
-      select job, started_at, coalesce((counts ->> 'orders_pushed')::integer, 0) as orders from sync.runs
-      where job in ('rescan-orders', 'sync-orders') and started_at >= ${since}
-    ),
-    period as (select min(started_at) as since from pushed where job = 'rescan-orders')
-    select since, coalesce(sum(orders) filter (where job = 'rescan-orders'), 0)::integer as missed,
-      coalesce(sum(orders), 0)::integer as changes
-    from period left join pushed on started_at >= since group by since`.execute(db);
-  return rows[0] ?? { since: null, missed: 0, changes: 0 };
-}
