@@ -179,7 +179,7 @@ function waitingForGrades({ waitingForGrades: { orders, grades } }: StatusReport
     'waiting for grades',
     `${counted(orders, 'order has', 'orders have')} a member grade that is not at the service yet (${counted(grades, 'grade')}); each keeps the one sent before`,
     'npx review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; ' +
-      'npx review-sync doctor names grades that user_grades.sql does not have',
+      'if they still wait, add what is missing to user_grades.sql, or leave user_grade_code out of orders.sql',
   );
 }
 

@@ -154,8 +154,6 @@ export function openShop(options: ShopOptions) {
       const newest = await database.read((session) => session.codesByCreation(queries.orders, 'newest', 200));
       return newest.length === 0 ? [] : explainQueries(database, queries, newest);
     },
-    /** Three codes that several rows of orders.sql have. Reads the whole query. @throws ReviewSyncError `shop-timeout` */
-    repeatedCodes: () => ofOrders((session, { orders }) => session.repeatedCodes(orders, 3)),
     /** False where its file is absent. @throws UsageError for a query that does not keep to the contract. */
     hasQuery: async (name: QueryName) => (await load(name)) !== undefined,
     /** Names of the tables that the user may read, with their columns. Needs no query. */

@@ -226,16 +226,6 @@ export function shopSession(
       return select(orders, columns, `where ${faults.join(' or ')} limit ${limit}`);
     },
 
-    /** Codes that are in more than one row. Reads the whole query. */
-    async repeatedCodes(orders: ShopQuery, limit: number): Promise<{ code: string; rows: number }[]> {
-      const rows = await run(
-        orders,
-        `select ${shown(orders, ['code'])}, count(*) as n from ${orders.body} w where w.code is not null
-         group by w.code having count(*) > 1 limit ${limit}`,
-      );
-      return rows.map((row) => ({ code: textOf(typeOf(orders, 'code'), row.code) ?? '', rows: Number(row.n) }));
-    },
-
     /** The database's clock: an instant with microseconds. */
     async now(): Promise<string> {
       const clock: ColumnType = { type: 'timestamp', read: 'local date' };

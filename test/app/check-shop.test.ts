@@ -6,7 +6,6 @@ import {
   areDays,
   checkDates,
   checkDays,
-  checkGrades,
   checkStatuses,
   checkSums,
   shareOfLines,
@@ -142,18 +141,6 @@ test('a statement is named by what it reads as a whole, or by its time from five
       false,
     ),
   ).toHaveLength(1);
-});
-
-test('member grades that user_grades.sql does not have are named', () => {
-  const orders = ['gold', 'vip', null].map((grade) => ({ order: { code: 'A', user_grade_code: grade }, lines: [] }));
-  expect(checkGrades(orders, ['gold', 'vip'])).toEqual([]);
-  expect(checkGrades(orders, ['gold'])).toMatchObject([
-    { what: expect.stringMatching(/names 1 member grades that user_grades\.sql does not have, such as "vip"/) },
-  ]);
-  expect(checkGrades(orders, undefined)).toMatchObject([
-    { what: expect.stringContaining('there is no user_grades.sql') },
-  ]);
-  expect(checkGrades([{ order: { code: 'A' }, lines: [] }], undefined)).toEqual([]);
 });
 
 test('doctor expects each status that a preset or the template sends, and names any other', async () => {

@@ -172,36 +172,6 @@ test('the example BI user has a limit on connections and on the time of statemen
   expect(limits).toEqual({ rolconnlimit: 10, statement: '1min', lock: '5s', idle: '1min' });
 });
 
-test('doctor warns of a BI user who may connect to the database of the queue, and says what to do', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const databaseOf = (url: string) => new URL(url).pathname.slice(1);
-  const close = (url: string) => query(url, `revoke connect on database ${databaseOf(url)} from public`);
-  const warnings = async (environment: Record<string, string> = {}) => {
-    const { stdout } = await runCli(['doctor', '--json'], { ...world.environment, ...environment });
-    const { findings } = JSON.parse(stdout) as { findings: { area: string; what: string; hint?: string }[] };
-    return findings.filter(({ what }) => what.includes('bi_reader')).map(({ area, what, hint }) => [area, what, hint]);
-  };
-  const name = new URL(await analyst(world.warehouseUrl)).username;
-  // Other tests of the server have BI users of their own: what counts is who may connect here.
-  await close(world.warehouseUrl);
-  expect(await warnings()).toEqual([]);
-  await query(world.warehouseUrl, `grant connect on database ${databaseOf(world.warehouseUrl)} to ${name}`);
-  const what = expect.stringMatching(new RegExp(`^1 user with bi_reader \\(${name}\\) may connect to its database`));
-  expect(await warnings()).toEqual([['queue', what, expect.stringMatching(/^set QUEUE_URL to a Redis/)]]);
-  // A group is nobody who connects, and a superuser may do all of that anyway.
-  for (const attributes of ['nologin', 'login superuser', 'nosuperuser']) {
-    await query(world.warehouseUrl, `alter role ${name} ${attributes}`);
-    expect(await warnings()).toHaveLength(attributes === 'nosuperuser' ? 1 : 0);
-  }
-
-  const own = await createDatabase('migrated');
-  await close(own);
-  expect(await warnings({ QUEUE_URL: own })).toEqual([]);
-  await query(own, `grant connect on database ${databaseOf(own)} to ${name}`);
-  const revoke = `run: revoke connect on database ${databaseOf(own)} from public`;
-  expect(await warnings({ QUEUE_URL: own })).toEqual([['queue', what, expect.stringContaining(revoke)]]);
-});
-
 test('no statement of ours takes an advisory lock, which any role of the database could hold', async () => {
   const found: string[] = [];
   for (const top of ['src', 'jobs', 'sql/warehouse']) {

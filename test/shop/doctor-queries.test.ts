@@ -92,12 +92,3 @@ test('prices in minor units, unknown statuses and dates in a wrong zone are name
     expect.stringMatching(/<expression> at time zone '<zone in which the shop writes it>' as delivery_started_at/),
   ]);
 });
-
-test('a code that an old order has twice is found among all rows', async ({ openWorld }) => {
-  const world = await grownShop(openWorld, {
-    orders: (sql) => `select * from (${sql}) o union all select * from (${sql}) o where code = 'G15000'`,
-  });
-  expect(about(await findings(world), 'expected one')).toEqual([
-    expect.stringMatching(/^fault: orders\.sql: code G15000 is in 2 rows, expected one/),
-  ]);
-});

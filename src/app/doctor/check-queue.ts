@@ -2,22 +2,15 @@ import { counted } from '../../base/counts.ts';
 import type { Queues } from '../../queue/index.ts';
 import { readQueueFacts } from '../../queue/queue-facts.ts';
 import { plannedRuns, type Schedule } from '../../queue/schedules.ts';
-import { type Finding, fault, ok, someOf, warning } from './finding.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
 
 /** A run that is overdue by more than this was not taken by a worker. */
 const lateMs = 60_000;
 
-/**
- * Whether the queue keeps jobs safely, whether BI users could stop it, and whether workers are connected. Changes
- * nothing.
- *
- * @param isInWarehouse whether its database is the warehouse.
- */
-export async function checkQueue(queues: Queues, isInWarehouse: boolean): Promise<Finding[]> {
+/** Whether the queue keeps jobs safely, and whether workers are connected. Changes nothing. */
+export async function checkQueue(queues: Queues): Promise<Finding[]> {
   const facts = await readQueueFacts(queues);
-  if (facts.kind === 'postgres') {
-    return [ok('BullMQ on Postgres responds, its tables exist'), ...checkReaders(facts, isInWarehouse)];
-  }
+  if (facts.kind === 'postgres') return [ok('BullMQ on Postgres responds, its tables exist')];
   const { version, evictionPolicy = 'noeviction', workers } = facts;
   const what = `Redis ${version} drops keys when its memory is full (${evictionPolicy}): jobs would be lost`;
   return [
@@ -28,21 +21,6 @@ export async function checkQueue(queues: Queues, isInWarehouse: boolean): Promis
       ? warning('no worker is connected', 'start npx review-sync worker')
       : ok(`${counted(workers, 'worker is', 'workers are')} connected`),
   ];
-}
-
-/** A BI user who holds an advisory lock of BullMQ stops the queue. No right can be taken away that would prevent it. */
-function checkReaders(
-  { readers, database }: { readers: readonly string[]; database: string },
-  isInWarehouse: boolean,
-): Finding[] {
-  if (readers.length === 0) return [];
-  const what =
-    `${counted(readers.length, 'user')} with bi_reader (${someOf(readers)}) may connect to its database, ` +
-    'where they can hold the advisory locks of BullMQ: no job would run meanwhile';
-  const hint = isInWarehouse
-    ? 'set QUEUE_URL to a Redis or to a database to which they may not connect, or give bi_reader to people you trust only'
-    : `run: revoke connect on database ${database} from public; then grant connect on it to the user of QUEUE_URL`;
-  return [warning(what, hint)];
 }
 
 /** Whether the queue has exactly the configured schedules, and whether workers take their runs. */

@@ -56,22 +56,6 @@ export function checkStatuses(lines: readonly RawRow[]): Finding[] {
   return [warning(what, hint)];
 }
 
-/**
- * Whether the member grades that orders name are known.
- *
- * @param grades the codes of user_grades.sql; undefined where that file is absent.
- */
-export function checkGrades(orders: readonly RawOrder[], grades: readonly (string | null | undefined)[] | undefined) {
-  const named = new Set(orders.flatMap(({ order }) => order.user_grade_code ?? []));
-  const unknown = [...named].filter((code) => !grades?.includes(code));
-  const [first] = unknown;
-  if (first === undefined) return [];
-  const what = grades
-    ? `orders.sql names ${unknown.length} member grades that user_grades.sql does not have, such as ${codeText(first)}: they are not sent`
-    : 'orders.sql names member grades, and there is no user_grades.sql: no grade is sent';
-  return [warning(what, 'add them to user_grades.sql, or leave user_grade_code out of orders.sql')];
-}
-
 /** A value that is no single word may be a customer's data in the wrong column (promise 9): then only its length is shown. */
 const codeText = (code: string) =>
   /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(code) && !/\d{5}/.test(code)

@@ -5,11 +5,10 @@ import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
 import type { ShopFacts } from '../../shop/driver.ts';
 import type { Shop } from '../../shop/index.ts';
-import type { RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
-import { checkChanges, checkDates, checkGrades, checkStatuses, checkSums } from './check-shop-values.ts';
+import { checkChanges, checkDates, checkStatuses, checkSums } from './check-shop-values.ts';
 import { databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
 
 /**
@@ -93,11 +92,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   const { orders, linesWithoutOrderCode } = await shop.orderSample();
   const seconds = (performance.now() - begun) / 1000;
   const lines = orders.flatMap((one) => one.lines);
-  const keyless = await unlessSlow(
-    async () => countOf((await shop.keylessOrders()).rows.length, 'orders.sql', 'without a code or a date'),
-    'rows have no code or no date',
-    'run the query by hand with: where code is null',
-  );
+  const keyless = await keylessOrders(shop);
   if (orders.length === 0 && keyless.length === 0) {
     return [warning('orders.sql fits, but finds no row', 'see whether its conditions are right')];
   }
@@ -137,18 +132,8 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
       : []),
     ...keyless,
     ...countOf(linesWithoutOrderCode, 'order_lines.sql', 'without order_code: no order will show them'),
-    ...(await repeatedCodes(shop, readable)),
     ...checkDates(orders, now, shop.dialect),
     ...(await checkChanges(shop, now)),
-    // The check of user_grades.sql reports a query that fails.
-    ...(await shop.userGrades().then(
-      (rows) =>
-        checkGrades(
-          orders,
-          rows?.map(({ row }) => row.code),
-        ),
-      () => [],
-    )),
   ];
   // A fault, such as lines that a join repeats, explains their sum.
   const sums = findings.some(({ level }) => level === 'fault') ? [] : checkSums(orders);
@@ -166,26 +151,15 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
 }
 
 /** Looks at all rows of orders.sql: in a large shop that is not possible within 30 s. */
-async function unlessSlow(look: () => Promise<Finding[]>, whether: string, hint: string): Promise<Finding[]> {
+async function keylessOrders(shop: Shop): Promise<Finding[]> {
   try {
-    return await look();
+    return countOf((await shop.keylessOrders()).rows.length, 'orders.sql', 'without a code or a date');
   } catch (error) {
     if (!isShopTimeout(error)) throw error;
-    return [warning(`orders.sql: it is unknown whether ${whether}: looking took over 30 s`, hint)];
+    const what = 'orders.sql: it is unknown whether rows have no code or no date: looking took over 30 s';
+    return [warning(what, 'run the query by hand with: where code is null')];
   }
 }
-
-/** @param named orders of the sample, whose codes are found twice elsewhere. */
-const repeatedCodes = (shop: Shop, named: readonly RawOrder[]): Promise<Finding[]> =>
-  unlessSlow(
-    async () => {
-      const codes = new Set(named.map(({ order }) => order.code));
-      const [first] = (await shop.repeatedCodes()).filter(({ code }) => !codes.has(code));
-      return first ? [fault(`orders.sql: code ${first.code} is in ${first.rows} rows, expected one`, eachOnce)] : [];
-    },
-    'each code is in one row only',
-    'see whether the database keeps the code unique',
-  );
 
 type Misfit = { key: string; reason: string };
 

@@ -47,7 +47,7 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
       );
     }),
     opening.then(
-      (opened) => withClosing(opened, () => queue(opened, config, schedules, now)),
+      (opened) => withClosing(opened, () => queue(opened, schedules, now)),
       (error: unknown) => [{ area: 'queue' as const, ...queueFault(config, error) }],
     ),
   ]);
@@ -125,16 +125,9 @@ async function checkEnvFile(): Promise<Finding[]> {
   return [warning('.env, which holds passwords, can be read by other users of this machine', 'run: chmod 600 .env')];
 }
 
-async function queue(queues: Queues, config: Config, schedules: readonly Schedule[], now: () => Date) {
-  const isInWarehouse = placeOf(config.queueUrl) === placeOf(config.warehouseDatabaseUrl);
+async function queue(queues: Queues, schedules: readonly Schedule[], now: () => Date) {
   return [
-    ...(await inArea('queue', () => inTime(checkQueue(queues, isInWarehouse)))),
+    ...(await inArea('queue', () => inTime(checkQueue(queues)))),
     ...(await inArea('schedules', () => inTime(checkSchedules(queues, schedules, now())))),
   ];
-}
-
-/** Server and database of an address, without user and options. */
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return host + pathname;
 }
