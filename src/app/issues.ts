@@ -1,6 +1,5 @@
 import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
-import { backfillReviewsKey } from '../reviews/plan-backfill-reviews.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { StatusReport } from './status-report.ts';
 import { waitingText } from './status-view.ts';
@@ -102,15 +101,14 @@ function quiet({ daily }: StatusReport): Issue[] {
   });
 }
 
-/** Urgent only after everything was read once, and not while a backfill is running: until then holes are expected. */
-function gaps(report: StatusReport): Issue[] {
-  const holes = report.coverage.filter((month) => month.readDays < month.days);
+/** No alert: the first sync and the nightly reconcile read them, and what these cannot read is an open gap. */
+function gaps({ coverage }: StatusReport): Issue[] {
+  const holes = coverage.filter((month) => month.readDays < month.days);
   const missing = holes.reduce((sum, month) => sum + month.days - month.readDays, 0);
   if (missing === 0) return [];
   const days = counted(missing, 'day of reviews was', 'days of reviews were');
-  const isUrgent = wasComplete(report) && !isBeingRead(report);
   const what = `${days} not read completely, first ${holes[0]?.firstHole}`;
-  return (isUrgent ? urgent : note)('gaps', what, 'npx review-sync backfill reviews --gaps');
+  return note('gaps', what, 'npx review-sync backfill reviews --gaps');
 }
 
 /** The next step for a span that could not be read, by the reason. */
@@ -131,27 +129,6 @@ function gapsLeft({ openGaps: open }: StatusReport): Issue[] {
   const isPassing = (kind: GapKind) => kind === 'failed' || kind === 'unproven';
   const isUrgent = open.some(({ kind, attempts }) => !isPassing(kind) || attempts > 3);
   return (isUrgent ? urgent : note)('open gaps', `${first.reason}${more}`, gapHints[first.kind]);
-}
-
-/** Keys of the backfills that read the whole history. */
-const wholeBackfills: readonly (string | null)[] = [
-  backfillReviewsKey({ gaps: false }),
-  backfillReviewsKey({ gaps: true }),
-];
-
-/** Whether everything was read once: by the first sync, unless it left gaps, or by a backfill without bounds. */
-function wasComplete({ flows, newest, openGaps }: StatusReport): boolean {
-  const isSynced = flows.some(({ flow, watermark }) => flow === 'reviews' && watermark !== null);
-  if (isSynced && openGaps.length === 0) return true;
-  return newest.some(({ key, outcome }) => wholeBackfills.includes(key) && outcome === 'done');
-}
-
-/** Whether a backfill or the first sync is running. The next run to begin marks a run that lost its job as abandoned. */
-function isBeingRead({ runs, flows }: StatusReport): boolean {
-  const isFirst = flows.some(({ flow, watermark }) => flow === 'reviews' && watermark === null);
-  return runs.some(
-    ({ job, finishedAt }) => finishedAt === null && (job === 'backfill-reviews' || (isFirst && job === 'sync-reviews')),
-  );
 }
 
 function openDeadLetters({ deadLetters, alertDeadLetters }: StatusReport): Issue[] {

@@ -3,7 +3,6 @@ import { issuesOf } from '../../src/app/issues.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { type StatusReport, statusReport } from '../../src/app/status-report.ts';
 import { brief, countsText, statusNotes, statusTables } from '../../src/app/status-view.ts';
-import { backfillReviewsKey } from '../../src/reviews/plan-backfill-reviews.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** The report of a warehouse in which all is well. */
@@ -62,17 +61,10 @@ const ended = (job: string, ms: number, run: Partial<StatusReport['newest'][numb
 const hole = (readDays: number): Partial<StatusReport> => ({
   coverage: [{ month: '2026-01', days: 31, readDays, reviews: 9, firstHole: '2026-01-07' }],
 });
-const running = (job: string, end: typeof open | typeof done = open): Partial<StatusReport> => ({
-  runs: ended(job, 0, end).newest ?? [],
-});
 const open = { outcome: null, finishedAt: null };
 const done = { outcome: 'done' as const };
-const some = { outcome: 'incomplete', reason: 'dead-letters' } as const;
 const later = (lagSeconds: number) => ({ ...lag(lagSeconds), alertLagMinutes: 120 });
 const noReviews = { flows: [{ flow: 'reviews' as const, watermark: null, lagSeconds: null }] };
-/** After a backfill, of the whole history if nothing else is said. */
-const read = (run: Partial<StatusReport['newest'][number]> = {}) =>
-  ended('backfill-reviews', 0, { ...done, key: backfillReviewsKey({ gaps: true }), ...run });
 
 /** `calm` counts as a shop whose schedules are set for reviews only. */
 const scheduled = { job: 'sync-reviews', pattern: '', timeZone: 'UTC', next: undefined };
@@ -124,32 +116,8 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['a span that was not proven three times', () => gap('unproven', 3), 'open gaps'],
   ['a span that failed four times', () => gap('failed', 4), 'open gaps, urgent'],
   ['a month whose days are all read', () => hole(31), undefined],
-  ['a month with an unread day', () => hole(30), 'gaps, urgent'],
-  ['an unread day during a backfill', () => ({ ...hole(30), ...running('backfill-reviews') }), 'gaps'],
-  ['an unread day during a run of orders', () => ({ ...hole(30), ...running('sync-orders') }), 'gaps, urgent'],
-  ['an unread day during a run of reviews', () => ({ ...hole(30), ...running('sync-reviews') }), 'gaps, urgent'],
-  ['an unread day after a backfill', () => ({ ...hole(30), ...running('backfill-reviews', done) }), 'gaps, urgent'],
-  ['an unread day beside a gap', () => ({ ...hole(30), ...gap('failed', 1) }), 'gaps; open gaps'],
-  [
-    'an unread day beside a gap, after a whole backfill',
-    () => ({ ...hole(30), ...gap('failed', 1), ...read() }),
-    'gaps, urgent; open gaps',
-  ],
-  [
-    'an unread day beside a gap, after a backfill of some days',
-    () => ({ ...hole(30), ...gap('failed', 1), ...read({ key: 'x' }) }),
-    'gaps; open gaps',
-  ],
-  [
-    'an unread day beside a gap, after a backfill that ended incomplete',
-    () => ({ ...hole(30), ...gap('failed', 1), ...read(some) }),
-    'gaps; open gaps',
-  ],
-  [
-    'an unread day during the first sync',
-    () => ({ ...hole(30), ...noReviews, ...read(), ...running('sync-reviews') }),
-    'never reviews; gaps',
-  ],
+  ['a month with an unread day', () => hole(30), 'gaps'],
+  ['an unread day beside a gap', () => ({ ...hole(30), ...gap('failed', 4) }), 'gaps; open gaps, urgent'],
 ])('%s', ([, part, issue]) => {
   const report: StatusReport = { ...calm, scheduled: [scheduled], ...part() };
   const found = issuesOf(report);
